@@ -49,6 +49,7 @@ func BenchmarkReady(b *testing.B) {
 type start struct {
 	printed, ready time.Duration // since the process was started
 	memory         map[string]float64
+	base           string // http://host:port
 }
 
 // starts starts some, one after the other. They live beside each other while they idle.
@@ -111,6 +112,7 @@ func launch(b *testing.B, program, dir string, s *start) *exec.Cmd {
 	if err != nil || !ok {
 		b.Fatalf("the program said %q: %v", line, err)
 	}
+	s.base = base
 	resp, err := http.Get(base + "/readyz")
 	if err != nil {
 		b.Fatal(err)

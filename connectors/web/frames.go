@@ -2,7 +2,6 @@ package web
 
 import (
 	"slices"
-	"strings"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -59,18 +58,21 @@ type encoder struct {
 	chosen bool       // the message was handled as a choice
 
 	seen    answer.View
-	whole   int  // length of the last snapshot
-	since   int  // bytes added since then
-	joining bool // the reader's text is unknown: send the whole text first
-	status  frame
+	whole   int            // length of the last snapshot
+	since   int            // bytes added since then
+	joining bool           // the reader's text is unknown: send the whole text first
+	status  [2]string      // kind and action of the last status
 	calls   []frame        // started and not yet ended at the reader
 	places  map[string]int // of the calls that the reader has received
 	asked   bool           // the reader shows options
-	out     []frame        // of the last call of encode
+	out     []frame        // what the last call of encode returned
 }
 
 // thinking returns the first frame.
-func (e *encoder) thinking() []frame { return e.say(frame{Type: "status", Kind: "thinking"}) }
+func (e *encoder) thinking() []frame {
+	e.say("thinking", "")
+	return e.out
+}
 
 // nothing ends the stream of a message that no run answers.
 func (e *encoder) nothing(why string) []frame {
@@ -97,11 +99,31 @@ func (e *encoder) restart() (out []frame) {
 
 // encode returns the frames that bring the reader up to date with view, until the next call. changes are those in
 // between: their text is sent at the position of the last one among the calls.
-func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.View) (out []frame) {
+func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.View) []frame {
 	e.run = run
 	clear(e.out)
-	out = e.out[:0]
-	defer func() { e.out = out }()
+	e.out = e.out[:0]
+	if e.places != nil || view.Outcome.Done() || !onlyText(changes) {
+		e.encodeAll(changes, view)
+		return e.out
+	}
+	added, replaced := diff(e.seen, view) // in a small stack frame: this is where streams spend their time
+	e.seen = view
+	e.text(view, added, replaced)
+	return e.out
+}
+
+// onlyText reports whether changes are text of the answer itself.
+func onlyText(changes []answer.Change) bool {
+	for i := range changes {
+		if c := &changes[i]; c.Kind != answer.Text || c.Call != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *encoder) encodeAll(changes []answer.Change, view answer.View) {
 	added, replaced := diff(e.seen, view)
 	before, were := e.seen, e.places
 	e.seen, e.places = view, places(view)
@@ -114,28 +136,43 @@ func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.Vi
 	for i, c := range changes {
 		switch {
 		case c.Kind == answer.ToolStage:
-			out = append(out, e.tool(c)...)
+			e.tool(c)
 		case c.Kind == answer.Callback && (len(c.Files) > 0 || showed(before, c.Call)):
-			out = append(out, e.showing(frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: answer.StageRunning, At: e.places[c.Call]}, c.Files))
+			e.out = append(e.out, e.showing(frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: answer.StageRunning, At: e.places[c.Call]}, c.Files))
 		case c.Kind == answer.ChoicesChanged:
 			e.asked = c.Choices != nil
-			out = append(out, frame{Type: "status", Kind: "choices", Choices: c.Choices})
+			e.out = append(e.out, frame{Type: "status", Kind: "choices", Choices: c.Choices})
 		}
 		if c.Important != "" {
-			out = append(out, frame{Type: "status", Kind: "update", Text: &c.Important})
+			e.out = append(e.out, frame{Type: "status", Kind: "update", Text: &c.Important})
 		}
-		if i == last && (added != "" || replaced) {
-			joins := e.joining && added != ""
-			out = append(out, e.say(frame{Type: "status", Kind: "streaming"})...)
-			out = append(out, e.token(view, added, replaced || joins))
-			e.joining = e.joining && !joins
+		if i == last {
+			e.text(view, added, replaced)
 		}
 	}
-	out = append(out, e.moved(were, out)...)
+	e.out = append(e.out, e.moved(were, e.out)...)
 	if view.Outcome.Done() {
-		out = append(out, e.done(run, view))
+		e.out = append(e.out, e.done(e.run, view))
 	}
-	return out
+}
+
+// text adds the frames of a change of text, if there is any.
+func (e *encoder) text(view answer.View, added string, replaced bool) {
+	if added == "" && !replaced {
+		return
+	}
+	joins := e.joining && added != ""
+	e.say("streaming", "")
+	e.token(view, added, replaced || joins)
+	e.joining = e.joining && !joins
+}
+
+// add adds a frame. The pointer is valid until the next one is added.
+func (e *encoder) add(kind string) *frame {
+	e.out = append(e.out, frame{})
+	f := &e.out[len(e.out)-1]
+	f.Type = kind
+	return f
 }
 
 // places returns how many bytes of text stand above each call of v.
@@ -164,8 +201,8 @@ func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 	return out
 }
 
-func (e *encoder) token(view answer.View, added string, whole bool) frame {
-	f := frame{Type: "token"}
+func (e *encoder) token(view answer.View, added string, whole bool) {
+	f := e.add("token")
 	if e.since += len(added); e.since >= max(firstSnapshot, e.whole) {
 		whole = true
 	}
@@ -179,19 +216,18 @@ func (e *encoder) token(view answer.View, added string, whole bool) frame {
 	if !whole || e.legacy {
 		f.Text = &added
 	}
-	return f
 }
 
-// say returns a status frame unless the reader already has that status.
-func (e *encoder) say(f frame) []frame {
-	if f.Kind == e.status.Kind && f.ActionName == e.status.ActionName {
-		return nil
+// say adds a status frame unless the reader already has that status.
+func (e *encoder) say(kind, action string) {
+	if now := [2]string{kind, action}; now != e.status {
+		e.status = now
+		f := e.add("status")
+		f.Kind, f.ActionName = kind, action
 	}
-	e.status = f
-	return []frame{f}
 }
 
-func (e *encoder) tool(c answer.Change) (out []frame) {
+func (e *encoder) tool(c answer.Change) {
 	f := toolFrame(c.Call, *c.Tool)
 	f.At = e.places[c.Call]
 	if c.Files != nil {
@@ -201,11 +237,11 @@ func (e *encoder) tool(c answer.Change) (out []frame) {
 	case answer.StageStart:
 		e.calls = append(e.calls, f)
 	case answer.StageRunning:
-		out = e.say(frame{Type: "status", Kind: "running_action", ActionName: f.ToolName})
+		e.say("running_action", f.ToolName)
 	case answer.StageEnd:
 		e.calls = slices.DeleteFunc(e.calls, func(o frame) bool { return o.CallID == c.Call })
 	}
-	return append(out, f)
+	e.out = append(e.out, f)
 }
 
 // toolFrame returns the frame of a call's current state.
@@ -242,64 +278,4 @@ func (e *encoder) done(run chat.RunID, v answer.View) frame {
 	}
 	f.FullText = &text
 	return f
-}
-
-// diff returns the text added at the end between two views of one answer, or reports that something earlier changed, so
-// that the whole text must be sent. It visits each segment once, and copies only the added text.
-func diff(old, now answer.View) (added string, replaced bool) {
-	i := 0
-	for i < len(old.Segments) && i < len(now.Segments) && same(old.Segments[i], now.Segments[i]) {
-		i++
-	}
-	if i == len(now.Segments) {
-		return "", false
-	}
-	above := false // there is text above the first change
-	for _, s := range now.Segments[:i] {
-		above = above || s.Text != ""
-	}
-	if i < len(old.Segments) && old.Segments[i].Text != "" {
-		if !strings.HasPrefix(now.Segments[i].Text, old.Segments[i].Text) { // a call's text has changed
-			return "", true
-		}
-		added = now.Segments[i].Text[len(old.Segments[i].Text):]
-		above = true
-		i++
-	}
-	for j := i; j < len(old.Segments); j++ {
-		if old.Segments[j].Text != "" {
-			return "", true // visible content below the change
-		}
-	}
-	return added + textOf(now.Segments[i:], above), false
-}
-
-// textOf returns the text of segments below others, with text above or not.
-func textOf(segments []answer.Segment, above bool) string {
-	var b strings.Builder
-	for _, s := range segments {
-		if s.Text == "" {
-			continue
-		}
-		if above {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(s.Text)
-		above = true
-	}
-	return b.String()
-}
-
-// showed reports whether files of a call were visible.
-func showed(v answer.View, call string) bool {
-	return slices.ContainsFunc(v.Segments, func(s answer.Segment) bool { return s.Call == call && len(s.Files) > 0 })
-}
-
-// same compares the segments at one position of two views. Text of a model step only grows, so comparing lengths
-// suffices.
-func same(a, b answer.Segment) bool {
-	if a.Call != "" {
-		return a.Text == b.Text
-	}
-	return len(a.Text) == len(b.Text)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,7 +137,7 @@ func TestBytesGrowLinearly(t *testing.T) {
 
 func TestStatusIsNotRepeated(t *testing.T) {
 	a, enc := &answer.Answer{}, encoder{}
-	fs := enc.thinking()
+	fs := slices.Clone(enc.thinking())
 	var at answer.Cursor
 	for _, word := range strings.Fields("one two three") {
 		a.Apply(answer.Change{Kind: answer.Text, Text: word})

@@ -28,31 +28,63 @@ const defaultSource = "client_chat"
 
 func visitor(room chat.RoomID) chat.EntityID { return chat.EntityID(room) }
 
+// accepted is a message of which the answer is streamed.
+type accepted struct {
+	chat.Accepted
+	room   chat.RoomID
+	legacy bool
+}
+
 // send accepts a message and streams its answer. A repeated message attaches to the same answer, even over the rate
 // limit; a reader who disconnects stops nothing.
 func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
+	var acc *accepted
+	apart(func() { acc = w.accept(rw, r) })
+	if acc == nil {
+		return
+	}
+	w.streams.Add(1)
+	defer w.streams.Done()
+	w.stream(rw, r, acc.room, acc.Accepted, acc.legacy)
+}
+
+// apart runs do on a stack of its own, and waits for it. Storing and reading a message needs 32 KB of stack, and writing
+// the header 8 KB, which the goroutine of a stream would keep until its end.
+func apart(do func()) {
+	ended := make(chan any)
+	go func() {
+		defer func() { ended <- recover() }()
+		do()
+	}()
+	if panicked := <-ended; panicked != nil {
+		panic(panicked)
+	}
+}
+
+// accept accepts the message of a request, or answers the request and returns nil.
+func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 	room, ok := w.room(rw, r)
 	if !ok || !w.allow(rw, r, w.attempts) {
-		return
+		return nil
 	}
 	payer, ok := w.payer(rw, r)
 	if !ok {
-		return
+		return nil
 	}
 	q, ok := w.take(rw, r)
 	if !ok {
-		return
+		return nil
 	}
 	id := q.id(room.ID)
 	known, err := w.known(r.Context(), chat.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text})
 	if err != nil {
 		w.broken(rw, "find a message", err)
-		return
+		return nil
 	}
 	var files []chat.Attachment
 	if !known {
 		if !w.allow(rw, r, w.messages) {
-			return
+			return nil
 		}
 		files = w.shelve(id, q.Images)
 	}
@@ -65,15 +97,14 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a message", err)
+		return nil
 	case acc.Altered:
 		reply(rw, http.StatusConflict, map[string]any{
 			"error": "This message was already sent with different text.", "code": "CHAT_IDEMPOTENCY_CONFLICT",
 		})
-	default:
-		w.streams.Add(1)
-		defer w.streams.Done()
-		w.stream(rw, r, room.ID, acc, q.StreamProtocol == "legacy")
+		return nil
 	}
+	return &accepted{acc, room.ID, q.StreamProtocol == "legacy"}
 }
 
 // known reports whether m arrived before.
@@ -101,7 +132,8 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 		}()
 		out.leaving, ctx = nil, grace
 	}
-	err := out.start()
+	var err error
+	apart(func() { err = out.start() })
 	if err == nil {
 		err = w.follow(ctx, out, room, acc, legacy)
 	}
@@ -126,7 +158,7 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.Accepted, legacy bool) error {
-	enc := encoder{agent: w.opts.Agent.Name, room: room, legacy: legacy, chosen: acc.Chosen, joining: acc.Duplicate}
+	enc := &encoder{agent: w.opts.Agent.Name, room: room, legacy: legacy, chosen: acc.Chosen, joining: acc.Duplicate}
 	if err := out.frames(enc.thinking()); err != nil {
 		return err
 	}
@@ -134,11 +166,13 @@ func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.A
 		return out.frames(enc.nothing("ignored"))
 	}
 	for {
-		a, err := w.opts.Answers.Watch(ctx, acc.Run)
+		var a *answer.Answer
+		var err error
+		apart(func() { a, err = w.opts.Answers.Watch(ctx, acc.Run) })
 		if err != nil {
 			return err
 		}
-		err = w.copy(ctx, out, &enc, acc.Run, a)
+		err = w.copy(ctx, out, enc, acc.Run, a)
 		if !errors.Is(err, answer.ErrLost) {
 			return err
 		}
