@@ -1,0 +1,91 @@
+package generate_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/prompt"
+	"parley/core/toolcall"
+)
+
+// script answers one call of the model after the other.
+type script struct {
+	rounds [][]llm.Chunk // an empty round fails, and can be tried again
+	asked  int
+}
+
+var errDown = &llm.Failure{Kind: llm.RateLimited, Retry: true, Err: errors.New("down")}
+
+func (s *script) Generate(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	chunks := s.rounds[s.asked]
+	s.asked++
+	return func(yield func(llm.Chunk, error) bool) {
+		if len(chunks) == 0 {
+			yield(llm.Chunk{}, errDown)
+		}
+		for _, c := range chunks {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A round is tried again while nothing of it can be seen, with growing pauses, three times in all. In both modes the text is the answer.
+func TestWrite(t *testing.T) {
+	said := []llm.Chunk{{Text: "It is "}, {Text: "noon."}, {Finish: llm.FinishStop}}
+	form := []llm.Chunk{{Text: "<response><thought>a secret</thought><actions>REPLY</actions><text>It is noon.</text></response>"}, {Finish: llm.FinishStop}}
+	silent := []llm.Chunk{{Text: "<response><actions>IGNORE</actions></response>"}, {Finish: llm.FinishStop}}
+	for name, c := range map[string]struct {
+		mode   generate.Mode
+		rounds [][]llm.Chunk
+		text   string
+		err    error
+		took   time.Duration
+	}{
+		"natively":   {generate.Native, [][]llm.Chunk{said}, "It is noon.", nil, 0},
+		"as a form":  {generate.XML, [][]llm.Chunk{form}, "It is noon.", nil, 0},
+		"at last":    {generate.Native, [][]llm.Chunk{nil, nil, said}, "It is noon.", nil, 6 * time.Second},
+		"not at all": {generate.Native, [][]llm.Chunk{nil, nil, nil}, "", errDown, 6 * time.Second},
+		"a word":     {generate.Native, [][]llm.Chunk{{{Text: "It"}, {Finish: llm.FinishStop}}}, "It", nil, 0},
+		"nothing":    {generate.XML, [][]llm.Chunk{silent, silent}, "", chat.ErrNothingToSay, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model, a := &script{rounds: c.rounds}, new(answer.Answer)
+				begun, err := time.Now(), write(t, model, a, c.mode)
+				if got := a.View().Text(); got != c.text || !errors.Is(err, c.err) || model.asked > len(c.rounds) || time.Since(begun) != c.took {
+					t.Errorf("after %d calls and %v: %q, %v", model.asked, time.Since(begun), got, err)
+				}
+			})
+		})
+	}
+}
+
+func write(t *testing.T, model llm.Model, a *answer.Answer, mode generate.Mode) error {
+	t.Helper()
+	asked := chat.Memory{ID: "1", Author: "ada", Text: "What is the time?"}
+	turn := action.TurnContext{Run: "run", Message: asked, Recent: []chat.Memory{asked}}
+	composer, err := prompt.NewComposer(nil, nil, prompt.Recall{}, mode == generate.Native, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, emit := slog.New(slog.DiscardHandler), func(event.Event) {}
+	w := generate.Writer{
+		Config: generate.Config{Mode: mode}, Model: model, First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,
+		Jitter: func(d time.Duration) time.Duration { return d },
+		Calls:  &toolcall.Calls{Turn: &turn, Answer: a, Toolbox: &action.Toolbox{}, Emit: emit, Log: log, Life: t.Context()},
+	}
+	return w.Write(t.Context(), composer.Turn(turn))
+}
