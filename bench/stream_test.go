@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/web"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -70,6 +72,7 @@ func (a answers) accept(_ context.Context, in chat.Inbound) (chat.Accepted, erro
 // serve runs a web connector on l, without a gateway behind it.
 func serve(tb testing.TB, l net.Listener, a answers) (stop func()) {
 	w := web.New(web.Options{
+		Memo: &connectortest.Memory{}, Zone: time.UTC,
 		Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: a, Store: rooms{},
 		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
 	})

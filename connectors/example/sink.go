@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"parley/connectors"
@@ -86,11 +85,7 @@ func (s *sink) content(p progressive.Part) content {
 		c.ReplyTo = s.to.Message
 	}
 	if p.Offer != nil { // Example has no buttons: people write the option or its number
-		var b strings.Builder
-		for i, option := range p.Offer.Options {
-			fmt.Fprintf(&b, "\n%d. %s", i+1, option)
-		}
-		c.Text += "\n" + b.String()
+		c.Text += "\n\n" + p.Offer.Numbered()
 	}
 	return c
 }

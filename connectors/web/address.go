@@ -23,7 +23,7 @@ const addressKeyName = Name + "/address key"
 // the limits, and the old one is deleted: from then on stored hashes can't be traced to an address. Safe for concurrent
 // use.
 type addressKey struct {
-	memo connectors.StateStore // nil: the key is kept in memory
+	memo connectors.StateStore
 	zone *time.Location
 
 	mu   sync.Mutex
@@ -46,7 +46,7 @@ func (k *addressKey) today(ctx context.Context) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	day := time.Now().In(k.zone).Format(time.DateOnly) + " "
-	if k.kept == "" && k.memo != nil {
+	if k.kept == "" {
 		kept, err := k.memo.Kept(ctx, addressKeyName)
 		if err != nil {
 			return "", fmt.Errorf("read the key of visitors' addresses: %w", err)
@@ -55,10 +55,8 @@ func (k *addressKey) today(ctx context.Context) (string, error) {
 	}
 	if !strings.HasPrefix(k.kept, day) {
 		kept := day + rand.Text()
-		if k.memo != nil {
-			if err := k.memo.Keep(ctx, addressKeyName, kept); err != nil {
-				return "", fmt.Errorf("store the key of visitors' addresses: %w", err)
-			}
+		if err := k.memo.Keep(ctx, addressKeyName, kept); err != nil {
+			return "", fmt.Errorf("store the key of visitors' addresses: %w", err)
 		}
 		k.kept = kept
 	}

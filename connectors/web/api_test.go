@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -109,7 +110,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.
 			t.Fatal(err)
 		}
 		a := &answer.Answer{}
-		o := Options{Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{},
+		o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{},
 			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
 		if edit != nil {
 			edit(&o)

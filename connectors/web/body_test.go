@@ -11,8 +11,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/connectors"
+	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -24,7 +26,7 @@ func loopback(t *testing.T, edit func(*Options), h connectors.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{&answer.Answer{}}, Store: rooms{},
+	o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{&answer.Answer{}}, Store: rooms{},
 		Log: slog.New(slog.DiscardHandler)}
 	if edit != nil {
 		edit(&o)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/web"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -336,6 +337,7 @@ func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *g
 	taps := &tap{Listener: l}
 	o := web.Options{
 		Listener: taps, Agent: chat.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
+		Memo: &connectortest.Memory{}, Zone: time.UTC,
 		Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"},
 		Ready:       func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
 	}

@@ -52,8 +52,8 @@ type Options struct {
 	Origins  []string       // origins that may use the API, besides the server's own page
 	Proxies  []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Limits   Limits
-	Memo     connectors.StateStore       // stores the key that hashes visitors' addresses; nil keeps it in memory
-	Zone     *time.Location              // time zone of the key's days, as of the spending limits'; nil is UTC
+	Memo     connectors.StateStore       // stores the key that hashes visitors' addresses
+	Zone     *time.Location              // time zone of the key's days, as of the spending limits'
 	Ready    func(context.Context) error // for /readyz, which shows the error to everyone: it must contain no secrets
 	// Local serves programs on the same machine below LocalPath, if they send LocalToken; nil disables it.
 	Local      http.Handler
@@ -91,9 +91,6 @@ type Web struct {
 
 // New returns the web connector. It takes ownership of the listener.
 func New(o Options) *Web {
-	if o.Zone == nil {
-		o.Zone = time.UTC
-	}
 	return &Web{
 		opts:      o,
 		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
