@@ -20,7 +20,7 @@ const (
 	pdfDocument
 )
 
-// extensions tell the kind of files whose type says nothing. Names are only ever looked at, never used (SE-05).
+// extensions determine the kind of files without a useful type. A name is never used as a path.
 var extensions = map[string]kind{ // never changed
 	".png": picture, ".jpg": picture, ".jpeg": picture, ".gif": picture, ".webp": picture,
 	".ogg": sound, ".oga": sound, ".opus": sound, ".mp3": sound, ".m4a": sound, ".wav": sound, ".flac": sound,
@@ -28,7 +28,8 @@ var extensions = map[string]kind{ // never changed
 	".pdf": pdfDocument,
 }
 
-// kindOf is what a file claims to be. What says nothing may be a document: its content decides.
+// kindOf returns the kind that a file claims to have. A file without a useful type or name may be a document: its content
+// decides.
 func kindOf(claimed, name string) kind {
 	media, _, _ := mime.ParseMediaType(claimed)
 	switch class, _, _ := strings.Cut(media, "/"); {
@@ -49,7 +50,8 @@ func kindOf(claimed, name string) kind {
 	return document
 }
 
-// foundKind is what a file is. Only sound is believed on its word, as formats of sound are many: its model sees what comes of it.
+// foundKind returns the kind that a file has. Only a claim to be sound is accepted, because there are many formats of
+// sound: the model that transcribes it rejects what is none.
 func foundKind(data []byte, claimed kind) kind {
 	media := http.DetectContentType(data)
 	switch {
@@ -65,5 +67,5 @@ func foundKind(data []byte, claimed kind) kind {
 	return other
 }
 
-// pictureTypes are those that models that see take.
+// pictureTypes are the types that models with image input accept.
 var pictureTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true} // never changed

@@ -23,11 +23,11 @@ import (
 const (
 	// MaxFile is the maximum size of a fetched file in bytes, which is also the limit of Telegram's servers
 	MaxFile = 20 << 20
-	// fileTime is how long one file may take, from the fetch to the last word about it.
+	// fileTime limits the time for one file, including its download.
 	fileTime = 45 * time.Second
-	// together is how many files are read at once, over all rooms: that bounds the memory they take.
+	// together is how many files are read at once, over all rooms, which bounds their memory.
 	together = 4
-	maxText  = 16_000 // characters of a file that are kept (LM-08)
+	maxText  = 16_000 // characters of a file that are kept, so that it fits into a prompt
 )
 
 // Options are the dependencies of a [Reader]. Features whose dependency is nil are unavailable, and reported as such.
@@ -58,7 +58,7 @@ func New(o Options) *Reader {
 	return &Reader{options: o, places: make(chan struct{}, together)}
 }
 
-// unread is a reason that people may read.
+// unread is a reason that users can see.
 type unread string
 
 func (u unread) Error() string { return string(u) }
@@ -88,7 +88,7 @@ func (r *Reader) Read(ctx context.Context, connector string, files []chat.Attach
 	return read
 }
 
-// one reads one file. Whatever goes wrong with it is its own matter.
+// one reads one file. Its failure does not affect the others.
 func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, describe string) (read chat.Attachment) {
 	read = f
 	err := r.inPlace(ctx, func(ctx context.Context) error { return r.file(ctx, connector, &read, describe) })
@@ -107,7 +107,7 @@ func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, d
 	return read
 }
 
-// reason is why a file can't be read, for people.
+// reason returns why a file can't be read, as users see it.
 func reason(err error) string {
 	var why unread
 	if !errors.As(err, &why) {
@@ -116,8 +116,8 @@ func reason(err error) string {
 	return string(why)
 }
 
-// inPlace waits for a place and does work there, within its time. Files are other people's: what breaks a decoder breaks
-// nothing else.
+// inPlace waits for one of the places, and runs work within its time limit. Files are untrusted, so a panic in a decoder
+// counts as damage of the file.
 func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) (err error) {
 	select {
 	case r.places <- struct{}{}:
@@ -134,7 +134,7 @@ func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) 
 	return err
 }
 
-// file fetches f and reads it, as what it turns out to be.
+// file fetches f and reads it according to its content.
 func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment, describe string) error {
 	claimed := kindOf(f.Type, f.Name)
 	if f.Voice {
@@ -144,7 +144,7 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 		return why
 	}
 	if claimed == picture && r.options.Vision == nil {
-		return nil // it is shown as it is
+		return nil // the answering model receives the image itself
 	}
 	blob, err := r.fetch(ctx, connector, *f)
 	if err != nil {
@@ -184,7 +184,7 @@ func (r *Reader) hopeless(k kind) unread {
 	return ""
 }
 
-// fetch gets the whole of f.
+// fetch downloads f.
 func (r *Reader) fetch(ctx context.Context, connector string, f chat.Attachment) (llm.File, error) {
 	if f.Size > MaxFile {
 		return llm.File{}, tooLarge
@@ -211,7 +211,7 @@ func (r *Reader) fetch(ctx context.Context, connector string, f chat.Attachment)
 	return blob, nil
 }
 
-// pdf takes the text out of a PDF.
+// pdf extracts the text of a PDF.
 func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
 	if r.options.PDF == nil {
 		return "", strange
@@ -223,7 +223,7 @@ func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
 	return text, nil
 }
 
-// listen writes down what is said.
+// listen transcribes speech.
 func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) error {
 	text, err := r.options.Transcriber.Transcribe(ctx, f.Name, f.Type, b.Data)
 	if err != nil {
@@ -235,7 +235,7 @@ func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) err
 	return nil
 }
 
-// capped is text that a store can hold and a prompt can bear.
+// capped returns text in a form that every store accepts, cut to a length that fits into a prompt.
 func capped(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
 	if utf8.RuneCountInString(text) <= maxText {

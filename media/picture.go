@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// maxPixels is more than the cameras of phones make. A small file can claim any number (SE-04).
+	// maxPixels is more than the cameras of phones produce. A small file can claim any number of pixels.
 	maxPixels = 64_000_000
-	// maxPicture is what models take, in bytes.
+	// maxPicture is the size that models accept, in bytes.
 	maxPicture = 10 << 20
-	// maxDescription is how much is read of what the model says of a picture, in bytes.
+	// maxDescription limits how much of a model's description is read, in bytes.
 	maxDescription = 8 << 10
 )
 
-// checkPicture looks at the header of a picture alone: nothing is unpacked (SE-04).
+// checkPicture reads only the header of an image, because decoding it could take any amount of memory.
 func checkPicture(data []byte) error {
 	if len(data) > maxPicture {
 		return unread("the image is larger than 10 MB")
@@ -50,7 +50,7 @@ func size(data []byte) (width, height int, err error) {
 	return c.Width, c.Height, err
 }
 
-// webpSize reads the three kinds of headers that WebP has (RFC 9649, section 2).
+// webpSize reads the three kinds of WebP headers (RFC 9649, section 2).
 func webpSize(data []byte) (width, height int, err error) {
 	if len(data) < 30 {
 		return 0, 0, errors.New("webp: the header is cut")
@@ -68,7 +68,7 @@ func webpSize(data []byte) (width, height int, err error) {
 	return 0, 0, errors.New("webp: an unknown header")
 }
 
-// look has a picture described.
+// look lets the model describe an image.
 func (r *Reader) look(ctx context.Context, f *chat.Attachment, data []byte, question string) error {
 	if err := checkPicture(data); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (r *Reader) look(ctx context.Context, f *chat.Attachment, data []byte, ques
 	return nil
 }
 
-// unseen is what becomes of a picture that nothing describes.
+// unseen returns the result for an image without a description: acceptable if the answering model sees it.
 func (r *Reader) unseen() error {
 	if r.options.Sees {
 		return nil
@@ -99,7 +99,7 @@ func (r *Reader) unseen() error {
 	return blind
 }
 
-// ask asks the model about a picture, once.
+// ask sends an image and a question to the model.
 func (r *Reader) ask(ctx context.Context, question string, picture llm.File) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -116,7 +116,7 @@ func (r *Reader) ask(ctx context.Context, question string, picture llm.File) (st
 	return said.String(), nil
 }
 
-// parts are what a model says of a picture: in the tags that it was asked for, or plainly.
+// parts splits a description into its tagged parts. A description without tags is returned as it is.
 func parts(said string) (title, description string) {
 	if description = within(said, "description"); description != "" {
 		return within(said, "title"), description
@@ -124,7 +124,7 @@ func parts(said string) (title, description string) {
 	return "", strings.TrimSpace(said)
 }
 
-// within is what stands between two tags; "" if they do not. Models are no XML writers (LM-11).
+// within returns the text between two tags, or "". It does not parse XML, because models often write it incorrectly.
 func within(said, tag string) string {
 	_, rest, _ := strings.Cut(said, "<"+tag+">")
 	inner, _, _ := strings.Cut(rest, "</"+tag+">")
@@ -152,7 +152,7 @@ func (r *Reader) Pictures(ctx context.Context, connector string, files []chat.At
 	return shown, fetched
 }
 
-// show fetches a picture to be shown as it is, or notes why it can't be.
+// show fetches an image for the answering model, or records why it can't be used.
 func (r *Reader) show(ctx context.Context, connector string, f *chat.Attachment) (found llm.File) {
 	err := r.inPlace(ctx, func(ctx context.Context) error {
 		b, err := r.fetch(ctx, connector, *f)

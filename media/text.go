@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDocument is how much of a document is decoded, in bytes: more than [maxText] characters take in any encoding.
+// maxDocument limits how much of a document is decoded, in bytes. It is more than [maxText] characters need in any
+// encoding.
 const maxDocument = 1 << 20
 
 var (
@@ -35,7 +36,7 @@ func isText(data []byte) bool {
 	return odd*100 <= len(head)
 }
 
-// plainText decodes a document. What is not Unicode is taken for the encoding that Windows and the web mean by Latin-1.
+// plainText decodes a document. Text that is not Unicode is read as Windows-1252, which the web also uses for Latin-1.
 func plainText(data []byte) (string, error) {
 	data = data[:min(len(data), maxDocument)]
 	switch {
@@ -51,7 +52,7 @@ func plainText(data []byte) (string, error) {
 	return fromWindows(data), nil
 }
 
-// wholeRunes leaves out a character that is cut at the end.
+// wholeRunes removes an incomplete character from the end of data.
 func wholeRunes(data []byte) []byte {
 	for n := 1; n <= min(utf8.UTFMax, len(data)); n++ {
 		if b := data[len(data)-n:]; utf8.RuneStart(b[0]) {
@@ -72,7 +73,7 @@ func fromUTF16(data []byte, order binary.ByteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// windows is what Windows-1252 has from 0x80 to 0x9f; elsewhere it is Latin-1.
+// windows lists the characters of Windows-1252 from 0x80 to 0x9f. The others are those of Latin-1.
 const windows = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
 
 func fromWindows(data []byte) string {

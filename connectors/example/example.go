@@ -12,7 +12,7 @@ import (
 	"parley/core/chat"
 )
 
-// Name is how addresses, ids, the configuration and the log call this platform.
+// Name identifies this platform in addresses, ids, the configuration and the log.
 const Name = "example"
 
 // Example is one bot.
@@ -27,7 +27,7 @@ var (
 	_ connectors.Checker   = (*Example)(nil)
 )
 
-// New returns a bot, which makes no request yet.
+// New returns a bot without making a request.
 func New(c Config, d connectors.Deps) *Example {
 	return &Example{newClient(c, d), d.Log.With("connector", Name)}
 }

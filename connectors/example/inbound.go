@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// event is what the server says of a message.
+// event is a message as the server sends it.
 type event struct {
 	Number  int       `json:"number"`
 	ID      string    `json:"id"`

@@ -66,7 +66,7 @@ func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
 	return scopes
 }
 
-// content is what the server is told of a message: a text or a file.
+// content is a message as the server receives it: a text or a file.
 type content struct {
 	Text    string    `json:"text,omitempty"`
 	File    *llm.File `json:"file,omitempty"`
@@ -90,7 +90,7 @@ func (s *sink) content(p progressive.Part) content {
 	return c
 }
 
-// path is where the messages of the room are.
+// path returns the path of the room's messages.
 func (s *sink) path() string { return "/rooms/" + url.PathEscape(s.to.Room) + "/messages/" }
 
 // Post implements [progressive.Sink].

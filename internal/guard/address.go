@@ -4,8 +4,8 @@ import (
 	"net/netip"
 )
 
-// inside lists what is not the public internet beyond what [netip.Addr] knows by itself. The first part are addresses that lead
-// to a machine or network of the owner's own, or nowhere; the second are ways to write such an IPv4 address in IPv6.
+// inside lists the ranges that are not on the public internet and that [netip.Addr] has no method for: first IPv4, then
+// IPv6, including the ways to write an IPv4 address in IPv6.
 var inside = []netip.Prefix{ // never changed; from IANA's registries of special-purpose addresses, November 2026
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; also Alibaba's metadata, 100.100.100.200

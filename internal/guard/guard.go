@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Why nothing was read. None of them, nor what wraps them, holds the path or query of an address: those may be signed.
+// Reasons why nothing was read. No error contains the path or query of an address, because they may be signed.
 var (
 	ErrForbidden = errors.New("this address is not allowed")
 	ErrTooLarge  = errors.New("it is larger than allowed")
@@ -65,13 +65,13 @@ func New(o Options) *Client {
 		Transport: &http.Transport{
 			DialContext: c.dial, TLSHandshakeTimeout: dialTime, DisableKeepAlives: true,
 			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-			DisableCompression: true, // what is counted is what came (SE-04)
+			DisableCompression: true, // otherwise a small response could grow beyond the limit in memory
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("%w: more than %d redirects", ErrForbidden, maxRedirects)
 			}
-			req.Header.Del("Referer") // it may be signed
+			req.Header.Del("Referer") // the address of the last request may be signed
 			return c.allowed(req.URL)
 		},
 	}
@@ -134,7 +134,7 @@ func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, 
 	return data, res.Header.Get("Content-Type"), nil
 }
 
-// bare is err without the address that [url.Error] shows: it may be signed (SE-02).
+// bare returns err without the address in [url.Error], which may be signed.
 func bare(err error) error {
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		err = outer.Err
@@ -142,7 +142,7 @@ func bare(err error) error {
 	return err
 }
 
-// allowed judges an address before anything is asked, as far as its text tells.
+// allowed checks the text of an address before a request.
 func (c *Client) allowed(u *url.URL) error {
 	port := portOf(u)
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
@@ -171,8 +171,7 @@ func portOf(u *url.URL) string {
 	return map[string]string{"https": "443", "http": "80"}[u.Scheme]
 }
 
-// dial connects. What counts is the address that is really dialled, after the name was looked up: a name that means another
-// address a moment later changes nothing (SE-03).
+// dial connects. It checks the resolved address, because a host name can resolve to another address the next time.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.options.Dial != nil {
 		return c.dialled(ctx, network, address)
@@ -186,7 +185,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return d.DialContext(ctx, network, address)
 }
 
-// dialled uses the connections of the options.
+// dialled connects with the Dial of the options.
 func (c *Client) dialled(ctx context.Context, network, address string) (net.Conn, error) {
 	if host, _, err := net.SplitHostPort(address); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForbidden, err)
@@ -198,7 +197,7 @@ func (c *Client) dialled(ctx context.Context, network, address string) (net.Conn
 	return c.options.Dial(ctx, network, address)
 }
 
-// checkDialled refuses an address that is no public one.
+// checkDialled rejects an address that is not public.
 func checkDialled(address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !public(to.Addr()) {

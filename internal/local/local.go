@@ -1,5 +1,6 @@
 // Package local connects the command line with a running gateway on the same machine. A gateway writes its address and a
-// secret to a file beside its store, which only its user can read. Where no gateway runs, the commands open the store themselves.
+// secret to a file next to its store, which only its user can read. If no gateway runs, the commands open the store
+// themselves.
 package local
 
 import (

@@ -39,7 +39,7 @@ func Compile(schema json.RawMessage) (check func(object json.RawMessage) error, 
 	}, nil
 }
 
-// types finds what the library takes for a type that nothing has.
+// types rejects unknown types, which the library accepts: no value would match them.
 func types(s *jsonschema.Schema) error {
 	if s == nil {
 		return nil
@@ -68,8 +68,8 @@ func types(s *jsonschema.Schema) error {
 	return nil
 }
 
-// plain is a validation error without the way to it: the library wraps the reason once for each schema it went through,
-// and the innermost path says where.
+// plain returns the reason of a validation error with the path of the field. The library wraps the reason once per schema
+// on the way, and the innermost path names the field.
 func plain(err error) string {
 	path := ""
 	for inner := errors.Unwrap(err); inner != nil; err, inner = inner, errors.Unwrap(inner) {
@@ -84,7 +84,7 @@ func plain(err error) string {
 	return reason
 }
 
-// fieldAt is a path in a schema as a path in what it describes: "a[].b".
+// fieldAt converts a path in a schema to the path of the field that it describes, such as "a[].b".
 func fieldAt(path string) string {
 	var b strings.Builder
 	steps := strings.Split(path, "/")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Reject reports that the value of a key is wrong: what is wrong, as the end of a sentence, and what to do about it. Keys
-// are relative to the section, such as limits.edits. Only the first report about a value counts.
+// Reject reports a wrong value: its key, the problem as the end of a sentence, and the remedy. Keys are relative to the
+// section, such as limits.edits. Only the first report about a value counts.
 type Reject func(key, what, hint string)
 
 // Pace rejects pauses between edits that are useless.
@@ -18,7 +18,7 @@ func (r Reject) Pace(key string, t time.Duration) {
 	}
 }
 
-// Rate rejects a number of requests with which nothing could be sent.
+// Rate rejects a request rate below 1, with which nothing could be sent.
 func (r Reject) Rate(key string, n int) {
 	if n < 1 {
 		r(key, "is less than 1", "nothing could be sent")
@@ -43,8 +43,8 @@ func (r Reject) URL(key, address string) {
 	}
 }
 
-// Secret rejects what would break a header or a URL, where the platform's client might repeat it in an error, and what
-// does not match shape. A nil shape matches everything.
+// Secret rejects a secret that does not match shape, and one with characters that would make a header or URL invalid,
+// because the resulting error could contain it. A nil shape matches everything.
 func (r Reject) Secret(key string, s Secret, shape *regexp.Regexp, hint string) {
 	unfit := func(c rune) bool { return c <= ' ' || c > '~' }
 	if s != "" && (strings.ContainsFunc(s.Reveal(), unfit) || shape != nil && !shape.MatchString(s.Reveal())) {

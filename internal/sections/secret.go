@@ -7,10 +7,9 @@ import (
 
 const hidden = "***"
 
-// Secret is text that must not be seen: printed, logged or marshalled it is
-// "***", or "" when it is empty. Two uses get around that, so avoid them: printing
-// a struct that keeps one in an unexported field (fmt does not ask such fields for
-// their methods), and a map with secrets as keys, marshalled as JSON.
+// Secret is text that is hidden when it is printed, logged or marshaled: as "***", or as "" if it is empty. Two uses would
+// reveal it, so avoid them: printing a struct with a Secret in an unexported field, because fmt does not call methods of
+// such fields, and marshaling a map with Secrets as keys as JSON.
 type Secret string
 
 // Reveal returns the secret itself.
@@ -27,7 +26,7 @@ func (s Secret) String() string {
 // GoString hides the secret from %#v.
 func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
 
-// Format hides the secret from every verb, also from those that do not fit text.
+// Format hides the secret from every verb, including those that do not apply to text.
 func (s Secret) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), s.String()) }
 
 // MarshalText hides the secret from JSON, YAML, XML and flags.

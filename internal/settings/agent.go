@@ -1,4 +1,4 @@
-// Package settings turns the configuration into what the runtime takes: the agent, access, limits.
+// Package settings converts the configuration to the types of the runtime: the agent, access, limits.
 package settings
 
 import (
@@ -10,7 +10,7 @@ import (
 	"parley/core/prompt"
 )
 
-// agentID is that of the one agent of a gateway. It is stored.
+// agentID is the id of the one agent of a gateway. It is stored, so it must not change.
 const agentID chat.AgentID = "agent"
 
 // Agent returns the agent that the configuration describes.
@@ -44,7 +44,7 @@ func Recall(cfg config.Config) prompt.Recall {
 	}
 }
 
-// InPlace adds to an error about a template where in the configuration files it is.
+// InPlace adds the position in the configuration files to an error about a template.
 func InPlace(cfg config.Config, err error) error {
 	var wrong *prompt.TemplateError
 	if errors.As(err, &wrong) && cfg.Places[wrong.Name] != "" {

@@ -4,7 +4,7 @@ package pdftext
 
 import "runtime/debug"
 
-// limit asks the runtime to keep within the memory; there is no way to make it.
+// limit asks the Go runtime to stay within the memory. This system offers no hard limit.
 func limit() error {
 	debug.SetMemoryLimit(maxMemory)
 	return nil

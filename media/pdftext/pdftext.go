@@ -18,14 +18,14 @@ const (
 	maxDocument = 32 << 20 // bytes
 	maxPages    = 200
 	maxText     = 1 << 20   // bytes
-	maxMemory   = 512 << 20 // bytes of a process that reads
+	maxMemory   = 512 << 20 // bytes of memory for the process that reads
 	maxTime     = 20 * time.Second
 )
 
 // Text extracts the text of a document. It should run in a separate process: see [Serve].
 func Text(document []byte) (text string, err error) {
 	defer func() {
-		if p := recover(); p != nil { // the parser's way to say that something is wrong
+		if p := recover(); p != nil { // the parser reports damage by a panic
 			err = fmt.Errorf("read the PDF: %v", p)
 		}
 	}()
@@ -83,7 +83,7 @@ func Command(program string, args ...string) func(ctx context.Context, document 
 	}
 }
 
-// bounded keeps what a process says, up to a limit.
+// bounded buffers the output of a process, up to a limit.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {

@@ -12,21 +12,21 @@ import (
 	"parley/core/text"
 )
 
-// The actions that the model asks for, where it is given them.
+// The actions that the model calls, if they are available.
 const (
 	playAction = "PLAY_DEMO"
 	diceAction = "ROLL_DICE"
 	timeAction = "TELL_TIME"
 )
 
-// command is a message of few words, among which are certain ones.
+// command is a short message that contains certain words.
 type command struct {
 	words  []string
-	most   int // words of the message: longer ones are meant otherwise
+	most   int // words of the message: a longer one means something else
 	answer func(req llm.Request, text string) reply
 }
 
-// commands in the order in which they are tried.
+// commands returns the commands in the order in which they are tried.
 func commands() []command {
 	return []command{
 		{[]string{"help", "can"}, 4, func(llm.Request, string) reply { return reply{text: help} }},
@@ -38,7 +38,7 @@ func commands() []command {
 	}
 }
 
-// answerTo is what the model says to req.
+// answerTo returns the answer to req.
 func answerTo(req llm.Request) reply {
 	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == llm.RoleTool {
 		return afterCall(req)
@@ -61,12 +61,12 @@ func respond(req llm.Request, text string) reply {
 	return echo(req, text)
 }
 
-// wordsOf is text in lower case, without what is not of letters.
+// wordsOf returns the words of text in lower case.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// lastOf is the newest turn of a role, or none.
+// lastOf returns the latest message of a role, or an empty one.
 func lastOf(req llm.Request, role llm.Role) llm.Message {
 	for _, t := range slices.Backward(req.Messages) {
 		if t.Role == role && !t.Context {
@@ -123,7 +123,7 @@ func tellTime(req llm.Request, _ string) reply {
 
 var errDemo = errors.New("the demo model was asked to fail")
 
-// fail ends with a failure: at once, or within the text where that is asked for.
+// fail ends with a failure: at once, or in the middle of the text if the message asks for that.
 func fail(_ llm.Request, text string) reply {
 	r := reply{failure: &llm.Failure{Kind: llm.ProviderIssue, Err: errDemo}}
 	if slices.Contains(wordsOf(text), "late") {
@@ -132,7 +132,7 @@ func fail(_ llm.Request, text string) reply {
 	return r
 }
 
-// afterCall goes on when an action has ended.
+// afterCall continues after an action.
 func afterCall(req llm.Request) reply {
 	result := req.Messages[len(req.Messages)-1]
 	name := ""
@@ -150,7 +150,7 @@ func afterCall(req llm.Request) reply {
 	return reply{text: fmt.Sprintf("The action `%s` answered:\n\n%s\n\nA real model would build its answer on that.", name, quote(result.Text))}
 }
 
-// echo shows that the earlier messages were seen.
+// echo repeats the message and counts the earlier ones.
 func echo(req llm.Request, text string) reply {
 	if strings.TrimSpace(text) == "" {
 		return reply{text: "I got a message without text. Say `help` to see what I can show."}
@@ -158,7 +158,7 @@ func echo(req llm.Request, text string) reply {
 	return reply{text: fmt.Sprintf("You wrote:\n\n%s\n\n%s\n\n%s", quote(text), seen(req), sample)}
 }
 
-// seen counts what the model was given of the conversation.
+// seen returns how many messages of the conversation the model received.
 func seen(req llm.Request) string {
 	theirs, mine := count(req, llm.RoleUser), count(req, llm.RoleAssistant)
 	if theirs == 1 && mine == 0 {

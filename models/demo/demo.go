@@ -42,7 +42,7 @@ func (*Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	}
 }
 
-// pause waits for the time of one word, or returns why there is no more time.
+// pause waits for [wordTime], or returns the cause of ctx.
 func pause(ctx context.Context) error {
 	select {
 	case <-time.After(wordTime):
@@ -52,14 +52,14 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// reply is what the model says to a request: a text, then at most one call; or a failure in place of its end.
+// reply is an answer: a text, followed by at most one call, or by a failure.
 type reply struct {
 	text    string
 	call    *llm.ToolCall
 	failure *llm.Failure
 }
 
-// chunks cuts r into words.
+// chunks splits r into words.
 func (r reply) chunks() (chunks []llm.Chunk) {
 	for _, word := range strings.SplitAfter(r.text, " ") {
 		if word != "" {

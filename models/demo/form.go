@@ -9,20 +9,20 @@ import (
 	"parley/core/llm"
 )
 
-// form is what the answer to a prompt has to look like.
+// form is the required format of an answer.
 type form int
 
 const (
-	spoken  form = iota // text, and calls of actions
-	tagged              // text and the names of actions, between tags
-	decided             // one action, or that all is done, between tags
+	spoken  form = iota // text and tool calls
+	tagged              // text and the names of actions, in tags
+	decided             // one action, or the end, in tags
 )
 
-// task begins a prompt that is one text, and names the agent.
+// task matches the beginning of a prompt in one text, which names the agent.
 var task = regexp.MustCompile(`^<task>(?:Write the next message|Decide the next step|Write the answer) of (.+?) (?:in this|towards an|to the) `)
 
-// unfold makes of a prompt that is one text, as core's templates have it, one in which the conversation, the actions and
-// their results have places of their own. Another one stays as it is.
+// unfold converts a prompt in one text, as the templates of package prompt make it, to a request with messages and tools.
+// Any other request is returned as it is.
 func unfold(req llm.Request) (llm.Request, form) {
 	if len(req.Messages) == 0 {
 		return req, spoken
@@ -43,7 +43,7 @@ func unfold(req llm.Request) (llm.Request, form) {
 	return talk, tagged
 }
 
-// part is what stands between two marks in text, or "".
+// part returns the text between two marks, or "".
 func part(text, from, to string) string {
 	_, rest, found := strings.Cut(text, from)
 	if !found {
@@ -53,7 +53,7 @@ func part(text, from, to string) string {
 	return inside
 }
 
-// spokenBy reads a transcript: a line for each message, its further lines indented.
+// spokenBy parses a transcript: one line per message, with its further lines indented.
 func spokenBy(agent, transcript string) (turns []llm.Message) {
 	for line := range strings.SplitSeq(transcript, "\n") {
 		if more, ok := strings.CutPrefix(line, "  "); ok && len(turns) > 0 {
@@ -72,7 +72,7 @@ func spokenBy(agent, transcript string) (turns []llm.Message) {
 	return turns
 }
 
-// resultOf reads what the last action came to, such as ROLL_DICE {"sides":6}: 4.
+// resultOf parses the result of the last action, such as ROLL_DICE {"sides":6}: 4.
 func resultOf(lines string) []llm.Message {
 	all := strings.Split(lines, "\n")
 	last := len(all) - 1
@@ -96,7 +96,7 @@ func resultOf(lines string) []llm.Message {
 
 const thought = "<response>\n<thought>I am a demo and don't think.</thought>\n"
 
-// inTags is r in the form that was asked for.
+// inTags returns r in the required format.
 func (r reply) inTags(f form) reply {
 	actions, parameters := "REPLY", "{}"
 	if r.call != nil {

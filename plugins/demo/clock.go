@@ -27,7 +27,7 @@ func (clock) Act(_ context.Context, c *action.Call) (action.Result, error) {
 	if err := c.Read(&parameters); err != nil {
 		return action.Result{}, err
 	}
-	if parameters.Zone == "Local" { // which tells of the machine
+	if parameters.Zone == "Local" { // would reveal the time zone of the machine
 		parameters.Zone = ""
 	}
 	zone, err := time.LoadLocation(parameters.Zone)

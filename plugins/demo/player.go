@@ -13,7 +13,7 @@ import (
 	"parley/core/text"
 )
 
-// step is how long each status of PLAY_DEMO stands.
+// step is how long PLAY_DEMO shows each status.
 const step = 700 * time.Millisecond
 
 const (
@@ -21,7 +21,7 @@ const (
 	maxTitle     = 80 // runes that are shown
 )
 
-// pieces are what people may choose from.
+// pieces returns the pieces to choose from.
 func pieces() []string { return []string{defaultTitle, "So What"} }
 
 // player pretends to play something: PLAY_DEMO.
@@ -34,7 +34,7 @@ func (player) Spec() action.Spec {
 		Parameters: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"what to play"},` +
 			`"choose":{"type":"boolean","description":"true to ask which of two pieces to play; then omit title"}}}`),
 		Effect: action.Reads,
-		Limit:  6 * time.Minute, // people have five to choose
+		Limit:  6 * time.Minute, // users have five minutes to choose
 	}
 }
 
@@ -54,7 +54,7 @@ func (player) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	})
 }
 
-// which asks for the piece to play. Without a choice it returns the first.
+// which asks for the piece to play. If the user makes no choice, it returns the first.
 func which(ctx context.Context, c *action.Call) (string, error) {
 	q, err := c.Choose(ctx, "❓ Which one?", chat.Question{Options: pieces()})
 	if errors.Is(err, chat.ErrUnanswered) || errors.Is(err, chat.ErrUnseen) {
@@ -63,7 +63,7 @@ func which(ctx context.Context, c *action.Call) (string, error) {
 	return q.Options[q.Choice], err
 }
 
-// play shows one status after the other. Once it has searched it asks for the title.
+// play shows one status after the other. It calls title after the search.
 func play(ctx context.Context, show func(string), title func() (string, error)) (action.Result, error) {
 	for _, status := range []string{"🔍 Looking up…", "🔍 Searching…"} {
 		show(status)
@@ -87,7 +87,7 @@ func play(ctx context.Context, show func(string), title func() (string, error)) 
 	}, nil
 }
 
-// shown is a title as one line of at most maxTitle runes that can't end the bold type around it.
+// shown returns a title as one line of at most maxTitle runes, without characters that would end the bold type around it.
 func shown(title string) string {
 	title = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("*_`~|[]<>\\", r) {

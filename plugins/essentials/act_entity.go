@@ -50,7 +50,7 @@ func updateEntity(store Store) namedAction {
 	}
 }
 
-// meant is a message of the person that the asker means: themselves, or for an owner anybody who wrote here.
+// meant returns a message of the person that the asker names: themselves, or for an owner anyone who wrote here.
 func meant(s action.TurnContext, name string) (chat.Memory, error) {
 	name = text.Label(name)
 	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {

@@ -9,7 +9,7 @@ import (
 	"parley/core/llm"
 )
 
-// generateImage makes a picture.
+// generateImage generates an image.
 func generateImage(painter llm.ImageGenerator) namedAction {
 	return namedAction{
 		spec: action.Spec{

@@ -11,11 +11,11 @@ import (
 	"parley/core/prompt"
 )
 
-// maxPost is how long a post may be, in characters.
+// maxPost is the maximum length of a post, in characters.
 const maxPost = 2000
 
-// createPost writes in a feed, in the agent's own voice. Of the room where it is asked for the post knows nothing but the
-// topic (SE-12).
+// createPost publishes a post in a feed. The post is written without the conversation in which it was requested, apart from
+// the topic, so that nothing private can get into it.
 func createPost(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
@@ -46,7 +46,7 @@ func createPost(store Store) namedAction {
 	}
 }
 
-// writePost has a post written as if nothing else had been said.
+// writePost lets the model write a post, without any conversation.
 func writePost(ctx context.Context, s action.TurnContext, feed chat.Room, topic string) (string, error) {
 	s.Room, s.Private, s.Recent, s.Summary = feed, false, nil, ""
 	s.Message = chat.Memory{Text: topic}

@@ -12,7 +12,7 @@ import (
 	"parley/core/text"
 )
 
-// roomActions set how closely the agent listens in a room.
+// roomActions returns the actions that set the agent's attention in a room.
 func roomActions(store Store) []namedAction {
 	return []namedAction{
 		listening(store, chat.Ambient, action.Spec{
@@ -34,7 +34,7 @@ func roomActions(store Store) []namedAction {
 	}
 }
 
-// listening is an action that sets the attention for a room, and says done of it.
+// listening returns an action that sets the attention for a room, and reports done with the room's name.
 func listening(store Store, a chat.Attention, spec action.Spec, done string) namedAction {
 	spec.Effect = action.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
@@ -57,8 +57,8 @@ func listening(store Store, a chat.Attention, spec action.Spec, done string) nam
 	}
 }
 
-// find is the room that the asker means: this one, or one by its name or id, of those that they take part in. An owner
-// may mean any.
+// find returns the room that the asker names: the current one, or by name or id one that they are a member of. An owner can
+// name any room.
 func find(ctx context.Context, store Store, s action.TurnContext, name string) (chat.Room, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == string(s.Room.ID) || strings.EqualFold(plain(name), s.Room.Name) {
@@ -94,7 +94,7 @@ func find(ctx context.Context, store Store, s action.TurnContext, name string) (
 	return chat.Room{}, fmt.Errorf("several rooms are named %q; use an id: %s", name, strings.Join(ids, ", "))
 }
 
-// plain is a room's name without the sign that people put before it.
+// plain returns a room's name without a leading # or @.
 func plain(name string) string { return strings.TrimLeft(name, "#@") }
 
 func label(r chat.Room) string {

@@ -9,7 +9,7 @@ import (
 	"parley/core/chat"
 )
 
-// sendMessage writes where the asker may write. It is the agent who speaks there, once.
+// sendMessage sends a message of the agent to a room where the asker can write.
 func sendMessage(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{

@@ -11,10 +11,10 @@ import (
 	"parley/core/text"
 )
 
-// lengths are how long answers may be.
+// lengths maps the lengths of answers to their descriptions in prompts.
 var lengths = map[string]string{"short": "a sentence or two", "normal": "", "detailed": "in detail, with reasons"}
 
-// updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it.
+// updateSettings sets how the agent answers in a room. The provider SETTINGS adds it to prompts.
 func updateSettings(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{

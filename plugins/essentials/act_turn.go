@@ -8,8 +8,8 @@ import (
 	"parley/core/chat"
 )
 
-// turnActions are about the turn itself. A model that calls actions answers by writing, so REPLY and NONE are not
-// listed for it: they are for those that know them from elsewhere.
+// turnActions returns the actions about the turn itself. A model with tool calls answers by writing, so REPLY and NONE are
+// not listed for it. They work for models that know them from elizaOS.
 func turnActions(store Store) []namedAction {
 	return []namedAction{
 		{

@@ -8,7 +8,7 @@ import (
 	"parley/core/action"
 )
 
-// actions are listed in the order in which models are told of them.
+// actions returns the actions in the order in which prompts list them.
 func actions(d Deps) (all []action.Action) {
 	named := slices.Concat(turnActions(d.Store), roomActions(d.Store), []namedAction{
 		sendMessage(d.Store), createPost(d.Store), chooseOption(), updateEntity(d.Store), updateSettings(d.Store),
@@ -22,7 +22,7 @@ func actions(d Deps) (all []action.Action) {
 	return all
 }
 
-// reading is the act of an action with the parameters P.
+// reading returns the act function of an action with the parameters P.
 func reading[P any](act func(context.Context, *action.Call, P) (action.Result, error)) func(context.Context, *action.Call) (action.Result, error) {
 	return func(ctx context.Context, c *action.Call) (action.Result, error) {
 		var p P
@@ -33,7 +33,7 @@ func reading[P any](act func(context.Context, *action.Call, P) (action.Result, e
 	}
 }
 
-// namedAction is a [action.Action] made of its parts.
+// namedAction is an [action.Action] made of functions.
 type namedAction struct {
 	spec      action.Spec
 	available func(action.TurnContext) bool // nil: everywhere
@@ -53,7 +53,7 @@ func (a namedAction) Act(ctx context.Context, c *action.Call) (action.Result, er
 	return a.act(ctx, c)
 }
 
-// object is the schema of parameters with these properties, in JSON.
+// object returns the schema of parameters with these properties, in JSON.
 func object(properties string, required ...string) json.RawMessage {
 	if required == nil {
 		required = []string{}

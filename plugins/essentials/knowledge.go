@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	passage     = 900 // characters of a piece of knowledge
-	told        = 4   // pieces that are told
-	near        = 0.3 // how near by meaning a piece has to be
-	together    = 64  // pieces whose meaning is asked for at a time
-	allKnown    = 2   // pieces that are told without a question of whether they fit
+	passage     = 900 // maximum length of a passage, in characters
+	told        = 4   // passages in a prompt
+	near        = 0.3 // minimum cosine similarity
+	together    = 64  // passages per embedding request
+	allKnown    = 2   // so few passages are all in the prompt, without a search
 	questionMax = 2000
 )
 
-// The times of finding by meaning. Words take none, so whatever makes an embedder slow, they answer within the same turn.
+// The time limits of semantic search. Keyword search needs no request, so a slow embedder never delays a turn for long.
 const (
-	questionTime = 2500 * time.Millisecond // for the meaning of a question
-	questionRest = 30 * time.Second        // how long no meaning is asked for after that failed
-	knowledgeFor = 5 * time.Second         // for all of it
-	batchTime    = 2 * time.Minute         // for the meaning of pieces
-	firstPause   = time.Second             // after a failure; then twice that
+	questionTime = 2500 * time.Millisecond // to embed a question
+	questionRest = 30 * time.Second        // pause after a failure to embed a question
+	knowledgeFor = 5 * time.Second         // of the provider
+	batchTime    = 2 * time.Minute         // to embed passages
+	firstPause   = time.Second             // after a failure; it doubles
 	longestPause = time.Minute
 )
 
-// knowledge finds what the character knows that fits a message: by words, and by meaning once the meaning of all pieces is known.
+// knowledge finds the passages of the character's knowledge that match a message: by keywords, or by embeddings once all
+// passages have one.
 type knowledge struct {
-	embedder llm.Embedder // nil: by words alone
+	embedder llm.Embedder // nil: keywords only
 	log      *slog.Logger
 
 	once    sync.Once
@@ -45,8 +46,8 @@ type knowledge struct {
 	byWord  index
 
 	mu      sync.Mutex
-	vectors [][]float32 // of all pieces; nil until they are known
-	rests   time.Time   // until then no question is asked for its meaning
+	vectors [][]float32 // of all passages; nil until they are complete
+	rests   time.Time   // until then no question is embedded
 }
 
 func newKnowledge(d Deps) *knowledge {
@@ -88,7 +89,7 @@ func (k *knowledge) read(documents []chat.Document) {
 	k.byWord = newIndex(k.texts)
 }
 
-// find returns the pieces that fit a question, the best first.
+// find returns the passages that match a question, the best first.
 func (k *knowledge) find(ctx context.Context, question string) []int {
 	if len(k.texts) <= allKnown {
 		return rank(len(k.texts), allKnown, func(int) float64 { return 1 })
@@ -100,7 +101,7 @@ func (k *knowledge) find(ctx context.Context, question string) []int {
 	return rank(len(k.texts), told, func(i int) float64 { return k.byWord.score(asked, i) })
 }
 
-// byMeaning is find where the meaning of the question and of all pieces is known. ok reports whether it is.
+// byMeaning is find by embeddings. ok is false if they are not available.
 func (k *knowledge) byMeaning(ctx context.Context, question string) (best []int, ok bool) {
 	k.mu.Lock()
 	vectors, rests := k.vectors, time.Now().Before(k.rests)
@@ -123,7 +124,7 @@ func (k *knowledge) byMeaning(ctx context.Context, question string) (best []int,
 	return rank(len(vectors), told, func(i int) float64 { return cosine(vectors[i], asked[0]) - near }), true
 }
 
-// embed is the embedder's answer, which has to be complete.
+// embed returns the embeddings of texts. An incomplete response is an error.
 func (k *knowledge) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := k.embedder.Embed(ctx, texts)
 	if err == nil && len(vectors) != len(texts) {
@@ -135,8 +136,8 @@ func (k *knowledge) embed(ctx context.Context, texts []string) ([][]float32, err
 	return vectors, nil
 }
 
-// work asks for the meaning of all pieces, in the background, from the first question on: until it is known, or ctx ends. What
-// fails is asked for again after a pause, in smaller parts; what is known stays.
+// work embeds all passages in the background, beginning with the first question. After a failure it retries with a smaller
+// batch after a pause, and keeps what is complete.
 func (k *knowledge) work(ctx context.Context) {
 	select {
 	case <-k.indexed:

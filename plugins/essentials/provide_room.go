@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	lastFacts   = 20 // facts that are told
-	lastResults = 12 // results of actions that are told
+	lastFacts   = 20 // facts in a prompt
+	lastResults = 12 // results of actions in a prompt
 	resultSize  = 600
 )
 
-// recentMessages tells what was said, where the conversation has no place of its own.
+// recentMessages provides the conversation for prompts in one text.
 func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	text := s.Transcript()
 	if text == "" {
@@ -28,7 +28,7 @@ func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderRes
 	return action.ProviderResult{Text: "# Conversation\nThe last message is the newest.", Transcript: text}, nil
 }
 
-// mostDetails is of how many people in a group is told what was noted of them, beside who asks.
+// mostDetails is for how many members of a group, besides the asker, the prompt contains saved facts.
 const mostDetails = 10
 
 // people lists the participants, and the author's relation to the agent. That relation follows from platform accounts
@@ -60,7 +60,7 @@ func (d Deps) people(ctx context.Context, s action.TurnContext) (action.Provider
 			continue
 		}
 		seen[m.Author] = true
-		name = strconv.Quote(name) // a name can claim to be another person's
+		name = strconv.Quote(name) // the name could imitate the rest of the line
 		if m.Author == s.Message.Author {
 			name += ", who is asking and is " + standing
 		}
@@ -81,7 +81,7 @@ func (d Deps) people(ctx context.Context, s action.TurnContext) (action.Provider
 	return action.ProviderResult{Text: "# People in this conversation\n" + dashes(lines)}, nil
 }
 
-// surroundings tells what sort of place the conversation is in.
+// surroundings describes the room.
 func (d Deps) surroundings(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	txt := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
 	if name := text.Label(s.Room.Name); name != "" {
@@ -101,7 +101,7 @@ func (d Deps) surroundings(ctx context.Context, s action.TurnContext) (action.Pr
 	return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
 }
 
-// settings tells what people chose for the room.
+// settings lists the settings of the room.
 func (d Deps) settings(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	notes, err := d.Store.Notes(ctx, s.Room.ID, chat.SettingNote, chat.MaxNotes)
 	if err != nil || len(notes) == 0 {
@@ -114,7 +114,7 @@ func (d Deps) settings(ctx context.Context, s action.TurnContext) (action.Provid
 	return action.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 }
 
-// facts lists what was noted in this room: first about the author and the room, then about others.
+// facts lists the facts from this room. Those about the author and the room take precedence over those about others.
 func (d Deps) facts(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	notes, err := d.Store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
 	if err != nil || len(notes) == 0 {
@@ -134,7 +134,7 @@ func (d Deps) facts(ctx context.Context, s action.TurnContext) (action.ProviderR
 	return action.ProviderResult{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
 }
 
-// actionState tells what the agent's actions found and did in its last turns of the room.
+// actionState lists the results of the agent's actions in earlier turns of the room.
 func (d Deps) actionState(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	results, err := d.Store.Recent(ctx, s.Room.ID, chat.ActionResult, 0, lastResults)
 	if err != nil {
@@ -143,7 +143,7 @@ func (d Deps) actionState(ctx context.Context, s action.TurnContext) (action.Pro
 	var lines []string
 	for _, m := range results {
 		if m.InReplyTo == s.Message.ID {
-			continue // this turn's own stand with their calls
+			continue // the results of this turn are in the prompt already
 		}
 		outcome := "done"
 		if m.Failure != "" {
@@ -157,10 +157,10 @@ func (d Deps) actionState(ctx context.Context, s action.TurnContext) (action.Pro
 	return action.ProviderResult{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
 }
 
-// attachments tells everything that was read of the files.
+// attachments provides the full text of the files.
 func attachments(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var lines []string
-	for _, m := range slices.Backward(s.Attached) { // what is too long loses its end
+	for _, m := range slices.Backward(s.Attached) { // the latest first, because the end is cut off if it is too long
 		for _, f := range m.Files {
 			lines = append(lines, strings.Join([]string{strconv.Quote(text.Label(f.Name)) + " from " + strconv.Quote(text.Label(m.Name)), f.Title, f.Description, f.Text}, "\n"))
 		}

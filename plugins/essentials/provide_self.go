@@ -11,7 +11,7 @@ import (
 	"parley/core/text"
 )
 
-// character tells who the agent is, always in the same order: prompts that stay the same byte for byte cost less.
+// character describes the agent, always in the same order: providers cache prompts that begin with the same bytes.
 func character(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	c, name := s.Agent.Character, s.Agent.Name
 	var parts []string
@@ -44,7 +44,7 @@ func conversations(all [][]chat.Example) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// dashes is one line for each text.
+// dashes returns texts as a list.
 func dashes(texts []string) string {
 	var lines []string
 	for _, t := range texts {
@@ -53,7 +53,7 @@ func dashes(texts []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// actionList tells what the agent can do, where the model is not told in another way.
+// actionList lists the actions, for models without tool calls.
 func actionList(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var lines []string
 	for _, a := range s.Actions {
@@ -69,7 +69,7 @@ func actionList(_ context.Context, s action.TurnContext) (action.ProviderResult,
 	return action.ProviderResult{Text: "# Actions\n" + dashes(lines)}, nil
 }
 
-// clock tells the time to the minute.
+// clock provides the time to the minute.
 func clock(context.Context, action.TurnContext) (action.ProviderResult, error) {
 	return action.ProviderResult{Text: fmt.Sprintf("It is %s.", time.Now().Format("Monday, 2 January 2006, 15:04 MST"))}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"parley/core/action"
 )
 
-// provider is one made of a function.
+// provider is an [action.Provider] made of a function.
 type provider struct {
 	spec    action.ProviderSpec
 	provide func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error)
@@ -20,8 +20,7 @@ func (p provider) Provide(ctx context.Context, s action.TurnContext) (action.Pro
 	return p.provide(ctx, s)
 }
 
-// providers are what a model is told of the world of a turn. What changes least stands first; the time, which changes most,
-// last.
+// providers returns the providers. Their positions put what changes least first, so that prompts can be cached.
 func (d Deps) providers(known *knowledge) []action.Provider {
 	return []action.Provider{
 		provider{action.ProviderSpec{Name: "CHARACTER", Stable: true, Own: true, Position: 10}, character},

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// passages cuts a text at its blank lines into pieces of about size characters; a longer paragraph is cut at spaces.
+// passages splits a text at blank lines into passages of about size characters. It splits a longer paragraph at spaces.
 func passages(text string, size int) (all []string) {
 	var b strings.Builder
 	flush := func() {
@@ -39,7 +39,7 @@ func passages(text string, size int) (all []string) {
 	return all
 }
 
-// words are the words of a text, without case; of writing without spaces, each pair of characters.
+// words returns the words of a text in lower case. For scripts without spaces it returns each pair of characters.
 func words(text string) (all []string) {
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(w)
@@ -65,7 +65,7 @@ type index struct {
 	counts  []map[string]int
 	lengths []float64
 	average float64
-	spread  map[string]int // in how many passages a word stands
+	spread  map[string]int // the number of passages with a word
 }
 
 func newIndex(texts []string) index {
@@ -85,7 +85,7 @@ func newIndex(texts []string) index {
 	return x
 }
 
-// rank returns the best passages by what score says of each, at most limit, none without a score.
+// rank returns at most limit passages with a positive score, the best first.
 func rank(n, limit int, score func(i int) float64) []int {
 	type scored struct {
 		i     int
@@ -111,7 +111,7 @@ func (x index) score(question []string, i int) (sum float64) {
 	for _, w := range question {
 		n, f := float64(x.spread[w]), float64(x.counts[i][w])
 		if f == 0 || n > float64(len(x.counts))/2 && len(x.counts) > 3 {
-			continue // what stands nearly everywhere tells nothing
+			continue // a word in most passages is not specific
 		}
 		rare := math.Log(1 + (float64(len(x.counts))-n+0.5)/(n+0.5))
 		sum += rare * f * (saturation + 1) / (f + saturation*(1-length+length*x.lengths[i]/x.average))
@@ -119,7 +119,7 @@ func (x index) score(question []string, i int) (sum float64) {
 	return sum
 }
 
-// cosine is how near two vectors are.
+// cosine returns the cosine similarity of two vectors.
 func cosine(a, b []float32) float64 {
 	var dot, aa, bb float64
 	for i := range min(len(a), len(b)) {

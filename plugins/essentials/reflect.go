@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	lookedAt = 12  // messages that are looked back on
-	newFacts = 5   // facts that are noted at a time
+	lookedAt = 12  // messages to extract facts from
+	newFacts = 5   // facts per reflection
 	factSize = 240 // characters
 )
 
-// reflection notes lasting facts that people have said.
+// reflection extracts lasting facts from a conversation.
 type reflection struct{ store Store }
 
 // Name implements [action.Evaluator].

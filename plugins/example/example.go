@@ -13,7 +13,7 @@ import (
 	"parley/core/event"
 )
 
-// New returns the plugin. It takes cup to brew one.
+// New returns the plugin. cup is how long one cup takes to brew.
 func New(cup time.Duration) action.Plugin {
 	shelf := []string{"assam", "sencha"}
 	return action.Plugin{

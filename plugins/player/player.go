@@ -27,14 +27,14 @@ type Options struct {
 
 // New returns the plugin. It fails if the folder doesn't exist, or if a URL is invalid.
 func New(o Options) (action.Plugin, error) {
-	// A proxy is right here, where internal/guard has none: all addresses are the owner's own, wherever they lead.
+	// Unlike internal/guard, this uses a proxy: all addresses come from the owner, so none is forbidden.
 	transport := &http.Transport{DialContext: o.Dial, DisableKeepAlives: true}
 	if o.Dial == nil {
 		transport.Proxy = http.ProxyFromEnvironment
 	}
 	p := &player{http: &http.Client{Transport: transport}}
 	if o.Folder != "" {
-		root, err := os.OpenRoot(o.Folder) // for as long as there is a player; no link leads out of it
+		root, err := os.OpenRoot(o.Folder) // never closed; links that lead out of the folder are not followed
 		if err != nil {
 			return action.Plugin{}, fmt.Errorf("plugins.player.folder: %w", err)
 		}
@@ -70,7 +70,7 @@ func (*player) Spec() action.Spec {
 	}
 }
 
-const timeToChoose = 5 * time.Minute // people need some
+const timeToChoose = 5 * time.Minute // for users
 
 var (
 	errNone = errors.New("no such track")
@@ -103,7 +103,7 @@ func (p *player) Act(ctx context.Context, c *action.Call) (action.Result, error)
 	return p.play(ctx, progress, chosen, others)
 }
 
-// choose determines which of the tracks is meant. Where it can't ask, it takes the first, and returns the others too.
+// choose asks which of the tracks is meant. If the question can't be shown, it returns the first and the others.
 func choose(ctx context.Context, progress *action.Progress, tracks []track) (chosen track, others []track, err error) {
 	if len(tracks) == 1 {
 		return tracks[0], nil, nil
@@ -124,7 +124,7 @@ func choose(ctx context.Context, progress *action.Progress, tracks []track) (cho
 	return track{}, nil, fmt.Errorf("%w: %s: %w", errMany, list(offered), err)
 }
 
-// play sets a track up. others are those that might have been meant too.
+// play sets up a track and shows it. others are the other tracks that match.
 func (p *player) play(ctx context.Context, progress *action.Progress, t track, others []track) (action.Result, error) {
 	name := plain(t.title)
 	progress.Update("✨ Setting up " + name + "…")

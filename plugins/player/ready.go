@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	setUp       = 20 * time.Second // how long a track may take to be there, the second try included
-	firstTry    = 8 * time.Second  // how long its server may take until it is asked once more
-	breath      = 2 * time.Second  // before that, unless the server says how long
-	mostPatient = 5                // seconds: a server that wants a longer pause is not asked again
+	setUp       = 20 * time.Second // time limit for a track, including the second try
+	firstTry    = 8 * time.Second  // time limit of the first try
+	breath      = 2 * time.Second  // pause before the second try, unless the server specifies one
+	mostPatient = 5                // seconds: the longest pause that a server can ask for
 )
 
-// noAnswer is a failure that may be gone with the next try.
+// noAnswer is a failure for which a retry may help.
 type noAnswer struct {
 	error
-	pause time.Duration // before that
+	pause time.Duration // before the retry
 }
 
 func (n noAnswer) Unwrap() error { return n.error }
 
-// ready makes sure that a track is there. A server that does not answer is asked once more: again is called before that.
+// ready checks that a track exists. A server that does not respond is asked a second time; again is called before that.
 func (p *player) ready(ctx context.Context, t track, again func()) error {
 	if t.url == nil {
 		info, err := fs.Stat(p.folder, t.path)
@@ -62,13 +62,13 @@ func (p *player) ready(ctx context.Context, t track, again func()) error {
 	}
 }
 
-// ask asks a server whether a track is there. It fails with [noAnswer] if asking again may help.
+// ask requests the first byte of a track from its server. It fails with [noAnswer] if a retry may help.
 func (p *player) ask(ctx context.Context, at *url.URL) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return errors.New("its address is invalid")
 	}
-	req.Header.Set("Range", "bytes=0-0") // that it is there is enough
+	req.Header.Set("Range", "bytes=0-0") // its existence is enough
 	resp, err := p.http.Do(req)
 	switch {
 	case err != nil && (ctx.Err() != nil || passing(err)):
@@ -106,7 +106,7 @@ func pauseAfter(resp *http.Response) (pause time.Duration, ok bool) {
 	return time.Duration(seconds) * time.Second, (busy || broken) && err == nil && seconds <= mostPatient
 }
 
-// bare is why a request failed, without the address, which may hold a secret.
+// bare returns the reason of a failed request without its address, which may contain a secret.
 func bare(err error) error {
 	var name *net.DNSError
 	var op *net.OpError

@@ -9,9 +9,9 @@ import (
 	"parley/core/llm"
 )
 
-const mostSound = 8 << 20 // bytes of a track that people are given: more is not shown
+const mostSound = 8 << 20 // bytes: a larger track is only named
 
-// kind is the type of a file with music, by its name; empty if it is none.
+// kind returns the type of a music file by its extension, or "".
 func kind(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".mp3":
@@ -30,7 +30,7 @@ func kind(name string) string {
 	return ""
 }
 
-// sound is a track of the folder as people can listen to it: none if it is too large. One that is elsewhere has a link.
+// sound returns the file of a track in the folder, unless it is too large. A track with a URL has a link instead.
 func (p *player) sound(ctx context.Context, t track) ([]llm.File, error) {
 	if t.url != nil {
 		return nil, nil
@@ -44,20 +44,20 @@ func (p *player) sound(ctx context.Context, t track) ([]llm.File, error) {
 	if err != nil || info.Size() > mostSound {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(heeding{ctx, f}, info.Size()))
+	data, err := io.ReadAll(io.LimitReader(cancelable{ctx, f}, info.Size()))
 	if err != nil {
 		return nil, err
 	}
 	return []llm.File{{Name: path.Base(t.path), Type: kind(t.path), Data: data}}, nil
 }
 
-// heeding reads until ctx is done.
-type heeding struct {
+// cancelable is a reader that fails once ctx is done.
+type cancelable struct {
 	ctx context.Context
 	io.Reader
 }
 
-func (h heeding) Read(b []byte) (int, error) {
+func (h cancelable) Read(b []byte) (int, error) {
 	if h.ctx.Err() != nil {
 		return 0, context.Cause(h.ctx)
 	}

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	mostTracks  = 10_000 // that a folder is read for
-	mostNear    = 3      // that are suggested
-	mostOffered = 10     // to choose from
-	maxTitle    = 80     // characters that are shown
+	mostTracks  = 10_000 // read from a folder
+	mostNear    = 3      // suggested
+	mostOffered = 10     // offered for a choice
+	maxTitle    = 80     // characters
 )
 
 // track is one piece of music.
 type track struct {
 	title string
 	path  string   // in the folder
-	url   *url.URL // or where it is
+	url   *url.URL // if it is not in the folder
 }
 
 func trackAt(address string) (track, error) {
@@ -36,13 +36,13 @@ func trackAt(address string) (track, error) {
 	return track{title: title(u.Path), url: u}, nil
 }
 
-// title is the name of a file as people would write it.
+// title returns the name of a file without its extension, as a user would write it.
 func title(name string) string {
 	name = strings.TrimSuffix(path.Base(name), path.Ext(name))
 	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || r == '_' || r == '-' }), " ")
 }
 
-// link is the title as Markdown, with where it is if people may know that.
+// link returns the title as Markdown, with the URL if users can see it.
 func (t track) link() string {
 	if t.url == nil || t.secret() {
 		return "**" + plain(t.title) + "**"
@@ -53,7 +53,7 @@ func (t track) link() string {
 // secret reports whether the track's URL must not be shown.
 func (t track) secret() bool { return t.url.User != nil || t.url.RawQuery != "" }
 
-// plain is a title without what Markdown would read as marks, not too long.
+// plain returns a title of limited length without Markdown.
 func plain(title string) string {
 	return text.Excerpt(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("*_`~|[]<>\\", r) || unicode.IsControl(r) {
@@ -63,7 +63,7 @@ func plain(title string) string {
 	}, title), maxTitle)
 }
 
-// tracks is all the music, in order of the titles.
+// tracks returns all tracks, sorted by title.
 func (p *player) tracks(ctx context.Context) ([]track, error) {
 	all := slices.Clone(p.fixed)
 	if p.folder != nil {
@@ -88,8 +88,8 @@ func (p *player) tracks(ctx context.Context) ([]track, error) {
 	return all, nil
 }
 
-// find returns the tracks whose titles have all the words and fit best: any one without words. If there are none, near are
-// those that have some of them.
+// find returns the best of the tracks whose titles contain all words of query, or any one if query is empty. If there are
+// none, near are the tracks with some of the words.
 func find(tracks []track, query string) (best, near []track) {
 	wanted := words(query)
 	bestFit, most := 0, 1
@@ -109,8 +109,8 @@ func find(tracks []track, query string) (best, near []track) {
 	return best, near[:min(len(near), mostNear)]
 }
 
-// match counts the wanted words that words of a title begin with. Of titles that have them all, fit is the greater the fewer
-// words more there are, and then the more of them are whole.
+// match counts the wanted words that are prefixes of words of a title. fit ranks titles that match all: it is greater for
+// fewer further words, and then for more whole words.
 func match(wanted, title []string) (n, fit int) {
 	fit = -len(title) * (len(wanted) + 1)
 	for _, w := range wanted {
@@ -128,7 +128,7 @@ func words(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// suggest is a sentence about what else there is.
+// suggest returns a sentence about similar tracks, or "".
 func suggest(near []track) string {
 	if len(near) == 0 {
 		return ""
@@ -136,12 +136,12 @@ func suggest(near []track) string {
 	return " Similar: " + list(near) + "."
 }
 
-// list is the tracks in a sentence.
+// list returns the tracks for a sentence.
 func list(tracks []track) string {
 	return "“" + strings.Join(labels(tracks), "”, “") + "”"
 }
 
-// labels are the titles, with where it is of those that are not the only ones of their title.
+// labels returns the titles. Tracks with the same title get their location in addition.
 func labels(tracks []track) (all []string) {
 	for i, t := range tracks {
 		label := plain(t.title)
@@ -154,7 +154,7 @@ func labels(tracks []track) (all []string) {
 	return all
 }
 
-// where tells tracks of one title apart; empty if people are not to know that.
+// where returns the location that distinguishes tracks with the same title; empty if users must not see it.
 func (t track) where() string {
 	switch {
 	case t.url == nil:
