@@ -21,14 +21,15 @@ import (
 )
 
 const (
-	defaultAPI   = "https://discord.com"
-	tlsTime      = 10 * time.Second
-	idleTime     = 30 * time.Second
-	maxAnswer    = 16 << 20 // bytes
-	maxRefusal   = 64 << 10 // bytes: an IP ban is reported as an HTML page
-	requestTime  = 15 * time.Second
-	editLimit    = 30046 // too many edits of an old message: a 429 that retrying soon won't clear
-	longestWords = 200   // longest error text of Discord's that is quoted
+	defaultAPI    = "https://discord.com"
+	tlsTime       = 10 * time.Second
+	idleTime      = 30 * time.Second
+	mostIdleConns = 64       // more than the budget sends at a time
+	maxAnswer     = 16 << 20 // bytes
+	maxRefusal    = 64 << 10 // bytes: an IP ban is reported as an HTML page
+	requestTime   = 15 * time.Second
+	editLimit     = 30046 // too many edits of an old message: a 429 that retrying soon won't clear
+	longestWords  = 200   // longest error text of Discord's that is quoted
 
 	// apiVersion is the version of the REST API and of the gateway. The library's own is 9.
 	apiVersion = "10"
@@ -82,7 +83,7 @@ func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client 
 	}
 	c.http = &http.Client{
 		Transport: &transport{to: to, next: &http.Transport{
-			DialContext: unsent(dial), Proxy: proxy, TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
+			DialContext: unsent(dial), Proxy: proxy, TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: mostIdleConns,
 			ForceAttemptHTTP2: true,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect would leak the token

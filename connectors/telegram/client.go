@@ -23,6 +23,8 @@ const (
 	tlsTime    = 10 * time.Second
 	idleTime   = 30 * time.Second // shorter than servers keep idle connections, because a request on a closed connection is lost
 	maxAnswer  = 32 << 20         // bytes
+
+	mostIdleConns = 64 // more than the budget sends at a time, because a handshake takes longer than a request
 )
 
 // client makes requests. Its errors never contain the token.
@@ -39,7 +41,7 @@ func newClient(token, base string, dial connectors.Dialer) *client {
 	c := &client{token: connectors.NewRevocation(errRevoked), clean: redactor(token)}
 	c.http = &http.Client{
 		Transport: &http.Transport{
-			DialContext: dial, Proxy: proxy(dial), TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
+			DialContext: dial, Proxy: proxy(dial), TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: mostIdleConns,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect would leak the token
 	}
