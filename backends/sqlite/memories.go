@@ -11,10 +11,12 @@ import (
 	"parley/core/chat"
 )
 
+// The limit is a sum, because SQLite looks at the value of a bare parameter there, and then prepares the statement again
+// for each call, which takes longer than to run it.
 const selectRecent = `
 	SELECT ` + record.MemoryColumns + ` FROM memories
 	WHERE room = ? AND kind = ? AND turn <= ?
-	ORDER BY turn DESC, seq DESC LIMIT ?`
+	ORDER BY turn DESC, seq DESC LIMIT ? + 0`
 
 // Recent implements [storage.Memories]. Its cost is that of the limit, however much is stored.
 func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {

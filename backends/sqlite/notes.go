@@ -14,8 +14,8 @@ import (
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
 	err := s.read(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, `
-			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT ?`, room, kind, max(limit, 0))
+		rows, err := db.QueryContext(ctx, ` -- the limit is a sum, as in selectRecent
+			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT ? + 0`, room, kind, max(limit, 0))
 		if err != nil {
 			return err
 		}
