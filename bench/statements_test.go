@@ -25,7 +25,7 @@ import (
 // with daily limits, answered in one message.
 const (
 	mostCommits    = 11
-	mostStatements = 62 // without those that begin and end transactions
+	mostStatements = 56 // without those that begin and end transactions
 )
 
 // TestTurnStatements counts the statements and the commits of a turn, for one chat that asks one question after the other.

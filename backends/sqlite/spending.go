@@ -101,7 +101,7 @@ func spendAll(ctx context.Context, tx *sql.Tx, day string, charges []quota.Charg
 	return "", nil
 }
 
-// spend adds one charge, and deletes days that no reservation can settle any more.
+// spend adds one charge. The first one of a bucket and day deletes days that no reservation can settle any more.
 func spend(ctx context.Context, tx *sql.Tx, day string, c quota.Charge) error {
 	if err := record.CheckText(c.Bucket); err != nil {
 		return err
@@ -116,6 +116,9 @@ func spend(ctx context.Context, tx *sql.Tx, day string, c quota.Charge) error {
 	}
 	if c.Exceeds(sum) {
 		return errOver
+	}
+	if sum != c.Cost {
+		return nil
 	}
 	_, err = tx.ExecContext(ctx, `DELETE FROM spending WHERE day < date(?, '-1 day')`, day)
 	return err
