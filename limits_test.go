@@ -22,14 +22,11 @@ func TestDefaultLimits(t *testing.T) {
 		budgets[kind] = b
 	}
 	for kind, most := range map[string]progressive.Budget{
-		"telegram.private":       {N: 5, Per: 5500 * time.Millisecond},
-		"telegram.private-edits": {N: 1, Per: 1100 * time.Millisecond},
-		"telegram.group":         {N: 20, Per: time.Minute, Reserve: 4},
-		"telegram.group-edits":   {N: 1, Per: 3500 * time.Millisecond},
-		"telegram.bot":           {N: 30, Per: time.Second},
-		"discord.channel":        {N: 5, Per: 6 * time.Second},
-		"discord.channel-edits":  {N: 1, Per: 1200 * time.Millisecond},
-		"discord.bot":            {N: 45, Per: time.Second},
+		"telegram.private": {N: 5, Per: 5500 * time.Millisecond, Reserve: 1, Pace: 1100 * time.Millisecond},
+		"telegram.group":   {N: 20, Per: time.Minute, Reserve: 4, Pace: 3500 * time.Millisecond},
+		"telegram.bot":     {N: 30, Per: time.Second, Pace: time.Second / 30},
+		"discord.channel":  {N: 5, Per: 6 * time.Second, Reserve: 1, Pace: 1200 * time.Millisecond},
+		"discord.bot":      {N: 45, Per: time.Second, Pace: time.Second / 45},
 	} {
 		if budgets[kind] != most {
 			t.Errorf("%s: %+v, want %+v", kind, budgets[kind], most)

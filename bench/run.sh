@@ -47,7 +47,7 @@ bench '^Benchmark(SlowStream|WholeGateway)$' 1x
 bench '^BenchmarkLoad$' 3x 1
 bench '^BenchmarkLatency(Direct)?$' 1x
 # Once, and without the largest of those that differ only if something was refused: it is the budgets that take time.
-bench '^BenchmarkTelegram$/limits=on|^BenchmarkTelegram$/limits=off/chats=1(00)?$' 1x 1
+bench '^BenchmarkTelegram$/limits=(on|strict)|^BenchmarkTelegram$/limits=off/chats=(1|20|100)$' 1x 1
 
 echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)" >>"$out"
 echo

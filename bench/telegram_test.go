@@ -18,17 +18,24 @@ import (
 )
 
 // BenchmarkTelegram is the time between a token leaving the model server and a message on Telegram that shows it. All
-// ask at once. The gateway keeps its own budgets, whether Telegram has limits or not; where it has, none is ever hit.
+// ask at once. The gateway keeps its own budgets, whether Telegram has limits or not; where it has, none is ever hit,
+// unless they are stricter than those that are published: then each chat may learn that once.
 func BenchmarkTelegram(b *testing.B) {
+	strict := telegramfake.DefaultFlood()
+	strict.Private = []telegramfake.Limit{{N: 1, Per: time.Second}}
 	for _, limits := range []struct {
 		name  string
 		flood telegramfake.Flood
-	}{{"off", telegramfake.Flood{}}, {"on", telegramfake.DefaultFlood()}} {
-		for _, chats := range []int{1, 100, 1000} {
+		chats []int
+	}{{"off", telegramfake.Flood{}, []int{1, 20, 100, 1000}}, {"on", telegramfake.DefaultFlood(), []int{1, 20, 100, 1000}}, {"strict", strict, []int{1, 20}}} {
+		for _, chats := range limits.chats {
 			b.Run(fmt.Sprintf("limits=%s/chats=%d", limits.name, chats), func(b *testing.B) {
 				l := newLoad(b, chats, 160)
 				l.opening = "Well, this is what I have been told: " // enough for a message, so that its age is not measured
 				p := newPlatform(b, limits.flood, chats)
+				if limits.name == "strict" {
+					p.refusals = chats
+				}
 				gateway(b, "", l.script, p.use)
 				var cpu, took time.Duration
 				for b.Loop() {
@@ -56,6 +63,8 @@ type platform struct {
 	people  []telegramfake.User
 	chats   []telegramfake.Chat
 	changed chan struct{} // has an element if a request was answered since the last receive
+
+	refusals int // that may happen
 }
 
 func newPlatform(b *testing.B, flood telegramfake.Flood, people int) *platform {
@@ -121,7 +130,7 @@ func (p *platform) answer(c telegramfake.Chat) (first, done time.Time, ok bool) 
 	return versions[0].At, versions[last].At, true
 }
 
-// report counts what so many answers took. Nothing may have been refused.
+// report counts what so many answers took.
 func (p *platform) report(b *testing.B, answers int) {
 	var calls, signs, refused int
 	log := p.fake.Log()
@@ -133,14 +142,14 @@ func (p *platform) report(b *testing.B, answers int) {
 			signs++
 		}
 		if r.Status == http.StatusTooManyRequests {
-			if refused++; refused == 1 {
-				b.Errorf("%s was refused %v after the first request: %s", r.Method, r.At.Sub(log[0].At), r.Description)
+			if refused++; refused == p.refusals+1 {
+				b.Errorf("%s is refusal %d, %v after the first request: %s", r.Method, refused, r.At.Sub(log[0].At), r.Description)
 			}
 		}
 	}
 	b.ReportMetric(float64(calls)/float64(answers), "calls/answer")
 	b.ReportMetric(float64(signs)/float64(answers), "signs/answer")
-	b.ReportMetric(float64(refused), "429s")
+	b.ReportMetric(20*float64(refused)/float64(answers), "429s/20-answers")
 	for _, r := range p.fake.Rejected() {
 		b.Errorf("%s was refused: %s", r.Method, r.Reason)
 	}

@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	wideFor   = time.Minute            // how long a scope keeps half its pace after a refusal
 	leastHold = 100 * time.Millisecond // for refusals that name no time
 	signEvery = 4 * time.Second        // of all who type in one chat (ST-15)
 )
 
 // MemoryGate is a [Gate] for one process. In the narrowest scope with more than one permit, one is reserved for [Final]
-// tickets, available immediately or within one permit's time; typing indicators leave more. After a refusal, a scope
-// runs at half its pace for a minute beyond its hold. Idle scopes use no resources.
+// tickets, available immediately or within one permit's time; typing indicators leave more. What refusals teach it
+// applies for some minutes. Idle scopes use no resources.
 type MemoryGate struct {
 	budget  func(Scope) Budget
 	spent   time.Time // every window was full then; zero if it was not
@@ -101,6 +100,7 @@ func (g *MemoryGate) ask(t Ticket) (*waiter, error) {
 		s.users++
 		w.scopes = append(w.scopes, s)
 	}
+	g.setKind(w, now)
 	w.setKeeper()
 	w.count(1)
 	switch at := w.blockedAt(now); {
@@ -138,58 +138,72 @@ func (g *MemoryGate) drop(w *waiter, now time.Time) {
 	}
 }
 
-// leave says which scope err closes, and until when, if it does.
-func (g *MemoryGate) leave(w *waiter, err error) (closed Scope, until time.Time) {
-	closed, until = g.settle(w, err)
-	if g.holds != nil && time.Until(until) > longHold {
-		g.save(closed, until)
-	}
-	return closed, until
+// leave ends w's request.
+func (g *MemoryGate) leave(w *waiter, err error) {
+	s := g.settle(w, err)
+	g.release(w, s)
 }
 
-// settle counts what w has spent and learned. It returns which scope err closes, and until when, if it does.
-func (g *MemoryGate) settle(w *waiter, err error) (closed Scope, until time.Time) {
+// settle counts what w has spent and learns from err. It returns what other replicas have to know.
+func (g *MemoryGate) settle(w *waiter, err error) (said Settlement) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
+	if slow := (RetryAfter{}); errors.As(err, &slow) {
+		after := max(slow.After, leastHold)
+		said = Settlement{Scope: g.learn(w, slow, now), After: after, Refused: after > shortWait}
+	}
+	said.Unused = errors.Is(err, ErrUnused)
 	for _, s := range w.scopes {
 		s.inside--
-		s.users--
-		if !errors.Is(err, ErrUnused) {
-			s.spend(now)
-			g.change(s)
-		} else {
+		if said.Unused {
 			s.allowed++
+			if s.edited.Equal(w.begun) {
+				s.edited = time.Time{}
+			}
+			continue
 		}
+		s.spend(now)
+		g.change(s)
 	}
 	if l := (BudgetHint{}); errors.As(err, &l) {
 		s := g.scope(w.named(l.Scope), now)
-		s.learn(l, now)
+		s.hint(l, now)
 		g.change(s)
 		g.schedule(s, now)
-		if l.Left <= 0 {
-			closed, until = s.name, s.resets
+		if said.Scope == "" {
+			said.Scope, said.Left, said.After = s.name, max(l.Left, 0), l.After
 		}
 	}
-	if slow := (RetryAfter{}); errors.As(err, &slow) {
-		s := g.scope(w.named(slow.Scope), now)
-		s.hold(now.Add(max(slow.After, leastHold)))
-		g.change(s)
-		g.schedule(s, now)
-		closed, until = s.name, s.held
+	return said
+}
+
+// release lets others in after w, and stores a long hold.
+func (g *MemoryGate) release(w *waiter, said Settlement) {
+	g.mu.Lock()
+	now := time.Now()
+	for _, s := range w.scopes {
+		s.users--
 	}
 	for _, s := range w.scopes {
 		g.advance(s, now)
 	}
-	return closed, until
+	g.mu.Unlock()
+	if g.holds != nil && said.closed() > longHold {
+		g.save(said.Scope, now.Add(said.After))
+	}
 }
 
 // admit lets w in. Its chat may have waited for that, if w is a final.
 func (g *MemoryGate) admit(w *waiter, now time.Time) {
 	w.count(-1)
+	w.begun = now
 	for _, s := range w.scopes {
 		s.inside++
 		s.allowed--
+		if w.Priority.streams() {
+			s.edited = now
+		}
 	}
 	if w.Priority == PriorityTyping && len(w.scopes) > 0 {
 		w.scopes[0].nextSign = now.Add(signEvery)
@@ -226,20 +240,25 @@ func (g *MemoryGate) advance(s *scope, now time.Time) {
 
 // scope finds or makes the scope of that name.
 func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
-	s := g.scopes[name]
-	if s == nil {
-		s = &scope{name: name, Budget: g.budget(name), share: g.share, held: g.held[name], index: -1}
-		if !s.held.IsZero() {
-			s.hold(s.held)
-			delete(g.held, name)
-		}
-		g.restore(s, now)
-		if !g.spent.IsZero() && now.Before(g.spent.Add(s.Per)) {
-			for range s.N {
-				s.left = append(s.left, g.spent)
-			}
-		}
-		g.scopes[name] = s
+	if s := g.scopes[name]; s != nil {
+		return s
 	}
+	return g.begin(&scope{name: name, Budget: g.budget(name)}, now)
+}
+
+// begin makes s known, with what was stored of it.
+func (g *MemoryGate) begin(s *scope, now time.Time) *scope {
+	s.share, s.index = g.share, -1
+	if held, ok := g.held[s.name]; ok {
+		s.slower(held)
+		delete(g.held, s.name)
+	}
+	g.restore(s, now)
+	if !g.spent.IsZero() && now.Before(g.spent.Add(s.Per)) {
+		for range s.N {
+			s.left = append(s.left, g.spent)
+		}
+	}
+	g.scopes[s.name] = s
 	return s
 }

@@ -66,6 +66,28 @@ func TestGateForgetsScopesOfReplies(t *testing.T) {
 	}
 }
 
+// I10: what chats have learned is forgotten, too.
+func TestGateForgetsLessons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
+		for i := range 5 {
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: Final})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave(RetryAfter{After: time.Second})
+			time.Sleep(5 * time.Second)
+		}
+		if n, _ := remembered(g); n != 6 {
+			t.Errorf("%d scopes are remembered, want five chats and their kind", n)
+		}
+		time.Sleep(time.Hour)
+		if scopes, wakes := remembered(g); scopes+wakes != 0 {
+			t.Errorf("%d scopes, %d wakes after an hour", scopes, wakes)
+		}
+	})
+}
+
 // Canceled waiters leave nothing behind, and unblock those who waited for them.
 func TestGateGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

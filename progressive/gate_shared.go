@@ -2,7 +2,6 @@ package progressive
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -45,8 +44,8 @@ type Booking struct {
 // Settlement completes a booking.
 type Settlement struct {
 	Unused bool
-	// Feedback from the platform about a scope: at most Left requests within After. If it Refused, the scope runs at
-	// half its pace for some time.
+	// Feedback from the platform about a scope: at most Left requests within After. If it Refused for long, the scope
+	// runs at half its pace for some time.
 	Scope   Scope
 	Left    int
 	After   time.Duration
@@ -87,7 +86,7 @@ func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 			return nil, err
 		}
 		if !reached {
-			return once(func(err error) { g.close(w, err) }), nil
+			return once(func(err error) { g.release(w, g.local.settle(w, err)) }), nil
 		}
 		b, err := g.ledger.Book(context.WithoutCancel(ctx), g.local.claims(w))
 		switch {
@@ -114,7 +113,7 @@ func (g *SharedGate) divide() (reached bool) {
 	case !reached:
 		g.lost = true
 	case g.lost:
-		g.lost, g.whole = false, now.Add(wideFor)
+		g.lost, g.whole = false, now.Add(slowFor)
 	case !now.Before(g.whole):
 		n = 1
 	}
@@ -124,23 +123,25 @@ func (g *SharedGate) divide() (reached bool) {
 
 // leave settles here and there. If the ledger is out of reach the booking counts until it expires there.
 func (g *SharedGate) leave(w *waiter, b Booking, err error) {
-	s := Settlement{Unused: errors.Is(err, ErrUnused)}
-	if l := (BudgetHint{}); errors.As(err, &l) {
-		s.Scope, s.Left, s.After = w.named(l.Scope), max(l.Left, 0), l.After
-	}
-	if slow := (RetryAfter{}); errors.As(err, &slow) {
-		s.Scope, s.Left, s.After, s.Refused = w.named(slow.Scope), 0, max(slow.After, leastHold), true
-	}
+	s := g.local.settle(w, err)
 	_ = g.ledger.Settle(context.Background(), b, s) // it says itself that it is out of reach
-	g.close(w, err)
+	g.release(w, s)
 }
 
-// close settles here, and keeps in the ledger what a refusal closed, or what is closed for long.
-func (g *SharedGate) close(w *waiter, err error) {
-	closed, until := g.local.leave(w, err)
-	if errors.As(err, &RetryAfter{}) || time.Until(until) > longHold {
-		g.ledger.Hold(closed, until)
+// release lets others in, and keeps in the ledger what is closed for more than a moment.
+func (g *SharedGate) release(w *waiter, s Settlement) {
+	g.local.release(w, s)
+	if s.Refused || s.closed() > longHold {
+		g.ledger.Hold(s.Scope, time.Now().Add(s.After))
 	}
+}
+
+// closed returns for how long a scope is closed.
+func (s Settlement) closed() time.Duration {
+	if s.Left > 0 {
+		return 0
+	}
+	return s.After
 }
 
 // claims are what w wants of the ledger.

@@ -78,7 +78,7 @@ func TestSharedGateKeepsTheReserve(t *testing.T) {
 		})
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if w := enter(t, g, progressive.Final, progressive.RetryAfter{After: time.Second}, "chat"); w != 0 {
+		if w := enter(t, g, progressive.Final, progressive.RetryAfter{After: 4 * time.Second}, "chat"); w != 0 {
 			t.Errorf("the final waited %v", w)
 		}
 		all.Wait()

@@ -16,7 +16,8 @@ const (
 type Window struct {
 	Left    []time.Time `json:"left,omitempty"`    // when the latest permits were returned, oldest first
 	Held    time.Time   `json:"held,omitzero"`     // closed until then
-	Wide    time.Time   `json:"wide,omitzero"`     // runs at half its pace until then
+	Learned Budget      `json:"learned,omitzero"`  // what refusals taught
+	Slow    time.Time   `json:"slow,omitzero"`     // until then it applies
 	Resets  time.Time   `json:"resets,omitzero"`   // at most Allowed requests until then
 	Allowed int         `json:"allowed,omitempty"` //
 }
@@ -79,7 +80,10 @@ func (g *MemoryGate) restore(s *scope, now time.Time) {
 			s.left = append(s.left, at)
 		}
 		s.left = s.left[max(0, len(s.left)-s.N):]
-		s.held, s.wide = later(s.held, w.Held), later(s.wide, w.Wide)
+		s.held = later(s.held, w.Held)
+		if w.Slow.After(s.slow) {
+			s.learned, s.slow = w.Learned, w.Slow
+		}
 		s.resets, s.allowed = w.Resets, w.Allowed
 	}
 	if !g.crashed.IsZero() && s.N > 0 && now.Before(g.crashed.Add(s.Per)) {
@@ -129,7 +133,7 @@ func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 }
 
 func (s *scope) changed() ChangedWindow {
-	return ChangedWindow{s.name, Window{append([]time.Time(nil), s.left...), s.held, s.wide, s.resets, s.allowed}, s.idle()}
+	return ChangedWindow{s.name, Window{append([]time.Time(nil), s.left...), s.held, s.learned, s.slow, s.resets, s.allowed}, s.idle()}
 }
 
 // saveChanged saves what no commit has saved. Its failure is logged once, until it succeeds.

@@ -17,6 +17,10 @@ func (g *MemoryGate) schedule(s *scope, now time.Time) {
 		if wake = s.idle(); !wake.After(now) {
 			delete(g.scopes, s.name)
 			wake = time.Time{}
+			if s.kind != nil {
+				s.kind.users--
+				g.schedule(s.kind, now)
+			}
 		}
 	}
 	g.wakeAt(s, wake)

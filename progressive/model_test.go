@@ -100,11 +100,20 @@ func (s script) has(faults ...string) bool {
 	return false
 }
 
+func (s script) count(fault string) (n int) {
+	for _, f := range s.Faults {
+		if f == fault {
+			n++
+		}
+	}
+	return n
+}
+
 // judge returns what is wrong with the final view of the reader. Where the fate of a create is unknowable, or a user
 // interferes, it is enough that no part is shown twice.
 func (s script) judge(final string, chat *progressivetest.Chat) (problems []string) {
 	want, got := progressivetest.Split(final, s.Max), chat.Shown()
-	deaf := s.has("ambiguous", "silent") || s.dies()
+	deaf := s.has("ambiguous", "silent") || s.dies() || s.Sink == "editing" && s.count("unparsable") > 1 // as plain text, too
 	switch {
 	case s.Sink == "nonced" && !s.has("forbidden", "gone", "stale"), !deaf && !s.has("forbidden", "gone", "stale"):
 		if !slices.Equal(got, want) {

@@ -53,7 +53,7 @@ func sameCall(a, b answer.Segment) bool {
 
 // enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
 func (m *Message) enter(ctx context.Context, a *answer.Answer, v answer.View, op Op) (leave func(error), err error) {
-	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh}
+	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh, Owed: m.owed()}
 	if m.ended {
 		t.Priority = m.last
 		return m.gate.Enter(ctx, t)
@@ -70,6 +70,16 @@ func (m *Message) enter(ctx context.Context, a *answer.Answer, v answer.View, op
 	defer watch.Wait()
 	defer cancel(nil)
 	return m.gate.Enter(ctx, t)
+}
+
+// owed returns how many requests are left after the next one if the answer ends now, or grows by a word first.
+func (m *Message) owed() (n int) {
+	for i, p := range m.want {
+		if i >= len(m.parts) || m.parts[i].state != there || !m.parts[i].part.says(p) {
+			n++
+		}
+	}
+	return max(n-1, 1)
 }
 
 // over waits until a has ended or was abandoned, and says which.

@@ -15,9 +15,15 @@ type scope struct {
 	inside   int                  // permits given and not yet left
 	waiting  [Final + 1]int       // tickets that wait anywhere and have this as their narrowest scope, by priority
 	left     []time.Time          // when the last N permits were left, oldest first
+	edited   time.Time            // when text on the way was let in last
 	held     time.Time            // closed until then
 	full     [Final + 1]time.Time // what other replicas spent leaves nothing until then, by priority
-	wide     time.Time            // each window counts twice until then
+	learned  Budget               // what refusals taught, beside Budget
+	slow     time.Time            // until then it applies
+	taught   time.Time            // when it was learned last
+	kind     *scope               // what all chats of its kind have learned; nil if it is no chat
+	heard    map[Scope]time.Time  // of a kind: when its chats were refused lately
+	refused  refusal              // of a bot: the last one of unknown scope
 	resets   time.Time            // until then the platform lets in no more than
 	allowed  int                  // so many
 	nextSign time.Time
@@ -28,16 +34,13 @@ type scope struct {
 }
 
 func (s *scope) spend(now time.Time) {
-	if s.N == 0 {
-		return
-	}
-	if s.left = append(s.left, now); len(s.left) > s.N {
+	if s.left = append(s.left, now); len(s.left) > max(s.N, s.learned.N) {
 		s.left = s.left[1:]
 	}
 }
 
-// learn takes over what the platform said. Those who are inside it may or may not have counted.
-func (s *scope) learn(l BudgetHint, now time.Time) {
+// hint takes over what the platform said. Those who are inside it may or may not have counted.
+func (s *scope) hint(l BudgetHint, now time.Time) {
 	allowed := l.Left - s.inside
 	if s.resets.After(now) {
 		allowed = min(allowed, s.allowed) // answers may overtake each other
@@ -45,32 +48,15 @@ func (s *scope) learn(l BudgetHint, now time.Time) {
 	s.allowed, s.resets = allowed, later(s.resets, now.Add(l.After))
 }
 
-func (s *scope) hold(until time.Time) {
-	s.held = later(s.held, until)
-	s.wide = s.held.Add(wideFor)
-}
-
-// budget is our share, which is never nothing.
-func (s *scope) budget() Budget {
-	switch n := s.N / s.share; {
-	case s.N == 0 || s.share == 1:
-		return s.Budget
-	case n > 0:
-		return Budget{N: n, Per: s.Per, Reserve: (s.Reserve*n + s.N - 1) / s.N}
+// of returns the share of one of n equals, which is never nothing.
+func (b Budget) of(n int) Budget {
+	switch own := b.N / n; {
+	case b.N == 0 || n == 1:
+		return b
+	case own > 0:
+		return Budget{N: own, Per: b.Per, Reserve: (b.Reserve*own + b.N - 1) / b.N}
 	}
-	return Budget{N: 1, Per: s.Per * time.Duration(s.share) / time.Duration(s.N)}
-}
-
-// frees is when a permit left then no longer counts.
-func (s *scope) frees(left time.Time) time.Time {
-	per := s.budget().Per
-	free := left.Add(per)
-	if free.Before(s.wide) {
-		if free = left.Add(2 * per); free.After(s.wide) {
-			free = s.wide
-		}
-	}
-	return free
+	return Budget{N: 1, Per: b.Per * time.Duration(n) / time.Duration(b.N)}
 }
 
 // opens returns when w has a permit here, as far as is known now. ok is false if that depends on other requests, not on
@@ -85,53 +71,86 @@ func (s *scope) opens(w *waiter, now time.Time) (at time.Time, ok bool) {
 			at = later(at, s.nextSign)
 		}
 	}
+	if w.Priority.streams() {
+		at = later(at, s.edited.Add(s.Pace))
+	}
 	if s.allowed <= 0 {
 		at = later(at, s.resets)
 	}
-	if s.N == 0 {
-		return at, true
-	}
-	b := s.budget()
-	keep := w.keep(s, b, w.Priority)
-	if s.inside+keep >= b.N {
+	at = later(at, s.full[w.Priority])
+	free, ok := s.permit(w, s.Budget, now)
+	if !ok {
 		return time.Time{}, false
 	}
-	at = later(at, s.full[w.Priority])
-	at = later(at, s.freed(b.N-s.inside-max(keep-1, 0))) // one may be borrowed
+	at = later(at, free)
+	for _, l := range []*scope{s, s.kind} {
+		if l == nil || !now.Before(l.slow) {
+			continue
+		}
+		if free, ok = s.permit(w, l.learned, now); !ok {
+			return time.Time{}, false
+		} else if free.After(l.slow) {
+			free = l.slow
+		}
+		at = later(at, free)
+	}
+	return at, true
+}
+
+// permit returns when w has a permit of budget all.
+func (s *scope) permit(w *waiter, all Budget, now time.Time) (at time.Time, ok bool) {
+	if all.N == 0 {
+		return at, true
+	}
+	b := all.of(s.share)
+	keep := w.keep(s, b, w.Priority)
+	if s.inside+keep >= b.N {
+		return at, false
+	}
+	soon := w.soon(s, b)
+	at = s.freed(b, b.N-s.inside-max(keep-1, 0)) // one may be borrowed
 	if keep > 0 {
-		at = later(at, s.freed(b.N-s.inside-keep).Add(-w.soon(s, b)))
+		at = later(at, s.freed(b, b.N-s.inside-keep).Add(-soon))
 	}
 	if w.spreads(s) {
-		at = later(at, s.spread(b.N-s.inside-keep, w.soon(s, b), now))
+		at = later(at, s.spread(b, b.N-s.inside-keep, soon, now))
 	}
 	return at, true
 }
 
 // spread returns when the next of n permits may be taken if those that are left are taken evenly, until the window lets
 // go of its oldest or soon before.
-func (s *scope) spread(n int, soon time.Duration, now time.Time) time.Time {
-	i := slices.IndexFunc(s.left, func(left time.Time) bool { return s.frees(left).After(now) })
+func (s *scope) spread(b Budget, n int, soon time.Duration, now time.Time) time.Time {
+	i := slices.IndexFunc(s.left, func(left time.Time) bool { return left.Add(b.Per).After(now) })
 	if i < 0 || n <= len(s.left)-i {
 		return time.Time{} // all are left, or none: then freed says when
 	}
 	last := s.left[len(s.left)-1]
-	return last.Add(s.frees(s.left[i]).Add(-soon).Sub(last) / time.Duration(n-(len(s.left)-i)+1))
+	return last.Add(s.left[i].Add(b.Per-soon).Sub(last) / time.Duration(n-(len(s.left)-i)+1))
 }
 
-// freed is when so many permits are free. Those who are inside are not counted.
-func (s *scope) freed(n int) time.Time {
+// freed is when so many permits of b are free. Those who are inside are not counted.
+func (s *scope) freed(b Budget, n int) time.Time {
 	if i := len(s.left) - n; i >= 0 {
-		return s.frees(s.left[i])
+		return s.left[i].Add(b.Per)
 	}
 	return time.Time{}
 }
 
 // idle is when nothing about s is worth remembering.
 func (s *scope) idle() time.Time {
-	at := later(later(s.held, s.wide), later(s.resets, s.nextSign))
+	at := later(later(s.held, s.slow), later(s.resets, s.nextSign))
 	at = later(at, s.full[PriorityTyping])
+	at = later(at, s.edited.Add(s.Pace))
+	at = later(at, s.refused.until.Add(sameMoment))
+	if len(s.heard) > 0 {
+		at = later(at, s.slow.Add(probeAfter)) // then one refusal is enough to know again
+	}
+	for _, t := range s.heard {
+		at = later(at, t.Add(heardFor))
+	}
 	if n := len(s.left); n > 0 {
-		at = later(at, s.frees(s.left[n-1]))
+		at = later(at, s.left[n-1].Add(s.of(s.share).Per))
 	}
 	return at
 }
@@ -156,6 +175,7 @@ type waiter struct {
 	rank   time.Time
 	turn   uint64
 	in     chan struct{} // closed when it may go
+	begun  time.Time     // when it went
 
 	at    *scope // where it is queued
 	index int
@@ -184,6 +204,9 @@ func (w *waiter) keep(s *scope, b Budget, p Priority) (n int) {
 	switch {
 	case w.keeper == s:
 		n = b.reserve(p)
+		if p.streams() {
+			n = max(n, w.Owed)
+		}
 	case p == PriorityTyping:
 		n = b.N / 3
 	}
@@ -192,7 +215,7 @@ func (w *waiter) keep(s *scope, b Budget, p Priority) (n int) {
 
 // soon returns for how long w may borrow a permit that it leaves to others in s.
 func (w *waiter) soon(s *scope, b Budget) time.Duration {
-	if w.Priority == PriorityTyping || b.N == 0 {
+	if w.Priority == PriorityTyping || b.N == 0 || w.keeper == s && w.Priority.streams() && w.Owed >= w.keep(s, b, w.Priority) {
 		return 0
 	}
 	return b.Per / time.Duration(b.N)

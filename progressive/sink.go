@@ -106,9 +106,10 @@ func (o Op) String() string { return [...]string{"post", "edit", "delete", "typi
 // [Budget].
 type Scope string
 
-// RetryAfter is a refusal with the time of the next attempt, and the scope that it applies to.
+// RetryAfter is a refusal with the time of the next attempt. A platform that does not say what it applies to leaves
+// that to the gate.
 type RetryAfter struct {
-	Scope Scope
+	Scope Scope // what it applies to; empty if that is unknown
 	After time.Duration
 	Err   error
 }
@@ -159,6 +160,9 @@ type Ticket struct {
 	// Fresh is the time of the oldest text that is not visible yet; now if zero. The longest wait goes first, see
 	// [Priority].
 	Fresh time.Time
+	// Owed is the number of requests that the last word will need. Stream edits and changes of status leave it so many
+	// permits.
+	Owed int
 }
 
 // What passes between a [Gate] and its guests.
@@ -198,6 +202,9 @@ func (p Priority) headStart() time.Duration {
 	return 0
 }
 
+// streams reports whether p is of text on the way, which is spread out and leaves permits to the last word.
+func (p Priority) streams() bool { return p == Interim || p == Status }
+
 // Budget is the number of requests that a scope allows in any window of time. With N 0 there is no limit.
 type Budget struct {
 	N   int
@@ -205,8 +212,12 @@ type Budget struct {
 	// Reserve is for long windows: the number of the N permits that stream edits leave to requests of higher priority;
 	// the higher their priority, the fewer those leave. The remaining permits are spread evenly over the rest of the
 	// window, so edits become rarer as the budget shrinks. Typing uses at most half of N. With 0, all tickets except
-	// final ones leave one permit. A permit left this way can be borrowed if another one returns within Per / N.
+	// final ones leave one permit. A permit left this way can be borrowed if another one returns within Per / N, unless
+	// the last word will need it.
 	Reserve int
+	// Pace is the minimum time between two stream edits or changes of status: those of many chats don't come in bursts
+	// then, which a last word would have to wait for. Nothing else waits for it.
+	Pace time.Duration
 }
 
 // reserve returns how many permits a request of priority p leaves to those of higher priority.
@@ -224,5 +235,5 @@ func (b Budget) reserve(p Priority) int {
 		return b.Reserve
 	}
 	steps := int(Final - Interim) // from all of it to nothing
-	return (b.Reserve*int(Final-p) + steps - 1) / steps
+	return b.Reserve * int(Final-p) / steps
 }

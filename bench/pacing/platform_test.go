@@ -21,6 +21,7 @@ type limit struct {
 // are less patient with those who do.
 type platform struct {
 	perChat, perBot limit
+	least, more     time.Duration // a request takes twice from least to least and more
 
 	mu    sync.Mutex
 	until time.Time // what comes later is not measured
@@ -40,6 +41,7 @@ type tally struct {
 	calls, refused, answers int
 	stale                   float64         // seconds of staleness times seconds
 	streaming               time.Duration   // from each answer's first character to when its last one arrives
+	firsts                  []time.Duration // from when there is enough for a first text to when it arrives
 	finals                  []time.Duration // from the end of an answer to when its last character arrives
 }
 
@@ -52,7 +54,7 @@ type refusal struct {
 func (r refusal) Error() string { return fmt.Sprintf("too many requests: retry after %v", r.after) }
 
 func newPlatform(perChat, perBot limit, measured time.Duration) *platform {
-	return &platform{perChat: perChat, perBot: perBot, until: time.Now().Add(measured), rand: rand.New(rand.NewPCG(1, 2))}
+	return &platform{perChat: perChat, perBot: perBot, least: 20 * time.Millisecond, more: 40 * time.Millisecond, until: time.Now().Add(measured), rand: rand.New(rand.NewPCG(1, 2))}
 }
 
 // call makes one request of c's. It shows n tokens, or none if n is 0.
@@ -68,7 +70,7 @@ func (p *platform) call(c *pacedChat, n int) error {
 func (p *platform) latency() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return 20*time.Millisecond + time.Duration(p.rand.Int64N(int64(40*time.Millisecond)))
+	return p.least + time.Duration(p.rand.Int64N(int64(p.more)))
 }
 
 func (p *platform) arrive(c *pacedChat, n int) error {
@@ -92,7 +94,7 @@ func (p *platform) arrive(c *pacedChat, n int) error {
 }
 
 func (a *account) wait(now time.Time, l limit) time.Duration {
-	if i := len(a.hits) - l.n; !now.Before(a.held) && i >= 0 {
+	if i := len(a.hits) - l.n; l.n > 0 && !now.Before(a.held) && i >= 0 {
 		if free := a.hits[i].Add(l.per); free.After(now) {
 			a.held = now.Add(time.Duration(math.Ceil(free.Sub(now).Seconds())) * time.Second)
 		}
@@ -102,7 +104,7 @@ func (a *account) wait(now time.Time, l limit) time.Duration {
 
 func (a *account) spend(now time.Time, l limit) {
 	a.hits = append(a.hits, now)
-	a.hits = a.hits[max(0, len(a.hits)-l.n):]
+	a.hits = a.hits[max(0, len(a.hits)-max(l.n, 1)):]
 }
 
 // pacedChat is one reader and what is written for him. The platform's lock guards it.
@@ -151,6 +153,9 @@ func (c *pacedChat) show(now time.Time, n int, t *tally) {
 	after, before := now.Sub(oldest).Seconds(), c.since.Sub(oldest).Seconds()
 	t.stale += (after*after - before*before) / 2
 	t.streaming += now.Sub(c.last)
+	if c.shown == 0 {
+		t.firsts = append(t.firsts, max(0, now.Sub(c.made[min(enough, len(c.made))-1])))
+	}
 	c.shown, c.since, c.last = n, now, now
 	if !c.ended.IsZero() && c.shown == len(c.made) {
 		t.answers++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -115,33 +116,52 @@ type sink struct {
 	p *platform
 	c *pacedChat
 	s scene
+
+	shown []int // tokens in each message
 }
 
-func (s *sink) Render(v answer.View, _ ...string) []progressive.Part {
-	return []progressive.Part{{Plain: v.Text()}}
+func (s *sink) Render(v answer.View, _ ...string) (parts []progressive.Part) {
+	text := v.Text()
+	for most := s.s.length * len(token); most > 0 && len(text) > most; text = text[most:] {
+		parts = append(parts, progressive.Part{Plain: text[:most]})
+	}
+	return append(parts, progressive.Part{Plain: text})
 }
 
-func (s *sink) Scopes(op progressive.Op) []progressive.Scope { return s.s.scopes(s.c, op) }
+func (s *sink) Scopes(progressive.Op) []progressive.Scope { return s.s.scopes(s.c) }
 
 func (s *sink) Post(_ context.Context, part progressive.Part, _ string) (string, error) {
-	return "1", s.call(part)
+	id := strconv.Itoa(len(s.shown))
+	s.shown = append(s.shown, 0)
+	err := s.Edit(context.Background(), id, part)
+	if err != nil {
+		s.shown = s.shown[:len(s.shown)-1]
+	}
+	return id, err
 }
 
-func (s *sink) Edit(_ context.Context, _ string, part progressive.Part) error { return s.call(part) }
-
-func (s *sink) Typing(context.Context) (time.Duration, error) {
-	return 5 * time.Second, s.call(progressive.Part{})
+func (s *sink) Edit(_ context.Context, id string, part progressive.Part) error {
+	i, err := strconv.Atoi(id)
+	if err != nil {
+		return err
+	}
+	was, n := s.shown[i], 0
+	s.shown[i] = len(part.Plain) / len(token)
+	for _, tokens := range s.shown {
+		n += tokens
+	}
+	if err = s.call(n); err != nil {
+		s.shown[i] = was
+	}
+	return err
 }
 
-func (s *sink) call(part progressive.Part) error {
-	err := s.p.call(s.c, len(part.Plain)/len(token))
+func (s *sink) Typing(context.Context) (time.Duration, error) { return 5 * time.Second, s.call(0) }
+
+func (s *sink) call(n int) error {
+	err := s.p.call(s.c, n)
 	if r := (refusal{}); errors.As(err, &r) {
-		scopes := s.Scopes(progressive.Post)
-		slow := progressive.RetryAfter{Scope: scopes[0], After: r.after, Err: err}
-		if r.bot {
-			slow.Scope = scopes[len(scopes)-1]
-		}
-		return slow
+		return progressive.RetryAfter{After: r.after, Err: err}
 	}
 	return err
 }

@@ -27,20 +27,18 @@ const (
 
 // The kinds of scopes.
 const (
-	channelScope = "discord.channel"       // all requests in one channel
-	editScope    = "discord.channel-edits" // edits in a channel, at a steady pace
-	routeScope   = "discord.route"         // one kind of request there: it has no budget but Discord's response headers
-	botScope     = "discord.bot"           // all requests
+	channelScope = "discord.channel" // all requests in one channel
+	routeScope   = "discord.route"   // one kind of request there: it has no budget but Discord's response headers
+	botScope     = "discord.bot"     // all requests
 )
 
 // Budgets implements [connectors.Settings].
 func (c *Config) Budgets() map[string]progressive.Budget {
 	l := c.Limits
 	return map[string]progressive.Budget{
-		channelScope: {N: 5, Per: 5 * l.Edits},
-		editScope:    {N: 1, Per: l.Edits},
+		channelScope: {N: 5, Per: 5 * l.Edits, Reserve: 1, Pace: l.Edits},
 		routeScope:   {},
-		botScope:     {N: l.PerSecond, Per: time.Second},
+		botScope:     {N: l.PerSecond, Per: time.Second, Pace: time.Second / time.Duration(max(l.PerSecond, 1))},
 	}
 }
 
@@ -72,11 +70,7 @@ var errClosed = errors.New("the platform already refused the bot here")
 
 // Scopes implements [progressive.Sink].
 func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
-	scopes := []progressive.Scope{progressive.Scope(channelScope + "/" + s.to.Channel)}
-	if op == progressive.Edit {
-		scopes = append(scopes, progressive.Scope(editScope+"/"+s.to.Channel))
-	}
-	return append(scopes, s.route(op), progressive.Scope(botScope+"/"+s.bot))
+	return []progressive.Scope{progressive.Scope(channelScope + "/" + s.to.Channel), s.route(op), progressive.Scope(botScope + "/" + s.bot)}
 }
 
 func (s *sink) route(op progressive.Op) progressive.Scope {

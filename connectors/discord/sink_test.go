@@ -374,8 +374,8 @@ func TestOpenRefusesBadAddresses(t *testing.T) {
 
 func TestBudgets(t *testing.T) {
 	want := map[string]progressive.Budget{
-		"discord.channel": {N: 5, Per: 6 * time.Second}, "discord.channel-edits": {N: 1, Per: 1200 * time.Millisecond},
-		"discord.bot": {N: 45, Per: time.Second}, "discord.route": {},
+		"discord.channel": {N: 5, Per: 6 * time.Second, Reserve: 1, Pace: 1200 * time.Millisecond},
+		"discord.bot":     {N: 45, Per: time.Second, Pace: time.Second / 45}, "discord.route": {},
 	}
 	for kind, b := range new(defaults()).Budgets() {
 		if want[kind] != b {

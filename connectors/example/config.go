@@ -45,7 +45,6 @@ func (c *Config) Connect(d connectors.Deps) connectors.Connector { return New(*c
 // Budgets implements [connectors.Settings].
 func (c *Config) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
-		roomScope: {N: 5, Per: 5 * time.Second}, // the server allows no more
-		editScope: {N: 1, Per: c.Edits},
+		roomScope: {N: 5, Per: 5 * time.Second, Reserve: 1, Pace: c.Edits}, // the server allows no more
 	}
 }

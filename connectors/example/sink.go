@@ -17,11 +17,7 @@ import (
 	"parley/progressive/markdown"
 )
 
-// The kinds of scopes.
-const (
-	roomScope = "example.room"  // all requests in a room
-	editScope = "example.edits" // edits there
-)
+const roomScope = "example.room" // all requests in a room
 
 // sink is one conversation.
 type sink struct {
@@ -58,12 +54,8 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 }
 
 // Scopes implements [progressive.Sink].
-func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
-	scopes := []progressive.Scope{progressive.Scope(roomScope + "/" + s.to.Room)}
-	if op == progressive.Edit {
-		scopes = append(scopes, progressive.Scope(editScope+"/"+s.to.Room))
-	}
-	return scopes
+func (s *sink) Scopes(progressive.Op) []progressive.Scope {
+	return []progressive.Scope{progressive.Scope(roomScope + "/" + s.to.Room)}
 }
 
 // content is a message as the server receives it: a text or a file.

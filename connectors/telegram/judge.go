@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
-	"time"
 
 	"parley/progressive"
 )
@@ -23,8 +21,7 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	case !errors.As(err, &r), r.code >= http.StatusInternalServerError:
 		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
 	case r.code == http.StatusTooManyRequests:
-		after := max(r.after, leastWait) // a proxy may omit the time
-		return progressive.RetryAfter{Scope: s.closed(chat, after), After: after, Err: r}
+		return progressive.RetryAfter{After: max(r.after, leastWait), Err: r} // a proxy may omit the time
 	case r.code == http.StatusRequestTimeout: // the request did not arrive
 		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
 	case r.code == http.StatusForbidden:
@@ -67,34 +64,4 @@ func migrated(err error) int64 {
 		return r.migrated
 	}
 	return 0
-}
-
-// closed returns the scope that a rate limit applies to. The server does not say. But if two chats are limited at the
-// same moment, or until the same moment, it is the bot-wide limit, and requests from other chats would only extend it.
-func (s *sink) closed(chat int64, after time.Duration) progressive.Scope {
-	if s.telegram.refused.shared(chat, time.Now().Add(after)) {
-		return s.bot()
-	}
-	return s.Scopes(progressive.Post)[0]
-}
-
-// refusals remembers the last chat that was rate limited.
-type refusals struct {
-	mu    sync.Mutex
-	chat  int64
-	at    time.Time
-	until time.Time
-}
-
-const sameMoment = 2 * time.Second // the server counts in whole seconds
-
-// shared reports whether another chat was limited at the same moment, or until the same moment.
-func (r *refusals) shared(chat int64, until time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	near := now.Sub(r.at) < sameMoment || until.Sub(r.until).Abs() < sameMoment
-	same := r.chat != 0 && r.chat != chat && near
-	r.chat, r.at, r.until = chat, now, until
-	return same
 }

@@ -39,43 +39,32 @@ var (
 
 // The kinds of scopes.
 const (
-	privateScope = "telegram.private"       // all requests in one private chat
-	privateEdits = "telegram.private-edits" // edits there
-	groupScope   = "telegram.group"         // all requests in one group with all its topics, or in a channel
-	groupEdits   = "telegram.group-edits"   // edits there
-	botScope     = "telegram.bot"           // all requests
+	privateScope = "telegram.private" // all requests in one private chat
+	groupScope   = "telegram.group"   // all requests in one group with all its topics, or in a channel
+	botScope     = "telegram.bot"     // all requests
 )
 
-// Budgets implements [connectors.Settings]. A chat may burst, because answers are usually short. Edits keep a
-// steady pace, so that an answer grows evenly; in groups they leave a fifth of each minute's requests to final texts,
-// commands and first messages.
+// Budgets implements [connectors.Settings]. A chat may burst, because answers are usually short. Stream edits leave a
+// fifth of its requests to final texts, commands and first messages, and are spread evenly over the rest.
 func (c *Config) Budgets() map[string]progressive.Budget {
 	l := c.Limits
 	return map[string]progressive.Budget{
-		privateScope: {N: 5, Per: 5 * l.PrivateEdits},
-		privateEdits: {N: 1, Per: l.PrivateEdits},
-		groupScope:   {N: l.GroupPerMinute, Per: time.Minute, Reserve: l.GroupPerMinute / 5},
-		groupEdits:   {N: 1, Per: l.GroupEdits},
-		botScope:     {N: l.PerSecond, Per: time.Second},
+		privateScope: {N: 5, Per: 5 * l.PrivateEdits, Reserve: 1, Pace: l.PrivateEdits},
+		groupScope:   {N: l.GroupPerMinute, Per: time.Minute, Reserve: l.GroupPerMinute / 5, Pace: l.GroupEdits},
+		botScope:     {N: l.PerSecond, Per: time.Second, Pace: time.Second / time.Duration(max(l.PerSecond, 1))},
 	}
 }
 
 // Scopes implements [progressive.Sink].
-func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
-	chat := strconv.FormatInt(s.telegram.moves.now(s.to.Chat), 10)
-	all, edits := groupScope, groupEdits
+func (s *sink) Scopes(progressive.Op) []progressive.Scope {
+	kind := groupScope
 	if s.to.Kind == private {
-		all, edits = privateScope, privateEdits
+		kind = privateScope
 	}
-	scopes := []progressive.Scope{progressive.Scope(all + "/" + chat)}
-	if op == progressive.Edit {
-		scopes = append(scopes, progressive.Scope(edits+"/"+chat))
+	return []progressive.Scope{
+		progressive.Scope(fmt.Sprintf("%s/%d", kind, s.telegram.moves.now(s.to.Chat))),
+		progressive.Scope(fmt.Sprintf("%s/%d", botScope, s.telegram.account)),
 	}
-	return append(scopes, s.bot())
-}
-
-func (s *sink) bot() progressive.Scope {
-	return progressive.Scope(botScope + "/" + strconv.FormatInt(int64(s.telegram.account), 10))
 }
 
 // Render implements [progressive.Sink].

@@ -209,9 +209,9 @@ func TestScopes(t *testing.T) {
 		want string
 	}{
 		{address{Chat: 5, Kind: private}, progressive.Post, "[telegram.private/5 telegram.bot/77]"},
-		{address{Chat: 5, Kind: private}, progressive.Edit, "[telegram.private/5 telegram.private-edits/5 telegram.bot/77]"},
+		{address{Chat: 5, Kind: private}, progressive.Edit, "[telegram.private/5 telegram.bot/77]"},
 		{address{Chat: -5, Topic: 1, Kind: supergroup}, progressive.Typing, "[telegram.group/-5 telegram.bot/77]"},
-		{address{Chat: -5, Topic: 2, Kind: supergroup}, progressive.Edit, "[telegram.group/-5 telegram.group-edits/-5 telegram.bot/77]"},
+		{address{Chat: -5, Topic: 2, Kind: supergroup}, progressive.Edit, "[telegram.group/-5 telegram.bot/77]"},
 		{address{Chat: -7, Kind: channel}, progressive.Delete, "[telegram.group/-7 telegram.bot/77]"},
 	} {
 		got := (&sink{telegram: bot, to: c.to}).Scopes(c.op)

@@ -27,7 +27,6 @@ type Telegram struct {
 	account account
 	wrong   error // invalid options
 	moves   *moves
-	refused refusals
 	log     *slog.Logger
 }
 

@@ -1,0 +1,132 @@
+package progressive
+
+import (
+	"maps"
+	"strings"
+	"time"
+)
+
+const (
+	shortWait  = 3 * time.Second // a longer wait says nothing about a pace
+	probeAfter = 5 * time.Minute // without a refusal, after which more is tried again
+	slowFor    = time.Minute     // how long a scope keeps half its pace after a long wait
+	heardFor   = time.Minute     // in which refusals in several chats
+	heardIn    = 3               // tell of all chats of that kind
+	sameMoment = 2 * time.Second // platforms count in whole seconds
+)
+
+// refusal is one of unknown scope.
+type refusal struct {
+	chat      Scope
+	at, until time.Time
+}
+
+// setKind has the chat of w learn from others of its kind with the same bot.
+func (g *MemoryGate) setKind(w *waiter, now time.Time) {
+	if len(w.scopes) < 2 || w.scopes[0].kind != nil {
+		return
+	}
+	kind, _, _ := strings.Cut(string(w.scopes[0].name), "/")
+	name := Scope(kind + " of " + string(w.scopes[len(w.scopes)-1].name))
+	s := g.scopes[name]
+	if s == nil {
+		s = g.begin(&scope{name: name}, now)
+	}
+	s.users++
+	w.scopes[0].kind = s
+}
+
+// learn closes the scope of a refusal and adapts its pace. A short wait teaches a chat to make one request per wait, and
+// if three chats were told so within a minute, all of their kind with that bot; a scope of many chats learns to make as
+// many per wait as it just made. That holds until no request was refused for five minutes. After a long wait only the
+// scope itself is slower, for a minute.
+func (g *MemoryGate) learn(w *waiter, slow RetryAfter, now time.Time) Scope {
+	after := max(slow.After, leastHold)
+	s := g.scope(g.blame(w, slow, now), now)
+	switch {
+	case after > shortWait:
+		s.slower(now.Add(after))
+	case s == w.narrowest():
+		s.teach(w, after, now)
+		if k := s.kind; k != nil && k.hear(s.name, now) {
+			k.teach(w, after, now)
+			g.change(k)
+		}
+	default:
+		s.restrain(w, after, now)
+	}
+	s.held = later(s.held, now.Add(after))
+	g.change(s)
+	g.schedule(s, now)
+	return s.name
+}
+
+// blame returns the scope that a refusal applies to. If the platform does not say, it is the chat, unless another was
+// refused at the same moment, or until the same moment: that is the bot, if the chat's own requests don't explain it.
+func (g *MemoryGate) blame(w *waiter, slow RetryAfter, now time.Time) Scope {
+	if slow.Scope != "" || len(w.scopes) < 2 {
+		return w.named(slow.Scope)
+	}
+	chat, bot := w.scopes[0], w.scopes[len(w.scopes)-1]
+	was, is := bot.refused, refusal{chat.name, now, now.Add(slow.After)}
+	bot.refused = is
+	same := was.chat != "" && was.chat != is.chat && (is.at.Sub(was.at) < sameMoment || is.until.Sub(was.until).Abs() < sameMoment)
+	if !same || slow.After <= shortWait && chat.made(w.begun.Add(-slow.After)) > 0 {
+		return chat.name
+	}
+	return bot.name
+}
+
+// made counts the requests since then, up to the budget.
+func (s *scope) made(since time.Time) (n int) {
+	for _, left := range s.left {
+		if left.After(since) {
+			n++
+		}
+	}
+	return n
+}
+
+// slower has s run at half its pace for some time after a hold.
+func (s *scope) slower(until time.Time) {
+	b := s.Budget
+	if time.Now().Before(s.slow) {
+		b = s.learned
+	}
+	s.held = later(s.held, until)
+	s.learned, s.slow = Budget{N: b.N, Per: 2 * b.Per}, later(s.slow, s.held.Add(slowFor))
+}
+
+// teach has s make one request per wait, or fewer if that was too many.
+func (s *scope) teach(w *waiter, wait time.Duration, now time.Time) {
+	if now.Before(s.slow) && s.learned.N == 1 {
+		if w.begun.After(s.taught) {
+			wait += s.learned.Per
+		}
+		wait = max(wait, s.learned.Per)
+	}
+	s.learned, s.slow, s.taught = Budget{N: 1, Per: wait}, now.Add(probeAfter), now
+}
+
+// restrain has s make as many requests per wait as in the last one, or fewer if that was too many.
+func (s *scope) restrain(w *waiter, wait time.Duration, now time.Time) {
+	n := max(s.made(now.Add(-wait)), 1)
+	if now.Before(s.slow) && s.learned.Per == wait {
+		n = min(n, s.learned.N)
+		if w.begun.After(s.taught) {
+			n = max(n*3/4, 1)
+		}
+	}
+	s.learned, s.slow, s.taught = Budget{N: n, Per: wait}, now.Add(probeAfter), now
+}
+
+// hear notes that a chat was refused, and reports whether that says something of its kind: enough chats were, or it is
+// known already.
+func (s *scope) hear(chat Scope, now time.Time) bool {
+	if s.heard == nil {
+		s.heard = map[Scope]time.Time{}
+	}
+	maps.DeleteFunc(s.heard, func(_ Scope, at time.Time) bool { return now.Sub(at) >= heardFor })
+	s.heard[chat] = now
+	return len(s.heard) >= heardIn || s.learned.N > 0
+}

@@ -1,0 +1,269 @@
+package progressive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/progressive"
+	"parley/progressive/progressivetest"
+)
+
+// many is a platform with chats that may burst, and a bot.
+var many = budgets(map[progressive.Scope]progressive.Budget{
+	"chat": {N: 5, Per: 4 * time.Second, Reserve: 1, Pace: time.Second}, "bot": {N: 30, Per: time.Second},
+})
+
+func refused(after time.Duration) error { return progressive.RetryAfter{After: after} }
+
+// permitsOf is the time that each of so many permits of a chat takes, one after the other.
+func permitsOf(t *testing.T, g progressive.Gate, chat progressive.Scope, n int) (waits []time.Duration) {
+	t.Helper()
+	for range n {
+		waits = append(waits, enter(t, g, progressive.Final, nil, chat, "bot"))
+	}
+	return waits
+}
+
+// ST-24: neither the pace of stream edits nor their reserve delays the last word, a first text or the answer to a command.
+func TestLastWordDoesNotWaitForThePace(t *testing.T) {
+	for _, p := range []progressive.Priority{progressive.First, progressive.PriorityReply, progressive.Final} {
+		synctest.Test(t, func(t *testing.T) {
+			g := progressive.NewGate(many)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for range 20 { // always, however long the edits have gone on
+				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.Interim, Owed: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				leave(nil)
+			}
+			if w := enter(t, g, p, nil, "private/a", "bot"); w != 0 {
+				t.Errorf("priority %d waited %v", p, w)
+			}
+			if w := enter(t, g, progressive.Status, nil, "private/a", "bot"); w < time.Second {
+				t.Errorf("a line about an action came %v after an edit", w)
+			}
+		})
+	}
+}
+
+// ST-24: stream edits leave as many permits as the last word needs.
+func TestEditsLeaveWhatIsOwed(t *testing.T) {
+	for owed := range 5 {
+		synctest.Test(t, func(t *testing.T) {
+			g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 5, Per: time.Hour, Reserve: 1}}))
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+			defer cancel()
+			edits := 0
+			for ; ; edits++ {
+				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.Status, Owed: owed})
+				if err != nil {
+					break
+				}
+				leave(nil)
+			}
+			if edits != 5-owed {
+				t.Errorf("%d edits of 5 leave %d", edits, owed)
+			}
+			for range owed {
+				if w := enter(t, g, progressive.Final, nil, "chat"); w != 0 {
+					t.Errorf("a last word waited %v", w)
+				}
+			}
+		})
+	}
+}
+
+// ST-24: a ticket says how many requests the last word will need: one for each message that is not up to date.
+func TestTicketsTellWhatIsOwed(t *testing.T) {
+	tell(t, editing, func(s *story) {
+		h := &heard{Gate: s.gate}
+		s.gate, s.chat.Max = h, 64
+		s.show()
+		s.say(prose[:40])
+		time.Sleep(10 * time.Second)
+		s.say(prose[40:] + prose[:50]) // three messages in all
+		time.Sleep(10 * time.Second)
+		s.say(" The end.")
+		s.finish()
+		var got []int
+		for _, t := range h.tickets {
+			if t.Priority == progressive.Interim {
+				got = append(got, t.Owed)
+			}
+		}
+		parts := len(progressivetest.Split(prose+prose[:50], 64))
+		if want := []int{2, 1, 1}; parts != 3 || !slices.Equal(got, want) {
+			t.Errorf("%d messages: owed are %v, want %v", parts, got, want)
+		}
+	})
+}
+
+// ST-25: what a refusal teaches whom, and for how long.
+func TestRefusalsTeach(t *testing.T) {
+	type seconds = []int
+	for name, c := range map[string]struct {
+		refuse func(*testing.T, progressive.Gate)
+		pause  time.Duration
+		chat   progressive.Scope // whose permits are asked for
+		want   seconds           // that each takes
+	}{
+		"nothing":           {func(*testing.T, progressive.Gate) {}, 0, "private/a", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"a short wait":      {says(time.Second, "private/a"), 0, "private/a", seconds{1, 1, 1, 1, 1, 1, 1}},
+		"another chat":      {says(time.Second, "private/a"), 0, "private/b", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"two chats":         {says(time.Second, "private/a", "private/b"), 0, "private/c", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"three chats":       {says(time.Second, "private/a", "private/b", "private/c"), 0, "private/d", seconds{0, 1, 1, 1, 1, 1, 1}},
+		"one, thrice":       {says(time.Second, "private/a", "private/a", "private/a"), 0, "private/b", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"of another kind":   {says(time.Second, "private/a", "private/b", "private/c"), 0, "group/1", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"not fast enough":   {says(time.Second, "private/a", "private/a"), 0, "private/a", seconds{2, 2, 2, 2, 2}},
+		"three seconds":     {says(3*time.Second, "private/a"), 0, "private/a", seconds{3, 3, 3}},
+		"a long wait":       {says(30*time.Second, "private/a"), 0, "private/a", seconds{30, 0, 0, 0, 0, 8}},
+		"long, in three":    {says(4*time.Second, "private/a", "private/b", "private/c"), 0, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"almost at rest":    {says(time.Second, "private/a", "private/b", "private/c"), 299 * time.Second, "private/d", seconds{0, 1, 0}},
+		"at rest":           {says(time.Second, "private/a", "private/b", "private/c"), 5 * time.Minute, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"at rest, the chat": {says(time.Second, "private/a"), 5 * time.Minute, "private/a", seconds{0, 0, 0, 0, 0, 4, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := progressive.NewGate(many)
+				c.refuse(t, g)
+				time.Sleep(c.pause)
+				var got seconds
+				for _, w := range permitsOf(t, g, c.chat, len(c.want)) {
+					got = append(got, int(w.Round(100*time.Millisecond)/time.Second))
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("permits of %s took %v seconds, want %v", c.chat, got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// says has the platform answer each of the chats once, one after the other, with a wait. The refused request follows another.
+func says(wait time.Duration, chats ...progressive.Scope) func(*testing.T, progressive.Gate) {
+	return func(t *testing.T, g progressive.Gate) {
+		for i, chat := range chats {
+			if i > 0 {
+				time.Sleep(5 * time.Second)
+			}
+			enter(t, g, progressive.First, nil, chat, "bot")
+			enter(t, g, progressive.Final, refused(wait), chat, "bot")
+		}
+	}
+}
+
+// ST-25: with a rest of five minutes the gate tries for more, and one refusal is enough to know again.
+func TestGateProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(many)
+		says(time.Second, "private/a", "private/b", "private/c")(t, g)
+		begun := time.Now()
+		for time.Since(begun) < 6*time.Minute {
+			if w := permitsOf(t, g, "private/d", 2); w[1] == 0 {
+				break
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if d := time.Since(begun); d < 290*time.Second || d > 320*time.Second {
+			t.Fatalf("more was tried after %v", d)
+		}
+		enter(t, g, progressive.Final, refused(time.Second), "private/d", "bot")
+		if w := permitsOf(t, g, "private/e", 3); w[1] < time.Second || w[2] < time.Second {
+			t.Errorf("then permits took %v", w)
+		}
+	})
+}
+
+// ST-25: a refusal that several chats see at the same moment, and that their own requests don't explain, is the bot's: it learns to make as
+// many requests as it just made.
+func TestRefusalsTeachTheBot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(many)
+		for i := range 20 {
+			enter(t, g, progressive.First, nil, progressive.Scope(fmt.Sprint("private/", i)), "bot")
+		}
+		enter(t, g, progressive.First, refused(time.Second), "private/x", "bot")
+		enter(t, g, progressive.First, refused(time.Second), "private/y", "bot")
+		begun, n := time.Now(), 0
+		for ; time.Since(begun) < 10*time.Second; n++ {
+			enter(t, g, progressive.First, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
+		}
+		if n < 180 || n > 215 {
+			t.Errorf("%d requests in ten seconds", n)
+		}
+		if w := permitsOf(t, g, "private/y", 2); w[1] > time.Second {
+			t.Errorf("a chat took %v", w)
+		}
+	})
+}
+
+// A refusal at the same moment as another's is the chat's own if it has just made a request.
+func TestRefusalsAtTheSameMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(many)
+		chats := []progressive.Scope{"private/a", "private/b", "private/c"}
+		for _, chat := range chats {
+			enter(t, g, progressive.First, nil, chat, "bot")
+		}
+		for _, chat := range chats {
+			enter(t, g, progressive.Final, refused(time.Second), chat, "bot")
+		}
+		if w := enter(t, g, progressive.Final, nil, "private/new", "bot"); w != 0 {
+			t.Errorf("the bot is held for %v", w)
+		}
+		if w := enter(t, g, progressive.Final, nil, "private/new", "bot"); w != time.Second {
+			t.Errorf("the next took %v", w)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // a long wait, until the same moment: the bot's
+		g := progressive.NewGate(many)
+		enter(t, g, progressive.Final, refused(33*time.Second), "private/a", "bot")
+		time.Sleep(5 * time.Second)
+		enter(t, g, progressive.Final, refused(33*time.Second), "private/b", "bot")
+		if w := enter(t, g, progressive.Final, nil, "private/c", "bot"); w != 0 {
+			t.Errorf("another chat waited %v", w)
+		}
+		time.Sleep(3 * time.Second)
+		enter(t, g, progressive.Final, refused(30*time.Second), "private/d", "bot")
+		if w := enter(t, g, progressive.Final, nil, "private/e", "bot"); w != 30*time.Second {
+			t.Errorf("the bot was held for %v", w)
+		}
+	})
+}
+
+// ST-28: the next process knows what this one has learned.
+func TestLessonsOutliveTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &windows{}
+		gate := func() *progressive.MemoryGate {
+			o, err := progressive.Continuing(t.Context(), w, false, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return progressive.NewGate(many, o)
+		}
+		g := gate()
+		says(time.Second, "private/a", "private/b", "private/c")(t, g)
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		g = gate()
+		for _, chat := range []progressive.Scope{"private/a", "private/new"} {
+			if w := permitsOf(t, g, chat, 2); w[1] != time.Second {
+				t.Errorf("%s: permits took %v", chat, w)
+			}
+		}
+		if err := g.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	})
+}
