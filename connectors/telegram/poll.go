@@ -271,14 +271,7 @@ func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerM
 			return err
 		}
 	}
-	in := p.self.inbound(m, newer, p.moves.first)
-	if in == nil {
-		return nil
-	}
-	if _, err := p.h(ctx, in); err != nil {
-		return fmt.Errorf("hand over message %d of chat %d: %w", m.MessageID, m.Chat.ID, err)
-	}
-	return nil
+	return p.hand(ctx, p.self.inbound(m, newer, p.moves.first), fmt.Sprintf("message %d of", m.MessageID), m.Chat.ID)
 }
 
 // edited delivers a message's new content. The core decides whether the text has changed and whether that matters.
@@ -290,8 +283,5 @@ func (p *poller) edited(ctx context.Context, u update) error {
 	if !ok {
 		return nil
 	}
-	if _, err := p.h(ctx, chat.Edited{Memory: m.Memory}); err != nil {
-		return fmt.Errorf("hand over an edit of %s: %w", m.ID, err)
-	}
-	return nil
+	return p.hand(ctx, chat.Edited{Memory: m.Memory}, fmt.Sprintf("an edit of message %d of", u.EditedMessage.MessageID), u.EditedMessage.Chat.ID)
 }
