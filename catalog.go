@@ -8,11 +8,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
-	"time"
 
+	stores "parley/backends"
 	"parley/backends/inmem"
 	"parley/backends/redis"
-	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
 	"parley/connectors/discord"
@@ -59,14 +58,10 @@ func (b backends) close() {
 var ErrRunning = errors.New("a gateway is running")
 
 func openBackends(cfg config.Config, env Env) (backends, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), stores.Wait)
 	defer cancel()
-	path, ok := strings.CutPrefix(cfg.Store.Reveal(), "sqlite:")
-	if !ok {
-		return backends{}, fmt.Errorf("store: %s is not supported; use sqlite:PATH", cfg.Store)
-	}
-	store, err := env.OpenStore(ctx, path, sqlite.Options{})
-	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
+	store, err := env.OpenStore(ctx, cfg.Store.Reveal(), stores.Options{Several: cfg.Shared.Scheme() != "inmem"})
+	if _, used := stores.InUse(err); used {
 		return backends{}, fmt.Errorf("open the store: %w: %w", ErrRunning, err)
 	} else if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	stores "parley/backends"
 	"parley/backends/redis"
-	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
 	"parley/core/llm"
@@ -35,7 +35,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	defer func() { _ = models.close() }() // only idle connections remain
 	parts := []part{
 		{"agent", func(context.Context) (string, error) { return checkAgent(cfg, env) }},
-		{"store", func(ctx context.Context) (string, error) { return checkStore(ctx, cfg) }},
+		{"store", func(ctx context.Context) (string, error) { return stores.Check(ctx, cfg.Store.Reveal()) }},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
@@ -100,22 +100,6 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 		text += fmt.Sprintf(", with %d knowledge texts", n)
 	}
 	return text, nil
-}
-
-func checkStore(ctx context.Context, cfg config.Config) (string, error) {
-	path := strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:")
-	store, err := sqlite.Open(ctx, path, sqlite.Options{})
-	var used *sqlite.InUseError
-	switch {
-	case errors.As(err, &used):
-		return fmt.Sprintf("%s is in use by a running gateway (%s)", path, used.Holder), nil
-	case err != nil:
-		return "", err
-	}
-	if err := store.Close(); err != nil {
-		return "", fmt.Errorf("close %s: %w", path, err)
-	}
-	return path + " is writable", nil
 }
 
 func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error) {
@@ -193,7 +177,7 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 		return fmt.Sprint(cfg.Owner[0], more(len(cfg.Owner)-1)), nil
 	}
 	people, err := local.ListPeople(ctx, cfg)
-	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
+	if _, used := stores.InUse(err); used {
 		return "unknown: the store is in use", nil
 	} else if err != nil {
 		return "", err

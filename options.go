@@ -8,7 +8,7 @@ import (
 	"net"
 	"slices"
 
-	"parley/backends/sqlite"
+	stores "parley/backends"
 	"parley/config"
 	"parley/connectors"
 	"parley/connectors/web"
@@ -44,8 +44,8 @@ type Env struct {
 
 	// Wrap wraps the runtime's store; tests use it to simulate crashes.
 	Wrap func(storage.Store) storage.Store
-	// OpenStore opens the store; nil is sqlite.Open. Tests use it to simulate failures.
-	OpenStore func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error)
+	// OpenStore opens the store; nil is [stores.Open]. Tests use it to simulate failures.
+	OpenStore func(ctx context.Context, address string, o stores.Options) (stores.Store, error)
 }
 
 // Connector is a platform of the embedding program. If it is an [io.Closer], it is closed at the end.
@@ -66,7 +66,7 @@ func (e Env) filled() Env {
 		e.Wrap = func(s storage.Store) storage.Store { return s }
 	}
 	if e.OpenStore == nil {
-		e.OpenStore = sqlite.Open
+		e.OpenStore = stores.Open
 	}
 	return e
 }

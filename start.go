@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"parley/backends/sqlite"
+	stores "parley/backends"
 	"parley/config"
 )
 
@@ -17,12 +17,12 @@ const (
 	sayAgain  = 10 * time.Minute // how often the wait is logged
 )
 
-// Start builds a gateway like [New]. If the store can't be opened because the disk is full or failing, it retries, logs
+// Start builds a gateway like [New]. If the store can't be opened for a reason that can pass, such as a full disk, it retries, logs
 // the reason, and answers 503 on web.listen meanwhile. It gives up when ctx is done.
 func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	env = env.filled()
 	g, err := New(cfg, env)
-	reason, waits := sqlite.Unavailable(err)
+	reason, waits := stores.Unavailable(err)
 	if !waits {
 		return g, err
 	}
@@ -36,7 +36,7 @@ func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 			return nil, err
 		}
 		g, err = New(cfg, env)
-		reason, waits = sqlite.Unavailable(err)
+		reason, waits = stores.Unavailable(err)
 	}
 	if err == nil {
 		env.Log.Info("the store is open again")
@@ -81,13 +81,13 @@ func unready(reason string) http.Handler {
 }
 
 // readiness returns a check that explains in plain words why the store does not accept writes.
-func readiness(store *sqlite.Store) func(context.Context) error {
+func readiness(store stores.Store) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := store.Ping(ctx)
 		if err == nil {
 			return nil
 		}
-		if reason, ok := sqlite.Unavailable(err); ok {
+		if reason, ok := stores.Unavailable(err); ok {
 			return errors.New(reason)
 		}
 		return errors.New("the store can't be read")

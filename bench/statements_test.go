@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/backends"
 	"parley/backends/sqlite"
 	"parley/config"
 	"parley/config/configtest"
@@ -34,9 +35,8 @@ func TestTurnStatements(t *testing.T) {
 	s, count := newStage(t, 1), &statements{all: map[string]int{}, ended: make(chan bool, 100)}
 	env := parley.Env{
 		Observers: []event.Observer{count},
-		OpenStore: func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error) {
-			o.Trace = count.add
-			return sqlite.Open(ctx, path, o)
+		OpenStore: func(ctx context.Context, address string, _ backends.Options) (backends.Store, error) {
+			return sqlite.Open(ctx, backends.Path(address), sqlite.Options{Trace: count.add})
 		},
 	}
 	gatewayIn(t, env, "", s.model, func(c *config.Config) {

@@ -75,8 +75,9 @@ func (d *decoder) checkTokens(c *Config) {
 
 func (d *decoder) checkAddresses(c *Config) {
 	sections.Reject(d.reject).URL("providers.openai.base_url", c.Providers.OpenAI.BaseURL)
-	if path, _ := strings.CutPrefix(c.Store.Reveal(), "sqlite:"); c.Store.Scheme() != "sqlite" || path == "" {
-		d.reject("store", "is not a supported store", "set sqlite: and a file path, such as sqlite:parley.db")
+	if !storeAddress(c.Store) {
+		d.reject("store", "is not a supported store",
+			"set sqlite: and a file path, such as sqlite:parley.db, or the URL of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST/DATABASE")
 	}
 	if !sharedAddress(c.Shared) {
 		d.reject("shared", "is not a supported backend", "set inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")
@@ -88,6 +89,18 @@ func (d *decoder) checkAddresses(c *Config) {
 
 // clusterName is what can be part of every Redis key.
 var clusterName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,39})?$`)
+
+// storeAddress accepts PostgreSQL's URLs without a host, which mean the local socket, and with several.
+func storeAddress(store DSN) bool {
+	rest := store.Reveal()[len(store.Scheme()):]
+	switch store.Scheme() {
+	case "sqlite":
+		return len(rest) > 1
+	case "postgres", "postgresql":
+		return strings.HasPrefix(rest, "://") && len(rest) > len("://")
+	}
+	return false
+}
 
 func sharedAddress(shared DSN) bool {
 	if shared == "inmem:" {

@@ -39,8 +39,10 @@ type Config struct {
 	Turns Turns `yaml:"turns"`
 	// Plugins: what the agent can do besides chatting.
 	Plugins Plugins `yaml:"plugins"`
-	// Where conversations are stored: sqlite: and a path, relative to the working directory. They are kept until a user clears
-	// them. Deleted after 30 days: logs of finished answers, empty web conversations, and users without messages.
+	// Where conversations are stored. sqlite: and a path, relative to the working directory = in a file.
+	// postgres://USER:PASSWORD@HOST/DATABASE = in PostgreSQL 14 or later, which several gateways can share if shared is redis://. Conversations
+	// are kept until a user clears them. Deleted after 30 days: logs of finished answers, empty web conversations, and users without
+	// messages.
 	Store DSN `yaml:"store" default:"sqlite:parley.db"`
 	// Where turns and request budgets are kept. inmem: = in memory. redis://HOST:6379 = in Redis; redis+sentinel://HOST:26379?master_name=NAME =
 	// behind Sentinel; redis+cluster://HOST:6379?addr=HOST2:6379 = a cluster; rediss instead of redis = with TLS.

@@ -21,7 +21,7 @@ type DSN string
 // schemes are the prefixes that String can show. Any other text is hidden completely, because it could be a misplaced
 // password.
 var schemes = []string{
-	"inmem", "redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel", "sqlite",
+	"inmem", "redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel", "sqlite", "postgres", "postgresql",
 }
 
 // Reveal returns the whole address.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"parley"
-	"parley/backends/sqlite"
+	"parley/backends"
 )
 
 // readyz is what the probe is told.
@@ -36,11 +36,11 @@ func TestStartOnAFullDisk(t *testing.T) {
 		s.shutdown()
 		var full atomic.Bool
 		full.Store(true)
-		s.openStore = func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error) {
+		s.openStore = func(ctx context.Context, address string, o backends.Options) (backends.Store, error) {
 			if full.Load() {
-				return nil, fmt.Errorf("sqlite: opening %s: %w", path, syscall.ENOSPC)
+				return nil, fmt.Errorf("sqlite: opening %s: %w", address, syscall.ENOSPC)
 			}
-			return sqlite.Open(ctx, path, o)
+			return backends.Open(ctx, address, o)
 		}
 		started := make(chan struct{})
 		go func() { s.start(); close(started) }()
@@ -70,7 +70,7 @@ func TestStartGivesUp(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(s.Context(), time.Minute, context.Canceled)
 			cfg := s.cfg
 			cfg.Web.Listen = "127.0.0.1:8099"
-			_, got := parley.Start(ctx, cfg, parley.Env{Listen: s.net.Listen, OpenStore: func(context.Context, string, sqlite.Options) (*sqlite.Store, error) {
+			_, got := parley.Start(ctx, cfg, parley.Env{Listen: s.net.Listen, OpenStore: func(context.Context, string, backends.Options) (backends.Store, error) {
 				return nil, err
 			}})
 			if got == nil || !strings.Contains(got.Error(), want) {

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"parley"
-	"parley/backends/sqlite"
+	"parley/backends"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/connectors"
@@ -50,11 +50,11 @@ type story struct {
 	events    events
 	extra     sim.Evidence // what other fakes have to tell
 	secrets   []string
-	servers   []string                                                             // that a crash cuts off, beside the model
-	looks     []func(*sim.Evidence) []string                                       // what else is wrong at the end
-	openStore func(context.Context, string, sqlite.Options) (*sqlite.Store, error) // nil is sqlite.Open
-	fuse      atomic.Pointer[fuse]                                                 // counts the moments between two effects; nil is none
-	down      atomic.Pointer[string]                                               // the address where connections are refused; nil is none
+	servers   []string                                                                // that a crash cuts off, beside the model
+	looks     []func(*sim.Evidence) []string                                          // what else is wrong at the end
+	openStore func(context.Context, string, backends.Options) (backends.Store, error) // nil is backends.Open
+	fuse      atomic.Pointer[fuse]                                                    // counts the moments between two effects; nil is none
+	down      atomic.Pointer[string]                                                  // the address where connections are refused; nil is none
 
 	node     *node
 	store    atomic.Pointer[witness] // of this life, from its beginning

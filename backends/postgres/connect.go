@@ -111,3 +111,37 @@ func identify(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 }
 
 var errMoving = errors.New("another store is being moved here, and that has not ended; run gateway migrate again")
+
+// Describe tests whether the database at url can be used, and describes it. It changes nothing.
+func Describe(ctx context.Context, url string) (string, error) {
+	text, err := describe(ctx, url)
+	return text, wrap(explain(err), "trying the database")
+}
+
+func describe(ctx context.Context, url string) (string, error) {
+	pool, err := connect(ctx, url, Options{Connections: 1})
+	if err != nil {
+		return "", err
+	}
+	defer pool.Close()
+	knows, err := newest()
+	if err != nil {
+		return "", err
+	}
+	has, oldest, err := versions(ctx, pool)
+	if err == nil {
+		err = usable(has, oldest, knows)
+	}
+	if err != nil {
+		return "", err
+	}
+	c := pool.Config().ConnConfig
+	text := fmt.Sprintf("PostgreSQL at %s, database %s", c.Host, c.Database)
+	switch {
+	case has == 0:
+		text += "; it is empty, and gets its tables when the gateway starts"
+	case has < knows:
+		text += fmt.Sprintf("; its tables are migrated from version %d to %d when the gateway starts, or by gateway migrate", has, knows)
+	}
+	return text, nil
+}

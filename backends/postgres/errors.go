@@ -91,7 +91,7 @@ func broken(err error) bool {
 	if errors.As(err, &e) {
 		return strings.HasPrefix(e.Code, "57P0") || strings.HasPrefix(e.Code, "08")
 	}
-	var n net.Error
+	var n *net.OpError
 	return err != nil && !dialing(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) &&
 		(pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 			errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.As(err, &n) || strings.Contains(err.Error(), "conn closed"))

@@ -29,13 +29,20 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	switch has, oldest, err := versions(ctx, pool); {
 	case err != nil:
 		return fmt.Errorf("reading the version of the tables: %w", err)
-	case has > knows && oldest > knows:
-		return permanent{fmt.Errorf("its tables have version %d, which programs that know version %d can use, but this one supports up to version %d: "+
-			"a newer version of the gateway wrote them; run that version, or restore an older backup", has, oldest, knows)}
-	case has >= knows:
+	case has < knows:
+		return upgrade(ctx, pool)
+	default:
+		return usable(has, oldest, knows)
+	}
+}
+
+// usable returns an error if this program, which knows the migrations up to knows, can't use the tables.
+func usable(has, oldest, knows int64) error {
+	if has <= knows || oldest <= knows {
 		return nil
 	}
-	return upgrade(ctx, pool)
+	return permanent{fmt.Errorf("its tables have version %d, which programs that know version %d can use, but this one supports up to version %d: "+
+		"a newer version of the gateway wrote them; run that version, or restore an older backup", has, oldest, knows)}
 }
 
 // newest is the last migration that this program knows.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -145,13 +146,9 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 	return chat.Run(ctx)
 }
 
-// lastConversation returns the file next to the store that holds the id of the last conversation.
+// lastConversation returns the file that holds the id of the last conversation.
 func lastConversation(cfg config.Config) conversationFile {
-	path, ok := strings.CutPrefix(cfg.Store.Reveal(), "sqlite:")
-	if !ok {
-		return ""
-	}
-	return conversationFile(path + ".chat")
+	return conversationFile(local.Beside(cfg, ".chat"))
 }
 
 // conversationFile holds an id. An empty name stores nothing.
@@ -172,6 +169,9 @@ func (f conversationFile) read() (string, error) {
 func (f conversationFile) write(id string) error {
 	if f == "" {
 		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(string(f)), 0o700); err != nil {
+		return fmt.Errorf("save the conversation: %w", err)
 	}
 	if err := os.WriteFile(string(f), []byte(id+"\n"), 0o600); err != nil {
 		return fmt.Errorf("save the conversation: %w", err)

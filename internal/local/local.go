@@ -1,12 +1,14 @@
 // Package local connects the command line with a running gateway on the same machine. A gateway writes its address and a
-// secret to a file next to its store, which only its user can read. If no gateway runs, the commands open the store
-// themselves.
+// secret to a file next to its store, or in the user's cache, which only its user can read. If no gateway runs, the commands open
+// the store themselves.
 package local
 
 import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,8 +17,9 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"strings"
+	"path/filepath"
 
+	"parley/backends"
 	"parley/config"
 	"parley/connectors/web"
 )
@@ -27,9 +30,22 @@ type contact struct {
 	Token string `json:"token"`
 }
 
-func storePath(cfg config.Config) string { return strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:") }
+// contactFile returns the file beside the store that tells how a gateway on this machine can be reached.
+func contactFile(cfg config.Config) string { return Beside(cfg, ".local") }
 
-func contactFile(cfg config.Config) string { return storePath(cfg) + ".local" }
+// Beside returns the path of a file about the store, next to its own with another ending. For a store that is no file it is in the
+// user's cache, or "" if there is none.
+func Beside(cfg config.Config, ending string) string {
+	if path := backends.Path(cfg.Store.Reveal()); path != "" {
+		return path + ending
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(cfg.Store.Reveal()))
+	return filepath.Join(dir, "parley", hex.EncodeToString(sum[:8])+ending)
+}
 
 // Announce writes the file of a gateway that listens on addr, and returns the secret that requests must bring.
 func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
@@ -42,6 +58,14 @@ func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
 		return "", err
 	}
 	name := contactFile(cfg)
+	if name == "" {
+		return "", errors.New("find a folder for the address: there is no cache directory")
+	}
+	if backends.Path(cfg.Store.Reveal()) == "" {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return "", fmt.Errorf("make a folder for the address: %w", err)
+		}
+	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // an old one may be readable by others
 		return "", fmt.Errorf("remove %s: %w", name, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"parley/backends/sqlite"
+	"parley/backends"
 	"parley/config"
 	"parley/connectors/web"
 	"parley/core"
@@ -65,7 +65,7 @@ func (c command[Request, Reply]) run(ctx context.Context, cfg config.Config, req
 	var out result[Reply]
 	err := ask(ctx, cfg, c.name, req, &out)
 	if errors.Is(err, errNotRunning) {
-		store, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{})
+		store, err := backends.Open(ctx, cfg.Store.Reveal(), backends.Options{Guest: true})
 		if err != nil {
 			return out.Reply, fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
 		}

@@ -1,0 +1,107 @@
+// Package backends opens stores by their addresses.
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/backends/postgres"
+	"parley/backends/sqlite"
+	"parley/core/storage"
+	"parley/progressive"
+)
+
+// Store is all that a gateway keeps in one place.
+type Store interface {
+	storage.Store
+	progressive.Holds
+	progressive.Windows
+	// Keep remembers value under name, in place of what was there. Kept returns it, or "".
+	Keep(ctx context.Context, name, value string) error
+	Kept(ctx context.Context, name string) (value string, err error)
+	// ID tells the store from every other, also from one that takes its place.
+	ID() string
+	// Ping reports an error if the store can't be read or written.
+	Ping(ctx context.Context) error
+	Close() error
+}
+
+// Options say how a store is used.
+type Options struct {
+	Several bool // by several gateways, which share what is kept in memory
+	Guest   bool // for a moment, beside a running gateway if the store allows it
+}
+
+// Open opens the store at address: sqlite: and a path, or the URL of a PostgreSQL database.
+func Open(ctx context.Context, address string, o Options) (Store, error) {
+	if isPostgres(address) {
+		return orNil(postgres.Open(ctx, address, postgres.Options{Several: o.Several, Guest: o.Guest}))
+	}
+	if path := Path(address); path != "" {
+		return orNil(sqlite.Open(ctx, path, sqlite.Options{}))
+	}
+	return nil, errors.New("the store is not supported; use sqlite:PATH or postgres://HOST/DATABASE")
+}
+
+// orNil returns no store that is a nil pointer.
+func orNil[S Store](s S, err error) (Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func isPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+// Path returns the path of a store in a file; "" for others.
+func Path(address string) string {
+	path, ok := strings.CutPrefix(address, "sqlite:")
+	if !ok {
+		return ""
+	}
+	return path
+}
+
+// Check tests the store at address, and describes it. It changes nothing in a database, and creates a file that is missing.
+func Check(ctx context.Context, address string) (string, error) {
+	if isPostgres(address) {
+		return postgres.Describe(ctx, address)
+	}
+	store, err := Open(ctx, address, Options{})
+	if holder, used := InUse(err); used {
+		return fmt.Sprintf("%s is in use by a running gateway (%s)", Path(address), holder), nil
+	} else if err != nil {
+		return "", err
+	}
+	if err := store.Close(); err != nil {
+		return "", fmt.Errorf("close %s: %w", Path(address), err)
+	}
+	return Path(address) + " is writable", nil
+}
+
+// Unavailable reports whether err of a store can resolve without a change of the configuration, with a reason for the owner.
+func Unavailable(err error) (reason string, ok bool) {
+	if reason, ok = sqlite.Unavailable(err); ok {
+		return reason, true
+	}
+	return postgres.Unavailable(err)
+}
+
+// InUse reports whether a store could not be opened because a running gateway has it, and which.
+func InUse(err error) (holder string, ok bool) {
+	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
+		return used.Holder, true
+	}
+	if used := (*postgres.InUseError)(nil); errors.As(err, &used) {
+		return used.Holder, true
+	}
+	return "", false
+}
+
+// Wait is how long opening a store can take.
+const Wait = 30 * time.Second

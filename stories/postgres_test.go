@@ -1,0 +1,163 @@
+package stories_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"parley"
+	"parley/backends"
+	"parley/backends/postgres/postgrestest"
+	"parley/config"
+	"parley/core/storage"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// onPostgres is a gateway with a model server, on real sockets and a real clock.
+func onPostgres(t *testing.T, url string, model http.Handler) config.Config {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	provider := httptest.NewServer(model)
+	t.Cleanup(provider.Close)
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Web.Listen, cfg.Store, cfg.Shutdown.Grace = "127.0.0.1:0", config.DSN(url), 0
+	cfg.Providers.OpenAI.BaseURL, cfg.Models.Large.Model = provider.URL+"/v1", modelfake.DefaultModel
+	return cfg
+}
+
+// live runs a gateway, and returns it with a function that ends it.
+func live(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, func()) {
+	t.Helper()
+	env.Log = slog.New(slog.DiscardHandler)
+	g, err := parley.Start(t.Context(), cfg, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	return g, func() { stop(); <-ended }
+}
+
+// The first gateway dies while it answers, without another word to the database. The next one adopts the question at once, and
+// answers it once.
+func TestAnsweredOnceOnPostgres(t *testing.T) {
+	server := postgrestest.Start(t)
+	asked := make(chan struct{}, 1)
+	answers := false
+	model := modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
+		if answers {
+			return modelfake.Echo(r)
+		}
+		asked <- struct{}{}
+		return modelfake.Script{modelfake.Open(), modelfake.Stall()}
+	}})
+	cfg := onPostgres(t, server.Create(t, ""), model)
+	var first *witness
+	g, end := live(t, cfg, parley.Env{Wrap: func(s storage.Store) storage.Store {
+		first = &witness{Store: s, story: &story{T: t}}
+		return first
+	}})
+	if _, err := parley.New(cfg, parley.Env{}); !errors.Is(err, parley.ErrRunning) || !strings.Contains(err.Error(), "shared") {
+		t.Errorf("a second gateway with a memory of its own: %v", err)
+	}
+	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
+	conversation, err := b.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = b.Send(t.Context(), conversation, "key", "hello") }()
+	<-asked
+	first.die()
+	server.Kill() // the database dies with it
+	end()
+	server.Restart(t)
+	answers = true
+	g, end = live(t, cfg, parley.Env{})
+	defer end()
+	b.Base = "http://" + g.Addr().String()
+	s, err := b.Send(t.Context(), conversation, "key", "hello") // a retry of the same message
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
+		t.Errorf("answered with %q, %v", s.Text(), err)
+	}
+	store, err := backends.Open(t.Context(), cfg.Store.Reveal(), backends.Options{Guest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	rooms, err := store.OpenRooms(t.Context())
+	if err != nil || len(rooms) != 0 {
+		t.Errorf("there are open rooms: %v, %v", rooms, err)
+	}
+}
+
+// DI-02: while the database is away the gateway is not ready and says why; when it is back, messages are answered without a restart.
+// A gateway that starts meanwhile waits.
+func TestPostgresAway(t *testing.T) {
+	server := postgrestest.Start(t)
+	cfg := onPostgres(t, server.Create(t, ""), modelfake.New(modelfake.Options{}))
+	g, end := live(t, cfg, parley.Env{})
+	base := "http://" + g.Addr().String()
+	ready := func() (int, string) {
+		resp, err := http.Get(base + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	wants := func(code int, text string) {
+		t.Helper()
+		for range 600 {
+			if got, said := ready(); got == code && strings.Contains(said, text) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		got, said := ready()
+		t.Fatalf("/readyz says %d %q; want %d %q", got, said, code, text)
+	}
+	wants(http.StatusOK, "")
+	server.Kill()
+	wants(http.StatusServiceUnavailable, "the database can't be reached")
+	server.Restart(t)
+	wants(http.StatusOK, "")
+	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
+	conversation, err := b.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Send(t.Context(), conversation, "key", "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
+		t.Errorf("answered with %q, %v", s.Text(), err)
+	}
+	end()
+	server.Kill()
+	began := make(chan func())
+	go func() {
+		_, end := live(t, cfg, parley.Env{})
+		began <- end
+	}()
+	server.Restart(t)
+	(<-began)()
+}
