@@ -1,0 +1,180 @@
+package connectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	leaseFor   = 15 * time.Second
+	leaseRenew = 5 * time.Second
+	leaseRetry = time.Second     // pause of a process that waits for the lease, or could not extend it
+	leaseGuard = 2 * time.Second // a holder that can't extend its lease ends so long before others can take it
+)
+
+// ErrHeld means that another process holds a lease.
+var ErrHeld = errors.New("another process holds the lease")
+
+// errLost ends a connector whose lease could not be extended in time.
+var errLost = errors.New("the lease could not be extended in time")
+
+// Leases lets one of several processes with the same store hold a name. The clock of the store decides when a lease ends, so clocks of
+// processes may differ.
+type Leases interface {
+	// Lease gives name to owner until ttl from now, or extends it. The token of a new holder is higher than all before. It fails
+	// with [ErrHeld] while another owner holds the name.
+	Lease(ctx context.Context, name, owner string, ttl time.Duration) (token int64, err error)
+	// EndLease gives name back before its time. It has no effect for an owner that does not hold it.
+	EndLease(ctx context.Context, name, owner string) error
+	// KeepUnder is [StateStore].Keep for the holder of a lease. It fails with [ErrHeld] unless token is that of the latest holder.
+	KeepUnder(ctx context.Context, lease string, token int64, name, value string) error
+}
+
+// Lease makes a connector run in one process at a time: platforms serve one connection of a bot, and give each event of others to one
+// of them or to all. It takes the connector's name, and extends it while the connector runs.
+type Lease struct {
+	all         Leases
+	name, owner string
+	log         *slog.Logger
+
+	mu    sync.Mutex
+	token int64 // of the time that this process held the lease last
+}
+
+// NewLease returns the lease of a connector. Owner names this process.
+func NewLease(all Leases, name, owner string, log *slog.Logger) *Lease {
+	return &Lease{all: all, name: name, owner: owner, log: log}
+}
+
+// State returns memo, with writes that fail with [ErrHeld] once another process holds the lease: what a process that was paused
+// writes late must not replace what its successor wrote (DI-01).
+func (l *Lease) State(memo StateStore) StateStore { return leasedState{memo, l} }
+
+type leasedState struct {
+	StateStore
+	lease *Lease
+}
+
+func (s leasedState) Keep(ctx context.Context, name, value string) error {
+	s.lease.mu.Lock()
+	token := s.lease.token
+	s.lease.mu.Unlock()
+	return s.lease.all.KeepUnder(ctx, s.lease.name, token, name, value)
+}
+
+// Wrap returns a connector that runs c while this process holds the lease, and waits otherwise.
+func (l *Lease) Wrap(c Connector) Connector { return leased{c, l} }
+
+type leased struct {
+	Connector
+	lease *Lease
+}
+
+// Run implements [Connector].
+func (c leased) Run(ctx context.Context, h Handler) error {
+	for {
+		ends, ok := c.lease.take(ctx)
+		if !ok {
+			return nil
+		}
+		err := c.lease.during(ctx, ends, func(ctx context.Context) error { return c.Connector.Run(ctx, h) })
+		if !errors.Is(err, errLost) {
+			return err
+		}
+	}
+}
+
+// take waits until this process has the lease, and returns when it has to end. It is not ok when ctx is done.
+func (l *Lease) take(ctx context.Context) (ends time.Time, ok bool) {
+	failing := false
+	for waited := false; ; waited = true {
+		ends, err := l.extend(ctx)
+		switch {
+		case err == nil:
+			if waited {
+				l.log.Info("this process now receives the platform's messages", "connector", l.name)
+			}
+			return ends, true
+		case errors.Is(err, ErrHeld):
+			if !waited {
+				l.log.Info("another process receives the platform's messages; this one stands by", "connector", l.name)
+			}
+			failing = false
+		case ctx.Err() == nil && !failing:
+			failing = true
+			l.log.Warn("can't ask for the platform's lease; trying again", "connector", l.name, "err", err)
+		}
+		select {
+		case <-time.After(leaseRetry/2 + rand.N(leaseRetry)):
+		case <-ctx.Done():
+			return time.Time{}, false
+		}
+	}
+}
+
+// extend takes or extends the lease, and returns when this process has to end unless it is extended again.
+func (l *Lease) extend(ctx context.Context) (ends time.Time, err error) {
+	begun := time.Now() // before the store counts
+	ctx, cancel := context.WithTimeout(ctx, leaseRenew)
+	defer cancel()
+	token, err := l.all.Lease(ctx, l.name, l.owner, leaseFor)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("lease %s: %w", l.name, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.token = token
+	return begun.Add(leaseFor - leaseGuard), nil
+}
+
+// during runs work while the lease lasts, and gives it back. If it can't be extended, work is cancelled and the error is errLost.
+func (l *Lease) during(ctx context.Context, ends time.Time, work func(context.Context) error) error {
+	held, lose := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() { l.renew(held, ends, lose) })
+	err := work(held)
+	lost := errors.Is(context.Cause(held), errLost)
+	lose(nil)
+	renewing.Wait()
+	if lost {
+		return errLost
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseRetry)
+	defer cancel()
+	if err := l.all.EndLease(end, l.name, l.owner); err != nil {
+		l.log.Warn("can't give the platform's lease back; another process takes it when it has expired", "connector", l.name, "err", err)
+	}
+	return err
+}
+
+// renew extends the lease until ctx is done, or calls lose.
+func (l *Lease) renew(ctx context.Context, ends time.Time, lose context.CancelCauseFunc) {
+	wait := leaseRenew
+	for {
+		select {
+		case <-time.After(min(wait, time.Until(ends))):
+		case <-ctx.Done():
+			return
+		}
+		asking, cancel := context.WithDeadline(ctx, ends)
+		until, err := l.extend(asking)
+		cancel()
+		switch {
+		case err == nil:
+			ends, wait = until, leaseRenew
+			continue
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrHeld) || !time.Now().Before(ends):
+			l.log.Warn("this process no longer receives the platform's messages", "connector", l.name, "err", err)
+			lose(errLost)
+			return
+		}
+		wait = leaseRetry
+	}
+}
