@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"parley/core/chat"
 )
 
 const (
@@ -17,9 +19,6 @@ const (
 	leaseGuard = 2 * time.Second // a holder that can't extend its lease ends so long before others can take it
 )
 
-// ErrHeld means that another process holds a lease.
-var ErrHeld = errors.New("another process holds the lease")
-
 // errLost ends a connector whose lease could not be extended in time.
 var errLost = errors.New("the lease could not be extended in time")
 
@@ -27,11 +26,11 @@ var errLost = errors.New("the lease could not be extended in time")
 // processes may differ.
 type Leases interface {
 	// Lease gives name to owner until ttl from now, or extends it. The token of a new holder is higher than all before. It fails
-	// with [ErrHeld] while another owner holds the name.
+	// with [chat.ErrBusy] while another owner holds the name.
 	Lease(ctx context.Context, name, owner string, ttl time.Duration) (token int64, err error)
 	// EndLease gives name back before its time. It has no effect for an owner that does not hold it.
 	EndLease(ctx context.Context, name, owner string) error
-	// KeepUnder is [StateStore].Keep for the holder of a lease. It fails with [ErrHeld] unless token is that of the latest holder.
+	// KeepUnder is [StateStore].Keep for the holder of a lease. It fails with [chat.ErrBusy] unless token is that of the latest holder.
 	KeepUnder(ctx context.Context, lease string, token int64, name, value string) error
 }
 
@@ -51,7 +50,7 @@ func NewLease(all Leases, name, owner string, log *slog.Logger) *Lease {
 	return &Lease{all: all, name: name, owner: owner, log: log}
 }
 
-// State returns memo, with writes that fail with [ErrHeld] once another process holds the lease: what a process that was paused
+// State returns memo, with writes that fail with [chat.ErrBusy] once another process holds the lease: what a process that was paused
 // writes late must not replace what its successor wrote (DI-01).
 func (l *Lease) State(memo StateStore) StateStore { return leasedState{memo, l} }
 
@@ -100,7 +99,7 @@ func (l *Lease) take(ctx context.Context) (ends time.Time, ok bool) {
 				l.log.Info("this process now receives the platform's messages", "connector", l.name)
 			}
 			return ends, true
-		case errors.Is(err, ErrHeld):
+		case errors.Is(err, chat.ErrBusy):
 			if !waited {
 				l.log.Info("another process receives the platform's messages; this one stands by", "connector", l.name)
 			}
@@ -152,29 +151,32 @@ func (l *Lease) during(ctx context.Context, ends time.Time, work func(context.Co
 	return err
 }
 
-// renew extends the lease until ctx is done, or calls lose.
+// renew extends the lease until ctx is done, and calls lose when it ends. A store that does not answer does not prevent that.
 func (l *Lease) renew(ctx context.Context, ends time.Time, lose context.CancelCauseFunc) {
-	wait := leaseRenew
-	for {
+	expired := time.AfterFunc(time.Until(ends), func() { lose(errLost) })
+	defer expired.Stop()
+	for wait := leaseRenew; ; {
 		select {
-		case <-time.After(min(wait, time.Until(ends))):
+		case <-time.After(wait):
 		case <-ctx.Done():
+			l.sayLost(ctx)
 			return
 		}
-		asking, cancel := context.WithDeadline(ctx, ends)
-		until, err := l.extend(asking)
-		cancel()
+		ends, err := l.extend(ctx)
+		wait = leaseRetry
 		switch {
 		case err == nil:
-			ends, wait = until, leaseRenew
-			continue
-		case ctx.Err() != nil:
-			return
-		case errors.Is(err, ErrHeld) || !time.Now().Before(ends):
-			l.log.Warn("this process no longer receives the platform's messages", "connector", l.name, "err", err)
+			expired.Reset(time.Until(ends))
+			wait = leaseRenew
+		case errors.Is(err, chat.ErrBusy):
 			lose(errLost)
-			return
 		}
-		wait = leaseRetry
+	}
+}
+
+// sayLost logs the end of the lease, unless ctx ended for another reason.
+func (l *Lease) sayLost(ctx context.Context) {
+	if errors.Is(context.Cause(ctx), errLost) {
+		l.log.Warn("this process no longer receives the platform's messages: it can't extend its lease", "connector", l.name)
 	}
 }

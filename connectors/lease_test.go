@@ -11,6 +11,7 @@ import (
 
 	"parley/connectors"
 	"parley/connectors/connectortest"
+	"parley/core/chat"
 )
 
 // leases are those of a store with one clock.
@@ -22,6 +23,7 @@ type leases struct {
 	token  int64
 	until  time.Time
 	down   map[string]bool // owners who can't reach the store; "" is all
+	silent time.Duration   // the owner "a" gets its answers so late
 }
 
 var errDown = errors.New("the store is down")
@@ -35,13 +37,18 @@ func (s *leases) reach(owner string) error {
 
 func (s *leases) Lease(_ context.Context, _, owner string, ttl time.Duration) (int64, error) {
 	s.mu.Lock()
+	if late := s.silent; owner == "a" && late > 0 {
+		s.mu.Unlock()
+		time.Sleep(late)
+		return 0, errDown
+	}
 	defer s.mu.Unlock()
 	alive := time.Now().Before(s.until)
 	switch {
 	case s.reach(owner) != nil:
 		return 0, errDown
 	case alive && s.holder != owner:
-		return 0, connectors.ErrHeld
+		return 0, chat.ErrBusy
 	case !alive || s.holder != owner:
 		s.token++
 	}
@@ -65,7 +72,7 @@ func (s *leases) KeepUnder(ctx context.Context, _ string, token int64, name, val
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if token != s.token {
-		return connectors.ErrHeld
+		return chat.ErrBusy
 	}
 	return s.Keep(ctx, name, value)
 }
@@ -183,6 +190,20 @@ func TestLeaseMovesFromAHolderThatIsCutOff(t *testing.T) {
 	})
 }
 
+// A store that gives no answer at all to the holder does not keep it running either.
+func TestLeaseMovesFromAHolderThatHearsNothing(t *testing.T) {
+	inReplicas(t, func(r *replicas) {
+		r.start("a")
+		r.want("a")
+		r.start("b")
+		r.store.mu.Lock()
+		r.store.silent = time.Hour
+		r.store.mu.Unlock()
+		time.Sleep(17 * time.Second)
+		r.want("b")
+	})
+}
+
 // A store that is away for a moment interrupts nothing; longer, nobody can know who holds the lease.
 func TestLeaseWithoutAStore(t *testing.T) {
 	inReplicas(t, func(r *replicas) {
@@ -223,7 +244,7 @@ func TestLeaseFencesState(t *testing.T) {
 		if err := r.held["b"].State(&r.store.Memory).Keep(t.Context(), "chat/offset", "2"); err != nil {
 			t.Error(err)
 		}
-		if err := old.Keep(t.Context(), "chat/offset", "1"); !errors.Is(err, connectors.ErrHeld) {
+		if err := old.Keep(t.Context(), "chat/offset", "1"); !errors.Is(err, chat.ErrBusy) {
 			t.Errorf("a late write: %v", err)
 		}
 		if got, err := old.Kept(t.Context(), "chat/offset"); err != nil || got != "2" {

@@ -13,11 +13,15 @@ func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	err := record.CheckText(name, value)
 	if err == nil {
 		err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
-			_, err := q.Exec(ctx, `INSERT INTO notes (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
-			return err
+			return keep(ctx, q, name, value)
 		})
 	}
 	return wrap(err, "saving %q", name)
+}
+
+func keep(ctx context.Context, q querier, name, value string) error {
+	_, err := q.Exec(ctx, `INSERT INTO notes (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	return err
 }
 
 // Kept is what was last kept under name, or "".

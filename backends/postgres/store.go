@@ -49,6 +49,7 @@ type Store struct {
 	questions
 	usage
 	upkeep
+	leases
 }
 
 // The parts of a store: each is what one group of tables is for.
@@ -88,7 +89,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err := db.open(ctx, url, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: opening the database: %w", explain(err)), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, questions{db}, usage{db}, upkeep{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, questions{db}, usage{db}, upkeep{db}, leases{db}}, nil
 }
 
 func (s *database) open(ctx context.Context, url string, o Options) (err error) {

@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"parley/backends/record"
+	"parley/core/chat"
+)
+
+// leases are what one process at a time holds.
+type leases struct{ *database }
+
+// Lease gives name to owner until ttl from now by the clock of the database, or extends it. The token rises with each new holder.
+// [chat.ErrBusy] while another owner holds the name.
+func (s *leases) Lease(ctx context.Context, name, owner string, ttl time.Duration) (token int64, err error) {
+	err = record.CheckText(name, owner)
+	if err == nil {
+		err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+			err := q.QueryRow(ctx, `
+				WITH present AS (SELECT `+serverNow+` AS now)
+				INSERT INTO leases AS held (name, owner, token, ends) SELECT $1, $2, 1, now + $3 FROM present
+				ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, ends = excluded.ends,
+					token = held.token + CASE WHEN held.owner = excluded.owner AND held.ends > excluded.ends - $3 THEN 0 ELSE 1 END
+				WHERE held.owner = excluded.owner OR held.ends <= excluded.ends - $3
+				RETURNING token`, name, owner, int64(ttl)).Scan(&token)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return chat.ErrBusy
+			}
+			return err
+		})
+	}
+	return token, wrap(err, "the lease %q", name)
+}
+
+// EndLease gives name back, if owner holds it.
+func (s *leases) EndLease(ctx context.Context, name, owner string) error {
+	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		_, err := q.Exec(ctx, `UPDATE leases SET ends = 0 WHERE name = $1 AND owner = $2`, name, owner)
+		return err
+	})
+	return wrap(err, "giving back the lease %q", name)
+}
+
+// KeepUnder is Keep for the holder of a lease. [chat.ErrBusy] unless token is that of its latest holder.
+func (s *leases) KeepUnder(ctx context.Context, lease string, token int64, name, value string) error {
+	err := record.CheckText(name, value)
+	if err == nil {
+		err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+			var latest int64
+			err := q.QueryRow(ctx, `SELECT token FROM leases WHERE name = $1 FOR SHARE`, lease).Scan(&latest)
+			if errors.Is(err, pgx.ErrNoRows) || err == nil && latest != token {
+				return chat.ErrBusy
+			} else if err != nil {
+				return err
+			}
+			return keep(ctx, q, name, value)
+		})
+	}
+	return wrap(err, "saving %q", name)
+}

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/core/chat"
+)
+
+// DI-08: one of several processes holds a lease, until it gives it back or does not extend it in time.
+func TestLeases(t *testing.T) {
+	url := fresh(t)
+	a, b := open(t, url, Options{Several: true}), open(t, url, Options{Several: true})
+	const ttl = time.Minute
+	lease := func(s *Store, owner string, ttl time.Duration) (int64, error) {
+		return s.Lease(t.Context(), "telegram", owner, ttl)
+	}
+	first, err := lease(a, "a", ttl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease(b, "b", ttl); !errors.Is(err, chat.ErrBusy) {
+		t.Errorf("a second holder: %v", err)
+	}
+	if again, err := lease(a, "a", ttl); err != nil || again != first {
+		t.Errorf("extended: token %d, %v, want %d", again, err, first)
+	}
+	if err := b.EndLease(t.Context(), "telegram", "b"); err != nil {
+		t.Error(err)
+	}
+	if _, err := lease(b, "b", ttl); !errors.Is(err, chat.ErrBusy) {
+		t.Errorf("given back by another process: %v", err)
+	}
+	if err := a.EndLease(t.Context(), "telegram", "a"); err != nil {
+		t.Error(err)
+	}
+	second, err := lease(b, "b", time.Millisecond)
+	if err != nil || second <= first {
+		t.Errorf("given back: token %d, %v, after %d", second, err, first)
+	}
+	time.Sleep(10 * time.Millisecond)
+	if third, err := lease(b, "b", ttl); err != nil || third <= second {
+		t.Errorf("taken again after its end: token %d, %v, after %d", third, err, second)
+	}
+}
+
+// Many ask at once, one receives.
+func TestLeaseRace(t *testing.T) {
+	url := fresh(t)
+	stores := []*Store{open(t, url, Options{Several: true}), open(t, url, Options{Several: true})}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var holders []string
+	for n := range 16 {
+		all.Go(func() {
+			owner := string(rune('a' + n))
+			_, err := stores[n%2].Lease(t.Context(), "discord", owner, time.Minute)
+			if err != nil && !errors.Is(err, chat.ErrBusy) {
+				t.Error(err)
+			}
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				holders = append(holders, owner)
+			}
+		})
+	}
+	all.Wait()
+	if len(holders) != 1 {
+		t.Errorf("%q hold the lease", holders)
+	}
+}
+
+// DI-01: a former holder writes nothing.
+func TestKeepUnder(t *testing.T) {
+	url := fresh(t)
+	s := open(t, url, Options{Several: true})
+	ctx := t.Context()
+	if err := s.KeepUnder(ctx, "telegram", 1, "telegram/offset", "1"); !errors.Is(err, chat.ErrBusy) {
+		t.Errorf("without a lease: %v", err)
+	}
+	old, err := s.Lease(ctx, "telegram", "a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.KeepUnder(ctx, "telegram", old, "telegram/offset", "1"); err != nil {
+		t.Errorf("nobody has taken its place: %v", err)
+	}
+	token, err := s.Lease(ctx, "telegram", "b", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.KeepUnder(ctx, "telegram", token, "telegram/offset", "2"); err != nil {
+		t.Error(err)
+	}
+	if err := s.KeepUnder(ctx, "telegram", old, "telegram/offset", "1"); !errors.Is(err, chat.ErrBusy) {
+		t.Errorf("under the former lease: %v", err)
+	}
+	if got, err := s.Kept(ctx, "telegram/offset"); err != nil || got != "2" {
+		t.Errorf("kept is %q, %v", got, err)
+	}
+}
