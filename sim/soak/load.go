@@ -40,6 +40,7 @@ type question struct {
 	done   bool   // its stream has ended
 	read   string // the final text of the stream
 	broken string // a violation in the stream
+	ended  time.Time
 }
 
 var questionID = regexp.MustCompile(`q[0-9]{4}`)

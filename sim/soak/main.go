@@ -1,6 +1,9 @@
 // Command soak runs the real gateway against the fakes of all platforms, kills it with SIGKILL every few seconds while people
 // ask questions, and then judges what people see. `make soak` runs it; it is no part of `make test`.
 //
+// With -replicas 3 it runs three gateways on one PostgreSQL and one Redis, kills one of them at random and starts it again a little later;
+// with -outages it also kills Redis and PostgreSQL now and then.
+//
 // Each question must have its whole answer once: none lost, half-written, doubled or set aside. On Telegram, where no nonce tells
 // what became of a request under way, two things can stand besides the answer, and are counted: its repetition with a mark, and a
 // preview without its end. Each must be explained by a create that took effect and was under way at a kill.
@@ -8,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +30,9 @@ type options struct {
 	answer  time.Duration // the longest time in which the model writes an answer
 	seed    uint64
 	dir     string
+
+	replicas int  // gateways at the same time
+	outages  bool // with replicas: Redis and PostgreSQL are killed, too
 }
 
 func main() {
@@ -36,6 +43,8 @@ func main() {
 	flag.DurationVar(&o.latency, "latency", 150*time.Millisecond, "time that each request to a platform takes")
 	flag.DurationVar(&o.answer, "answer", 2*time.Second, "longest time in which the model writes an answer")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the load")
+	flag.IntVar(&o.replicas, "replicas", 1, "gateways at the same time; several share a PostgreSQL and a Redis")
+	flag.BoolVar(&o.outages, "outages", false, "kill Redis every 30 s and PostgreSQL every 2 min, too (with -replicas)")
 	flag.StringVar(&o.dir, "dir", "", "folder for the binary, the store, the log and the report (default: a new temporary one)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -71,7 +80,7 @@ func soak(ctx context.Context, o options, out io.Writer) (bool, error) {
 		return false, err
 	}
 	defer w.close()
-	p, err := launch(binary, o.dir)
+	p, err := launch(binary, w)
 	if err != nil {
 		return false, err
 	}
@@ -93,20 +102,21 @@ func soak(ctx context.Context, o options, out io.Writer) (bool, error) {
 }
 
 // storm asks and kills until the time is over, and leaves a running gateway behind.
-func storm(ctx context.Context, o options, w *world, p *process) error {
+func storm(ctx context.Context, o options, w *world, p *fleet) error {
 	asking, stop := context.WithTimeout(ctx, o.length)
 	defer stop()
 	w.ask(asking)
 	ticks := time.NewTicker(o.every)
 	defer ticks.Stop()
+	outages := w.backends.outages(asking, o.outages)
 	for {
 		select {
 		case <-asking.Done():
-			return ctx.Err()
+			return errors.Join(ctx.Err(), <-outages, p.revive())
 		case err := <-p.died:
 			return fmt.Errorf("the gateway ended by itself: %w; its log is in %s", err, o.dir)
 		case <-ticks.C:
-			if err := p.restart(); err != nil {
+			if err := p.kill(); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,7 @@ func (w *world) follow(ctx context.Context, q *question) {
 		}
 		if done || err != nil {
 			w.mu.Lock()
-			q.done = true
+			q.done, q.ended = true, time.Now()
 			if err != nil && ctx.Err() == nil {
 				q.broken = err.Error()
 			}

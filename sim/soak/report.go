@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -95,6 +96,13 @@ func (w *world) inform(r *report) {
 		held += b2i(q.RetryAfter > 0)
 		early += b2i(q.Early)
 	}
+	if took := w.takeovers(r.kills); len(took) > 0 {
+		r.info = append(r.info, fmt.Sprintf("Web answers that a kill interrupted were complete after p50 %.1f s, p99 %.1f s (%d of them).",
+			took[len(took)/2].Seconds(), took[len(took)*99/100].Seconds(), len(took)))
+	}
+	if b := w.backends; b != nil {
+		r.info = append(r.info, fmt.Sprintf("%d gateways; Redis was killed %d times, PostgreSQL %d times.", len(w.webAt), b.redisKills.Load(), b.postgresKills.Load()))
+	}
 	dHeld, dEarly := 0, 0
 	for _, q := range w.discord.Log() {
 		dHeld += b2i(q.RetryAfter > 0)
@@ -103,4 +111,24 @@ func (w *world) inform(r *report) {
 	r.info = append(r.info,
 		fmt.Sprintf("Telegram told the gateway to wait %d times, %d requests came too early, %d were malformed.", held, early, len(w.telegram.Rejected())),
 		fmt.Sprintf("Discord told the gateway to wait %d times, %d requests came too early, %d were malformed.", dHeld, dEarly, len(w.discord.Rejected())))
+}
+
+// takeovers returns how long after a kill the answers on the web were complete that needed another call of the model, sorted.
+func (w *world) takeovers(kills []time.Time) (took []time.Duration) {
+	for _, q := range w.questions {
+		if q.room.platform != web || w.calls[q.id] < 2 {
+			continue
+		}
+		var last time.Time
+		for _, k := range kills {
+			if k.After(q.asked) && k.Before(q.ended) {
+				last = k
+			}
+		}
+		if !last.IsZero() {
+			took = append(took, q.ended.Sub(last))
+		}
+	}
+	slices.Sort(took)
+	return took
 }

@@ -28,6 +28,8 @@ type world struct {
 	discord  *discordfake.Server
 	model    *modelfake.Server
 	browser  *sim.Browser
+	webAt    []string  // the addresses of the gateways
+	backends *backends // nil for one gateway
 	stops    []func()
 	rooms    []*room
 	accounts []string // the accounts on the allowlist
@@ -59,13 +61,22 @@ func newWorld(o options) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	webAt, err := freePort()
-	if err != nil {
-		return nil, err
+	for range o.replicas {
+		at, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		w.webAt = append(w.webAt, at)
 	}
-	w.browser = &sim.Browser{HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}, Base: "http://" + webAt}
+	if o.replicas > 1 {
+		if w.backends, err = newBackends(o.dir); err != nil {
+			return nil, err
+		}
+	}
+	front := &proxy{to: w.webAt}
+	w.browser = &sim.Browser{HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, DialContext: front.dial}}, Base: "http://" + w.webAt[0]}
 	w.populate()
-	return w, w.configure(telegramAt, discordAt, modelAt, webAt)
+	return w, w.configure(telegramAt, discordAt, modelAt)
 }
 
 // serve starts a server on a free port and returns its address.
@@ -107,7 +118,7 @@ func late(h http.Handler, by time.Duration) http.Handler {
 }
 
 // configure writes the gateway's config.yaml.
-func (w *world) configure(telegramAt, discordAt, modelAt, webAt string) error {
+func (w *world) configure(telegramAt, discordAt, modelAt string) error {
 	text := fmt.Sprintf(`agent: {summaries: false}
 providers: {openai: {base_url: "http://%s/v1"}}
 models: {large: {model: %s}}
@@ -118,7 +129,7 @@ connectors:
   telegram: {token: "%s", api_url: "http://%s"}
 turns: {direct: queue, group: queue}
 log: {format: text}
-`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), webAt, w.discord.Token(), discordAt, w.telegram.Token(), telegramAt)
+%s`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), w.webAt[0], w.discord.Token(), discordAt, w.telegram.Token(), telegramAt, w.backends.config())
 	if err := os.WriteFile(filepath.Join(w.o.dir, "config.yaml"), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
@@ -184,6 +195,7 @@ func (w *world) addDiscord(channel, user string, every time.Duration, with ...di
 
 // close stops the servers. The gateway and everything that waits for it have already ended.
 func (w *world) close() {
+	w.backends.close()
 	w.discord.Close()
 	for _, stop := range w.stops {
 		stop()

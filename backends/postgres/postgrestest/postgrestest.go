@@ -64,6 +64,15 @@ func Shared(t testing.TB) *Server {
 	return s
 }
 
+// New starts an empty server for a program that is no test. It ends with the program, or with Stop.
+func New() (*Server, error) { return start() }
+
+// URL returns the address of the database that every server has.
+func (s *Server) URL() string { return s.url("postgres") }
+
+// Resume starts a server again that was killed, with all that it had committed.
+func (s *Server) Resume() error { return s.start() }
+
 var shared = sync.OnceValues(start)
 
 var errMissing = errors.New("SKIPPED: PostgreSQL is not installed, so NOTHING that needs it was tested")
