@@ -92,7 +92,7 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if acc.Duplicate {
 		return acc, nil // it arrived twice at once, and the other one was faster
 	}
-	cs.rt.live.NotifyChoice(q.Run)
+	cs.rt.live.NotifyChoice(ctx, q.Run, q.Room)
 	cs.rt.scheduler.wakeLane(schedule.Lane{Room: q.Room, Control: true})
 	acc.Chosen = true
 	return acc, nil

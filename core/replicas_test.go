@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/relay"
@@ -328,4 +329,40 @@ func TestWatchOfWhatIsNot(t *testing.T) {
 			w.Errorf("a run of the past is %+v", v)
 		}
 	})
+}
+
+// DI-11: a choice that is made where the holder is not reaches it at once; without the bus, a little later.
+func TestChoiceElsewhere(t *testing.T) {
+	for name, tt := range map[string]struct {
+		loses func(relay.Frame) bool
+		most  time.Duration
+	}{
+		"with the bus":       {func(relay.Frame) bool { return false }, 200 * time.Millisecond},
+		"the bus loses it":   {func(f relay.Frame) bool { return f.Chosen }, 3 * time.Second},
+		"the bus loses all":  {func(relay.Frame) bool { return true }, 3 * time.Second},
+		"every second frame": {func() func(relay.Frame) bool { n := 0; return func(relay.Frame) bool { n++; return n%2 == 0 } }(), 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Bus = &deafBus{Bus: w.bus, loses: tt.loses}
+				w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+					q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
+					if err != nil {
+						return action.Result{}, err
+					}
+					return action.Result{Text: q.Options[q.Choice]}, nil
+				}})
+				a, b := w.start(), w.start()
+				w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Playing.")})
+				acc := a.say("play")
+				time.Sleep(3300 * time.Millisecond)
+				chosen := time.Now()
+				b.tell(chat.Choice(pressed(w.question(acc), 1)))
+				o, _ := w.ended(acc)
+				if took := time.Since(chosen); o.Status != answer.Completed || took > tt.most {
+					w.Errorf("%v after the choice the answer is %+v", took, o)
+				}
+			})
+		})
+	}
 }

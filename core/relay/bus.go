@@ -17,10 +17,11 @@ type Bus interface {
 }
 
 // Frame contains the changes of an answer since From. A frame without Changes is a request for all of them: the holder
-// replies with a frame from 0.
+// replies with a frame from 0. One that is Chosen tells the holder instead that a choice was made.
 type Frame struct {
 	Run     chat.RunID      `json:"run"`
 	Epoch   chat.Epoch      `json:"epoch,omitempty"`
 	From    answer.Cursor   `json:"from,omitempty"`
 	Changes []answer.Change `json:"changes,omitempty"`
+	Chosen  bool            `json:"chosen,omitempty"`
 }

@@ -92,13 +92,23 @@ func (l *Registry) Lose(id chat.RunID) {
 	}
 }
 
-// NotifyChoice signals a run's holder, if it is in this process, that a choice was made.
-func (l *Registry) NotifyChoice(id chat.RunID) {
+// NotifyChoice signals the holder of a run that a choice was made. If that is another process, the signal can be lost.
+func (l *Registry) NotifyChoice(ctx context.Context, id chat.RunID, room chat.RoomID) {
+	if !l.choiceMade(id) {
+		_ = l.bus.Publish(ctx, room, Frame{Run: id, Chosen: true})
+	}
+}
+
+// choiceMade signals the holder of a run in this process, and reports whether there is one.
+func (l *Registry) choiceMade(id chat.RunID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.runs[id]; r != nil {
-		r.choiceSignal.Notify()
+	r := l.runs[id]
+	if r == nil || !r.held {
+		return false
 	}
+	r.choiceSignal.Notify()
+	return true
 }
 
 // ChoiceMade returns a channel that is closed by the next NotifyChoice.
@@ -309,9 +319,13 @@ func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 	for {
 		select {
 		case f, ok := <-frames:
-			if !ok {
+			switch {
+			case !ok:
 				frames = nil
-			} else if f.Run == run.ID && len(f.Changes) == 0 {
+			case f.Run != run.ID || len(f.Changes) > 0:
+			case f.Chosen:
+				l.choiceMade(run.ID)
+			default:
 				tick.Reset(pace)
 				asked = time.Now()
 				at = l.publishSince(ctx, run, a, 0)
@@ -340,7 +354,7 @@ func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 // publishSince publishes the changes after at, and returns the new position.
 func (l *Registry) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
 	cs, next := a.Since(at)
-	if len(cs) == 0 || l.bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
+	if len(cs) == 0 || l.bus.Publish(ctx, run.Room, Frame{Run: run.ID, Epoch: run.Epoch, From: at, Changes: cs}) != nil {
 		return at
 	}
 	return next
