@@ -129,7 +129,7 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 				return action.Result{Text: "tea is in cupboard 3"}, nil
 			}},
 			&fakeAction{name: "FETCH", effect: action.Writes, do: func(_ context.Context, c *action.Call) (action.Result, error) {
-				seen = c.Scene
+				seen = c.Turn
 				last := c.Earlier[len(c.Earlier)-1]
 				return action.Result{Text: "fetched, because " + last.Action + " said " + last.Result.Text}, nil
 			}},
@@ -173,8 +173,8 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			owner, several := make(chan bool, 3), make(chan bool, 3)
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
-				owner <- c.Scene.Owner
-				several <- c.Scene.Several()
+				owner <- c.Turn.Owner
+				several <- c.Turn.Several()
 				return action.Result{}, nil
 			}})
 			w.model.queue([]step{pause(5 * time.Second), write("One.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Two.")})
@@ -378,7 +378,7 @@ func TestRights(t *testing.T) {
 			}
 			var seen action.TurnContext
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
-				seen = c.Scene
+				seen = c.Turn
 				return action.Result{}, nil
 			}})
 			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})

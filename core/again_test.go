@@ -33,7 +33,7 @@ func TestRetryOfAnother(t *testing.T) {
 				w.cfg.Access.Guests = access.RoomSet{Chats: map[string]bool{"fake:here": true}}
 				var scenes []action.TurnContext
 				w.plug(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-					scenes = append(scenes, c.Scene)
+					scenes = append(scenes, c.Turn)
 					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage})
 				}})
 				look := []step{write("Monday?"), call(0, "a", "LOOK", "{}")}

@@ -306,7 +306,7 @@ func TestRoleChooses(t *testing.T) {
 				w.cfg.Access.Roles = map[string]bool{"fake:friend": true}
 				var allowed []bool
 				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-					allowed = append(allowed, c.Scene.Allowed)
+					allowed = append(allowed, c.Turn.Allowed)
 					c.Update("Which?")
 					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
 				}})
@@ -344,7 +344,7 @@ func TestRoleAmongOthers(t *testing.T) {
 			w.cfg.Turns.Group = schedule.Collect
 			var seen action.TurnContext
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
-				seen = c.Scene
+				seen = c.Turn
 				return action.Result{}, nil
 			}})
 			w.model.queue([]step{pause(time.Minute), write(fox)}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})

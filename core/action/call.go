@@ -19,7 +19,7 @@ import (
 type Call struct {
 	ID         string
 	Parameters json.RawMessage // an object that matches the schema
-	Scene      TurnContext
+	Turn       TurnContext
 	Earlier    []Acted // this run's earlier calls, oldest first
 
 	block *Block
@@ -34,7 +34,7 @@ type Call struct {
 func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, chat.Notice) error, ask func(context.Context, chat.Question) (<-chan chat.Question, error)) *Call {
 	b := &Block{Answer: a, ID: id, Name: id}
 	b.Show(answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
-	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
+	return &Call{ID: id, Parameters: params, Turn: s, block: b, say: say, ask: ask}
 }
 
 // Host contains what a run provides to its calls.
@@ -48,7 +48,7 @@ type Host struct {
 // because the model was already told that the call was canceled.
 func (b *Block) Call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
 	b.heard(ctx)
-	return &Call{ID: b.ID, Parameters: params, Scene: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask}
+	return &Call{ID: b.ID, Parameters: params, Turn: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask}
 }
 
 // Read decodes the parameters into a struct. Fields without a parameter keep their values.
@@ -102,7 +102,7 @@ func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 // that choice. The output then states the choice until the next update. It fails with [chat.ErrUnanswered] when the
 // question expires or the turn ends: the turn's other limits, including [Spec.Limit], keep running. It fails with
 // [chat.ErrUnseen] if the platform shows nothing (more) of the answer before its end. An action that doesn't need to
-// wait should use Ask, whose question survives a restart. [chat.Question.For] is ignored here.
+// wait should use Ask, whose question survives a restart. [chat.Question] is ignored here.
 func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
 	q.Chooser = Awaited
 	c.Update(text)
@@ -118,7 +118,7 @@ func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Q
 		case !ok:
 			return q, cmp.Or(context.Cause(ctx), chat.ErrUnanswered)
 		}
-		c.Update(text + "\n\n" + chosen.ChoiceLine(c.Scene.Room.Kind))
+		c.Update(text + "\n\n" + chosen.ChoiceLine(c.Turn.Room.Kind))
 		return chosen, nil
 	case <-ctx.Done():
 		return q, context.Cause(ctx)
@@ -130,7 +130,7 @@ func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, 
 		return nil, errors.New("no user can be asked here")
 	}
 	if len(q.For) == 0 {
-		q.For = []chat.EntityID{c.Scene.Message.Author}
+		q.For = []chat.EntityID{c.Turn.Message.Author}
 	}
 	return c.ask(ctx, q)
 }
@@ -138,6 +138,6 @@ func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, 
 // Say sends text to another room, like Say of core.Runtime: after it returns nil, delivery is guaranteed, once. It is
 // for actions that write; they must check whether the author is allowed to write there.
 func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
-	key := fmt.Sprintf("%s/%s/%d", c.Scene.Run, c.ID, c.said.Add(1))
+	key := fmt.Sprintf("%s/%s/%d", c.Turn.Run, c.ID, c.said.Add(1))
 	return c.say(ctx, chat.Notice{To: chat.Address{Room: room}, Text: text, Key: key})
 }

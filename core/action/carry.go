@@ -1,4 +1,4 @@
 package action
 
-// Awaited is the [chat.Question.Chooser] of questions whose action waits for the choice.
+// Awaited is the [chat.Question] of questions whose action waits for the choice.
 const Awaited = "awaited"

@@ -13,7 +13,7 @@ type Services struct {
 	Log    *slog.Logger // adds the name of the plugin to every line
 	State  State        // each plugin has its own
 	Models llm.Models   // what they cost counts towards the limits
-	// Say sends a message of the agent, on its own initiative: see [core.Runtime.Say].
+	// Say sends a message of the agent, on its own initiative: see [core.Runtime].
 	Say func(ctx context.Context, n chat.Notice) (chat.Accepted, error)
 }
 

@@ -62,7 +62,7 @@ func (st *Builder) tools() (all []llm.Tool) {
 
 // Act implements [action.Action].
 func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
-	st := q.c.Turn(c.Scene)
+	st := q.c.Turn(c.Turn)
 	st.AskNamed(ctx, RequestedProviders(c.Parameters))
 	all := func(action.ProviderSpec) bool { return true }
 	return action.Result{Text: cmp.Or(st.fragments(all, q.c.Recall.Prompt/share), "They returned nothing.")}, nil

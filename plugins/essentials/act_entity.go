@@ -30,13 +30,13 @@ func updateEntity(store Store) namedAction {
 		},
 		available: func(s action.TurnContext) bool { return named(s) && s.Room.Kind != chat.Feed },
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ About, Value, Person string }) (action.Result, error) {
-			who, err := meant(c.Scene, p.Person)
+			who, err := meant(c.Turn, p.Person)
 			if err != nil {
 				return action.Result{}, err
 			}
 			e, err := store.Entity(ctx, who.Author)
 			if errors.Is(err, chat.ErrNotFound) {
-				e, err = chat.Entity{ID: who.Author, Connector: c.Scene.Room.Connector}, nil
+				e, err = chat.Entity{ID: who.Author, Connector: c.Turn.Room.Connector}, nil
 			}
 			if err == nil {
 				e.Details = map[string]string{p.About: text.Label(p.Value)}

@@ -27,14 +27,14 @@ func createPost(store Store) namedAction {
 		},
 		available: func(s action.TurnContext) bool { return s.Owner && s.Room.Kind != chat.Feed },
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room, Topic string }) (action.Result, error) {
-			room, err := find(ctx, store, c.Scene, p.Room)
+			room, err := find(ctx, store, c.Turn, p.Room)
 			switch {
 			case err != nil:
 				return action.Result{}, err
 			case room.Kind != chat.Feed:
 				return action.Result{}, fmt.Errorf("%s is not a feed; use SEND_MESSAGE there", label(room))
 			}
-			text, err := writePost(ctx, c.Scene, room, p.Topic)
+			text, err := writePost(ctx, c.Turn, room, p.Topic)
 			if err != nil {
 				return action.Result{}, err
 			}

@@ -41,7 +41,7 @@ func listening(store Store, a chat.Attention, spec action.Spec, done string) nam
 	return namedAction{spec: spec,
 		available: func(s action.TurnContext) bool { return among(s) || named(s) },
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room string }) (action.Result, error) {
-			room, err := find(ctx, store, c.Scene, p.Room)
+			room, err := find(ctx, store, c.Turn, p.Room)
 			switch {
 			case err != nil:
 				return action.Result{}, err

@@ -21,11 +21,11 @@ func sendMessage(store Store) namedAction {
 		},
 		available: named,
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room, Text string }) (action.Result, error) {
-			room, err := find(ctx, store, c.Scene, p.Room)
+			room, err := find(ctx, store, c.Turn, p.Room)
 			switch {
 			case err != nil:
 				return action.Result{}, err
-			case room.ID == c.Scene.Room.ID:
+			case room.ID == c.Turn.Room.ID:
 				return action.Result{}, errors.New("that is the current room; just write your answer")
 			}
 			if err := say(ctx, c, room, p.Text); err != nil {

@@ -27,7 +27,7 @@ func updateSettings(store Store) namedAction {
 		},
 		available: func(s action.TurnContext) bool { return s.Owner },
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room, Setting, Value string }) (action.Result, error) {
-			room, err := find(ctx, store, c.Scene, p.Room)
+			room, err := find(ctx, store, c.Turn, p.Room)
 			if err != nil {
 				return action.Result{}, err
 			}

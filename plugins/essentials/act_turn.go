@@ -42,7 +42,7 @@ func turnActions(store Store) []namedAction {
 			},
 			available: among,
 			act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-				if err := store.SetAttention(ctx, c.Scene.Room.ID, chat.Unfollowed); err != nil {
+				if err := store.SetAttention(ctx, c.Turn.Room.ID, chat.Unfollowed); err != nil {
 					return action.Result{}, fmt.Errorf("unfollow the room: %w", err)
 				}
 				return action.Result{Last: true}, nil
