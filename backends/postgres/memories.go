@@ -22,7 +22,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 	var all []chat.Memory
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
 		rows, err := q.Query(ctx, selectRecent, room, kind, upTo, max(limit, 0))
-		all, err = collect(rows, err, record.ScanMemory)
+		all, err = collect(rows, err, record.MemoryScanner())
 		return err
 	})
 	slices.Reverse(all)

@@ -39,12 +39,20 @@ const (
 const MemoryColumns = `id, room, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content`
 
 // ScanMemory reads [MemoryColumns].
-func ScanMemory(r Row) (m chat.Memory, err error) {
+func ScanMemory(r Row) (chat.Memory, error) { return MemoryScanner()(r) }
+
+// MemoryScanner returns a function that reads [MemoryColumns] of one row after the other, with the same destinations.
+func MemoryScanner() func(Row) (chat.Memory, error) {
+	var m chat.Memory
 	var c content
-	err = r.Scan(&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, TimeInto(&m.At), JSONInto(&m.History),
-		&m.Interrupted, &m.Failure, JSONInto(&c))
-	m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Quoted, c.Files, c.Thought, c.Actions, c.Providers, c.Calls
-	return m, Found(err)
+	into := []any{&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, TimeInto(&m.At), JSONInto(&m.History),
+		&m.Interrupted, &m.Failure, JSONInto(&c)}
+	return func(r Row) (chat.Memory, error) {
+		m, c = chat.Memory{}, content{}
+		err := r.Scan(into...)
+		m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Quoted, c.Files, c.Thought, c.Actions, c.Providers, c.Calls
+		return m, Found(err)
+	}
 }
 
 // HeldRun is a run with the name of its last holder.

@@ -29,7 +29,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		if err != nil {
 			return err
 		}
-		all, err = collect(rows, record.ScanMemory)
+		all, err = collect(rows, record.MemoryScanner())
 		return err
 	})
 	slices.Reverse(all)
@@ -92,6 +92,9 @@ func collect[T any](rows *sql.Rows, scan func(record.Row) (T, error)) (all []T, 
 		one, err := scan(rows)
 		if err != nil {
 			return nil, err
+		}
+		if len(all) == cap(all) {
+			all = slices.Grow(all, 3*len(all)+4) // messages are large: copying them at each doubling costs as much again
 		}
 		all = append(all, one)
 	}

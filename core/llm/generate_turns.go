@@ -16,7 +16,7 @@ const (
 // one result; there are no results without a call and no empty messages; assistant and other messages alternate, and
 // the first and last are not from the assistant. A valid list is returned unchanged.
 func NormalizeMessages(turns []Message) []Message {
-	var out []Message
+	out := make([]Message, 0, len(turns)+1)
 	for i, t := range turns {
 		switch {
 		case t.Role == RoleTool: // handled with its call
@@ -44,6 +44,9 @@ func NormalizeMessages(turns []Message) []Message {
 
 // dedupeCalls keeps the first of several calls with the same id.
 func dedupeCalls(calls []ToolCall) []ToolCall {
+	if len(calls) < 2 {
+		return calls
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(calls), func(c ToolCall) bool {
 		again := seen[c.ID]

@@ -47,7 +47,7 @@ type conversation struct {
 // stays valid.
 func Keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) conversation {
 	from := min(1+slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == summed }), asked)
-	c := conversation{Lost: from == 0 && len(recent) == Window}
+	c := conversation{Lost: from == 0 && len(recent) == Window, Kept: make([]chat.Memory, 0, len(recent)-from)}
 	for i, m := range slices.Backward(recent[from:]) {
 		if from+i < asked {
 			m = WithTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })

@@ -54,7 +54,7 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 	answers := make([]Output, len(asked))
 	var all sync.WaitGroup
 	for i, s := range asked {
-		all.Go(func() { answers[i] = Output{s.spec, st.c.provide(ctx, s, st.turn)} })
+		all.Go(func() { answers[i] = Output{s.spec, st.c.provide(ctx, s, &st.turn)} })
 	}
 	all.Wait()
 	st.Outputs = append(st.Outputs, answers...)
@@ -78,10 +78,10 @@ func (st *Builder) Lacks(names []string) bool {
 
 // provide calls one provider. If it exceeds its time limit, it is abandoned, and [Composer.Wait] waits for it at the
 // end.
-func (c *Composer) provide(ctx context.Context, s source, turn action.TurnContext) action.ProviderResult {
+func (c *Composer) provide(ctx context.Context, s source, turn *action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()
-	f, err := contain.Await(ctx, c.late.Go, "the provider", 0, func() (action.ProviderResult, error) { return s.Provide(ctx, turn) })
+	f, err := contain.Await(ctx, c.late.Go, "the provider", 0, func() (action.ProviderResult, error) { return s.Provide(ctx, *turn) })
 	if err != nil {
 		c.skipped(s.spec, turn.Run, err)
 		return action.ProviderResult{}
