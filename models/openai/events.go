@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	eventBuffer = 4 << 10  // bytes read at once
+	eventBuffer = 2 << 10  // bytes read at once, of what the transport has buffered
 	maxEvent    = 32 << 20 // bytes of one event
 )
 

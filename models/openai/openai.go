@@ -6,6 +6,7 @@ package openai
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"net"
 	"net/http"
@@ -135,17 +136,27 @@ func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req 
 		return err
 	}
 	names := namesOf(req)
+	body, err := m.open(ctx, m.params(name, tokens, req, names))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	s := stream{names: names, release: cancel}
+	return s.read(body, yield)
+}
+
+// open sends the request and returns the body of the response, a stream of events. The request is not needed while that
+// is read: nothing of it is kept.
+func (m *Model) open(ctx context.Context, params sdk.ChatCompletionNewParams) (io.ReadCloser, error) {
 	var res *http.Response
 	// The SDK's own stream takes [DONE] and a cut line for the same end, and "error": null for an error: only its
 	// request is used.
-	opened := m.chat.NewStreaming(ctx, m.params(name, tokens, req, names), option.WithResponseInto(&res))
+	opened := m.chat.NewStreaming(ctx, params, option.WithResponseInto(&res))
 	if err := opened.Err(); err != nil {
-		return err
+		return nil, err
 	}
-	defer opened.Close()
 	if err := wantEvents(res); err != nil {
-		return err
+		return nil, errors.Join(err, opened.Close())
 	}
-	s := stream{names: names, release: cancel}
-	return s.read(res.Body, yield)
+	return res.Body, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -59,8 +60,10 @@ func newTransport(open dial) *http.Transport {
 // stay follows no redirect: a POST would arrive as a GET, or with its key at another server.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// refuse turns every answer that is none into a [*refusal], and bounds the others.
+// refuse turns every answer that is none into a [*refusal], and bounds the others. While those are read, the request's
+// body is not kept.
 func refuse(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	body := hold(req)
 	res, err := next(req)
 	if err != nil {
 		return nil, err
@@ -69,9 +72,63 @@ func refuse(req *http.Request, next func(*http.Request) (*http.Response, error))
 		defer res.Body.Close()
 		return nil, readRefusal(res)
 	}
+	body.drop()
 	res.Body = bounded{io.LimitReader(res.Body, maxBody), res.Body}
 	return res, nil
 }
+
+// held is the body of a request, of which the transport keeps a copy until the response has ended: that is the whole
+// prompt, for as long as an answer takes.
+type held struct {
+	mu    sync.Mutex
+	body  io.ReadCloser
+	again func() (io.ReadCloser, error) // http.Request.GetBody
+	read  bool                          // to its end
+}
+
+// hold puts a held body in place of that of req.
+func hold(req *http.Request) *held {
+	h := &held{body: req.Body, again: req.GetBody}
+	if h.body != nil && h.body != http.NoBody {
+		req.Body = h
+		if h.again != nil {
+			req.GetBody = func() (io.ReadCloser, error) {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				return h.again()
+			}
+		}
+	}
+	return h
+}
+
+// Read implements io.Reader.
+func (h *held) Read(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n, err := h.body.Read(p)
+	h.read = h.read || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (h *held) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.body.Close()
+}
+
+// drop forgets the body once there is a response, unless some of it is still to be sent.
+func (h *held) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.read {
+		h.body = http.NoBody
+		h.again = func() (io.ReadCloser, error) { return nil, errSent }
+	}
+}
+
+var errSent = errors.New("the request was answered: it is not sent again")
 
 // bounded is a body of which only so much is read.
 type bounded struct {
