@@ -80,6 +80,12 @@ func (b *belt) failing(err error, ids ...string) {
 	}
 }
 
+func (b *belt) attempts(id string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tried[id]
+}
+
 // want wants that the events of each key were delivered in this order, and that so far everything is done.
 func (b *belt) want(t *testing.T, reached int, ids ...string) {
 	t.Helper()
@@ -182,7 +188,7 @@ func TestIntakeRetries(t *testing.T) {
 			t.Errorf("%d keys fail", n)
 		}
 		time.Sleep(time.Minute)
-		if n := b.tried["a1"]; n < 6 || n > 10 {
+		if n := b.attempts("a1"); n < 6 || n > 10 {
 			t.Errorf("%d attempts in a minute", n)
 		}
 		b.failing(nil)
@@ -191,6 +197,13 @@ func TestIntakeRetries(t *testing.T) {
 		if b.Failing() != 0 {
 			t.Error("a key still fails")
 		}
+		b.put("a3")
+		began := time.Now()
+		b.Settle(time.Minute)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("later it settled after %v", took)
+		}
+		b.want(t, 6, "a0", "a1", "a2", "a3", "b0", "b1")
 	})
 }
 
@@ -304,14 +317,18 @@ func TestIntakeClose(t *testing.T) {
 		time.Sleep(3500 * time.Millisecond) // two are in a back-off
 		b.put("d0")
 		b.failing(errStore, "a1")
+		began := time.Now()
 		b.Close()
+		if took := time.Since(began); took != 1500*time.Millisecond { // a1 is being delivered, and then once more
+			t.Errorf("it took %v", took)
+		}
 		b.want(t, 3, "a0", "b0", "b1", "c0", "d0")
 		if !b.put("a3", "e0") {
 			t.Error("there is no room after Close")
 		}
 		time.Sleep(time.Minute)
 		b.want(t, 3, "a0", "b0", "b1", "c0", "d0")
-		if b.tried["a2"] != 0 {
+		if b.attempts("a2") != 0 {
 			t.Error("an event overtook one that failed")
 		}
 	})
