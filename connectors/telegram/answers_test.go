@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,16 +30,16 @@ func (r *rig) crowd(chats int) (all []telegramfake.Message, by []telegramfake.Us
 }
 
 // takes has the handler take every choice, which is not confirmed before.
-func (r *rig) takes() (choices *int) {
-	n := 0
+func (r *rig) takes() (choices *atomic.Int64) {
+	n := &atomic.Int64{}
 	r.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 		if len(r.Unconfirmed()) == 0 {
 			r.t.Error("a press was confirmed before it was safe")
 		}
-		n++
+		n.Add(1)
 		return chat.Accepted{}, nil
 	}
-	return &n
+	return n
 }
 
 // TR-34: 900 presses whose answers take 100 ms each do not delay other updates. They are answered by a few requests at a time, in order within
@@ -61,8 +62,8 @@ func TestPressesHoldNobodyUp(t *testing.T) {
 		r.run(r.bot)
 		wait(time.Second)
 		r.want("hello")
-		if *chosen != chats*presses {
-			t.Errorf("%d choices are taken", *chosen)
+		if chosen.Load() != chats*presses {
+			t.Errorf("%d choices are taken", chosen.Load())
 		}
 		wait(15 * time.Second)
 		last := map[int64]int{}
@@ -110,8 +111,8 @@ func TestPressesExpire(t *testing.T) {
 		r.run(r.bot)
 		wait(answerLife + time.Second)
 		answered := r.count("answerCallbackQuery")
-		if *chosen != presses || answered < 250 || answered > 301 {
-			t.Errorf("%d choices are taken, %d answered", *chosen, answered)
+		if chosen.Load() != presses || answered < 250 || answered > 301 {
+			t.Errorf("%d choices are taken, %d answered", chosen.Load(), answered)
 		}
 		wait(time.Minute)
 		if n := r.count("answerCallbackQuery"); n != answered {
@@ -182,14 +183,14 @@ func TestPressesStayInOrder(t *testing.T) {
 		r.Press(messages[0], people[0], offer.ID+":1")
 		r.Press(messages[1], people[1], offer.ID+":1")
 		r.run(r.bot)
-		if *chosen != 1 {
-			t.Errorf("%d choices are taken, want that of the other chat", *chosen)
+		if chosen.Load() != 1 {
+			t.Errorf("%d choices are taken, want that of the other chat", chosen.Load())
 		}
 		r.refuse(nil)
 		wait(keptWait)
 		r.want("one")
-		if *chosen != 2 {
-			t.Errorf("%d choices are taken", *chosen)
+		if chosen.Load() != 2 {
+			t.Errorf("%d choices are taken", chosen.Load())
 		}
 	}, telegramfake.WithoutFlood())
 }
