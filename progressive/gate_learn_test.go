@@ -34,7 +34,8 @@ func permitsOf(t *testing.T, g progressive.Gate, chat progressive.Scope, n int) 
 func TestLastWordDoesNotWaitForThePace(t *testing.T) {
 	for _, p := range []progressive.Priority{progressive.First, progressive.PriorityReply, progressive.Final} {
 		synctest.Test(t, func(t *testing.T) {
-			g := progressive.NewGate(many)
+			table := map[progressive.Scope]progressive.Budget{"chat": {N: 5, Per: 5 * time.Second, Reserve: 1, Pace: time.Second}, "bot": {N: 30, Per: time.Second}}
+			g := progressive.NewGate(budgets(table))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for range 20 { // always, however long the edits have gone on
@@ -92,6 +93,7 @@ func TestTicketsTellWhatIsOwed(t *testing.T) {
 		s.say(prose[40:] + prose[:50]) // three messages in all
 		time.Sleep(10 * time.Second)
 		s.say(" The end.")
+		time.Sleep(10 * time.Second)
 		s.finish()
 		var got []int
 		for _, t := range h.tickets {
@@ -100,7 +102,7 @@ func TestTicketsTellWhatIsOwed(t *testing.T) {
 			}
 		}
 		parts := len(progressivetest.Split(prose+prose[:50], 64))
-		if want := []int{2, 1, 1}; parts != 3 || !slices.Equal(got, want) {
+		if want := []int{2, 1, 1, 1}; parts != 3 || !slices.Equal(got, want) {
 			t.Errorf("%d messages: owed are %v, want %v", parts, got, want)
 		}
 	})
@@ -115,16 +117,33 @@ func TestRefusalsTeach(t *testing.T) {
 		chat   progressive.Scope // whose permits are asked for
 		want   seconds           // that each takes
 	}{
-		"nothing":           {func(*testing.T, progressive.Gate) {}, 0, "private/a", seconds{0, 0, 0, 0, 0, 4, 0}},
-		"a short wait":      {says(time.Second, "private/a"), 0, "private/a", seconds{1, 1, 1, 1, 1, 1, 1}},
-		"another chat":      {says(time.Second, "private/a"), 0, "private/b", seconds{0, 0, 0, 0, 0, 4, 0}},
-		"two chats":         {says(time.Second, "private/a", "private/b"), 0, "private/c", seconds{0, 0, 0, 0, 0, 4, 0}},
-		"three chats":       {says(time.Second, "private/a", "private/b", "private/c"), 0, "private/d", seconds{0, 1, 1, 1, 1, 1, 1}},
-		"one, thrice":       {says(time.Second, "private/a", "private/a", "private/a"), 0, "private/b", seconds{0, 0, 0, 0, 0, 4, 0}},
-		"of another kind":   {says(time.Second, "private/a", "private/b", "private/c"), 0, "group/1", seconds{0, 0, 0, 0, 0, 4, 0}},
-		"not fast enough":   {says(time.Second, "private/a", "private/a"), 0, "private/a", seconds{2, 2, 2, 2, 2}},
-		"three seconds":     {says(3*time.Second, "private/a"), 0, "private/a", seconds{3, 3, 3}},
-		"a long wait":       {says(30*time.Second, "private/a"), 0, "private/a", seconds{30, 0, 0, 0, 0, 8}},
+		"nothing":         {func(*testing.T, progressive.Gate) {}, 0, "private/a", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"a short wait":    {says(time.Second, "private/a"), 0, "private/a", seconds{1, 1, 1, 1, 1, 1, 1}},
+		"another chat":    {says(time.Second, "private/a"), 0, "private/b", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"two chats":       {says(time.Second, "private/a", "private/b"), 0, "private/c", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"three chats":     {says(time.Second, "private/a", "private/b", "private/c"), 0, "private/d", seconds{0, 1, 1, 1, 1, 1, 1}},
+		"one, thrice":     {says(time.Second, "private/a", "private/a", "private/a"), 0, "private/b", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"of another kind": {says(time.Second, "private/a", "private/b", "private/c"), 0, "group/1", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"not fast enough": {says(time.Second, "private/a", "private/a"), 0, "private/a", seconds{2, 2, 2, 2, 2}},
+		"three seconds":   {says(3*time.Second, "private/a"), 0, "private/a", seconds{3, 3, 3}},
+		"a long wait":     {says(30*time.Second, "private/a"), 0, "private/a", seconds{30, 0, 0, 0, 0, 8}},
+		"two, and later one": {func(t *testing.T, g progressive.Gate) {
+			says(time.Second, "private/a", "private/b")(t, g)
+			time.Sleep(time.Minute)
+			says(time.Second, "private/c")(t, g)
+		}, 0, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
+		"two at once": {func(t *testing.T, g progressive.Gate) {
+			var leave [2]func(error)
+			for i := range leave {
+				leave[i], _ = g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.Final})
+			}
+			leave[0](refused(3 * time.Second))
+			leave[1](refused(time.Second))
+		}, 0, "private/a", seconds{3, 3, 3}},
+		"short, then long": {func(t *testing.T, g progressive.Gate) {
+			says(time.Second, "private/a")(t, g)
+			says(30*time.Second, "private/a")(t, g)
+		}, 0, "private/a", seconds{30, 2, 2}},
 		"long, in three":    {says(4*time.Second, "private/a", "private/b", "private/c"), 0, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
 		"almost at rest":    {says(time.Second, "private/a", "private/b", "private/c"), 299 * time.Second, "private/d", seconds{0, 1, 0}},
 		"at rest":           {says(time.Second, "private/a", "private/b", "private/c"), 5 * time.Minute, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
@@ -145,6 +164,17 @@ func TestRefusalsTeach(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A window that counts twice does so no longer than it is known that it should.
+func TestSlownessEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 1, Per: 50 * time.Second}}))
+		enter(t, g, progressive.Final, refused(4*time.Second), "chat")
+		if w := enter(t, g, progressive.Final, nil, "chat"); w != 64*time.Second {
+			t.Errorf("waited %v", w)
+		}
+	})
 }
 
 // says has the platform answer each of the chats once, one after the other, with a wait. The refused request follows another.
@@ -202,6 +232,15 @@ func TestRefusalsTeachTheBot(t *testing.T) {
 		if w := permitsOf(t, g, "private/y", 2); w[1] > time.Second {
 			t.Errorf("a chat took %v", w)
 		}
+		time.Sleep(time.Minute)
+		enter(t, g, progressive.First, refused(time.Second), "private/x", "bot")
+		enter(t, g, progressive.First, refused(time.Second), "private/z", "bot")
+		for begun, n = time.Now(), 0; time.Since(begun) < 10*time.Second; n++ {
+			enter(t, g, progressive.First, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
+		}
+		if n > 20 { // of what it made in the last second
+			t.Errorf("after another refusal %d requests in ten seconds", n)
+		}
 	})
 }
 
@@ -232,6 +271,7 @@ func TestRefusalsAtTheSameMoment(t *testing.T) {
 			t.Errorf("another chat waited %v", w)
 		}
 		time.Sleep(3 * time.Second)
+		enter(t, g, progressive.First, nil, "private/d", "bot")
 		enter(t, g, progressive.Final, refused(30*time.Second), "private/d", "bot")
 		if w := enter(t, g, progressive.Final, nil, "private/e", "bot"); w != 30*time.Second {
 			t.Errorf("the bot was held for %v", w)
@@ -264,6 +304,35 @@ func TestLessonsOutliveTheProcess(t *testing.T) {
 		}
 		if err := g.Close(); err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
+		}
+	})
+}
+
+// ST-24: the edits of many chats that begin together are spread over the bot's time. Other requests go between them, and a permit that was not
+// used delays no other.
+func TestEditsOfManyChatsAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"bot": {N: 30, Per: time.Second, Pace: 50 * time.Millisecond}}))
+		begun, took := time.Now(), make(chan time.Duration, 20)
+		for i := range 20 {
+			go func() {
+				enter(t, g, progressive.Interim, nil, progressive.Scope(fmt.Sprint("private/", i)), "bot")
+				took <- time.Since(begun)
+			}()
+		}
+		synctest.Wait()
+		if w := enter(t, g, progressive.Final, nil, "private/last", "bot"); w != 0 {
+			t.Errorf("a last word waited %v", w)
+		}
+		for i := range 20 {
+			if d := <-took; d != time.Duration(i)*50*time.Millisecond {
+				t.Errorf("edit %d came after %v", i, d)
+			}
+		}
+		time.Sleep(time.Second)
+		enter(t, g, progressive.Interim, progressive.ErrUnused, "private/1", "bot")
+		if w := enter(t, g, progressive.Interim, nil, "private/2", "bot"); w != 0 {
+			t.Errorf("after a permit that was not used an edit waited %v", w)
 		}
 	})
 }

@@ -136,6 +136,7 @@ func TestSharedGateTellsHolds(t *testing.T) {
 	}{
 		"a refusal":                        {nil, progressive.RetryAfter{After: 30 * time.Second}, true},
 		"a refusal without the ledger":     {errDone, progressive.RetryAfter{After: 30 * time.Second}, true},
+		"a short refusal":                  {nil, progressive.RetryAfter{After: time.Second}, false},
 		"nothing left for long":            {nil, progressive.BudgetHint{After: long}, true},
 		"nothing left for a moment":        {nil, progressive.BudgetHint{After: time.Second}, false},
 		"success":                          {nil, nil, false},

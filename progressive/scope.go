@@ -146,9 +146,6 @@ func (s *scope) idle() time.Time {
 	if len(s.heard) > 0 {
 		at = later(at, s.slow.Add(probeAfter)) // then one refusal is enough to know again
 	}
-	for _, t := range s.heard {
-		at = later(at, t.Add(heardFor))
-	}
 	if n := len(s.left); n > 0 {
 		at = later(at, s.left[n-1].Add(s.of(s.share).Per))
 	}
