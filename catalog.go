@@ -41,6 +41,7 @@ type backends struct {
 	holds   progressive.Holds
 	windows progressive.Windows
 	memo    connectors.StateStore
+	leases  connectors.Leases        // nil if no other gateway can use the store
 	log     *slog.Logger             // hides conversation ids
 	ledger  progressive.SharedBudget // nil without Redis
 	ready   func(context.Context) error
@@ -60,7 +61,8 @@ var ErrRunning = errors.New("a gateway is running")
 func openBackends(cfg config.Config, env Env) (backends, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), stores.Wait)
 	defer cancel()
-	store, err := env.OpenStore(ctx, cfg.Store.Reveal(), stores.Options{Several: cfg.Shared.Scheme() != "inmem"})
+	several := cfg.Shared.Scheme() != "inmem"
+	store, err := env.OpenStore(ctx, cfg.Store.Reveal(), stores.Options{Several: several})
 	if _, used := stores.InUse(err); used {
 		return backends{}, fmt.Errorf("open the store: %w: %w", ErrRunning, err)
 	} else if err != nil {
@@ -69,6 +71,9 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: readiness(store), closers: []func() error{store.Close}}
 	if memo, ok := b.store.(connectors.StateStore); ok { // also implemented by wrappers of the store
 		b.memo = memo
+	}
+	if leases, ok := store.(connectors.Leases); ok && several {
+		b.leases = leases
 	}
 	if b.log, err = private(ctx, b.memo, env.Log); err != nil {
 		b.close()
@@ -133,10 +138,10 @@ func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, Platforms()...)
 }
 
-func platforms(cfg config.Config, memo connectors.StateStore, env Env) (on []Connector) {
+func platforms(cfg config.Config, state func(name string) connectors.StateStore, env Env) (on []Connector) {
 	for _, s := range cfg.ConnectorsOn() {
 		c := s.Values.(connectors.Settings)
-		on = append(on, Connector{c.Connect(connectors.Deps{Log: env.Log, Dial: env.Dial, Memo: memo}), c.Budgets()})
+		on = append(on, Connector{c.Connect(connectors.Deps{Log: env.Log, Dial: env.Dial, Memo: state(s.Name)}), c.Budgets()})
 	}
 	return on
 }

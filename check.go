@@ -40,7 +40,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
 	parts = append(parts, models.checks...)
-	on, err := allPlatforms(cfg, nil, env)
+	on, err := allPlatforms(cfg, func(string) connectors.StateStore { return nil }, env)
 	if err != nil {
 		parts = append(parts, part{"connectors", func(context.Context) (string, error) { return "", err }})
 	}

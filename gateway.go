@@ -27,6 +27,7 @@ import (
 type Gateway struct {
 	cfg        config.Config
 	env        Env
+	owner      string // a name of this process, unlike any other
 	backends   backends
 	runtime    *core.Runtime
 	models     *models
@@ -39,7 +40,7 @@ type Gateway struct {
 func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
-	g := &Gateway{cfg: cfg, env: env}
+	g := &Gateway{cfg: cfg, env: env, owner: owner()}
 	if g.backends, err = openBackends(cfg, g.env); err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		return nil, err
 	}
 	g.runtime, err = core.New(core.Config{
-		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
+		Agent: agent, Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
 		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Recall: settings.Recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log,
@@ -82,14 +83,21 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 
 // addPlatforms creates the enabled connectors, and returns an opener for their conversations.
 func (g *Gateway) addPlatforms() (core.Opener, error) {
-	on, err := allPlatforms(g.cfg, g.backends.memo, g.env)
+	leases := map[string]*connectors.Lease{}
+	lease := func(name string) *connectors.Lease {
+		if leases[name] == nil {
+			leases[name] = connectors.NewLease(g.backends.leases, name, g.owner, g.env.Log)
+		}
+		return leases[name]
+	}
+	on, err := allPlatforms(g.cfg, func(name string) connectors.StateStore { return lease(name).State(g.backends.memo) }, g.env)
 	if err != nil {
 		return nil, err
 	}
 	posters := map[string]connectors.Poster{}
 	g.bots = len(on) > 0
 	for _, p := range on {
-		g.connectors = append(g.connectors, p.Connector)
+		g.connectors = append(g.connectors, lease(p.Name()).Wrap(p.Connector))
 		if poster, ok := p.Connector.(connectors.Poster); ok {
 			posters[p.Name()] = poster
 		}

@@ -45,14 +45,23 @@ type Lease struct {
 	token int64 // of the time that this process held the lease last
 }
 
-// NewLease returns the lease of a connector. Owner names this process.
+// NewLease returns the lease of a connector. Owner names this process. It is nil if all is nil: then no other process can use the store,
+// and a nil lease is always held.
 func NewLease(all Leases, name, owner string, log *slog.Logger) *Lease {
+	if all == nil {
+		return nil
+	}
 	return &Lease{all: all, name: name, owner: owner, log: log}
 }
 
 // State returns memo, with writes that fail with [chat.ErrBusy] once another process holds the lease: what a process that was paused
 // writes late must not replace what its successor wrote (DI-01).
-func (l *Lease) State(memo StateStore) StateStore { return leasedState{memo, l} }
+func (l *Lease) State(memo StateStore) StateStore {
+	if l == nil {
+		return memo
+	}
+	return leasedState{memo, l}
+}
 
 type leasedState struct {
 	StateStore
@@ -67,7 +76,12 @@ func (s leasedState) Keep(ctx context.Context, name, value string) error {
 }
 
 // Wrap returns a connector that runs c while this process holds the lease, and waits otherwise.
-func (l *Lease) Wrap(c Connector) Connector { return leased{c, l} }
+func (l *Lease) Wrap(c Connector) Connector {
+	if l == nil {
+		return c
+	}
+	return leased{c, l}
+}
 
 type leased struct {
 	Connector

@@ -123,13 +123,13 @@ func (w *world) configure(telegramAt, discordAt, modelAt string) error {
 providers: {openai: {base_url: "http://%s/v1"}}
 models: {large: {model: %s}}
 access: {allow: {users: ["%s"]}}
-web: {listen: "%s", limits: {messages_per_minute: 0, conversations_per_hour: 0, open_requests: 0}}
+web: {listen: "%s", origins: ["%s"], limits: {messages_per_minute: 0, conversations_per_hour: 0, open_requests: 0}}
 connectors:
   discord: {token: "%s", api_url: "http://%s"}
   telegram: {token: "%s", api_url: "http://%s"}
 turns: {direct: queue, group: queue}
 log: {format: text}
-%s`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), w.webAt[0], w.discord.Token(), discordAt, w.telegram.Token(), telegramAt, w.backends.config())
+%s`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), w.webAt[0], w.browser.Base, w.discord.Token(), discordAt, w.telegram.Token(), telegramAt, w.backends.config())
 	if err := os.WriteFile(filepath.Join(w.o.dir, "config.yaml"), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
