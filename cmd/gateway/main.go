@@ -31,12 +31,13 @@ type cli struct {
 	Config  string           `short:"c" placeholder:"FILE" help:"Config file (default: ./config.yaml if present, otherwise built-in defaults)."`
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Run   runCmd   `cmd:"" default:"withargs" help:"Run the gateway until interrupted (the default)."`
-	Chat  chatCmd  `cmd:"" help:"Chat with the agent in this terminal, whether or not the gateway is running."`
-	Check checkCmd `cmd:"" help:"Check the configuration against the real services."`
-	Pair  pairCmd  `cmd:"" help:"Approve, list or revoke users."`
-	Runs  runsCmd  `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
-	PDF   pdfCmd   `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from standard input and write its text. For internal use."`
+	Run     runCmd     `cmd:"" default:"withargs" help:"Run the gateway until interrupted (the default)."`
+	Chat    chatCmd    `cmd:"" help:"Chat with the agent in this terminal, whether or not the gateway is running."`
+	Check   checkCmd   `cmd:"" help:"Check the configuration against the real services."`
+	Pair    pairCmd    `cmd:"" help:"Approve, list or revoke users."`
+	Migrate migrateCmd `cmd:"" help:"Update the store ahead of a new version, or move it from SQLite to PostgreSQL."`
+	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
+	PDF     pdfCmd     `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from standard input and write its text. For internal use."`
 }
 
 func main() {
