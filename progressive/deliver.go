@@ -94,6 +94,8 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 		m.succeeded()
 		return nil
 	case errors.Is(err, ErrAmbiguous):
+	case errors.Is(err, ErrGone) && h.stuck: // by our own deletion, of which the fate was unknown
+		*h = shown{again: true, refused: h.refused, posts: h.posts + 1}
 	case errors.Is(err, ErrGone) && s.i < chat.FirstFile && !h.redo:
 		h.state = left
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):

@@ -197,6 +197,18 @@ func TestEveryShortStory(t *testing.T) {
 	}
 }
 
+// A message that can't be edited is deleted. If it is unknown whether that worked, and the message is gone, it was not a user who
+// removed it: the last word goes into a new one.
+func TestOwnDeletionIsNotAUsers(t *testing.T) {
+	for _, sink := range []string{"nonced", "full"} {
+		s := script{Sink: sink, Max: 1000, Acts: []act{{Text: " some words of an answer.", Pause: 3 * time.Second}, {Text: " and"}},
+			Faults: map[int]string{1: "unparsable", 2: "other", 3: "ambiguous, done"}}
+		if p := play(t, s); len(p) > 0 {
+			t.Errorf("%s: %s", sink, strings.Join(p, "\n"))
+		}
+	}
+}
+
 // words are all words of n letters.
 func words(alphabet []act, n int) (out [][]act) {
 	if n == 0 {
