@@ -136,7 +136,7 @@ func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req 
 		return err
 	}
 	names := namesOf(req)
-	body, err := m.open(ctx, m.params(name, tokens, req, names))
+	body, err := m.open(ctx, name, tokens, req, names)
 	if err != nil {
 		return err
 	}
@@ -147,11 +147,11 @@ func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req 
 
 // open sends the request and returns the body of the response, a stream of events. The request is not needed while that
 // is read: nothing of it is kept.
-func (m *Model) open(ctx context.Context, params sdk.ChatCompletionNewParams) (io.ReadCloser, error) {
+func (m *Model) open(ctx context.Context, name string, tokens int, req llm.Request, n names) (io.ReadCloser, error) {
 	var res *http.Response
 	// The SDK's own stream takes [DONE] and a cut line for the same end, and "error": null for an error: only its
 	// request is used.
-	opened := m.chat.NewStreaming(ctx, params, option.WithResponseInto(&res))
+	opened := m.chat.NewStreaming(ctx, m.params(name, tokens, req, n), option.WithResponseInto(&res))
 	if err := opened.Err(); err != nil {
 		return nil, err
 	}
