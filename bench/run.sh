@@ -44,6 +44,7 @@ bench '^BenchmarkTurn$' 100x
 bench '^BenchmarkAnswer$' 200ms
 bench '^BenchmarkRender$' 100ms
 bench '^Benchmark(SlowStream|WholeGateway)$' 1x
+bench '^BenchmarkMemory$' 1x
 bench '^BenchmarkLoad$' 3x 1
 bench '^BenchmarkLatency(Direct)?$' 1x
 # Once, and without the largest of those that differ only if something was refused: it is the budgets that take time.
