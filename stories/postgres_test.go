@@ -15,6 +15,7 @@ import (
 	"parley/backends"
 	"parley/backends/postgres/postgrestest"
 	"parley/config"
+	"parley/core/chat"
 	"parley/core/storage"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -49,6 +50,11 @@ func live(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, fun
 	return g, func() { stop(); <-ended }
 }
 
+// mortal returns a store whose gateway can die.
+func mortal(t *testing.T, s storage.Store) *witness {
+	return &witness{Store: s, story: &story{T: t, accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}}
+}
+
 // The first gateway dies while it answers, without another word to the database. The next one adopts the question at once, and
 // answers it once.
 func TestAnsweredOnceOnPostgres(t *testing.T) {
@@ -65,7 +71,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	cfg := onPostgres(t, server.Create(t, ""), model)
 	var first *witness
 	g, end := live(t, cfg, parley.Env{Wrap: func(s storage.Store) storage.Store {
-		first = &witness{Store: s, story: &story{T: t}}
+		first = mortal(t, s)
 		return first
 	}})
 	if _, err := parley.New(cfg, parley.Env{}); !errors.Is(err, parley.ErrRunning) || !strings.Contains(err.Error(), "shared") {

@@ -1,0 +1,235 @@
+package stories_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley"
+	"parley/backends/postgres/postgrestest"
+	"parley/backends/redis/redistest"
+	"parley/config"
+	"parley/config/configtest"
+	"parley/connectors/telegram"
+	"parley/connectors/telegram/telegramfake"
+	"parley/core/storage"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// replicas are gateways on one PostgreSQL and one Redis, on real sockets and a real clock, before one Telegram.
+type replicas struct {
+	*testing.T
+	cfg      config.Config
+	telegram *telegramfake.Server
+	user     telegramfake.User
+	chat     telegramfake.Chat
+	nodes    []*replica
+}
+
+type replica struct {
+	*sim.Browser
+	store *witness
+	end   func()
+	cut   context.CancelFunc // ends its connections to platforms and models
+}
+
+// die ends n without another word to the store, the platforms and its readers.
+func (n *replica) die() {
+	n.store.die()
+	n.cut()
+	n.end()
+}
+
+// inReplicas starts n gateways.
+func inReplicas(t *testing.T, n int, model http.Handler) *replicas {
+	t.Helper()
+	r := &replicas{T: t, telegram: telegramfake.New()}
+	api := httptest.NewServer(r.telegram)
+	t.Cleanup(api.Close)
+	r.user = r.telegram.AddUser("Tess", "")
+	r.chat = r.telegram.AddPrivate(r.user)
+	r.cfg = onPostgres(t, postgrestest.Start(t).Create(t, ""), model)
+	r.cfg.Shared = config.DSN(redistest.Start(t).URL())
+	r.cfg.Access.Direct = "open"
+	section := configtest.Section[telegram.Config](r.cfg.Connectors)
+	section.Token, section.APIURL = config.Secret(r.telegram.Token()), api.URL
+	for range n {
+		r.start()
+	}
+	t.Cleanup(func() {
+		for _, n := range r.nodes {
+			n.end()
+		}
+	})
+	return r
+}
+
+func (r *replicas) start() *replica {
+	r.Helper()
+	n := &replica{}
+	connected, cut := context.WithCancel(context.Background())
+	n.cut = cut
+	g, end := live(r.T, r.cfg, parley.Env{
+		Wrap: func(s storage.Store) storage.Store {
+			n.store = mortal(r.T, s)
+			return n.store
+		},
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err == nil {
+				context.AfterFunc(connected, func() { _ = conn.Close() })
+			}
+			return conn, errors.Join(err, connected.Err())
+		},
+	})
+	n.end = sync.OnceFunc(end)
+	n.Browser = &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
+	r.nodes = append(r.nodes, n)
+	return n
+}
+
+func (r *replicas) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// eventually waits for at most half a minute.
+func (r *replicas) eventually(what string, is func() bool) {
+	r.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.Fatalf("not seen: %s; Telegram shows %q", what, r.answers())
+		}
+	}
+}
+
+// answers are the agent's messages on Telegram.
+func (r *replicas) answers() (all []string) {
+	for _, m := range r.telegram.Messages(r.chat) {
+		if m.From.ID == r.telegram.Bot().ID {
+			all = append(all, m.Text)
+		}
+	}
+	return all
+}
+
+// I5: a message that arrives on another replica ends the answer to the earlier one, and a reader there sees an answer while it is
+// written here.
+func TestReplicasShareRooms(t *testing.T) {
+	const first, second = "This is the first answer, which takes its time, word by word.", "This is the second answer."
+	r := inReplicas(t, 2, modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+		if strings.Contains(q.LastUser(), "two") {
+			return modelfake.Script{modelfake.Text(second)}
+		}
+		return modelfake.Script{modelfake.Pace(300 * time.Millisecond), modelfake.Text(first, modelfake.ByWord), modelfake.Stall()}
+	}}))
+	a, b := r.nodes[0], r.nodes[1]
+	conversation, err := a.Open(t.Context())
+	r.must(err)
+	here, err := a.Send(t.Context(), conversation, "one", "one")
+	r.must(err)
+	defer here.Close()
+	there, err := b.Send(t.Context(), conversation, "one", "one") // the page, reloaded from the other replica
+	r.must(err)
+	defer there.Close()
+	for !strings.Contains(there.Text(), "takes its") {
+		_, err := there.Next()
+		r.must(err)
+	}
+	begun := time.Now()
+	next, err := b.Send(t.Context(), conversation, "two", "two")
+	r.must(err)
+	defer next.Close()
+	for {
+		e, err := here.Next()
+		r.must(err)
+		if e.Type == "done" {
+			break
+		}
+	}
+	t.Logf("the earlier answer ended %v after the newer message", time.Since(begun))
+	_, err = next.All()
+	r.must(err)
+	if next.Text() != second {
+		t.Errorf("the newer message is answered with %q", next.Text())
+	}
+}
+
+// I14, DI-08: the replica that receives Telegram's messages dies while it answers. Another one takes over both, and the answer is
+// completed in the same message.
+func TestReplicaDies(t *testing.T) {
+	const answer = "This is an answer of more than twenty-four characters, and it is said once."
+	var mu sync.Mutex
+	calls := 0
+	r := inReplicas(t, 3, modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+		mu.Lock()
+		defer mu.Unlock()
+		if calls++; calls == 1 {
+			return modelfake.Script{modelfake.Text(answer[:40]), modelfake.Stall()}
+		}
+		if strings.Contains(q.LastUser(), "again") {
+			return modelfake.Script{modelfake.Text("Here I am.")}
+		}
+		return modelfake.Script{modelfake.Text(answer)}
+	}}))
+	r.telegram.Say(r.chat, r.user, "hello")
+	r.eventually("a preview", func() bool { return len(r.answers()) == 1 })
+	r.nodes[0].die() // it was the first to receive Telegram's messages
+	r.eventually("the whole answer", func() bool { a := r.answers(); return len(a) == 1 && a[0] == answer })
+	r.telegram.Say(r.chat, r.user, "are you there again?")
+	r.eventually("an answer through the replica that took over", func() bool { a := r.answers(); return len(a) == 2 && a[1] == "Here I am." })
+	if a := r.answers(); a[0] != answer {
+		t.Errorf("the first answer became %q", a[0])
+	}
+}
+
+// DI-08: all replicas are replaced, one after the other, while questions come in. Each is answered once.
+func TestRollingRestart(t *testing.T) {
+	r := inReplicas(t, 3, modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+		return modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text("You said "+q.LastUser()+", and I say this.", modelfake.ByWord)}
+	}}))
+	ctx, stop := context.WithCancel(t.Context())
+	asked := make(chan int, 1)
+	go func() {
+		n := 0
+		for ; ctx.Err() == nil; n++ {
+			r.telegram.Say(r.chat, r.user, "number "+strconv.Itoa(n)+".")
+			time.Sleep(1200 * time.Millisecond)
+		}
+		asked <- n
+	}()
+	r.cfg.Turns.Direct = "queue"
+	old := r.nodes
+	for _, n := range old {
+		n.end()
+		r.start()
+		time.Sleep(2 * time.Second)
+	}
+	stop()
+	total := <-asked
+	complete := func() (n int) {
+		for i := range total {
+			for _, text := range r.answers() {
+				if strings.Contains(text, "number "+strconv.Itoa(i)+".") && strings.HasSuffix(text, "and I say this.") {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	r.eventually("an answer to each question", func() bool { return complete() >= total })
+	time.Sleep(time.Second)
+	if got := complete(); got != total || len(r.answers()) != total {
+		t.Errorf("%d questions have %d complete answers in %d messages: %q", total, got, len(r.answers()), r.answers())
+	}
+}
