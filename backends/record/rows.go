@@ -35,8 +35,13 @@ const (
 	Beside = "beside" // it came about beside the answer
 )
 
-// MemoryColumns are what [ScanMemory] reads.
-const MemoryColumns = `id, room, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content`
+// MemoryColumns are what [ScanMemory] reads. MemoryColumnsOfRoom leaves out what is the same for all messages of one kind
+// in one room: each value costs two allocations.
+const (
+	MemoryColumns       = `id, room, kind, ` + memoryColumns
+	MemoryColumnsOfRoom = `id, '', '', ` + memoryColumns
+	memoryColumns       = `author, name, text, in_reply_to, at, history, interrupted, failure, content`
+)
 
 // ScanMemory reads [MemoryColumns].
 func ScanMemory(r Row) (chat.Memory, error) { return MemoryScanner()(r) }

@@ -14,7 +14,7 @@ import (
 // The limit is a sum, because SQLite looks at the value of a bare parameter there, and then prepares the statement again
 // for each call, which takes longer than to run it.
 const selectRecent = `
-	SELECT ` + record.MemoryColumns + ` FROM memories
+	SELECT ` + record.MemoryColumnsOfRoom + ` FROM memories
 	WHERE room = ? AND kind = ? AND turn <= ?
 	ORDER BY turn DESC, seq DESC LIMIT ? + 0`
 
@@ -32,6 +32,9 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		all, err = collect(rows, record.MemoryScanner())
 		return err
 	})
+	for i := range all {
+		all[i].Room, all[i].Kind = room, kind
+	}
 	slices.Reverse(all)
 	return all, wrap(err, "reading the messages in %q", room)
 }

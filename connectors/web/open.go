@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// patience is the timeout of one write: a reader that does not read is disconnected.
+	// patience is the timeout of one write, give or take a second: a reader that does not read is disconnected.
 	patience = 10 * time.Second
 	// maxWrite is the size of one write in bytes, so that the timeout does not depend on the length of a reply.
 	maxWrite = 32 << 10
@@ -55,10 +55,11 @@ func patient(next http.Handler) http.Handler {
 type deadlines struct {
 	http.ResponseWriter
 	ctl *http.ResponseController
+	set time.Time // when the deadline was set
 }
 
 func newDeadlines(rw http.ResponseWriter) *deadlines {
-	return &deadlines{rw, http.NewResponseController(rw)}
+	return &deadlines{ResponseWriter: rw, ctl: http.NewResponseController(rw)}
 }
 
 // Write implements io.Writer.
@@ -81,9 +82,14 @@ func (d *deadlines) WriteHeader(status int) {
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// extend sets the next write's deadline.
+// extend sets the next write's deadline, unless that was done within the last second.
 func (d *deadlines) extend() error {
-	err := d.ctl.SetWriteDeadline(time.Now().Add(patience))
+	now := time.Now()
+	if now.Sub(d.set) < time.Second {
+		return nil
+	}
+	d.set = now
+	err := d.ctl.SetWriteDeadline(now.Add(patience))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) { // a test's recorder has no connection
 		return fmt.Errorf("set a write deadline: %w", err)
 	}
