@@ -95,13 +95,16 @@ func (c *claim) holder(ctx context.Context, conn *pgx.Conn, key int64) error {
 	return used
 }
 
-// keep looks whether the lock is still there, and takes it once more if the connection was lost. The runtime's heartbeat calls it.
+// keep looks whether the lock is still there, and takes it once more if the connection was lost. It fails only if another has it
+// now: where the database can't be reached, the next heartbeat of the runtime tries again.
 func (c *claim) keep(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
 	c.keeping.Lock()
 	defer c.keeping.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	c.mu.Lock()
 	conn := c.conn
 	c.mu.Unlock()
@@ -118,7 +121,7 @@ func (c *claim) keep(ctx context.Context) error {
 		c.mu.Unlock()
 		return fmt.Errorf("%w: %w", errTaken, err)
 	}
-	return err
+	return nil
 }
 
 func (c *claim) isLost() bool {

@@ -103,7 +103,7 @@ func TestStore(t *testing.T) {
 	coretest.StoreSuite{
 		Open: func(t *testing.T) storage.Store {
 			url := fresh(t)
-			s := open(t, url, Options{own: true})
+			s := open(t, url, Options{Guest: true, own: true})
 			urls[s] = url
 			return s
 		},
@@ -111,7 +111,7 @@ func TestStore(t *testing.T) {
 			if err := s.(*Store).Close(); err != nil {
 				t.Fatal(err)
 			}
-			again := open(t, urls[s], Options{own: true})
+			again := open(t, urls[s], Options{Guest: true, own: true})
 			urls[again] = urls[s]
 			return again
 		},
