@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// patience is the timeout of one write, give or take a second: a reader that does not read is disconnected.
+	// patience is the timeout of one write, or up to a second less: a reader that does not read is disconnected.
 	patience = 10 * time.Second
 	// maxWrite is the size of one write in bytes, so that the timeout does not depend on the length of a reply.
 	maxWrite = 32 << 10
