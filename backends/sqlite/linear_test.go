@@ -1,0 +1,15 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"parley/core/coretest"
+)
+
+// IN-06: the turns of a room have one order.
+func TestLinearizable(t *testing.T) {
+	for seed := range uint64(5) {
+		coretest.Linearizable(t, seed, open(t, filepath.Join(t.TempDir(), "parley.db")))
+	}
+}
