@@ -61,6 +61,11 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	return all
 }
 
+// CheckShared tests whether what gateways share in memory can be reached, such as Redis.
+func CheckShared(ctx context.Context, cfg config.Config, env Env) Finding {
+	return part{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env.filled()) }}.try(ctx)
+}
+
 // part is checked by a function that returns a [warning] if the problem is uncertain.
 type part struct {
 	name  string

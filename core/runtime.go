@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	leaseTTL     = 15 * time.Second // how long an owner is believed alive after its last beat
+	LeaseTTL     = 15 * time.Second // how long the store takes an owner for alive after its last heartbeat
 	coordTimeout = time.Second      // how long the tracker may take before the journal goes on alone
 )
 
@@ -177,7 +177,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 func (s *scheduler) heartbeat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, schedule.HeartbeatEvery/2)
 	defer cancel()
-	if err := s.store.Beat(ctx, s.rt.cfg.Owner, time.Now().Add(leaseTTL)); err != nil {
+	if err := s.store.Beat(ctx, s.rt.cfg.Owner, time.Now().Add(LeaseTTL)); err != nil {
 		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
 	}

@@ -33,8 +33,15 @@ func TestLeases(t *testing.T) {
 	if _, err := lease(b, "b", ttl); !errors.Is(err, chat.ErrBusy) {
 		t.Errorf("given back by another process: %v", err)
 	}
+	fleet, err := b.Replicas(t.Context())
+	if err != nil || len(fleet.Leases) != 1 || fleet.Leases[0].Name != "telegram" || fleet.Leases[0].Owner != "a" || !fleet.Leases[0].Ends.After(time.Now()) {
+		t.Errorf("listed: %+v, %v", fleet, err)
+	}
 	if err := a.EndLease(t.Context(), "telegram", "a"); err != nil {
 		t.Error(err)
+	}
+	if fleet, err := b.Replicas(t.Context()); err != nil || len(fleet.Leases) != 0 {
+		t.Errorf("listed after its end: %+v, %v", fleet, err)
 	}
 	second, err := lease(b, "b", time.Millisecond)
 	if err != nil || second <= first {

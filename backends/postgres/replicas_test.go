@@ -30,6 +30,7 @@ type replicas struct {
 	storage.Journal
 	storage.Retries
 	storage.Leases
+	storage.Fleet
 	storage.Files
 	storage.Questions
 	crowd
@@ -51,7 +52,7 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	}
 	r.Memories, r.Rooms, r.RoomFinder, r.Attentions, r.Directory = r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Notebook, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
-	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep = r.one(), r.one(), r.one(), r.one(), r.one()
+	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	return r
 }
 

@@ -141,3 +141,9 @@ func ScanMember(r Row) (m chat.Member, err error) {
 	err = r.Scan(&m.World, &m.Entity, &m.Role, &m.Gone)
 	return m, err
 }
+
+// ScanReplica reads the name of a process, until when it is alive, whether it leaves, and the number of its runs.
+func ScanReplica(r Row) (p chat.Replica, err error) {
+	err = r.Scan(&p.Owner, TimeInto(&p.AliveUntil), &p.Leaving, &p.Runs)
+	return p, err
+}

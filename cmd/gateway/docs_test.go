@@ -49,6 +49,7 @@ var says = map[string]string{
 	`gateway chat --json -p "Hello"`:              `"fullText"`,
 	"gateway check":                               "Everything works.",
 	"gateway runs":                                "Nothing is set aside.",
+	"gateway status":                              "Nothing waits.",
 	"gateway migrate":                             "is up to date.",
 	"gateway --help":                              "check",
 	"gateway --version":                           "parley ",

@@ -36,6 +36,7 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"Check the configuration against the real services."`
 	Pair    pairCmd    `cmd:"" help:"Approve, list or revoke users."`
 	Migrate migrateCmd `cmd:"" help:"Update the store ahead of a new version, or move it from SQLite to PostgreSQL."`
+	Status  statusCmd  `cmd:"" help:"List the gateways that share the store, what they hold, and what waits."`
 	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
 	PDF     pdfCmd     `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from standard input and write its text. For internal use."`
 }

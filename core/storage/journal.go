@@ -83,6 +83,13 @@ type Leases interface {
 	Leave(ctx context.Context, owner string) error
 }
 
+// Fleet tells which processes use the store.
+type Fleet interface {
+	// Replicas returns the processes that are alive, and those that are not but have runs that have not ended; the leases that have not
+	// ended; and how many runs wait. Its parts can be from different moments.
+	Replicas(ctx context.Context) (chat.Fleet, error)
+}
+
 // Upkeep removes what has outlived its use.
 type Upkeep interface {
 	// Expire removes what is older than before says: marks by when they were set; runs that have ended, by when they were opened;

@@ -24,6 +24,7 @@ type Store interface {
 	Journal
 	Retries
 	Leases
+	Fleet
 	Files
 	Questions
 	People

@@ -32,6 +32,7 @@ type Store interface {
 	People(ctx context.Context) ([]chat.Person, error)
 	RetryRun(ctx context.Context, id chat.RunID) error
 	SetAside(ctx context.Context, limit int) ([]chat.Run, error)
+	Replicas(ctx context.Context) (chat.Fleet, error)
 }
 
 // offline is the Runtime of a store that no gateway has open. The next gateway notices the changes when it starts.
@@ -100,5 +101,6 @@ func Handler(store Store, rt Runtime) http.Handler {
 	mux := http.NewServeMux()
 	pair.serve(mux, store, rt)
 	runs.serve(mux, store, rt)
+	status.serve(mux, store, rt)
 	return mux
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"parley"
+	"parley/internal/local"
+)
+
+type statusCmd struct {
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// statusReport is what --json prints. Times are in seconds.
+type statusReport struct {
+	Store    service       `json:"store"`
+	Shared   service       `json:"shared"`
+	Replicas []replicaLine `json:"replicas"`
+	Waiting  int           `json:"waiting"`
+	Lag      float64       `json:"lag"`
+}
+
+type service struct {
+	OK   bool   `json:"ok"`
+	Text string `json:"text"`
+}
+
+type replicaLine struct {
+	Name      string      `json:"name"`
+	State     string      `json:"state"`
+	Heartbeat float64     `json:"heartbeat"` // since the last one
+	Runs      int         `json:"runs"`
+	Holds     []leaseLine `json:"holds"`
+}
+
+type leaseLine struct {
+	Name string  `json:"name"`
+	Ends float64 `json:"ends"` // from now
+}
+
+// Run implements the command. It fails if the store can't be read. Without Redis answers go on, so that is only reported.
+func (s *statusCmd) Run(ctx context.Context, c *cli) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	shared := parley.CheckShared(ctx, cfg, parley.Env{Log: logger(cfg.Log)})
+	found, err := local.ReadStatus(ctx, cfg)
+	report := reportOf(found)
+	report.Shared = service{shared.OK, shared.Text}
+	report.Store = service{err == nil, cfg.Store.String() + " answers"}
+	if err != nil {
+		report.Store.Text = err.Error()
+	}
+	var printed error
+	if s.JSON {
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetEscapeHTML(false)
+		printed = encoder.Encode(report)
+	} else {
+		printed = report.print(os.Stdout)
+	}
+	if err != nil {
+		return errors.New("the store can't be read, so the gateways are unknown")
+	}
+	return printed
+}
+
+func reportOf(s local.Status) statusReport {
+	report := statusReport{Replicas: []replicaLine{}, Waiting: s.Waiting, Lag: seconds(s.Lag)}
+	for _, r := range s.Replicas {
+		line := replicaLine{Name: r.Name, State: r.State, Heartbeat: seconds(r.Beat), Runs: r.Runs, Holds: []leaseLine{}}
+		for _, h := range r.Holds {
+			line.Holds = append(line.Holds, leaseLine{h.Name, seconds(h.Ends)})
+		}
+		report.Replicas = append(report.Replicas, line)
+	}
+	return report
+}
+
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+
+// print writes the report as text.
+func (r statusReport) print(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, s := range []struct {
+		name string
+		service
+	}{{"store", r.Store}, {"shared", r.Shared}} {
+		word := "ok"
+		if !s.OK {
+			word = "FAIL"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", word, s.name, shown(s.Text))
+	}
+	if err := w.Flush(); err != nil || !r.Store.OK {
+		return err
+	}
+	if len(r.Replicas) == 0 {
+		fmt.Fprintln(w, "No gateway is running.")
+	} else {
+		fmt.Fprintln(w, "GATEWAY\tSTATE\tHEARTBEAT\tANSWERS\tHOLDS")
+	}
+	for _, g := range r.Replicas {
+		holds := "-"
+		if len(g.Holds) > 0 {
+			holds = g.holds()
+		}
+		beat := fmt.Sprintf("%.0f s ago", g.Heartbeat)
+		if g.State == "unknown" {
+			beat = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", shown(g.Name), g.State, beat, g.Runs, holds)
+	}
+	switch r.Waiting {
+	case 0:
+		fmt.Fprintln(w, "Nothing waits.")
+	case 1:
+		fmt.Fprintf(w, "1 answer waits, for %.0f s.\n", r.Lag)
+	default:
+		fmt.Fprintf(w, "%d answers wait, the oldest for %.0f s.\n", r.Waiting, r.Lag)
+	}
+	return w.Flush()
+}
+
+func (r replicaLine) holds() string {
+	var all []string
+	for _, h := range r.Holds {
+		all = append(all, fmt.Sprintf("%s (%.0f s)", shown(h.Name), h.Ends))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,90 @@
+package local
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"parley/config"
+	"parley/core"
+	"parley/core/chat"
+)
+
+// Status is what the gateways that share a store do.
+type Status struct {
+	Replicas []Replica
+	Waiting  int           // open runs that no process has started
+	Lag      time.Duration // since the oldest of those was opened
+}
+
+// Replica is one process. Times are relative, as the asking program can have another clock.
+type Replica struct {
+	Name  string // host/pid
+	State string // running, leaving, dead, or unknown: it holds a lease and never sent a heartbeat
+	Beat  time.Duration
+	Runs  int
+	Holds []Held
+}
+
+// Held is a lease.
+type Held struct {
+	Name string
+	Ends time.Duration // from now, unless it is extended
+}
+
+var status = command[struct{}, Status]{"status", statusAt}
+
+// statusAt reads the status from store.
+func statusAt(ctx context.Context, store Store, _ Runtime, _ struct{}) (Status, error) {
+	fleet, err := store.Replicas(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	return statusOf(fleet, time.Now()), nil
+}
+
+func statusOf(fleet chat.Fleet, now time.Time) (s Status) {
+	s.Waiting = fleet.Waiting
+	if !fleet.Oldest.IsZero() {
+		s.Lag = max(0, now.Sub(fleet.Oldest))
+	}
+	place := map[string]int{}
+	for _, r := range fleet.Replicas {
+		place[r.Owner] = len(s.Replicas)
+		beat := max(0, now.Sub(r.AliveUntil.Add(-core.LeaseTTL)))
+		s.Replicas = append(s.Replicas, Replica{Name: nameOf(r.Owner), State: stateOf(r, now), Beat: beat, Runs: r.Runs})
+	}
+	for _, l := range fleet.Leases {
+		i, ok := place[l.Owner]
+		if !ok {
+			i = len(s.Replicas)
+			place[l.Owner] = i
+			s.Replicas = append(s.Replicas, Replica{Name: nameOf(l.Owner), State: "unknown"})
+		}
+		s.Replicas[i].Holds = append(s.Replicas[i].Holds, Held{l.Name, l.Ends.Sub(now)})
+	}
+	return s
+}
+
+// nameOf returns host/pid of an owner, which ends with a random part.
+func nameOf(owner string) string {
+	if i := strings.LastIndexByte(owner, '/'); i > 0 {
+		return owner[:i]
+	}
+	return owner
+}
+
+func stateOf(r chat.Replica, now time.Time) string {
+	switch {
+	case !r.AliveUntil.After(now):
+		return "dead"
+	case r.Leaving:
+		return "leaving"
+	}
+	return "running"
+}
+
+// ReadStatus returns the status of the gateways with the store of cfg: from a running gateway on this machine, or else from the store.
+func ReadStatus(ctx context.Context, cfg config.Config) (Status, error) {
+	return status.run(ctx, cfg, struct{}{})
+}
