@@ -19,13 +19,17 @@ const top = "../.."
 
 // notRun lists the commands of the docs that this test does not run, and why. Of programs and targets it still checks that they exist.
 var notRun = map[string]string{
-	"go build ./cmd/gateway": "TestMain builds the program the same way",
-	"go test ./...":          "it would run this test, and takes minutes",
-	"make test":              "it would run this test, and takes minutes; the target is checked",
-	"make soak":              "it takes three minutes; the target is checked",
-	"./bench/run.sh":         "it takes ten minutes",
-	"COUNT=1 ./bench/run.sh": "it takes two minutes",
-	"gateway migrate --to postgres://parley:PASSWORD@db.example.org/parley": "the package backends moves stores in its tests",
+	"go build ./cmd/gateway":                  "TestMain builds the program the same way",
+	"go test ./...":                           "it would run this test, and takes minutes",
+	"make test":                               "it would run this test, and takes minutes; the target is checked",
+	"make soak":                               "it takes three minutes; the target is checked",
+	"./bench/run.sh":                          "it takes ten minutes",
+	"COUNT=1 ./bench/run.sh":                  "it takes two minutes",
+	"docker compose up -d --build":            "there is no Docker; deploy_test.go reads the files",
+	"docker compose build gateway1":           "as above",
+	"docker compose up -d --no-deps gateway1": "as above",
+	"docker compose exec gateway1 /gateway --config /etc/parley/config.yaml status": "as above",
+	"gateway migrate --to postgres://parley:PASSWORD@db.example.org/parley":         "the package backends moves stores in its tests",
 	"gateway chat -p": "it is the name of a flag, without its question",
 }
 
