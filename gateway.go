@@ -110,7 +110,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		return nil, err
 	}
 	g.backends.closers = append(g.backends.closers, func() error {
-		if err := gate.Close(); err != nil && !errors.Is(err, chat.ErrCrashed) {
+		if err := gate.Close(); err != nil {
 			g.env.Log.Warn("the request budgets can't be saved; the next start sends more slowly for a moment", "err", err)
 		}
 		return nil

@@ -31,7 +31,7 @@ func TestEveryWordOfAccess(t *testing.T) {
 				if listen != "" {
 					cfg.Access.Listen.Chats = map[string]bool{listen: true}
 				}
-				for _, kind := range []chat.RoomKind{chat.Direct, chat.VoiceDirect, chat.Group, chat.VoiceGroup, chat.Thread} {
+				for _, kind := range []chat.RoomKind{chat.Direct, chat.Group, chat.VoiceGroup, chat.Thread} {
 					for _, author := range []chat.EntityID{"ada", "eve"} {
 						for _, addressed := range []bool{false, true} {
 							m := chat.Message{Memory: chat.Memory{Text: "It rains."}, Place: chat.Room{Kind: kind, Connector: "a", Chats: []string{"2", "1"}}, Addressed: addressed}

@@ -18,8 +18,8 @@ func TestDecisionOrder(t *testing.T) {
 	named.Text = "parley, does it rain?"
 	addressed.Addressed = true
 	private.Place.Kind = chat.Direct
-	voice, api, self := private, private, private
-	voice.Place.Kind, api.Place.Kind, self.Place.Kind = chat.VoiceDirect, chat.API, chat.Self
+	api := private
+	api.Place.Kind = chat.API
 	always, almost, source, capitals, longer := plain, plain, plain, plain, plain
 	always.Place.Connector, always.Place.Chats = "fake", []string{"70", "7"}
 	almost.Place.Connector, almost.Place.Chats = "fake", []string{"70", "07"}
@@ -34,9 +34,7 @@ func TestDecisionOrder(t *testing.T) {
 		ambient access.Decision // with GroupAmbient
 	}{
 		"private":               {private, chat.Normal, access.Yes, access.Yes},
-		"private voice":         {voice, chat.Normal, access.Yes, access.Yes},
 		"the API":               {api, chat.Normal, access.Yes, access.Yes},
-		"itself":                {self, chat.Normal, access.Yes, access.Yes},
 		"always":                {always, chat.Normal, access.Yes, access.Yes},
 		"always, unfollowed":    {always, chat.Unfollowed, access.Yes, access.Yes},
 		"always, muted":         {always, chat.Muted, access.No, access.No},

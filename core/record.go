@@ -42,7 +42,7 @@ func (x *execution) note(n chat.Note) error {
 func (x *execution) persist(ctx context.Context, f func() error) error {
 	for wait := schedule.HeartbeatEvery / 10; ; wait = min(2*wait, schedule.HeartbeatEvery) {
 		err := f()
-		if err == nil || errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrCrashed) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, answer.ErrLost) || ctx.Err() != nil {
 			return err
 		}
 		x.rt.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)

@@ -197,7 +197,7 @@ func (s *scheduler) heartbeat(ctx context.Context) {
 func (s *scheduler) leaving(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	if err := s.store.Leave(ctx, s.rt.cfg.Owner); err != nil && !errors.Is(err, chat.ErrCrashed) {
+	if err := s.store.Leave(ctx, s.rt.cfg.Owner); err != nil {
 		s.rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
 	}
 }

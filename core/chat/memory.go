@@ -27,20 +27,17 @@ type RoomKind string
 
 // The kinds of rooms.
 const (
-	Self        RoomKind = "self"
-	Direct      RoomKind = "direct"
-	Group       RoomKind = "group"
-	VoiceDirect RoomKind = "voice_direct"
-	VoiceGroup  RoomKind = "voice_group"
-	Feed        RoomKind = "feed"
-	Thread      RoomKind = "thread"
-	WorldRoom   RoomKind = "world" // announcements to a whole world
-	Forum       RoomKind = "forum"
-	API         RoomKind = "api"
+	Direct     RoomKind = "direct"
+	Group      RoomKind = "group"
+	VoiceGroup RoomKind = "voice_group"
+	Feed       RoomKind = "feed"
+	Thread     RoomKind = "thread"
+	Forum      RoomKind = "forum"
+	API        RoomKind = "api"
 )
 
 // Private reports whether all messages in such a room are addressed to the agent.
-func (k RoomKind) Private() bool { return k == Direct || k == VoiceDirect || k == API || k == Self }
+func (k RoomKind) Private() bool { return k == Direct || k == API }
 
 // Attention is the agent's attention to the messages in a room.
 type Attention string

@@ -11,7 +11,7 @@ var (
 	ErrBusy         = errors.New("another run holds the room")        // the holder is notified when that run ends
 	ErrNotFound     = errors.New("not found")                         // no such room, run or memory
 	ErrShutdown     = errors.New("the gateway is shutting down")      // interrupted runs are adopted at the next start
-	ErrCrashed      = errors.New("the process has lost its lease")    // returned by the ports of a dead node, in tests
+	ErrCrashed      = errors.New("the process has lost its lease")    // of the ports of a dead node, in tests
 	ErrUnreached    = errors.New("the conversation no longer exists") // a permanent error of an address
 	ErrUnseen       = errors.New("it has not been shown yet")         // the platform is slow
 	ErrUnanswered   = errors.New("no choice was made in time")        // to an action's question

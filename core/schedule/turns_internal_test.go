@@ -37,9 +37,9 @@ func TestDue(t *testing.T) {
 
 func TestTurnsPolicy(t *testing.T) {
 	turns := TurnPolicy{Direct: Supersede, Group: Collect}
-	for _, k := range []chat.RoomKind{chat.Self, chat.Direct, chat.Group, chat.VoiceDirect, chat.VoiceGroup, chat.Feed, chat.Thread, chat.WorldRoom, chat.Forum, chat.API} {
+	for _, k := range []chat.RoomKind{chat.Direct, chat.Group, chat.VoiceGroup, chat.Feed, chat.Thread, chat.Forum, chat.API} {
 		want := Collect
-		if k == chat.Self || k == chat.Direct || k == chat.VoiceDirect || k == chat.API {
+		if k == chat.Direct || k == chat.API {
 			want = Supersede
 		}
 		if got := turns.PolicyFor(k); got != want {
