@@ -25,8 +25,8 @@ import (
 // What a question on Telegram and its answer cost in the database at most: a question of a known person in a known chat,
 // with daily limits, answered in one message.
 const (
-	mostCommits    = 11
-	mostStatements = 56 // without those that begin and end transactions
+	mostCommits    = 10
+	mostStatements = 48 // without those that begin and end transactions
 )
 
 // TestTurnStatements counts the statements and the commits of a turn, for one chat that asks one question after the other.

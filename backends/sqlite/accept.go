@@ -47,13 +47,20 @@ func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted,
 func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	var room chat.RoomID
 	var role, text string
+	var remembered, isMarked, answered bool
 	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
-	err := q.QueryRowContext(ctx, `SELECT room, turn, role, text FROM memories WHERE id = ?`, in.ID).
-		Scan(&room, &acc.Response, &role, &text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return marked(ctx, q, in)
-	} else if err != nil {
+	err := q.QueryRowContext(ctx, `
+		SELECT m.id IS NOT NULL, ifnull(m.room, ''), ifnull(m.role, ''), ifnull(m.text, ''), ifnull(m.turn, ifnull(k.turn, 0)),
+			k.id IS NOT NULL, ifnull(k.answered, FALSE)
+		FROM (SELECT 1) LEFT JOIN memories m ON m.id = ? LEFT JOIN marks k ON k.id = ?`, in.ID, record.MarkID(in.ID)).
+		Scan(&remembered, &room, &role, &text, &acc.Response, &isMarked, &answered)
+	switch {
+	case err != nil:
 		return acc, err
+	case !remembered && !isMarked:
+		return acc, chat.ErrNotFound
+	case !remembered:
+		return marked(ctx, q, in, acc, answered)
 	}
 	acc.Altered = text != in.Text
 	if role != record.Input {

@@ -39,17 +39,14 @@ func mark(ctx context.Context, tx *sql.Tx, id chat.MemoryID, turn chat.ResponseI
 	return err
 }
 
-// marked looks for the mark of in.
-func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
-	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
-	var answered bool
-	err := q.QueryRowContext(ctx, `SELECT turn, answered FROM marks WHERE id = ?`, record.MarkID(in.ID)).Scan(&acc.Response, &answered)
-	if err != nil || !answered {
-		return acc, record.Found(err)
+// marked completes acc, which is what the mark of in says.
+func marked(ctx context.Context, q querier, in chat.Memory, acc chat.Accepted, answered bool) (chat.Accepted, error) {
+	if !answered {
+		return acc, nil
 	}
 	run := record.RunID(in.Room, acc.Response)
 	var open bool
-	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ? AND status = '')`, run).Scan(&open)
+	err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ? AND status = '')`, run).Scan(&open)
 	if open {
 		acc.Run = run
 	}

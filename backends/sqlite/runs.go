@@ -81,17 +81,7 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 		if run, err = findRun(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := startable(ctx, tx, run, owner); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `
-			UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END WHERE id = ?3`,
-			owner, run.Deaths, id) // a holder that starts it once more has not died
-		if err != nil {
-			return err
-		}
-		run, err = findRun(ctx, tx, id)
-		return err
+		return start(ctx, tx, &run, owner)
 	})
 	if err != nil {
 		return chat.Run{}, wrap(err, "starting the run %q", id)
@@ -99,22 +89,39 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 	return run.Run, nil
 }
 
-func startable(ctx context.Context, tx *sql.Tx, run record.HeldRun, owner string) error {
+// start makes owner the holder of run, as which it then is read. It is [chat.ErrBusy] if another run of the room is under way.
+func start(ctx context.Context, tx *sql.Tx, run *record.HeldRun, owner string) error {
 	if run.Outcome.Done() {
 		return answer.ErrLost
 	}
 	if run.Held && run.Owner != owner {
 		return chat.ErrBusy
 	}
-	return roomFree(ctx, tx, run.Run)
+	args := append([]any{owner, run.Deaths, run.ID}, underWay(run.Run)...)
+	err := tx.QueryRowContext(ctx, `
+		UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END
+		WHERE id = ?3 AND NOT `+existsUnderWay+`
+		RETURNING epoch, ifnull((SELECT o.alive_until > ?9 FROM owners o WHERE o.id = owner), FALSE), deaths + (verdict = '' AND
+			ifnull((SELECT o.alive_until <= ?9 AND o.leaving = 0 FROM owners o WHERE o.id = owner), FALSE))`,
+		append(args, record.Nanos(time.Now()))...).
+		Scan(&run.Epoch, &run.Held, &run.Deaths) // a holder that starts it once more has not died
+	if errors.Is(err, sql.ErrNoRows) {
+		return chat.ErrBusy
+	}
+	return err
+}
+
+// existsUnderWay takes [underWay].
+const existsUnderWay = `EXISTS (SELECT 1 FROM runs r WHERE r.room = ? AND r.status = '' AND r.epoch > 0 AND r.id <> ? AND (r.duty IN (?, ?)) = ?)`
+
+func underWay(run chat.Run) []any {
+	return []any{run.Room, run.ID, chat.RunCommand, chat.RunChoiceResult, run.Kind.OutOfBand()}
 }
 
 // roomFree is [chat.ErrBusy] if another run of the room is under way.
 func roomFree(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 	var other bool
-	err := tx.QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ? AND (duty IN (?, ?)) = ?)`,
-		run.Room, run.ID, chat.RunCommand, chat.RunChoiceResult, run.Kind.OutOfBand()).Scan(&other)
+	err := tx.QueryRowContext(ctx, `SELECT `+existsUnderWay, underWay(run)...).Scan(&other)
 	if err == nil && other {
 		err = chat.ErrBusy
 	}
@@ -131,25 +138,33 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 }
 
 func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
-	var shown []chat.Shown
-	err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
-		Scan(record.JSONInto(&shown))
+	var shown string // unchanged if empty
+	if len(n.Shown) > 0 {
+		var before []chat.Shown
+		err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
+			Scan(record.JSONInto(&before))
+		if err != nil {
+			return held(err)
+		}
+		shown = record.List(record.Merge(before, n.Shown))
+	}
+	err := tx.QueryRowContext(ctx, `
+		UPDATE runs SET shown = ifnull(nullif(?, ''), shown),
+			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
+			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), attempts = attempts + ?
+		WHERE id = ? AND epoch = ? AND status = '' RETURNING id`,
+		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id, epoch).Scan(&id)
+	if err == nil && n.Verdict != nil {
+		err = keepFiles(ctx, tx, id, n.Files)
+	}
+	return held(err)
+}
+
+// held is [answer.ErrLost] where no row was found of a run that is open and has the epoch.
+func held(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return answer.ErrLost
 	}
-	if err != nil {
-		return err
-	}
-	if n.Verdict != nil {
-		if err := keepFiles(ctx, tx, id, n.Files); err != nil {
-			return err
-		}
-	}
-	_, err = tx.ExecContext(ctx, `
-		UPDATE runs SET shown = ?,
-			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
-			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), attempts = attempts + ?
-		WHERE id = ?`, record.List(record.Merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id)
 	return err
 }
 
@@ -181,7 +196,8 @@ func endRun(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, o 
 	var turn chat.ResponseID
 	err = tx.QueryRowContext(ctx, `
 		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ? WHERE id = ? AND epoch = ? AND status = ''
-		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
+		RETURNING room, turn, EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role = 'input')`,
+		o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn, &asked)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, answer.ErrLost
@@ -190,9 +206,11 @@ func endRun(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, o 
 	case out.ID != "" && out.Room != room:
 		return false, fmt.Errorf("the answer belongs to the room %q, but its run to %q", out.Room, room)
 	}
-	asked, carried, err := wanted(ctx, tx, id, room, turn)
-	if err != nil {
-		return asked, err
+	carried := false
+	if !asked {
+		if carried, err = carriesOut(ctx, tx, id); err != nil {
+			return false, err
+		}
 	}
 	if out.ID != "" && (asked || carried) {
 		return asked, remember(ctx, tx, out, turn, record.Said)
@@ -200,21 +218,17 @@ func endRun(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, o 
 	return asked, keepFiles(ctx, tx, id, nil)
 }
 
-// wanted reports whether the run still has an input, and whether it carries out what a person chose, or takes away the options of
-// a question that is still remembered.
-func wanted(ctx context.Context, tx *sql.Tx, id chat.RunID, room chat.RoomID, turn chat.ResponseID) (asked, carried bool, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE room = ? AND turn = ? AND role = 'input')`, room, turn).Scan(&asked)
-	if err != nil || asked {
-		return asked, false, err
-	}
+// carriesOut reports whether the run carries out what a person chose, or takes away the options of a question that is still
+// remembered.
+func carriesOut(ctx context.Context, tx *sql.Tx, id chat.RunID) (carried bool, err error) {
 	q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))
 	if err != nil || q.By != "" {
-		return false, err == nil, record.UnlessMissing(err)
+		return err == nil, record.UnlessMissing(err)
 	}
 	err = tx.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM memories m JOIN runs r ON r.room = m.room AND r.turn = m.turn
 			WHERE r.id = ? AND m.role IN ('input', 'said'))`, q.Run).Scan(&carried)
-	return false, carried, err
+	return carried, err
 }
 
 // Beat implements [storage.Leases].

@@ -29,15 +29,14 @@ func (s *usage) Spend(ctx context.Context, day string, charges ...quota.Charge) 
 // Count implements [quota.UsageStore].
 func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges ...quota.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		var counted bool
-		err := tx.QueryRowContext(ctx, `SELECT counted FROM runs WHERE id = ?`, run).Scan(&counted)
-		if err != nil || counted {
-			return record.Found(err)
+		var known bool
+		err := tx.QueryRowContext(ctx, `UPDATE runs SET counted = 1 WHERE id = ? AND NOT counted RETURNING TRUE`, run).Scan(&known)
+		if errors.Is(err, sql.ErrNoRows) { // it was counted before, or there is none
+			return record.Found(tx.QueryRowContext(ctx, `SELECT TRUE FROM runs WHERE id = ?`, run).Scan(&known))
 		}
-		if over, err = spendAll(ctx, tx, day, charges); err != nil {
-			return err
+		if err == nil {
+			over, err = spendAll(ctx, tx, day, charges)
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE runs SET counted = 1 WHERE id = ?`, run)
 		return err
 	})
 	if errors.Is(err, errOver) {
