@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 
 	"parley/core/action"
 	"parley/core/chat"
@@ -22,7 +23,7 @@ func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err er
 			return err
 		}
 		for _, id := range pn.x.run.Inputs {
-			m, err := pn.store.Memory(ctx, id)
+			m, err := pn.input(ctx, id, s.Recent)
 			switch {
 			case chat.Unless(err, chat.ErrNotFound) != nil:
 				return err
@@ -36,6 +37,14 @@ func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err er
 		return nil
 	})
 	return s, err
+}
+
+// input returns a message of the run, from recent where it is a part of that.
+func (pn *preparation) input(ctx context.Context, id chat.MemoryID, recent []chat.Memory) (chat.Memory, error) {
+	if i := slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == id }); i >= 0 {
+		return recent[i], nil
+	}
+	return pn.store.Memory(ctx, id)
 }
 
 // rights takes from s what author may not do.

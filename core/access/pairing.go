@@ -78,11 +78,15 @@ func (d *Pairing) Check(ctx context.Context, g Guest) (in bool, line string, err
 	if in, err = d.Invited(ctx, g.Room, g.ID, nil); err != nil {
 		return false, "", err
 	}
+	code, meant := codeIn(g.Says)
+	if in && code == "" && !meant {
+		return true, "", nil // whether there is an owner makes no difference
+	}
 	ownerless, err := d.ownerless(ctx)
 	if err != nil {
 		return false, "", err
 	}
-	if code, meant := codeIn(g.Says); code != "" || meant {
+	if code != "" || meant {
 		if line, err = d.redeem(ctx, g, code, ownerless); line != "" || err != nil {
 			return in, line, err
 		}
