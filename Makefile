@@ -27,5 +27,5 @@ unit:
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
 
-soak: ## kill the gateway every five seconds under load, for SOAK=3m, and judge what people see
-	go run ./sim/soak -for $(or $(SOAK),3m)
+soak: ## kill the gateway every five seconds under load, for SOAK=3m, and judge what people see; REPLICAS=3 shares PostgreSQL and Redis, which die too
+	go run ./sim/soak -for $(or $(SOAK),3m) $(if $(REPLICAS),-replicas $(REPLICAS) -outages)
