@@ -61,7 +61,7 @@ func newWorld(o options) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range o.replicas {
+	for range max(1, o.replicas) {
 		at, err := freePort()
 		if err != nil {
 			return nil, err
