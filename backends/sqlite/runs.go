@@ -138,7 +138,7 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 }
 
 func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
-	var shown string // unchanged if empty
+	var shown any // nil leaves it unchanged; '' is an empty list
 	if len(n.Shown) > 0 {
 		var before []chat.Shown
 		err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
@@ -149,7 +149,7 @@ func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n ch
 		shown = record.List(record.Merge(before, n.Shown))
 	}
 	err := tx.QueryRowContext(ctx, `
-		UPDATE runs SET shown = ifnull(nullif(?, ''), shown),
+		UPDATE runs SET shown = ifnull(?, shown),
 			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
 			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), attempts = attempts + ?
 		WHERE id = ? AND epoch = ? AND status = '' RETURNING id`,

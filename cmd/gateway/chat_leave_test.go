@@ -124,7 +124,7 @@ func TestChatInAWindowThatChanges(t *testing.T) {
 	p.keys("C-c")
 	p.shows("(Stopped.)")
 	s := p.prompts(2)
-	if strings.Contains(s, "Above, some of this") || strings.Count(s, "3. ") != 1 || strings.Count(s, "1. ") != 1 || strings.Count(s, "2. ") != 1 {
+	if strings.Contains(s, "Above, some of this") || strings.Count(s, "\n3. ") != 1 || strings.Count(s, "\n1. ") != 1 || strings.Count(s, "\n2. ") != 1 {
 		t.Errorf("one sees\n%s", s)
 	}
 }

@@ -13,6 +13,7 @@ func runChecks() []storeCheck {
 	return []storeCheck{
 		{"what is noted stays, and zero fields say nothing (IN-10)", noteAddsUp},
 		{"what is shown is known by part", noteShown},
+		{"an intent that is withdrawn leaves nothing (ST-26)", noteWithdrawn},
 		{"a verdict is kept whole (DI-05)", noteVerdict},
 		{"an old epoch is fenced (IN-09, DI-01)", epochFences},
 		{"a run that ended is lost", finishedIsLost},
@@ -21,6 +22,16 @@ func runChecks() []storeCheck {
 		{"a run that never started can end", finishWaiting},
 		{"an outcome needs a status", finishNeedsStatus},
 		{"every outcome is kept", finishOutcomes},
+	}
+}
+
+func noteWithdrawn(t *testing.T, s store) {
+	s.beat("owner", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, Sent: "hash"}}})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, Gone: true}}})
+	if shown := s.reread(r.ID).Shown; len(shown) > 0 {
+		t.Errorf("shown is %+v", shown)
 	}
 }
 
