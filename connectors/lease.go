@@ -34,8 +34,8 @@ type Leases interface {
 	KeepUnder(ctx context.Context, lease string, token int64, name, value string) error
 }
 
-// Lease makes a connector run in one process at a time: platforms serve one connection of a bot, and give each event of others to one
-// of them or to all. It takes the connector's name, and extends it while the connector runs.
+// Lease makes a connector run in one process at a time. With two connections of one bot, Telegram would refuse one of them, and
+// Discord would send every event to both. The lease has the connector's name, and is extended while the connector runs.
 type Lease struct {
 	all         Leases
 	name, owner string

@@ -204,7 +204,7 @@ func TestLeaseMovesFromAHolderThatHearsNothing(t *testing.T) {
 	})
 }
 
-// A store that is away for a moment interrupts nothing; longer, nobody can know who holds the lease.
+// A short outage of the store interrupts nothing. After a long one the holder has stopped, because another process could have the lease.
 func TestLeaseWithoutAStore(t *testing.T) {
 	inReplicas(t, func(r *replicas) {
 		r.start("a")

@@ -108,7 +108,7 @@ func TestTicketsTellWhatIsOwed(t *testing.T) {
 	})
 }
 
-// ST-25: what a refusal teaches whom, and for how long.
+// ST-25: which scopes learn a pace from a refusal, which one, and for how long.
 func TestRefusalsTeach(t *testing.T) {
 	type seconds = []int
 	for name, c := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A second gateway with a memory of its own is refused, and told by whom; several share the database if all say so.
+// A second gateway with a memory of its own is refused, and the error names the first one. Several can share the database if all of them have [Options.Several].
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	url := fresh(t)
@@ -60,7 +60,7 @@ func TestClaimLost(t *testing.T) {
 	}
 	cut()
 	if err := beat(); err != nil {
-		t.Errorf("nobody else wants it: %v", err)
+		t.Errorf("no other gateway claims the database: %v", err)
 	}
 	if _, err := Open(t.Context(), url, Options{}); err == nil {
 		t.Error("a second gateway has opened it")

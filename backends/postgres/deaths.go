@@ -10,7 +10,7 @@ import (
 	"parley/core/llm"
 )
 
-// longDead is when owners of whom nothing is left are forgotten.
+// longDead is the age at which the rows of dead owners without open runs are deleted.
 const longDead = 24 * time.Hour
 
 // buryOwners ends the owners of before, unless there can be several at a time. They are kept as long as a run of theirs is open,

@@ -93,7 +93,7 @@ func TestKeepUnder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.KeepUnder(ctx, "telegram", old, "telegram/offset", "1"); err != nil {
-		t.Errorf("nobody has taken its place: %v", err)
+		t.Errorf("the lease has expired, but no other owner took it: %v", err)
 	}
 	token, err := s.Lease(ctx, "telegram", "b", time.Minute)
 	if err != nil {

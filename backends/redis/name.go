@@ -16,7 +16,7 @@ const (
 
 // ErrNameTaken means that gateways with another store use the same name on this server. They would not share their budgets
 // and turns with this one, although the configuration says so.
-var ErrNameTaken = errors.New("gateways with another store use this name on the same Redis")
+var ErrNameTaken = errors.New("gateways with another store use this name on the same Redis; give all of them one store, or set another name as cluster")
 
 // prefix of all keys and channels. The store is part of it: another store starts its turn numbers over, and must not find those
 // of an older one.
