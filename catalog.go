@@ -1,13 +1,16 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"time"
 
 	stores "parley/backends"
 	"parley/backends/inmem"
@@ -22,13 +25,24 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/core/quota"
+	"parley/core/recall"
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/storage"
 	"parley/internal/sections"
+	"parley/internal/settings"
+	"parley/models/anthropic"
+	"parley/models/gemini"
+	"parley/models/openai"
+	"parley/models/responses"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
+	"parley/plugins/mcp"
 	"parley/plugins/player"
+	"parley/plugins/remind"
+	webtools "parley/plugins/web"
+	"parley/plugins/webhook"
 	"parley/progressive"
 )
 
@@ -102,11 +116,33 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-func pluginsFor(cfg config.Config, env Env, store storage.Store, models llm.Models) ([]action.Plugin, error) {
+// recallOf returns what recall needs. Without an embedder it searches by words only.
+func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models) recall.Deps {
+	d := recall.Deps{Store: store, Log: env.Log}
+	if cfg.Agent.Recall != config.RecallMeaning {
+		return d
+	}
+	d.Embedder, d.Backfill, d.Model = models.Embedder, cfg.Agent.RecallBackfill, cmp.Or(cfg.Models.Embedding.Model, "the program's own")
+	if d.Embedder == nil {
+		env.Log.Warn("agent.recall: meaning needs an embedding model; recall searches by words", "set", "models.embedding.model")
+	}
+	return d
+}
+
+func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
 	isDemo := cfg.LargeProvider() == config.ProviderDemo
 	plugins := []action.Plugin{essentials.New(essentials.Deps{
 		Store: store, Painter: models.Painter, Embedder: models.Embedder, Reflection: cfg.Agent.Reflection && !isDemo, Log: env.Log,
+		Zone: cfg.Initiative.Zone(),
 	})}
+	if cfg.Agent.Recall != config.RecallOff {
+		plugins = append(plugins, recall.New(recallOf(cfg, env, store, models)))
+	}
+	if cfg.Initiative.Reminders {
+		plugins = append(plugins, remind.New(remind.Options{
+			Store: store, Zone: cfg.Initiative.Zone(), Quiet: cfg.Initiative.Quiet(), Count: countReminder(meter), Log: env.Log,
+		}))
+	}
 	if isDemo {
 		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}
@@ -117,7 +153,33 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, models llm.Mode
 		}
 		plugins = append(plugins, music)
 	}
+	if w := cfg.Plugins.Web; w.Fetch || w.Search.Provider != "" {
+		plugins = append(plugins, webtools.New(webtools.Options{
+			Fetch: w.Fetch, Search: webtools.Search{Provider: string(w.Search.Provider), URL: w.Search.URL, Key: w.Search.Key.Reveal()},
+			Available: settings.Users(w.Who, nil), Dial: env.Dial,
+		}))
+	}
+	if len(cfg.Tools) > 0 {
+		plugins = append(plugins, webhook.New(webhooks(cfg), webhook.Dialer(env.Dial)))
+	}
+	if len(cfg.MCP) > 0 {
+		plugins = append(plugins, mcp.New(mcp.Options{
+			Servers: mcpServers(cfg), XML: cfg.Agent.Generation == config.GenerateXML, Dial: env.Dial, Log: env.Log,
+		}))
+	}
 	return plugins, nil
+}
+
+// countReminder counts reminders towards the daily limits of messages.
+func countReminder(meter *quota.Meter) func(context.Context, chat.Reminder) (time.Time, error) {
+	return func(ctx context.Context, r chat.Reminder) (time.Time, error) {
+		err := meter.CountSent(ctx, r.Room, r.Person)
+		var over *quota.LimitError
+		if errors.As(err, &over) {
+			return over.Until, nil
+		}
+		return time.Time{}, err
+	}
 }
 
 // Platforms returns the sections of the chat platforms. Add new platforms here.
@@ -128,14 +190,25 @@ func Platforms() []sections.Section {
 	}
 }
 
-// LoadConfig reads a configuration file that can have the sections of all platforms; see [config.Load].
+// Providers returns the sections of the model providers besides OpenAI. Add new providers here.
+func Providers() []sections.Section {
+	return slices.Concat(
+		[]sections.Section{anthropic.Section(), gemini.Section(), responses.Section()},
+		openai.Presets(),
+	)
+}
+
+// described returns the sections of all platforms and providers.
+func described() []sections.Section { return slices.Concat(Platforms(), Providers()) }
+
+// LoadConfig reads a configuration file that can have the sections of all platforms and providers; see [config.Load].
 func LoadConfig(path string, getenv func(string) (string, bool)) (config.Config, error) {
-	return config.Load(path, getenv, Platforms()...)
+	return config.Load(path, getenv, described()...)
 }
 
 // DefaultConfig returns the configuration without a file; see [config.Default].
 func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
-	return config.Default(getenv, Platforms()...)
+	return config.Default(getenv, described()...)
 }
 
 func platforms(cfg config.Config, state func(name string) connectors.StateStore, env Env) (on []Connector) {

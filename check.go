@@ -40,6 +40,10 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
 	parts = append(parts, models.checks...)
+	parts = append(parts, checkTools(cfg, env)...)
+	if cfg.Agent.Recall == config.RecallMeaning {
+		parts = append(parts, part{"agent.recall", func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) }})
+	}
 	on, err := allPlatforms(cfg, func(string) connectors.StateStore { return nil }, env)
 	if err != nil {
 		parts = append(parts, part{"connectors", func(context.Context) (string, error) { return "", err }})
@@ -89,7 +93,7 @@ func (p part) try(ctx context.Context) Finding {
 
 // checkAgent parses the templates, as the gateway does at startup.
 func checkAgent(cfg config.Config, env Env) (string, error) {
-	plugins, err := allPlugins(cfg, env, nil, llm.Models{})
+	plugins, err := allPlugins(cfg, env, nil, nil, llm.Models{})
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package parley_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -209,6 +210,31 @@ func TestCheckModels(t *testing.T) {
 	} {
 		if got := told[part]; got.OK != want.ok || !strings.Contains(got.Text, want.text) {
 			t.Errorf("%s: %+v, want %+v", part, got, want)
+		}
+	}
+}
+
+// Servers of tools are checked without a call of a tool: what works, and what doesn't, with its reason.
+func TestCheckTools(t *testing.T) {
+	c := newChecking(t, nil, nil)
+	var bodies []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, string(data))
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}))
+	defer server.Close()
+	c.cfg.Tools = []config.WebhookTool{{Name: "STATUS", Description: "x", URL: server.URL}}
+	c.cfg.MCP = []config.MCPServer{{Name: "gone", Command: []string{"/no/such/program"}}}
+	if f := c.finds("tools.STATUS"); !f.OK || !strings.Contains(f.Text, "405") {
+		t.Errorf("%+v", f)
+	}
+	if f := c.finds("mcp.gone"); f.OK || !strings.Contains(f.Text, "start /no/such/program") {
+		t.Errorf("%+v", f)
+	}
+	for _, b := range bodies {
+		if b != `{"type":"ping"}` {
+			t.Errorf("the check sent %s", b)
 		}
 	}
 }

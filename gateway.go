@@ -58,7 +58,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	for _, w := range cfg.Warnings {
 		g.env.Log.Warn("part of the configuration has no effect", "what", w)
 	}
-	plugins, err := allPlugins(cfg, g.env, g.backends.store, g.models.Models)
+	plugins, err := allPlugins(cfg, g.env, g.backends.store, meter, g.models.Models)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
-		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Recall: settings.Recall(cfg),
+		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Approval: settings.Approval(cfg), Recall: settings.Recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log,
 	})
 	if err != nil {

@@ -11,14 +11,17 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/media"
+	providers "parley/models"
 	"parley/models/demo"
 	"parley/models/openai"
+	"parley/models/wire"
 )
 
 // models holds the configured models by task.
 type models struct {
 	llm.Models
-	name    string // the answering model's name in logs
+	name    string   // the answering model's name in logs
+	names   []string // of all that can answer, if there are several
 	checks  []part
 	closers []func() error
 }
@@ -36,74 +39,131 @@ type slot struct {
 	key, task string // the key below models, and what /model calls the task
 	config    *config.Slot
 	replaced  bool // by the embedding program
-	set       func(*openai.Model)
-	check     func(*openai.Model, context.Context) (string, error)
+	set       func(providers.Model)
+	check     func(providers.Model, context.Context) (string, error)
 }
 
 // slotsOf returns the slots of c, which set the models of m.
 func slotsOf(c *config.Models, m *llm.Models) []slot {
+	asks, listed := providers.Model.Check, providers.Model.CheckListed
+	embeds := func(s providers.Model, ctx context.Context) (string, error) {
+		return s.(interface {
+			CheckEmbeds(context.Context) (string, error)
+		}).CheckEmbeds(ctx)
+	}
 	return []slot{
-		{"small", "short questions", &c.Small, m.Small != nil, func(s *openai.Model) { m.Small = s }, (*openai.Model).Check},
-		{"vision", "pictures", &c.Vision, m.Vision != nil, func(s *openai.Model) { m.Vision = s }, (*openai.Model).Check},
-		{"transcription", "voices", &c.Transcription, m.Transcriber != nil, func(s *openai.Model) { m.Transcriber = s }, (*openai.Model).CheckListed},
-		{"image", "drawing", &c.Image, m.Painter != nil, func(s *openai.Model) { m.Painter = s }, (*openai.Model).CheckListed},
-		{"embedding", "memory", &c.Embedding, m.Embedder != nil, func(s *openai.Model) { m.Embedder = s }, (*openai.Model).CheckEmbeds},
+		{"small", "short questions", &c.Small, m.Small != nil, func(s providers.Model) { m.Small = s.(llm.Model) }, asks},
+		{"vision", "pictures", &c.Vision, m.Vision != nil, func(s providers.Model) { m.Vision = s.(llm.Model) }, asks},
+		{"transcription", "voices", &c.Transcription, m.Transcriber != nil, func(s providers.Model) { m.Transcriber = s.(llm.Transcriber) }, listed},
+		{"image", "drawing", &c.Image, m.Painter != nil, func(s providers.Model) { m.Painter = s.(llm.ImageGenerator) }, listed},
+		{"embedding", "memory", &c.Embedding, m.Embedder != nil, func(s providers.Model) { m.Embedder = s.(llm.Embedder) }, embeds},
 	}
 }
 
 // newModels creates every configured model, except those that env replaces, without making a request.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
-	m.Large, m.LargeVision = m.large(cfg, env), cfg.Models.Large.Vision
+	m.LargeVision = cfg.Models.Large.Vision
+	m.chat(cfg, env)
+	used := map[config.Provider]bool{cfg.LargeProvider(): true}
+	for _, c := range cfg.Models.Chat {
+		used[c.Provider] = true
+	}
 	for _, s := range slotsOf(&cfg.Models, &m.Models) {
 		if s.config.Model == "" {
 			continue
 		}
-		o := openAI(cfg, env)
-		o.Model, o.Setting = s.config.Model, "models."+s.key+".model"
-		model := openai.New(o)
-		m.closers = append(m.closers, model.Close)
+		provider := cfg.SlotProvider(*s.config)
+		used[provider] = true
+		model := m.open(cfg, env, provider, providers.Options{Model: s.config.Model, Setting: "models." + s.key + ".model"})
 		s.set(model)
-		m.try(s.key, func(ctx context.Context) (string, error) { return s.check(model, ctx) })
+		m.try("models."+s.key, func(ctx context.Context) (string, error) { return s.check(model, ctx) })
+	}
+	for _, s := range cfg.ProvidersOn() {
+		if !used[config.Provider(s.Name)] && !s.Named {
+			m.tryUnused(cfg, env, s.Name)
+		}
 	}
 	return m
 }
 
-func (m *models) try(slot string, check func(context.Context) (string, error)) {
-	m.checks = append(m.checks, part{"models." + slot, check})
-}
-
-// large returns the model that answers. There is always one.
-func (m *models) large(cfg config.Config, env Env) llm.Model {
-	if env.Models.Large != nil {
-		m.name = cmp.Or(env.ModelName, "the program's own")
-		m.try("large", func(context.Context) (string, error) { return m.name + " is not tried", nil })
-		return env.Models.Large
-	}
-	large := cfg.Models.Large
-	if cfg.LargeProvider() == config.ProviderDemo {
-		m.name = "demo"
-		m.try("large", func(context.Context) (string, error) {
-			return "using the demo model; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
+// open opens a model of a provider.
+func (m *models) open(cfg config.Config, env Env, provider config.Provider, o providers.Options) providers.Model {
+	o.Provider, o.Dial = string(provider), env.Dial
+	var model providers.Model
+	if s, ok := cfg.Provider(provider); ok {
+		model = s.Values.(providers.Settings).Open(o)
+	} else {
+		p := cfg.Providers.OpenAI
+		model = openai.New(openai.Options{
+			BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial, Model: o.Model, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
+			Settings: wire.Settings{Model: o.Setting},
 		})
-		return demo.New()
 	}
-	o := openAI(cfg, env)
-	o.Model, o.MaxTokens, o.Temperature = large.Model, large.MaxTokens, large.Temperature
-	model := openai.New(o)
 	m.closers = append(m.closers, model.Close)
-	m.try("large", model.Check)
-	m.name = large.Model
-	if m.name == "" {
-		m.name = "the only model of " + cfg.Providers.OpenAI.BaseURL
-	}
 	return model
 }
 
-// openAI returns the options of the provider's models.
-func openAI(cfg config.Config, env Env) openai.Options {
-	p := cfg.Providers.OpenAI
-	return openai.Options{BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial}
+func (m *models) try(name string, check func(context.Context) (string, error)) {
+	m.checks = append(m.checks, part{name, check})
+}
+
+// tryUnused tries a provider that no model uses: its key can come from the environment, for another program.
+func (m *models) tryUnused(cfg config.Config, env Env, provider string) {
+	model := m.open(cfg, env, config.Provider(provider), providers.Options{})
+	m.try("providers."+provider, func(ctx context.Context) (string, error) {
+		text, err := model.Reach(ctx)
+		if err != nil {
+			return "", warning("no model uses it, and " + err.Error())
+		}
+		return text + "; no model uses it", nil
+	})
+}
+
+// chat creates the models that can answer. There is always one: the large one.
+func (m *models) chat(cfg config.Config, env Env) {
+	if env.Models.Large != nil {
+		m.name = cmp.Or(env.ModelName, "the program's own")
+		m.try("models.large", func(context.Context) (string, error) { return m.name + " is not tried", nil })
+		return
+	}
+	if len(cfg.Models.Chat) == 0 {
+		m.Large, m.name = m.answering(cfg, env, "models.large", "models.large.model (OPENAI_MODEL)", cfg.Models.Large, cfg.LargeProvider())
+		return
+	}
+	for i, c := range cfg.Models.Chat {
+		provider := c.Provider
+		if provider == config.ProviderAuto {
+			provider = cfg.LargeProvider()
+		}
+		options := config.Model{Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature}
+		model, name := m.answering(cfg, env, "models.chat."+c.Name, fmt.Sprintf("models.chat[%d].model", i), options, provider)
+		m.Chat = append(m.Chat, llm.Named{Name: c.Name, Model: model, Vision: c.Vision, Fallback: c.Fallback})
+		m.names = append(m.names, name)
+	}
+	m.Large, m.name = m.Chat[0].Model, m.names[0]
+}
+
+// answering creates a model that answers, and returns its name in logs. key is its key in the configuration, for checks,
+// and setting that of its name.
+func (m *models) answering(cfg config.Config, env Env, key, setting string, c config.Model, provider config.Provider) (llm.Model, string) {
+	if provider == config.ProviderDemo {
+		m.try(key, func(context.Context) (string, error) {
+			return "using the demo model; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
+		})
+		return demo.New(), "demo"
+	}
+	model := m.open(cfg, env, provider, providers.Options{Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Setting: setting})
+	m.try(key, model.Check)
+	name := c.Model
+	switch {
+	case name != "":
+	case provider == config.ProviderOpenAI:
+		name = "the only model of " + cfg.Providers.OpenAI.BaseURL
+	default:
+		name = "the only model of " + string(provider)
+	}
+	return model.(llm.Model), name
 }
 
 // reader returns a reader of attachments that uses the configured models.
@@ -112,7 +172,7 @@ func (g *Gateway) reader() *media.Reader {
 	if m.Vision == nil && m.LargeVision {
 		m.Vision = m.Large // for later questions about an image
 	}
-	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.LargeVision, PDF: g.env.PDF, Log: g.env.Log})
+	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.LargeVision, Documents: g.env.Documents, Log: g.env.Log})
 }
 
 // fetch downloads a file from the connector that it came from. Connectors are looked up on use, because some are

@@ -35,8 +35,9 @@ type Env struct {
 	// Observers receive events, as those of plugins do.
 	Observers []event.Observer
 
-	// PDF extracts the text of untrusted documents; nil leaves PDFs unread.
-	PDF func(ctx context.Context, document []byte) (string, error)
+	// Documents extracts the text of untrusted documents: PDF, Word, PowerPoint, Excel, OpenDocument text, HTML. Nil leaves
+	// them unread. [parley/media/document.Command] makes one.
+	Documents func(ctx context.Context, document []byte) (string, error)
 	// Listen opens the address of the web chat; nil is net.Listen.
 	Listen func(network, address string) (net.Listener, error)
 	// Dial opens connections; nil connects directly, or through the proxy of the environment.
@@ -78,6 +79,7 @@ const providerEmbedded config.Provider = "embedded"
 func (e Env) applyTo(cfg config.Config) config.Config {
 	if e.Models.Large != nil {
 		cfg.Models.Large.Provider, cfg.Models.Large.Vision = providerEmbedded, e.Models.LargeVision
+		cfg.Models.Chat = nil
 	}
 	for _, s := range slotsOf(&cfg.Models, &e.Models) {
 		if s.replaced {

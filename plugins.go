@@ -9,6 +9,7 @@ import (
 	"parley/connectors"
 	"parley/core/action"
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/storage"
 )
 
@@ -16,8 +17,8 @@ import (
 const initLimit = 30 * time.Second
 
 // allPlugins returns the plugins of the configuration and of the program.
-func allPlugins(cfg config.Config, env Env, store storage.Store, models llm.Models) ([]action.Plugin, error) {
-	plugins, err := pluginsFor(cfg, env, store, models)
+func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
+	plugins, err := pluginsFor(cfg, env, store, meter, models)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,7 @@ func filled(t *testing.T) string {
 	file := llm.File{Name: "a", Type: "b/c", Data: []byte{0, 1, 0xff}}
 	must(nil, s.Note(ctx, run.ID, run.Epoch, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "yes"}, Files: []llm.File{file}}))
 	must(nil, s.Ask(ctx, chat.Question{ID: "q", Run: run.ID, Room: "room", Options: []string{"A"}, Chooser: "c", Expires: at}))
+	must(s.RequestApproval(ctx, chat.Approval{ID: "a", Room: "room", Run: run.ID, Call: "c", Tool: "t", Asker: "ada", At: at, Expires: at.Add(time.Hour)}))
 	must(nil, s.Finish(ctx, run.ID, run.Epoch, done, chat.Memory{ID: "room#1", Room: "room", Text: "yes"}))
 	must(s.Start(ctx, "room#2", "owner"))
 	_, _, err = s.RequestPairing(ctx, chat.PairingRequest{Person: chat.Person{ID: "eve"}, Code: "code", Ends: time.Now().Add(time.Hour)}, chat.PairingRule{Limit: 3})
@@ -56,6 +57,7 @@ func filled(t *testing.T) string {
 	must(s.SaveMember(ctx, chat.Member{World: "world", Entity: "ada", Role: "admin"}))
 	must(nil, s.SaveNote(ctx, chat.RoomNote{Room: "room", Kind: chat.SettingNote, Key: "k", Text: "t"}))
 	must(s.Spend(ctx, "2026-01-02", quota.Charge{Bucket: "ada", Cost: quota.Cost{Tokens: 7}}))
+	must(nil, s.AddReminder(ctx, chat.Reminder{ID: "r", Room: "room", Person: "ada", Text: "tea", Due: at, First: at}, chat.ReminderRule{Person: 1, Room: 1}))
 	must(s.Mark(ctx, "room", "command"))
 	must(nil, s.Keep(ctx, "name", "value"))
 	must(nil, s.SaveHold(ctx, "scope", time.Now().Add(time.Hour)))

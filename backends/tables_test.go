@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -45,7 +46,7 @@ func TestTablesAreComplete(t *testing.T) {
 			if err := rows.Scan(&table, &column); err != nil {
 				t.Fatal(err)
 			}
-			if !own[table] {
+			if !own[table] && !strings.HasPrefix(table, "memory_words") && table != "memory_vectors" { // which is derived
 				has[fmt.Sprint(table, ".", column)] = true
 			}
 		}

@@ -52,6 +52,11 @@ type Agent struct {
 	HistoryTokens int `yaml:"history_tokens" default:"8000"`
 	// true = the small model summarizes older messages: one short call now and then. The demo model can't.
 	Summaries bool `yaml:"summaries" default:"true"`
+	// What it remembers of earlier messages that no longer fit into the prompt: words = those that share words with the
+	// question; meaning = also those that mean something similar (needs models.embedding); off = nothing.
+	Recall Recall `yaml:"recall" default:"words"`
+	// With meaning: true = embed also the messages from before that was switched on. "gateway check" tells how many there are.
+	RecallBackfill bool `yaml:"recall_backfill"`
 	// true = the small model saves lasting facts that users mention, for this room only: one short call every few turns.
 	Reflection bool `yaml:"reflection"`
 

@@ -15,6 +15,7 @@ import (
 
 // check reports values that are well-formed but invalid.
 func (d *decoder) check(c *Config) {
+	d.firstChat(c)
 	if strings.TrimSpace(c.Agent.Name) == "" {
 		d.reject("agent.name", "is empty", "give the agent a name")
 	}
@@ -32,6 +33,8 @@ func (d *decoder) check(c *Config) {
 	d.checkAddresses(c)
 	d.checkAgent(c.Agent)
 	d.checkTimes(c)
+	d.checkTools(c)
+	d.checkInitiative(c.Initiative)
 	c.Connectors.check(d)
 }
 
@@ -45,22 +48,23 @@ func (d *decoder) checkOverrides(all []Override) {
 }
 
 func (d *decoder) checkModels(c *Config) {
-	const path = "models.large."
-	if m := c.Models.Large; m.MaxTokens < 0 {
-		d.reject(path+"max_tokens", "is negative", "set 0 for the provider's limit")
-	} else if t := m.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
-		d.reject(path+"temperature", "is not between 0 and 2", "set auto for the provider's default")
-	}
-	if c.Models.Large.Provider == ProviderOpenAI && !c.OpenAIOn() && !d.broken("providers") {
-		d.reject(path+"provider", "is a provider that is off", openAISection(*c).howOn())
+	if len(c.Models.Chat) > 0 {
+		d.checkChat(c)
+	} else {
+		d.checkModel("models.large", c.Models.Large)
+		d.checkProvider(c, namedSlot{Slot{c.Models.Large.Provider, c.Models.Large.Model}, "models.large", "", sections.Answers})
 	}
 	for _, s := range c.slots() {
-		switch {
-		case s.Provider == ProviderDemo:
-			d.reject(s.path+".provider", "is a provider without such a model", "write openai, or leave it empty")
-		case s.Model != "" && !c.OpenAIOn() && !d.broken("providers"):
-			d.reject(s.path+".model", "is a model of a provider that is off", openAISection(*c).howOn())
-		}
+		d.checkProvider(c, s)
+	}
+}
+
+// checkModel checks the parameters of a model that answers.
+func (d *decoder) checkModel(path string, m Model) {
+	if m.MaxTokens < 0 {
+		d.reject(path+".max_tokens", "is negative", "set 0 for the provider's limit")
+	} else if t := m.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
+		d.reject(path+".temperature", "is not between 0 and 2", "set auto for the provider's default")
 	}
 }
 
@@ -70,6 +74,7 @@ func (d *decoder) checkTokens(c *Config) {
 			d.reject(s.path+".enabled", "has no credentials", s.howOn()+", or write enabled: auto")
 		}
 	}
+	d.checkOthers(c.Providers.Others)
 	sections.Reject(d.reject).Secret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "set the key alone, without spaces or line breaks")
 }
 

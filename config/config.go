@@ -37,8 +37,25 @@ type Config struct {
 	//   queue     = answer each message, one after the other
 	//   collect   = answer all waiting messages together
 	Turns Turns `yaml:"turns"`
+	// What the agent sends without being asked right then. See docs/initiative.md.
+	Initiative Initiative `yaml:"initiative"`
 	// Plugins: what the agent can do besides chatting.
 	Plugins Plugins `yaml:"plugins"`
+	// MCP servers, whose tools the agent can use: see docs/tools.md. A list of
+	//   - name: files
+	//     command: [npx, -y, "@modelcontextprotocol/server-filesystem", /srv/files]
+	//     tools: {read: [read_text_file, list_directory]}
+	MCP []MCPServer `yaml:"mcp"`
+	// Your own HTTP endpoints as tools: see docs/tools.md. A list of
+	//   - name: ORDER_STATUS
+	//     description: Look up an order.
+	//     parameters: {type: object, properties: {order: {type: string}}}
+	//     url: https://shop.example.org/order-status
+	//     secret: ${env:SHOP_SECRET}
+	//     effect: read
+	Tools []WebhookTool `yaml:"tools"`
+	// Approvals of tool calls that change something. The owner can always approve.
+	Approvals Approvals `yaml:"approvals"`
 	// Where conversations are stored. sqlite: and a path, relative to the working directory = in a file.
 	// postgres://USER:PASSWORD@HOST/DATABASE = in PostgreSQL 14 or later, which several gateways can share if shared is redis://. Conversations
 	// are kept until a user clears them. Deleted after 30 days: logs of finished answers, empty web conversations, and users without
@@ -64,6 +81,8 @@ type Config struct {
 type Providers struct {
 	// OpenAI, or any server with the same API: Ollama, LM Studio, vLLM, ...
 	OpenAI OpenAI `yaml:"openai"`
+	// The others have sections of their own.
+	Others `yaml:"-"`
 }
 
 // OpenAI is OpenAI, or a server with the same API.
@@ -80,6 +99,16 @@ type OpenAI struct {
 type Models struct {
 	// The model that writes the answers.
 	Large Model `yaml:"large"`
+	// Several models that can answer, instead of models.large. The first one does; when it fails, its fallbacks continue, in
+	// order. For example:
+	//   - name: fast
+	//     provider: openai
+	//     model: gpt-4o-mini
+	//     fallback: [local]
+	//   - name: local
+	//     provider: ollama
+	//     model: llama3.2
+	Chat []ChatModel `yaml:"chat"`
 	// For short questions, such as whether a message in a group is meant for the agent. Off = the large model does it.
 	Small Slot `yaml:"small"`
 	// Describes images, for a large model without image input. Off = images are only mentioned by name.
@@ -94,7 +123,7 @@ type Models struct {
 
 // Slot is an optional model for one task. It is off without a name.
 type Slot struct {
-	// openai, or "" for the same provider.
+	// A provider, or "" = that of the large model.
 	Provider Provider `yaml:"provider"`
 	// The model name, such as gpt-4o-mini. Empty = off.
 	Model string `yaml:"model"`
@@ -102,7 +131,8 @@ type Slot struct {
 
 // Model is a model and its parameters.
 type Model struct {
-	// openai, demo, or "" = openai if it is on, otherwise demo.
+	// A provider: demo, or a key of providers, such as openai. "" = openai if it is on, otherwise the only provider that is on if
+	// a model is set, otherwise demo.
 	Provider Provider `yaml:"provider"`
 	// The model name. Empty = the only model that the server lists.
 	Model string `yaml:"model" default:"${env:OPENAI_MODEL:-}"`
@@ -112,6 +142,24 @@ type Model struct {
 	Temperature *float64 `yaml:"temperature"`
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
+}
+
+// ChatModel is one of several models that can answer.
+type ChatModel struct {
+	// Your name for it: letters, digits, dots, dashes and underscores.
+	Name string `yaml:"name"`
+	// A provider: demo, or a key of providers, such as openai. "" = as for models.large; after the first one, that of the first.
+	Provider Provider `yaml:"provider"`
+	// The model name, as the provider calls it.
+	Model string `yaml:"model"`
+	// The maximum output tokens per call. 0 = the provider's limit.
+	MaxTokens int `yaml:"max_tokens"`
+	// From 0 (most predictable) to 2 (most random). auto = the provider's default.
+	Temperature *float64 `yaml:"temperature"`
+	// true = it accepts images and gets the images that users send.
+	Vision bool `yaml:"vision"`
+	// The names of the models that continue when it fails, in order.
+	Fallback []string `yaml:"fallback"`
 }
 
 // Access defines who can talk to the bots, and where.
@@ -236,6 +284,8 @@ type Plugins struct {
 	// Music player: finds a track by title, asks which one if several match (with buttons, for 5 minutes), shows its progress and
 	// posts the link or the file. Enabled if there is a folder or a URL.
 	Player Player `yaml:"player"`
+	// Reading and searching the web: see docs/tools.md.
+	Web WebTools `yaml:"web"`
 }
 
 // Player configures the music player.

@@ -16,7 +16,7 @@ import (
 type Connectors []sections.Section
 
 // fresh returns sections with new values.
-func fresh(sections []sections.Section) Connectors {
+func fresh(sections []sections.Section) []sections.Section {
 	all := slices.Clone(sections)
 	for i, s := range all {
 		all[i].Values = reflect.New(reflect.TypeOf(s.Values).Elem()).Interface()

@@ -1,10 +1,13 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"parley/internal/sections"
 )
 
 // mark records the position of a key's value and how to refer to it.
@@ -66,6 +69,13 @@ func (d *decoder) decode(path string, n *node, into reflect.Value) {
 		d.reject(path, "has no value", "give it one, or remove the line")
 	case n.kind == strange:
 		d.reject(path, "uses "+n.text+", which is not supported here", "write the value plainly")
+	case into.Type() == reflect.TypeFor[Object]() && (n.kind == section || n.kind == absent):
+		if n.kind == section {
+			text, _ := json.Marshal(free(n)) // of what was parsed
+			into.SetString(string(text))
+		}
+	case into.Kind() == reflect.Map && (n.kind == section || n.kind == absent):
+		d.table(path, n, into)
 	case form.kind == section && (n.kind == section || n.kind == absent):
 		d.section(path, n, into)
 	case form.kind == list && (n.kind == list || n.kind == absent):
@@ -93,6 +103,46 @@ func (d *decoder) section(path string, n *node, into reflect.Value) {
 	}
 }
 
+// table decodes a section whose keys are free.
+func (d *decoder) table(path string, n *node, into reflect.Value) {
+	var all []entry
+	for _, f := range n.fields {
+		all = append(all, entry{key: f.key})
+	}
+	table := reflect.MakeMap(into.Type())
+	for key, value := range d.fields(path, n, all) {
+		element := reflect.New(into.Type().Elem()).Elem()
+		d.decode(join(path, key), value, element)
+		table.SetMapIndex(reflect.ValueOf(key), element)
+	}
+	into.Set(table)
+}
+
+// free returns the value of a node whose shape is not ours.
+func free(n *node) any {
+	switch n.kind {
+	case section:
+		all := map[string]any{}
+		for _, f := range n.fields {
+			all[f.key] = free(f.value)
+		}
+		return all
+	case list:
+		all := []any{}
+		for _, i := range n.items {
+			all = append(all, free(i))
+		}
+		return all
+	case number, boolean:
+		if json.Valid([]byte(n.text)) {
+			return json.RawMessage(n.text)
+		}
+	case nothing:
+		return nil
+	}
+	return n.text
+}
+
 // entry is one key of a section.
 type entry struct {
 	key, fallback string
@@ -101,11 +151,11 @@ type entry struct {
 
 // entries returns the keys of a section, in order.
 func entries(section reflect.Value) (all []entry) {
-	if connectors, ok := section.Interface().(Connectors); ok {
-		for _, s := range connectors {
-			all = append(all, entry{s.Name, "", reflect.ValueOf(s.Values).Elem()})
-		}
-		return all
+	switch described := section.Interface().(type) {
+	case Connectors:
+		return entriesOf(described)
+	case Others:
+		return entriesOf(described)
 	}
 	for i := range section.NumField() {
 		field := section.Type().Field(i)
@@ -114,6 +164,13 @@ func entries(section reflect.Value) (all []entry) {
 		} else if key != "-" {
 			all = append(all, entry{key, field.Tag.Get("default"), section.Field(i)})
 		}
+	}
+	return all
+}
+
+func entriesOf(described []sections.Section) (all []entry) {
+	for _, s := range described {
+		all = append(all, entry{s.Name, "", reflect.ValueOf(s.Values).Elem()})
 	}
 	return all
 }

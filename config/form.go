@@ -36,7 +36,9 @@ func (all Connectors) formOf(t reflect.Type) form {
 		return all.idForm("a server", func(s sections.Section) sections.ID { return s.World })
 	case Role:
 		return all.idForm("a role", func(s sections.Section) sections.ID { return s.Role })
-	case Connectors:
+	case Provider:
+		return form{text, "a provider", "write a key of providers, such as openai", true, func(s string) (any, bool) { return s, true }}
+	case Connectors, Others, Object:
 		return sectionForm()
 	}
 	if e, ok := reflect.Zero(t).Interface().(enum); ok && t.Kind() != reflect.Pointer {
@@ -47,7 +49,7 @@ func (all Connectors) formOf(t reflect.Type) form {
 		f := all.formOf(t.Elem())
 		f.name, f.hint = strings.Replace(f.name, " or ", ", ", 1)+" or auto", f.hint+", or auto"
 		return f
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return sectionForm()
 	case reflect.Slice:
 		return form{kind: list, name: "a list", hint: `write it in brackets, such as ["a", "b"], or [] for an empty one`}

@@ -24,6 +24,17 @@ const GenerateXML Generation = "xml"
 
 func (Generation) Words() []string { return []string{"native", string(GenerateXML)} }
 
+// Recall selects how earlier messages are found.
+type Recall string
+
+// The kinds of recall that are treated specially.
+const (
+	RecallMeaning Recall = "meaning"
+	RecallOff     Recall = "off"
+)
+
+func (Recall) Words() []string { return []string{"words", string(RecallMeaning), string(RecallOff)} }
+
 // DirectAccess selects who is answered in direct messages.
 type DirectAccess string
 
@@ -50,7 +61,7 @@ type BotAccess string
 
 func (BotAccess) Words() []string { return []string{"off", "mention"} }
 
-// Provider is a model provider.
+// Provider is a model provider: one of these, or the key of a section of [Others].
 type Provider string
 
 // The providers.
@@ -59,10 +70,6 @@ const (
 	ProviderOpenAI Provider = "openai"
 	ProviderDemo   Provider = "demo" // built in, without a real model
 )
-
-func (Provider) Words() []string {
-	return []string{string(ProviderAuto), string(ProviderOpenAI), string(ProviderDemo)}
-}
 
 // LogLevel is the minimum level of logged events.
 type LogLevel string

@@ -45,7 +45,7 @@ func Default(getenv func(string) (string, bool), platforms ...sections.Section) 
 }
 
 func build(name string, root *node, refs resolver, platforms []sections.Section) (Config, error) {
-	c := Config{Connectors: fresh(platforms)}
+	c := blank(platforms)
 	refs.opened = &[]string{}
 	d := &decoder{file: name, refs: refs, config: &c, marks: map[string]*mark{}}
 	c.Warnings = d.withCharacter(root)

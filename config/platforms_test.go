@@ -8,10 +8,10 @@ import (
 	"parley/internal/sections"
 )
 
-// platforms are those of the catalog, which only tests outside of the package can import: they set them.
+// platforms are those of the catalog, and its providers, which only tests outside of the package can import: they set them.
 var platforms []sections.Section
 
-// SetPlatforms sets the platforms that tests read the sections of.
+// SetPlatforms sets the platforms and providers that tests read the sections of.
 func SetPlatforms(all []sections.Section) { platforms = all }
 
 // A program without platforms has no ids and no sections of any, and says so.

@@ -35,6 +35,8 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	switch zero := reflect.Zero(t).Interface().(type) {
 	case time.Duration:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
+	case Object:
+		return &jsonschema.Schema{Type: "object"}
 	case netip.Prefix:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: prefixPattern})
 	case Account:
@@ -45,6 +47,12 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return idSchema(func(s sections.Section) sections.ID { return s.World })
 	case Role:
 		return idSchema(func(s sections.Section) sections.ID { return s.Role })
+	case Provider:
+		words := []any{""}
+		for _, name := range blank(platforms).providerNames() {
+			words = append(words, name)
+		}
+		return orReference(&jsonschema.Schema{Type: "string", Enum: words})
 	case enum:
 		var words []any
 		for _, word := range zero.Words() {
@@ -85,15 +93,20 @@ func generate(t *testing.T) []byte {
 	connectors, _ := schema.Properties.Get("connectors")
 	connectors.Type, connectors.Items = "object", nil
 	connectors.Properties, connectors.AdditionalProperties = jsonschema.NewProperties(), jsonschema.FalseSchema
+	providers, _ := schema.Properties.Get("providers")
 	for _, s := range platforms {
 		of := reflect.TypeOf(s.Values).Elem()
 		comments("../" + strings.TrimPrefix(of.PkgPath(), "parley/"))
 		property := r.ReflectFromType(of)
 		property.Version, property.Description = "", s.About
-		connectors.Properties.Set(s.Name, property)
+		if s.Can != nil {
+			providers.Properties.Set(s.Name, property)
+		} else {
+			connectors.Properties.Set(s.Name, property)
+		}
 	}
 	schema.Title = "The configuration of Parley"
-	complete(schema, reflect.ValueOf(Config{Connectors: fresh(platforms)}))
+	complete(schema, reflect.ValueOf(blank(platforms)))
 	out, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +121,7 @@ func complete(schema *jsonschema.Schema, of reflect.Value) {
 		of := e.value.Type()
 		form := Connectors(platforms).formOf(of)
 		switch {
+		case of.Kind() == reflect.Map, of == reflect.TypeFor[Object]():
 		case form.kind == section:
 			complete(property, e.value)
 		case form.kind == list:

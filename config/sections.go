@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"parley/internal/sections"
 )
 
 const openAIBase = "https://api.openai.com/v1"
@@ -45,32 +47,27 @@ func (c Config) sections() []toggle {
 // OpenAIOn reports whether the OpenAI provider has a key or a server and is not turned off.
 func (c Config) OpenAIOn() bool { return openAISection(c).on() }
 
-// LargeProvider returns the provider of the large model: ProviderOpenAI or ProviderDemo, never ProviderAuto.
-func (c Config) LargeProvider() Provider {
-	switch {
-	case c.Models.Large.Provider != ProviderAuto:
-		return c.Models.Large.Provider
-	case c.OpenAIOn():
-		return ProviderOpenAI
-	}
-	return ProviderDemo
-}
-
 // namedSlot is a slot with its key and purpose.
 type namedSlot struct {
 	Slot
 	path, does string
+	needs      sections.Ability
 }
 
 func (c Config) slots() []namedSlot {
 	m := c.Models
 	return []namedSlot{
-		{m.Small, "models.small", ""}, // the large model takes over its tasks
-		{m.Vision, "models.vision", "image descriptions"},
-		{m.Transcription, "models.transcription", "transcription"},
-		{m.Image, "models.image", "image generation"},
-		{m.Embedding, "models.embedding", "semantic search"},
+		{m.Small, "models.small", "", sections.Answers}, // the large model takes over its tasks
+		{m.Vision, "models.vision", "image descriptions", sections.Images},
+		{m.Transcription, "models.transcription", "transcription", sections.Transcription},
+		{m.Image, "models.image", "image generation", sections.Painting},
+		{m.Embedding, "models.embedding", "semantic search", sections.Embeddings},
 	}
+}
+
+// answers reports whether s is a model that answers.
+func (s namedSlot) answers() bool {
+	return s.path == "models.large" || strings.HasPrefix(s.path, "models.chat[")
 }
 
 // needless reports whether s is not needed: a large model with image input needs no descriptions.
@@ -97,6 +94,9 @@ func (c Config) noSlots() string {
 func (c Config) Off() []string {
 	var lines []string
 	for _, s := range c.sections() {
+		if s.path == "providers.openai" && c.LargeProvider() != ProviderDemo {
+			continue // another provider takes its place
+		}
 		if !s.on() {
 			lines = append(lines, fmt.Sprintf("%s is off%s: %s", s.name, s.without, s.howOn()))
 		}

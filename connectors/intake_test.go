@@ -124,7 +124,7 @@ func TestIntakeOrder(t *testing.T) {
 		}
 		b.want(t, 150, want...)
 		synctest.Wait()
-		if n := runtime.NumGoroutine() - before; n != 0 {
+		if n := runtime.NumGoroutine() - before; n > 0 { // those of earlier tests may end meanwhile
 			t.Errorf("%d goroutines are left", n)
 		}
 	})

@@ -38,6 +38,15 @@ func (cr *commandRun) help(context.Context) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
+// approvals lists what was approved in the room.
+func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
+	err = cr.x.persist(ctx, func() (err error) {
+		text, err = cr.x.rt.desk.List(ctx, cr.x.run.Room)
+		return err
+	})
+	return text, err
+}
+
 // models says which model answers, and what others there are.
 func (cr *commandRun) models(context.Context) (string, error) {
 	var lines []string

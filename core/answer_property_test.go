@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 func anyChange(t *rapid.T) answer.Change {
 	call := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "call")
 	files := rapid.SampledFrom([][]llm.File{nil, {{Name: "a"}}, {{Name: "a"}, {Name: "b"}}}).Draw(t, "files")
-	switch rapid.IntRange(0, 8).Draw(t, "kind") {
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0, 1, 2:
 		return textChange(rapid.IntRange(0, 2).Draw(t, "step"), rapid.StringOfN(rapid.SampledFrom([]rune("abcé😀")), 0, 4, -1).Draw(t, "text"))
 	case 3, 4:
@@ -28,6 +29,8 @@ func anyChange(t *rapid.T) answer.Change {
 		return streams(call, rapid.StringN(0, 3, -1).Draw(t, "chunk"))
 	case 7:
 		return answer.Change{Kind: answer.ChoicesChanged, Choices: rapid.SampledFrom([]*answer.Choices{nil, {ID: "1"}, {ID: "2"}}).Draw(t, "offer")}
+	case 8:
+		return answer.Change{Kind: answer.Withdrawn, Step: rapid.IntRange(0, 2).Draw(t, "step")}
 	}
 	c := stage(call, rapid.SampledFrom([]answer.Stage{answer.StageStart, answer.StageRunning, answer.StageEnd}).Draw(t, "stage"))
 	c.Files = files
@@ -58,6 +61,8 @@ func (p *page) read(t *rapid.T, a *answer.Answer) {
 		switch s := p.segment(c); c.Kind {
 		case answer.Text:
 			s.Text += c.Text
+		case answer.Withdrawn:
+			p.withdraw(keyOf(c))
 		case answer.Callback:
 			s.Text, s.Files = c.Text, c.Files
 		case answer.ChoicesChanged:
@@ -84,6 +89,19 @@ func (p *page) read(t *rapid.T, a *answer.Answer) {
 	}
 }
 
+func (p *page) withdraw(key string) {
+	at := p.index[key]
+	p.segs = append([]answer.Segment(nil), slices.Delete(p.segs, at, at+1)...) // nil if none is left, as in a view
+	delete(p.index, key)
+	for k, i := range p.index {
+		if i > at {
+			p.index[k] = i - 1
+		}
+	}
+}
+
+func keyOf(c answer.Change) string { return c.Call + "/" + strings.Repeat("i", c.Step) }
+
 func (p *page) segment(c answer.Change) *answer.Segment {
 	if c.Kind == answer.Ended || c.Kind == answer.ChoicesChanged {
 		return nil
@@ -91,7 +109,7 @@ func (p *page) segment(c answer.Change) *answer.Segment {
 	if p.index == nil {
 		p.index = map[string]int{}
 	}
-	key := c.Call + "/" + strings.Repeat("i", c.Step)
+	key := keyOf(c)
 	if _, ok := p.index[key]; !ok {
 		p.index[key] = len(p.segs)
 		p.segs = append(p.segs, answer.Segment{Call: c.Call})

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/contain"
 	"parley/core/prompt"
 	"parley/core/schedule"
 )
@@ -20,6 +22,7 @@ const (
 	retryCommand  chat.CommandName = "retry"
 	modelCommand  chat.CommandName = "model"
 	statusCommand chat.CommandName = "status"
+	approvals     chat.CommandName = "approvals"
 	helpCommand   chat.CommandName = "help"
 )
 
@@ -46,16 +49,21 @@ func Commands() (specs []CommandSpec) {
 type command struct {
 	CommandSpec
 	reply func(*commandRun, context.Context) (string, error) // of one that is answered aside
+	more  bool                                               // words can follow its name
 }
 
 func commands() []command {
 	return []command{
-		{CommandSpec{newCommand, "Forget this conversation and start over"}, (*commandRun).askToForget},
-		{CommandSpec{chat.Stop, "Stop the current answer"}, nil},
-		{CommandSpec{retryCommand, "Retry the last question"}, (*commandRun).nothingToRetry},
-		{CommandSpec{modelCommand, "Show the model"}, (*commandRun).models},
-		{CommandSpec{statusCommand, "Show status"}, (*commandRun).status},
-		{CommandSpec{helpCommand, "Show commands"}, (*commandRun).help},
+		{CommandSpec: CommandSpec{newCommand, "Forget this conversation and start over"}, reply: (*commandRun).askToForget},
+		{CommandSpec: CommandSpec{chat.Stop, "Stop the current answer"}, more: true},
+		{CommandSpec: CommandSpec{retryCommand, "Retry the last question"}, reply: (*commandRun).nothingToRetry},
+		{CommandSpec: CommandSpec{modelCommand, "Show the model"}, reply: (*commandRun).models},
+		{CommandSpec: CommandSpec{statusCommand, "Show status"}, reply: (*commandRun).status},
+		{CommandSpec: CommandSpec{chat.MemoryCommand, "Show what I remember about you here"}, reply: (*commandRun).plugin},
+		{CommandSpec: CommandSpec{chat.ForgetCommand, "Forget something I remember about you, or the message you reply to"}, reply: (*commandRun).plugin, more: true},
+		{CommandSpec: CommandSpec{chat.RemindersCommand, "List your reminders, or cancel one"}, reply: (*commandRun).plugin, more: true},
+		{CommandSpec: CommandSpec{approvals, "Show which tool calls were approved here"}, reply: (*commandRun).approvals},
+		{CommandSpec: CommandSpec{helpCommand, "Show commands"}, reply: (*commandRun).help},
 	}
 }
 
@@ -64,12 +72,9 @@ func commands() []command {
 func commandOf(text string) (command, bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	name, ok := strings.CutPrefix(word, "/")
-	if !ok || rest != "" && !strings.EqualFold(name, string(chat.Stop)) {
-		return command{}, false
-	}
 	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return strings.EqualFold(name, string(c.Name)) })
-	if i < 0 {
+	if !ok || i < 0 || rest != "" && !all[i].more {
 		return command{}, false
 	}
 	return all[i], true
@@ -230,4 +235,35 @@ func (cr *commandRun) runCommand(ctx context.Context) error {
 		cr.x.answer.Apply(answer.Change{Kind: answer.Text, Text: text})
 	}
 	return err
+}
+
+// plugin lets a plugin reply to its command.
+func (cr *commandRun) plugin(ctx context.Context) (string, error) {
+	m, err := cr.x.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	spec, _ := commandOf(m.Text)
+	_, arguments, _ := strings.Cut(strings.TrimSpace(m.Text), " ")
+	for _, p := range cr.x.rt.cfg.Plugins {
+		for _, c := range p.Commands {
+			if c.Name != spec.Name {
+				continue
+			}
+			call := action.CommandCall{Message: m, Arguments: strings.TrimSpace(arguments)}
+			if call.Room, err = cr.store.Room(ctx, m.Room); err != nil {
+				return "", err
+			}
+			if call.Owner, err = cr.x.rt.pairing.Owns(ctx, m.Author); err != nil {
+				return "", err
+			}
+			var said string
+			err = contain.Call("the command", func() (err error) {
+				said, err = c.Run(ctx, call)
+				return err
+			})
+			return said, err
+		}
+	}
+	return "That is switched off here.", nil
 }

@@ -9,6 +9,7 @@ import (
 	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/prompt"
+	"parley/core/schedule"
 )
 
 // prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
@@ -27,7 +28,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 		}
 	}
 	if pn.x.run.Kind == chat.RunOverflow {
-		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: excuseLine})
+		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: schedule.Excuse})
 		return nil, errTold
 	}
 	if err := pn.x.countAttempt(ctx); err != nil {
@@ -80,6 +81,3 @@ func (pn *preparation) alone(ctx context.Context) error {
 
 // deafLine is what people read who speak to an agent that has nothing to listen with.
 const deafLine = "I can't listen to voice messages here. Please send me text instead."
-
-// excuseLine is what people read when more was said than is answered (IN-07). What was said stands in the next prompts.
-const excuseLine = "I can't answer each message separately. I've read them all; please repeat anything still open."

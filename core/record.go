@@ -63,7 +63,7 @@ func (x *execution) noteShown(s chat.Shown) error {
 			return err
 		}
 	}
-	n := chat.Note{Shown: []chat.Shown{s}, Text: x.answer.View().Text()} // the process that adopts the run has to know what users have read
+	n := chat.Note{Shown: []chat.Shown{s}, Text: x.answer.View().Remembered().Text()} // the process that adopts the run has to know what users have read
 	if err := x.Note(x.life, n); err != nil {
 		x.quit(err)
 		return err
@@ -122,7 +122,7 @@ func (x *execution) noteText() (stop func()) {
 			if v.At == at {
 				continue
 			}
-			if err := x.note(chat.Note{Text: v.Text()}); err == nil {
+			if err := x.note(chat.Note{Text: v.Remembered().Text()}); err == nil {
 				at = v.At
 			} else if errors.Is(err, answer.ErrLost) {
 				x.quit(answer.ErrLost)

@@ -212,6 +212,28 @@ func TestHolderDies(t *testing.T) {
 	})
 }
 
+// A run that a planned stop cuts off is free at once: the next look of another replica adopts it, and does not wait until the lease
+// of the replica that stopped runs out.
+func TestPlannedStopFreesItsRuns(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a := w.start()
+		time.Sleep(time.Second) // the replicas look at different times
+		w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Adopted.")})
+		acc := a.say("A")
+		time.Sleep(6 * time.Second)
+		stopped := time.Now()
+		a.shutdown()
+		w.wants(acc, answer.Completed, "Adopted.")
+		if took := time.Since(stopped); took > schedule.HeartbeatEvery+time.Second {
+			w.Errorf("it ended %v after the stop", took)
+		}
+		if deaths := w.run(acc).Deaths; deaths != 0 {
+			w.Errorf("%d deaths are counted", deaths)
+		}
+	})
+}
+
 // A message that comes in where the holder is not is answered at once when the holder's run ends; under supersede it
 // ends that run.
 func TestSecondMessageElsewhere(t *testing.T) {

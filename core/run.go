@@ -139,7 +139,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 		Describe: func() string { return rt.composer.Describe(rt.cfg.Agent.Name) }, Life: life, Log: rt.cfg.Log,
 	}
 	x.toolCalls = &toolcall.Calls{
-		Run: run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: &rt.toolbox, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
+		Run: run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Desk: rt.desk, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 		Host: action.Host{Await: x.await, Ask: x.asking.ask, Say: func(ctx context.Context, n chat.Notice) error {
 			_, err := rt.Say(ctx, n)
 			return err
@@ -152,7 +152,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 		},
 	}
 	x.gen = &generate.Writer{
-		Config: rt.cfg.Generation, Model: rt.cfg.Models.Large, First: rt.cfg.Turns.First, Idle: rt.cfg.Turns.Idle, Answer: a, Calls: x.toolCalls,
+		Config: rt.cfg.Generation, Route: rt.routes.Route(""), First: rt.cfg.Turns.First, Idle: rt.cfg.Turns.Idle, Answer: a, Calls: x.toolCalls,
 		Unfollow: x.unfollow, Jitter: rt.jitter, Info: x.info, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 	}
 	return x

@@ -12,6 +12,7 @@ import (
 
 	"parley/core/access"
 	"parley/core/action"
+	"parley/core/approval"
 	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/event"
@@ -21,6 +22,7 @@ import (
 	"parley/core/quota"
 	"parley/core/relay"
 	"parley/core/roster"
+	"parley/core/route"
 	"parley/core/schedule"
 	"parley/core/storage"
 )
@@ -50,6 +52,7 @@ type Config struct {
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation generate.Config
 	Access     access.Policy
+	Approval   approval.Policy // of calls that need one
 	Recall     prompt.Recall
 	Parallel   int           // answers that are made for one person at a time; 0 is no limit
 	Meter      *quota.Meter  // that the models are held to; nil for no limits
@@ -61,9 +64,12 @@ type Config struct {
 // Runtime answers messages.
 type Runtime struct {
 	cfg      Config
-	toolbox  action.Toolbox
+	toolbox  action.Toolbox // the fixed actions
+	tools    *action.LiveToolbox
+	desk     *approval.Desk
 	hub      *event.Hub
 	composer *prompt.Composer
+	routes   *route.Table
 	live     *relay.Registry
 	bots     schedule.Bots
 	work     sync.WaitGroup // rooms being served
@@ -86,7 +92,7 @@ type Runtime struct {
 
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
-	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
+	rt, store := &Runtime{cfg: cfg, routes: route.NewTable(cfg.Models.Answering()), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
 	rt.cfg.Store = nil // each part has what it needs
 	rt.stores = stores{run: store, prepare: store, files: store, ask: store, status: store, notice: store, summary: store, upkeep: store}
 	rt.intake, rt.changes, rt.choices, rt.commands = intake{rt, store}, changes{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
@@ -97,6 +103,7 @@ func New(cfg Config) (*Runtime, error) {
 		_, err := rt.say(ctx, n)
 		return err
 	}}
+	rt.desk = &approval.Desk{Policy: cfg.Approval, Store: store, Owns: rt.pairing.Owns, Rooms: rt.pairing.OwnersRooms, Tell: rt.pairing.Tell, Log: cfg.Log}
 	var err error
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
@@ -109,10 +116,11 @@ func New(cfg Config) (*Runtime, error) {
 			return nil, fmt.Errorf("the dynamic providers: %w", err)
 		}
 	}
-	if err := checkTools(&rt.toolbox, cfg.Access); err != nil {
+	rt.tools = action.NewLiveToolbox(&rt.toolbox, cfg.Plugins, cfg.Schema, cfg.Log)
+	if err := checkTools(rt.tools, cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, access.ApprovalHandler: approvalHandler{rt.pairing}}
+	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, access.ApprovalHandler: approvalHandler{rt.pairing}, approval.Handler: rt.desk}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)
@@ -164,6 +172,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		case <-idle:
 			rt.live.Wait()
 			rt.waitProviders()
+			rt.scheduler.left(context.WithoutCancel(ctx))
 			if left := rt.Counts().String(); left != "" {
 				rt.cfg.Log.Info("turns skipped optional steps since the start", "what", left)
 			}
@@ -199,6 +208,16 @@ func (s *scheduler) leaving(ctx context.Context) {
 	defer cancel()
 	if err := s.store.Leave(ctx, s.rt.cfg.Owner); err != nil {
 		s.rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
+	}
+}
+
+// left ends the lease: this process holds no run any more, and another one can adopt those that were cut off at once. If that
+// fails, they are free when the lease runs out.
+func (s *scheduler) left(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
+	defer cancel()
+	if err := s.store.Beat(ctx, s.rt.cfg.Owner, time.Now()); err != nil {
+		s.rt.cfg.Log.Warn("can't end the process lease in the store", "err", err)
 	}
 }
 

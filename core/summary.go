@@ -34,9 +34,9 @@ func (pn *preparation) trimHistory(ctx context.Context) {
 			s.Attached = append(s.Attached, m)
 		}
 	}
-	longest := limits.Prompt / 2 / max(1, len(s.Answered))
-	c := prompt.Keep(s.Recent, prompt.AnsweredFrom(*s), summed, limits.History, longest)
-	s.Recent, pn.lost = c.Kept, c.Lost && limits.Summaries
+	var lost bool
+	s.Recent, lost = pn.x.rt.composer.Trim(*s, summed)
+	pn.lost = lost && limits.Summaries
 }
 
 // summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
@@ -64,7 +64,7 @@ func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 	}
 	note.Last = part[len(part)-1].ID
 	summary := s.Summary
-	s.Summary, s.Recent = "", prompt.Keep(part, len(part), "", limits.Prompt/4, 0).Kept // the summary has a place of its own
+	s.Summary, s.Recent = "", prompt.Keep(part, len(part), prompt.Cut{Budget: limits.Prompt / 4}).Kept // the summary has a place of its own
 	txt, err := s.Ask(ctx, prompt.Summary, map[string]string{"summary": summary})
 	if err != nil {
 		return fmt.Errorf("summarize %s: %w", run.Room, err)

@@ -10,10 +10,10 @@ import (
 )
 
 // checkTools reports whether all actions that a names are there.
-func checkTools(b *action.Toolbox, a access.Policy) error {
+func checkTools(b *action.LiveToolbox, a access.Policy) error {
 	for _, o := range a.Overrides {
 		for _, name := range o.Tools {
-			if b.Find(name) == nil {
+			if b.Now().Find(name) == nil && !b.Any() { // live actions come later
 				return fmt.Errorf("access: there is no action %q", name)
 			}
 		}
@@ -24,7 +24,7 @@ func checkTools(b *action.Toolbox, a access.Policy) error {
 // offers reports whether t is there in a turn: where it takes place, only some actions may be used.
 func (rt *Runtime) offers(t *action.Tool, s action.TurnContext) bool {
 	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != prompt.ProviderTool &&
-		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.Find(name) == t }) {
+		!slices.ContainsFunc(only, func(name string) bool { o := rt.tools.Now().Find(name); return o != nil && o.Def.Name == t.Def.Name }) {
 		return false
 	}
 	o, ok := t.Action.(action.Conditional)

@@ -19,14 +19,14 @@ func (x *execution) verdict(err error) chat.Verdict {
 		o.Failure = chat.FailureOf(err)
 		x.rt.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
 	}
-	v := x.answer.View()
+	v := x.answer.View().Remembered()
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	muted := o.Failure != "" && x.fromBot(x.life)
 	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || x.leavesNothing(o.Status, v)
 	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
 		x.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
-		v = x.answer.View()
+		v = x.answer.View().Remembered()
 	}
 	if o.Status == answer.Completed {
 		o.Offer = x.asking.offering()

@@ -17,7 +17,7 @@ const (
 	sound
 	film
 	document
-	pdfDocument
+	packed // what another process reads: see package parley/media/document
 )
 
 // extensions determine the kind of files without a useful type. A name is never used as a path.
@@ -25,7 +25,8 @@ var extensions = map[string]kind{ // never changed
 	".png": picture, ".jpg": picture, ".jpeg": picture, ".gif": picture, ".webp": picture,
 	".ogg": sound, ".oga": sound, ".opus": sound, ".mp3": sound, ".m4a": sound, ".wav": sound, ".flac": sound,
 	".mp4": film, ".mov": film, ".webm": film, ".mkv": film,
-	".pdf": pdfDocument,
+	".pdf": packed, ".docx": packed, ".pptx": packed, ".xlsx": packed, ".odt": packed, ".zip": packed,
+	".html": packed, ".htm": packed,
 }
 
 // kindOf returns the kind that a file claims to have. A file without a useful type or name may be a document: its content
@@ -33,8 +34,8 @@ var extensions = map[string]kind{ // never changed
 func kindOf(claimed, name string) kind {
 	media, _, _ := mime.ParseMediaType(claimed)
 	switch class, _, _ := strings.Cut(media, "/"); {
-	case media == "application/pdf":
-		return pdfDocument
+	case packedTypes[media]:
+		return packed
 	case media == "image/svg+xml", class == "text":
 		return document
 	case class == "image":
@@ -55,16 +56,31 @@ func kindOf(claimed, name string) kind {
 func foundKind(data []byte, claimed kind) kind {
 	media := http.DetectContentType(data)
 	switch {
-	case bytes.HasPrefix(data, []byte("%PDF-")):
-		return pdfDocument
+	case bytes.HasPrefix(data, []byte("%PDF-")), bytes.HasPrefix(data, []byte("PK\x03\x04")), claimed == packed && isPage(data):
+		return packed
 	case pictureTypes[media]:
 		return picture
 	case claimed == sound && !strings.HasPrefix(media, "text/html"):
 		return sound
-	case claimed == document && isText(data):
+	case (claimed == document || claimed == packed) && isText(data):
 		return document
 	}
 	return other
+}
+
+// isPage reports whether data is a whole HTML page. A part of one is read as text, as other source code is.
+func isPage(data []byte) bool {
+	head := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(data[:min(len(data), 512)], bomUTF8)))
+	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+}
+
+// packedTypes are the types of documents that are more than text.
+var packedTypes = map[string]bool{ // never changed
+	"application/pdf": true, "application/zip": true, "application/x-zip-compressed": true, "text/html": true, "application/xhtml+xml": true,
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   true,
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": true,
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         true,
+	"application/vnd.oasis.opendocument.text":                                   true,
 }
 
 // pictureTypes are the types that models with image input accept.

@@ -37,8 +37,8 @@ type Options struct {
 	Fetch       func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
 	Vision      llm.Model // describes images
 	Transcriber llm.Transcriber
-	// PDF extracts the text of a PDF document. The input is untrusted.
-	PDF func(ctx context.Context, document []byte) (string, error)
+	// Documents extracts the text of PDF, Office and HTML documents, and lists archives. The input is untrusted.
+	Documents func(ctx context.Context, document []byte) (string, error)
 	// Sees reports whether the answering model receives the images themselves. Images without a description are then
 	// acceptable.
 	Sees bool
@@ -157,8 +157,8 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 		return r.listen(ctx, f, blob)
 	case document:
 		f.Text, err = plainText(blob.Data)
-	case pdfDocument:
-		f.Text, err = r.pdf(ctx, blob.Data)
+	case packed:
+		f.Text, err = r.unpack(ctx, blob.Data)
 	default:
 		return strange
 	}
@@ -211,12 +211,12 @@ func (r *Reader) fetch(ctx context.Context, connector string, f chat.Attachment)
 	return blob, nil
 }
 
-// pdf extracts the text of a PDF.
-func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
-	if r.options.PDF == nil {
+// unpack extracts the text of a document that is more than text.
+func (r *Reader) unpack(ctx context.Context, data []byte) (string, error) {
+	if r.options.Documents == nil {
 		return "", strange
 	}
-	text, err := r.options.PDF(ctx, data)
+	text, err := r.options.Documents(ctx, data)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", broken, err)
 	}

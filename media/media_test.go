@@ -138,8 +138,12 @@ func TestRead(t *testing.T) {
 		"the model breaks":          {with(Options{Vision: &eyes{panics: true}}, png(9, 9)), picture, "||it is damaged"},
 		"the ears fail":             {with(Options{Transcriber: ears{err: errors.New("no")}}, []byte("x")), voice, "||the model that should read it failed"},
 		"SE-05: a name with a path": {with(senses, []byte("hi")), chat.Attachment{Name: "../../etc/passwd\x00.png", Type: "text/plain"}, "|hi|"},
-		"a PDF":                     {with(Options{PDF: func(context.Context, []byte) (string, error) { return "tea", nil }}, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf"}, "|tea|"},
-		"a damaged PDF":             {with(Options{PDF: func(context.Context, []byte) (string, error) { return "", errors.New("no") }}, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf"}, "||it is damaged"},
+		"a PDF":                     {with(Options{Documents: func(context.Context, []byte) (string, error) { return "tea", nil }}, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf"}, "|tea|"},
+		"a damaged PDF":             {with(Options{Documents: func(context.Context, []byte) (string, error) { return "", errors.New("no") }}, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf"}, "||it is damaged"},
+		"a letter":                  {with(Options{Documents: func(context.Context, []byte) (string, error) { return "dear", nil }}, []byte("PK\x03\x04")), chat.Attachment{Name: "a.docx"}, "|dear|"},
+		"a page":                    {with(Options{Documents: func(context.Context, []byte) (string, error) { return "# News", nil }}, []byte(" <!doctype HTML><h1>News")), chat.Attachment{Name: "a.htm"}, "|# News|"},
+		"a part of a page is text":  {with(senses, []byte("<p>News")), chat.Attachment{Name: "a.html", Type: "text/html"}, "|<p>News|"},
+		"source that holds a page":  {with(senses, []byte("<!doctype html>")), chat.Attachment{Name: "a.txt", Type: "text/plain"}, "|<!doctype html>|"},
 		"a PDF, without a reader":   {with(senses, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf", Type: "application/pdf"}, "||this file type can't be read here"},
 	} {
 		t.Run(name, func(t *testing.T) {

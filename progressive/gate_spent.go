@@ -14,12 +14,28 @@ const (
 
 // Window is the state of one scope's budget.
 type Window struct {
-	Left    []time.Time `json:"left,omitempty"`    // when the latest permits were returned, oldest first
-	Held    time.Time   `json:"held,omitzero"`     // closed until then
-	Learned Budget      `json:"learned,omitzero"`  // what refusals taught
-	Slow    time.Time   `json:"slow,omitzero"`     // until then it applies
-	Resets  time.Time   `json:"resets,omitzero"`   // at most Allowed requests until then
-	Allowed int         `json:"allowed,omitempty"` //
+	Left    returns   `json:"left,omitempty"`    // when the latest permits were returned, oldest first
+	Held    time.Time `json:"held,omitzero"`     // closed until then
+	Learned Budget    `json:"learned,omitzero"`  // what refusals taught
+	Slow    time.Time `json:"slow,omitzero"`     // until then it applies
+	Resets  time.Time `json:"resets,omitzero"`   // at most Allowed requests until then
+	Allowed int       `json:"allowed,omitempty"` //
+}
+
+// returns are times in JSON, as [time.Time] encodes them: many, with each commit.
+type returns []time.Time
+
+// MarshalJSON implements [json.Marshaler].
+func (r returns) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, len(r)*(len(time.RFC3339Nano)+3)+2), '[')
+	for i, at := range r {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = append(at.AppendFormat(b, time.RFC3339Nano), '"')
+	}
+	return append(b, ']'), nil
 }
 
 // Windows persists used budgets across restarts. Its methods are safe for concurrent use.

@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	signLife  = time.Minute     // without progress of the answer (ST-15)
-	signAgain = time.Second     // after there was no permit
-	signPause = 5 * time.Second // after a failure
-	signLimit = 2 * time.Second // of a request: text may have to wait for it
+	signAfter = 200 * time.Millisecond // an answer that is ready at once needs no sign
+	signLife  = time.Minute            // without progress of the answer (ST-15)
+	signAgain = time.Second            // after there was no permit
+	signPause = 5 * time.Second        // after a failure
+	signLimit = 2 * time.Second        // of a request: text may have to wait for it
 )
 
 var errText = errors.New("there is text to show")
@@ -38,6 +39,10 @@ func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func(
 // typing renews the sign just before it runs out, while the answer makes progress.
 func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 	seen, moved := a.View().At, time.Now()
+	select {
+	case <-time.After(signAfter):
+	case <-ctx.Done():
+	}
 	for ctx.Err() == nil {
 		wait, ok := m.sign(ctx, t)
 		if !ok {

@@ -77,6 +77,20 @@ func TestTypingEndsWithoutProgress(t *testing.T) {
 	})
 }
 
+// An answer that is ready at once costs no request for a sign.
+func TestNoTypingForAnAnswerThatIsReady(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		time.Sleep(100 * time.Millisecond)
+		s.say(prose)
+		s.finish()
+		if n := s.count(progressive.Typing); n != 0 {
+			t.Errorf("%d signs", n)
+		}
+		s.wantShown(prose)
+	})
+}
+
 func TestTypingStopsWhenForbidden(t *testing.T) {
 	tell(t, full, func(s *story) {
 		s.fail(progressive.Typing, -1, progressivetest.Fault{Err: progressive.ErrForbidden})
@@ -101,7 +115,7 @@ func TestHangingSignDelaysTextLittle(t *testing.T) {
 		begun := time.Now()
 		s.say(prose)
 		s.finish()
-		if d := time.Since(begun); d != 1100*time.Millisecond { // what is left of the sign's 2 s, then the post
+		if d := time.Since(begun); d != 1300*time.Millisecond { // what is left of the sign's 2 s, which began after 200 ms, then the post
 			t.Errorf("text took %v", d)
 		}
 		s.wantShown(prose)

@@ -87,6 +87,7 @@ type Line struct {
 	Tools           []json.RawMessage
 	Interrupted     bool
 	FailureKind     llm.FailureKind
+	Timestamp       int64 // in milliseconds
 }
 
 // Reload reads the conversation.

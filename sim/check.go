@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -108,7 +109,7 @@ func oneEndEach(e Evidence) (wrong []string) {
 	return wrong
 }
 
-// lastWordStored is I3: the last visible text is the stored one.
+// lastWordStored is I3: the last visible text is the stored one, apart from a notice.
 func lastWordStored(e Evidence) (wrong []string) {
 	if e.Stored == nil {
 		return nil
@@ -118,11 +119,21 @@ func lastWordStored(e Evidence) (wrong []string) {
 			continue
 		}
 		m, ok := e.Stored(chat.Run{ID: s.Run}.Said())
-		if !ok || m.Text != s.Text {
+		if !ok || m.Text != WithoutNotice(s.Text) {
 			wrong = append(wrong, fmt.Sprintf("I3: %s saw run %s end with %q, stored is %q", s.Reader, s.Run, s.Text, m.Text))
 		}
 	}
 	return wrong
+}
+
+var notice = regexp.MustCompile(`[_*]?` + regexp.QuoteMeta(strings.Trim(answer.AnotherModel, "_")) + `[_*]?\n*`)
+
+// WithoutNotice returns a visible text without the notice that another model answered, which is not stored.
+func WithoutNotice(text string) string {
+	if !notice.MatchString(text) {
+		return text
+	}
+	return strings.TrimRight(notice.ReplaceAllLiteralString(text, ""), "\n") // nothing may follow it
 }
 
 // deletedIsForgotten is the part of I3 for deleted messages: neither they nor their answers are stored or visible.

@@ -265,7 +265,7 @@ func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]Li
 	case len(texts) == 0:
 		wrong = append(wrong, fmt.Sprintf("I2: nothing is shown of run %s (%+v), shown %+v", run.ID, o, run.Shown))
 	default:
-		text := putBack(strings.Join(texts, "\n"), files)
+		text := sim.WithoutNotice(putBack(strings.Join(texts, "\n"), files))
 		if stored, ok := e.Stored(run.Said()); ok && bare(stored.Text) == bare(text) {
 			text = stored.Text // as people read it
 		}

@@ -415,6 +415,14 @@ func (w *witness) Spend(ctx context.Context, day string, charges ...quota.Charge
 	return over, err
 }
 
+func (w *witness) AddReminder(ctx context.Context, r chat.Reminder, rule chat.ReminderRule) error {
+	return w.effect(func() error { return w.Store.AddReminder(ctx, r, rule) })
+}
+
+func (w *witness) MoveReminder(ctx context.Context, id string, due, next time.Time) error {
+	return w.effect(func() error { return w.Store.MoveReminder(ctx, id, due, next) })
+}
+
 func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error {
 	if err := w.alive(); err != nil {
 		return err

@@ -27,6 +27,7 @@ var forsakenRows = []struct{ table, old string }{
 		AND NOT EXISTS (SELECT 1 FROM memories WHERE room = t.id)
 		AND NOT EXISTS (SELECT 1 FROM runs WHERE room = t.id)
 		AND NOT EXISTS (SELECT 1 FROM room_notes WHERE room = t.id)
+		AND NOT EXISTS (SELECT 1 FROM reminders WHERE room = t.id)
 		AND NOT EXISTS (SELECT 1 FROM people WHERE address::json ->> 'room' = t.id)
 		AND NOT EXISTS (SELECT 1 FROM knocks WHERE address::json ->> 'room' = t.id)`},
 	{"entities", `t.met < $3 AND NOT EXISTS (SELECT 1 FROM memories WHERE author = t.id)

@@ -22,6 +22,10 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 			if err != nil {
 				return err
 			}
+			m.Text = text
+			if err := replaceWords(ctx, q, m); err != nil {
+				return err
+			}
 			return dropNotes(ctx, q, m.Room, turn)
 		})
 	}
@@ -84,8 +88,10 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 		if deleted, err = s.clearRoom(ctx, q, room); err != nil {
 			return err
 		}
-		if _, err := q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1`, room); err != nil {
-			return err
+		for _, table := range []string{"room_notes", "reminders"} {
+			if _, err := q.Exec(ctx, `DELETE FROM `+table+` WHERE room = $1`, room); err != nil {
+				return err
+			}
 		}
 		_, err := q.Exec(ctx, `UPDATE entities SET names = '', details = '' WHERE id = $1`, person)
 		return err

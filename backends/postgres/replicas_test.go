@@ -25,6 +25,9 @@ type replicas struct {
 	storage.Attentions
 	storage.Directory
 	storage.Notebook
+	storage.WordIndex
+	storage.VectorIndex
+	storage.VectorBackfill
 	storage.Inbox
 	storage.Runs
 	storage.Journal
@@ -33,7 +36,9 @@ type replicas struct {
 	storage.Fleet
 	storage.Files
 	storage.Questions
+	storage.Approvals
 	crowd
+	reminding
 	quota.UsageStore
 	storage.Upkeep
 
@@ -44,6 +49,9 @@ type replicas struct {
 // crowd is a name for the port People, which has a method of that name.
 type crowd interface{ storage.People }
 
+// reminding is a name for the port Reminders, likewise.
+type reminding interface{ storage.Reminders }
+
 func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	r := &replicas{}
 	o.Several, o.Connections = true, 4
@@ -51,8 +59,10 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 		r.all = append(r.all, open(t, url, o))
 	}
 	r.Memories, r.Rooms, r.RoomFinder, r.Attentions, r.Directory = r.one(), r.one(), r.one(), r.one(), r.one()
+	r.WordIndex, r.VectorIndex, r.VectorBackfill = r.one(), r.one(), r.one()
 	r.Notebook, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
-	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
+	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
+	r.reminding = r.one()
 	return r
 }
 

@@ -98,6 +98,16 @@ func ScanNote(r Row) (n chat.RoomNote, err error) {
 	return n, err
 }
 
+// ApprovalColumns are what [ScanApproval] reads.
+const ApprovalColumns = `id, room, run, call, tool, kind, arguments, effect, asker, at, expires, decision, decider, decided`
+
+// ScanApproval reads [ApprovalColumns].
+func ScanApproval(r Row) (a chat.Approval, err error) {
+	err = r.Scan(&a.ID, &a.Room, &a.Run, &a.Call, &a.Tool, &a.Kind, &a.Arguments, &a.Effect, &a.Asker, TimeInto(&a.At), TimeInto(&a.Expires),
+		&a.Decision, &a.By, TimeInto(&a.Decided))
+	return a, Found(err)
+}
+
 // PersonColumns are what [ScanPerson] reads.
 const PersonColumns = `id, name, address, owner, since`
 

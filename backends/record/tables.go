@@ -33,6 +33,7 @@ func Tables() []Table {
 		files,
 		table("room_notes", 1, "seq room kind key about text first last first_turn last_turn at"),
 		table("questions", 1, "seq id run room expires carrier question"),
+		table("approvals", 1, "id room run call tool kind arguments effect asker at expires decision decider decided"),
 		table("people", 1, "seq id name address owner since"),
 		table("knocks", 1, "seq id connector name address since code ends told"),
 		table("entities", 1, "id connector names bot details met"),
@@ -43,6 +44,7 @@ func Tables() []Table {
 		table("notes", 1, "name value"),
 		table("holds", 1, "scope until"),
 		table("windows", 1, "scope until saved"),
+		table("reminders", 1, "seq id room person due content"),
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 	var acc chat.Accepted
 	err := record.CheckMessage(in)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 			acc, err = known(ctx, tx, in.Memory)
 			if errors.Is(err, chat.ErrNotFound) {
 				acc, err = accept(ctx, tx, in, j)
@@ -33,7 +33,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 
 // Known implements [storage.Inbox].
 func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		acc, err = known(ctx, db, in)
 		return err
 	})
@@ -74,7 +74,7 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 	return acc, err
 }
 
-func accept(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+func accept(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID}
 	if err := saveRoom(ctx, tx, in.Here()); err != nil {
 		return acc, err
@@ -110,7 +110,7 @@ func accept(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (
 }
 
 // hear stores a message that is only remembered.
-func hear(ctx context.Context, tx *sql.Tx, in chat.Message) (chat.Accepted, error) {
+func hear(ctx context.Context, tx *sql.Conn, in chat.Message) (chat.Accepted, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err == nil {
 		err = remember(ctx, tx, in.Memory, turn, record.Heard)
@@ -119,7 +119,7 @@ func hear(ctx context.Context, tx *sql.Tx, in chat.Message) (chat.Accepted, erro
 }
 
 // restrain makes of j what is left of it when enough runs wait.
-func restrain(ctx context.Context, tx *sql.Tx, room chat.RoomID, j *chat.JoinRule) error {
+func restrain(ctx context.Context, tx *sql.Conn, room chat.RoomID, j *chat.JoinRule) error {
 	if j.Limit == 0 {
 		return nil
 	}
@@ -134,7 +134,7 @@ func restrain(ctx context.Context, tx *sql.Tx, room chat.RoomID, j *chat.JoinRul
 }
 
 // join adds in to the newest run that waits for it, or finds none.
-func join(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (turn chat.ResponseID, err error) {
+func join(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (turn chat.ResponseID, err error) {
 	if j.Kind.Single() {
 		return 0, chat.ErrNotFound
 	}
@@ -159,7 +159,7 @@ func most(j chat.JoinRule) time.Duration {
 	return j.Most
 }
 
-func openRun(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
+func openRun(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err != nil {
 		return 0, err

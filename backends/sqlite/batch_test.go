@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"parley/core/quota"
 )
 
 // Writes that wait together share a transaction; one that fails, or panics, takes nothing from the others.
@@ -18,8 +20,8 @@ func TestWritesShareATransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		insert := func(id string, then func() error) func(context.Context, *sql.Tx) error {
-			return func(ctx context.Context, tx *sql.Tx) error {
+		insert := func(id string, then func() error) func(context.Context, *sql.Conn) error {
+			return func(ctx context.Context, tx *sql.Conn) error {
 				if _, err := tx.ExecContext(ctx, `INSERT INTO owners (id, alive_until) VALUES (?, 0)`, id); err != nil {
 					return err
 				}
@@ -27,7 +29,7 @@ func TestWritesShareATransaction(t *testing.T) {
 			}
 		}
 		refuse := errors.New("refused")
-		jobs := []func(context.Context, *sql.Tx) error{
+		jobs := []func(context.Context, *sql.Conn) error{
 			insert("a", func() error { return nil }),
 			insert("b", func() error { return refuse }),
 			insert("c", func() error { panic("broken") }),
@@ -49,6 +51,38 @@ func TestWritesShareATransaction(t *testing.T) {
 		err = s.readers.QueryRow(`SELECT group_concat(id, '') FROM (SELECT id FROM owners ORDER BY id)`).Scan(&got)
 		if err != nil || got != "ad" {
 			t.Errorf("stored is %q, %v", got, err)
+		}
+	})
+}
+
+// A write that is done once more, because another one failed, still holds to its limits.
+func TestReservationIsDoneOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		charges := []quota.Charge{{Bucket: "a", Max: quota.Cost{Tokens: 10}}, {Bucket: "b", Max: quota.Cost{Tokens: 7}}}
+		var got [2]int
+		refuse := errors.New("refused")
+		s.writes.turn <- struct{}{} // a commit in progress: all of them have to wait
+		var wg sync.WaitGroup
+		for _, do := range []func(){
+			func() { got[0], _, _ = s.Reserve(t.Context(), "2026-01-01", 1, 5, charges...) },
+			func() { got[1], _, _ = s.Reserve(t.Context(), "2026-01-01", 1, 5, charges...) },
+			func() { _ = s.write(t.Context(), func(context.Context, *sql.Conn) error { return refuse }) },
+		} {
+			wg.Go(do)
+			synctest.Wait()
+		}
+		<-s.writes.turn
+		wg.Wait()
+		if got != [2]int{5, 2} {
+			t.Errorf("of 7 tokens, reserved are %v", got)
+		}
+		if spent, err := s.Spent(t.Context(), "2026-01-01", "a"); err != nil || spent.Tokens != 7 {
+			t.Errorf("spent is %+v, %v", spent, err)
 		}
 	})
 }

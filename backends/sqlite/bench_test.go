@@ -20,7 +20,7 @@ var sizes = []int{10, 100_000}
 func filled(b *testing.B, n int) *Store {
 	b.Helper()
 	s := open(b, filepath.Join(b.TempDir(), "parley.db"))
-	err := s.write(b.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(b.Context(), func(ctx context.Context, tx *sql.Conn) error {
 		for i := range n {
 			acc, err := accept(ctx, tx, message("room", i), chat.JoinRule{})
 			if err == nil && i%10 > 0 {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"parley/backends/record"
@@ -22,7 +21,7 @@ const (
 
 // BeginWindows implements [progressive.Windows].
 func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}
 		rows, err := tx.QueryContext(ctx, `SELECT scope, saved FROM windows WHERE until > ? OR scope = ''`, record.Nanos(time.Now()))
 		if err != nil {
@@ -45,20 +44,26 @@ func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindow
 		if err != nil {
 			return err
 		}
+		if err := pruneWindows(ctx, tx); err != nil {
+			return err
+		}
 		return markWindows(ctx, tx, windowsRunning)
 	})
 	return saved, wrap(err, "reading what was spent")
 }
 
-func markWindows(ctx context.Context, tx *sql.Tx, how string) error {
+func markWindows(ctx context.Context, tx *sql.Conn, how string) error {
 	_, err := tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES ('', 0, ?)`, how)
 	return err
 }
 
 // SaveWindows implements [progressive.Windows].
 func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := saveWindows(ctx, tx, changed); err != nil || !end {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		if err := s.saveWindows(ctx, tx, changed); err != nil || !end {
+			return err
+		}
+		if err := pruneWindows(ctx, tx); err != nil {
 			return err
 		}
 		return markWindows(ctx, tx, windowsEnded)
@@ -66,8 +71,11 @@ func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWi
 	return wrap(err, "saving what was spent")
 }
 
-// saveWindows also forgets what does not matter any more.
-func saveWindows(ctx context.Context, tx *sql.Tx, changed []progressive.ChangedWindow) error {
+// pruneEvery is how often windows that have expired are deleted. None of them is ever read.
+const pruneEvery = time.Minute
+
+// saveWindows also deletes, now and then, what does not matter any more.
+func (s *database) saveWindows(ctx context.Context, tx *sql.Conn, changed []progressive.ChangedWindow) error {
 	for _, w := range changed {
 		text, err := json.Marshal(w.Window)
 		if err != nil {
@@ -78,32 +86,41 @@ func saveWindows(ctx context.Context, tx *sql.Tx, changed []progressive.ChangedW
 			return err
 		}
 	}
+	if now := time.Now(); now.Sub(s.pruned) >= pruneEvery {
+		s.pruned = now
+		return pruneWindows(ctx, tx)
+	}
+	return nil
+}
+
+func pruneWindows(ctx context.Context, tx *sql.Conn) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM windows WHERE until <= ? AND scope <> ''`, record.Nanos(time.Now()))
 	return err
 }
 
 // WithCommits implements [progressive.Windows].
 func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
-	s.writes.along.Store(&take)
+	s.writes.along.Store(&along{take, s.saveWindows})
 }
 
 // along is what every commit saves too, if there is anything.
 type along struct {
-	atomic.Pointer[func() ([]progressive.ChangedWindow, func(error))]
+	take func() ([]progressive.ChangedWindow, func(error))
+	save func(context.Context, *sql.Conn, []progressive.ChangedWindow) error
 }
 
-// save adds what there is to tx. If that fails, it is taken back alone. The returned function is to be told whether tx was
+// saveAlong adds what there is to tx. If that fails, it is taken back alone. The returned function is to be told whether tx was
 // committed. An error means that tx can't be used any more.
-func (a *along) save(ctx context.Context, tx *sql.Tx) (done func(error), err error) {
-	take := a.Load()
-	if take == nil {
+func (w *writes) saveAlong(ctx context.Context, tx *sql.Conn) (done func(error), err error) {
+	a := w.along.Load()
+	if a == nil {
 		return func(error) {}, nil
 	}
-	changed, told := (*take)()
+	changed, told := a.take()
 	if len(changed) == 0 {
 		return func(error) {}, nil
 	}
-	j := &job{ctx: ctx, do: func(ctx context.Context, tx *sql.Tx) error { return saveWindows(ctx, tx, changed) }}
+	j := &job{ctx: ctx, do: func(ctx context.Context, tx *sql.Conn) error { return a.save(ctx, tx, changed) }}
 	err = j.in(ctx, tx)
 	return func(err error) {
 		if err == nil {

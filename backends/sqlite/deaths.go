@@ -13,7 +13,7 @@ import (
 
 // buryOwners ends the owners of before, as there is one at a time. They are kept as long as a run of theirs is open, which
 // tells how they ended.
-func buryOwners(ctx context.Context, tx *sql.Tx) error {
+func buryOwners(ctx context.Context, tx *sql.Conn) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM owners WHERE id NOT IN (SELECT owner FROM runs WHERE status = '')`)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `UPDATE owners SET alive_until = 0`)
@@ -23,7 +23,7 @@ func buryOwners(ctx context.Context, tx *sql.Tx) error {
 
 // Leave implements [storage.Leases].
 func (s *journal) Leave(ctx context.Context, owner string) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		_, err := tx.ExecContext(ctx, `UPDATE owners SET leaving = 1 WHERE id = ?`, owner)
 		return err
 	})
@@ -33,7 +33,7 @@ func (s *journal) Leave(ctx context.Context, owner string) error {
 // SetAside implements [storage.Retries].
 func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 	var all []chat.Run
-	err := s.read(func(db *sql.DB) error {
+	err := s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`
 			WHERE r.failure = 'set_aside' AND r.status <> '' ORDER BY r.opened DESC, r.rowid DESC LIMIT ?`, record.Nanos(time.Now()), limit)
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 
 // RetryRun implements [storage.Retries].
 func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
 	return wrap(err, "retrying the run %q", id)
 }
 
-func retryable(ctx context.Context, tx *sql.Tx, run chat.Run) error {
+func retryable(ctx context.Context, tx *sql.Conn, run chat.Run) error {
 	switch {
 	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:
 		return chat.ErrNotFound

@@ -14,7 +14,7 @@ import (
 
 // Entity implements [storage.Directory].
 func (s *directory) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity, err error) {
-	err = s.read(func(db *sql.DB) error { e, err = findEntity(ctx, db, id); return err })
+	err = s.read(ctx, func(db reader) error { e, err = findEntity(ctx, db, id); return err })
 	return e, wrap(err, "reading the entity %q", id)
 }
 
@@ -55,7 +55,7 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 
 // World implements [storage.Directory].
 func (s *directory) World(ctx context.Context, id chat.WorldID) (w chat.World, err error) {
-	err = s.read(func(db *sql.DB) error { w, err = findWorld(ctx, db, id); return err })
+	err = s.read(ctx, func(db reader) error { w, err = findWorld(ctx, db, id); return err })
 	return w, wrap(err, "reading the world %q", id)
 }
 
@@ -111,7 +111,7 @@ const selectMember = `SELECT world, entity, role, gone FROM members `
 
 // Members implements [storage.Directory].
 func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, selectMember+`WHERE world = ? AND entity > ? ORDER BY entity LIMIT ?`, world, after, max(limit, 0))
 		if err == nil {
 			all, err = collect(rows, record.ScanMember)
@@ -123,7 +123,7 @@ func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.
 
 // RoomsOf implements [storage.Directory].
 func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat.RoomID, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, `SELECT id FROM rooms WHERE world = ? AND world <> '' ORDER BY id`, world)
 		if err == nil {
 			all, err = collect(rows, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
@@ -139,14 +139,14 @@ type compare func(context.Context, querier) (news chat.News, statement string, a
 
 // save writes what compare says is news. It looks beside the writer first: what is known costs no transaction.
 func save(ctx context.Context, s *database, c compare) (news chat.News, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		news, _, _, err = c(ctx, db)
 		return record.UnlessMissing(err)
 	})
 	if err != nil || news == chat.Nothing {
 		return news, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { // once more: others write too
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { // once more: others write too
 		var statement string
 		var args []any
 		if news, statement, args, err = c(ctx, tx); record.UnlessMissing(err) != nil || news == chat.Nothing {

@@ -13,7 +13,7 @@ import (
 
 // erase takes the text from the runs of room whose ids are from first to last, and their questions, if they have ended and nothing of
 // their turn is remembered. What an open run still has to carry out stays until that ends.
-func erase(ctx context.Context, tx *sql.Tx, room chat.RoomID, first, last chat.RunID) error {
+func erase(ctx context.Context, tx *sql.Conn, room chat.RoomID, first, last chat.RunID) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM questions WHERE run BETWEEN ?1 AND ?2 AND room = ?3
 			AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier) AND status = '')
@@ -31,12 +31,12 @@ func erase(ctx context.Context, tx *sql.Tx, room chat.RoomID, first, last chat.R
 }
 
 // eraseRoom is erase for all runs of room.
-func eraseRoom(ctx context.Context, tx *sql.Tx, room chat.RoomID) error {
+func eraseRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) error {
 	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // see record.RunID
 }
 
 // eraseEnded is erase for a run that has just ended, and for the one whose question it carried out.
-func eraseEnded(ctx context.Context, tx *sql.Tx, run chat.RunID) error {
+func eraseEnded(ctx context.Context, tx *sql.Conn, run chat.RunID) error {
 	var room chat.RoomID
 	if err := tx.QueryRowContext(ctx, `SELECT room FROM runs WHERE id = ?`, run).Scan(&room); err != nil {
 		return err
@@ -52,8 +52,8 @@ func eraseEnded(ctx context.Context, tx *sql.Tx, run chat.RunID) error {
 }
 
 // forgetting is write for what deletes text: until the next checkpoint, the log still holds it.
-func (s *database) forgetting(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+func (s *database) forgetting(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
+	return s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		s.deleted.Store(true) // before the commit: a checkpoint waits for that
 		return do(ctx, tx)
 	})

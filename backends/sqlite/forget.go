@@ -12,7 +12,7 @@ import (
 func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	err := record.CheckMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
-		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
 			m, err := record.ScanMemory(tx.QueryRowContext(ctx, `SELECT `+record.MemoryColumns+` FROM memories WHERE id = ?`, id))
 			if err != nil {
 				return err
@@ -23,6 +23,10 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 			if err != nil {
 				return err
 			}
+			m.Text = text
+			if err := replaceWords(ctx, tx, m); err != nil {
+				return err
+			}
 			return dropNotes(ctx, tx, m.Room, turn)
 		})
 	}
@@ -31,11 +35,11 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 
 // Forget implements [storage.Memories].
 func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return forget(ctx, tx, id) })
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error { return forget(ctx, tx, id) })
 	return wrap(err, "forgetting the memory %q", id)
 }
 
-func forget(ctx context.Context, tx *sql.Tx, id chat.MemoryID) error {
+func forget(ctx context.Context, tx *sql.Conn, id chat.MemoryID) error {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
 		return err
@@ -56,7 +60,7 @@ func forget(ctx context.Context, tx *sql.Tx, id chat.MemoryID) error {
 
 // Clear implements [storage.Memories].
 func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, err error) {
-	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		deleted, err = clearRoom(ctx, tx, room)
 		return err
 	})
@@ -68,12 +72,14 @@ func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, er
 
 // ClearEntirely implements [storage.Memories].
 func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error) {
-	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		if deleted, err = clearRoom(ctx, tx, room); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?`, room); err != nil {
-			return err
+		for _, table := range []string{"room_notes", "reminders"} {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE room = ?`, room); err != nil {
+				return err
+			}
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE entities SET names = '', details = '' WHERE id = ?`, person)
 		return err
@@ -84,7 +90,7 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 	return deleted, nil
 }
 
-func clearRoom(ctx context.Context, tx *sql.Tx, room chat.RoomID) (deleted int, err error) {
+func clearRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) (deleted int, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 	if err != nil {
 		return 0, err

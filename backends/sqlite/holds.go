@@ -11,7 +11,7 @@ import (
 // Holds returns when the holds end that are not over, by scope.
 func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 	ends := map[string]time.Time{}
-	err := s.read(func(db *sql.DB) error {
+	err := s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, `SELECT scope, until FROM holds WHERE until > ?`, record.Nanos(time.Now()))
 		if err != nil {
 			return err
@@ -30,7 +30,7 @@ func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 // SaveHold remembers that scope is closed until then, in place of what it said before. Holds that are over are
 // forgotten.
 func (s *upkeep) SaveHold(ctx context.Context, scope string, until time.Time) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM holds WHERE until <= ?`, record.Nanos(time.Now())); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	err := record.CheckText(name, value)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 			_, err := tx.ExecContext(ctx, `REPLACE INTO notes (name, value) VALUES (?, ?)`, name, value)
 			return err
 		})
@@ -23,7 +23,7 @@ func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 
 // Kept is what was last kept under name, or "".
 func (s *upkeep) Kept(ctx context.Context, name string) (value string, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))
 	})
 	if errors.Is(err, chat.ErrNotFound) {

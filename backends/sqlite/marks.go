@@ -14,7 +14,7 @@ import (
 func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (acc chat.Accepted, err error) {
 	err = record.CheckText(string(room), string(id))
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 			if acc, err = known(ctx, tx, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
 				return err
 			}
@@ -32,7 +32,7 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 	return acc, nil
 }
 
-func mark(ctx context.Context, tx *sql.Tx, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
+func mark(ctx context.Context, tx *sql.Conn, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		record.MarkID(id), turn, answered, record.Nanos(time.Now()))
@@ -62,7 +62,7 @@ type gone struct {
 }
 
 // remove deletes memories and leaves their marks. The query returns the id, room, turn and role of each.
-func remove(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]gone, error) {
+func remove(ctx context.Context, tx *sql.Conn, query string, args ...any) ([]gone, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		upTo = math.MaxInt64
 	}
 	var all []chat.Memory
-	err := s.read(func(db *sql.DB) error {
+	err := s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, selectRecent, room, kind, upTo, max(limit, 0))
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 
 // Memory implements [storage.Memories].
 func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		m, err = record.ScanMemory(db.QueryRowContext(ctx, `SELECT `+record.MemoryColumns+` FROM memories WHERE id = ?`, id))
 		return err
 	})
@@ -50,7 +50,7 @@ func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory,
 
 // remember stores m, whose id must be new: nothing takes the place of a message. Only an answer replaces what was heard under its
 // id, the platform's echo of itself, which was faster.
-func remember(ctx context.Context, tx *sql.Tx, m chat.Memory, turn chat.ResponseID, role string) error {
+func remember(ctx context.Context, tx *sql.Conn, m chat.Memory, turn chat.ResponseID, role string) error {
 	if role == record.Said {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ?`, m.ID, record.Heard); err != nil {
 			return err
@@ -67,12 +67,12 @@ func remember(ctx context.Context, tx *sql.Tx, m chat.Memory, turn chat.Response
 func (s *memories) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
 	err := record.CheckMemory(m)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return rememberBeside(ctx, tx, run, m) })
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return rememberBeside(ctx, tx, run, m) })
 	}
 	return wrap(err, "saving the memory %q", m.ID)
 }
 
-func rememberBeside(ctx context.Context, tx *sql.Tx, run chat.RunID, m chat.Memory) error {
+func rememberBeside(ctx context.Context, tx *sql.Conn, run chat.RunID, m chat.Memory) error {
 	var turn chat.ResponseID
 	err := tx.QueryRowContext(ctx, `
 		SELECT turn FROM runs WHERE id = ?1 AND room = ?2

@@ -13,7 +13,7 @@ import (
 // Notes implements [storage.Notebook].
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
-	err := s.read(func(db *sql.DB) error {
+	err := s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, ` -- the limit is a sum, as in selectRecent
 			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT ? + 0`, room, kind, max(limit, 0))
 		if err != nil {
@@ -30,12 +30,12 @@ func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKi
 func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	err := record.CheckText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {
-		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveNote(ctx, tx, n) })
+		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error { return saveNote(ctx, tx, n) })
 	}
 	return wrap(err, "saving a note on %q", n.Room)
 }
 
-func saveNote(ctx context.Context, tx *sql.Tx, n chat.RoomNote) error {
+func saveNote(ctx context.Context, tx *sql.Conn, n chat.RoomNote) error {
 	var known int
 	if err := tx.QueryRowContext(ctx, `SELECT 1 FROM rooms WHERE id = ?`, n.Room).Scan(&known); err != nil {
 		return record.Found(err)
@@ -66,7 +66,7 @@ func saveNote(ctx context.Context, tx *sql.Tx, n chat.RoomNote) error {
 }
 
 // turnOf is the turn of a memory of room; 0 if none is named.
-func turnOf(ctx context.Context, tx *sql.Tx, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
+func turnOf(ctx context.Context, tx *sql.Conn, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
 	if id == "" {
 		return 0, nil
 	}
@@ -78,7 +78,7 @@ func turnOf(ctx context.Context, tx *sql.Tx, room chat.RoomID, id chat.MemoryID)
 }
 
 // dropNotes removes what was noted from a turn.
-func dropNotes(ctx context.Context, tx *sql.Tx, room chat.RoomID, turn chat.ResponseID) error {
+func dropNotes(ctx context.Context, tx *sql.Conn, room chat.RoomID, turn chat.ResponseID) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?1 AND last_turn > 0 AND first_turn <= ?2 AND last_turn >= ?2`, room, turn)
 	return err
 }

@@ -14,7 +14,7 @@ const selectPeople = `SELECT ` + record.PersonColumns + ` FROM people `
 
 // Person implements [storage.People].
 func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
-	err = s.read(func(db *sql.DB) (err error) {
+	err = s.read(ctx, func(db reader) (err error) {
 		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE id = ?`, id))
 		return err
 	})
@@ -23,7 +23,7 @@ func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, e
 
 // Owner implements [storage.People].
 func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
-	err = s.read(func(db *sql.DB) (err error) {
+	err = s.read(ctx, func(db reader) (err error) {
 		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 		return err
 	})
@@ -32,7 +32,7 @@ func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
 
 // People implements [storage.People].
 func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, selectPeople+`ORDER BY seq`)
 		if err == nil {
 			all, err = collect(rows, record.ScanPerson)
@@ -46,12 +46,12 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	err := record.CheckPerson(p)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return letIn(ctx, tx, p) })
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return letIn(ctx, tx, p) })
 	}
 	return wrap(err, "letting %q in", p.ID)
 }
 
-func letIn(ctx context.Context, tx *sql.Tx, p chat.Person) error {
+func letIn(ctx context.Context, tx *sql.Conn, p chat.Person) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE id = ?`, p.ID); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func letIn(ctx context.Context, tx *sql.Tx, p chat.Person) error {
 // Own implements [storage.People].
 func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
 			owns, err = own(ctx, tx, p)
 			return err
 		})
@@ -73,7 +73,7 @@ func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) 
 	return owns, wrap(err, "making %q the owner", p.ID)
 }
 
-func own(ctx context.Context, tx *sql.Tx, p chat.Person) (bool, error) {
+func own(ctx context.Context, tx *sql.Conn, p chat.Person) (bool, error) {
 	_, err := record.ScanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 	if !errors.Is(err, chat.ErrNotFound) {
 		return false, err
@@ -90,7 +90,7 @@ func own(ctx context.Context, tx *sql.Tx, p chat.Person) (bool, error) {
 
 // Dismiss implements [storage.People].
 func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		gone := int64(0)
 		for _, from := range []string{`DELETE FROM people WHERE id = ?`, `DELETE FROM knocks WHERE id = ?`} {
 			r, err := tx.ExecContext(ctx, from, id)
@@ -113,7 +113,7 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 
 // Reject implements [storage.People].
 func (s *people) Reject(ctx context.Context, code string) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		var id string
 		return record.Found(tx.QueryRowContext(ctx, `
 			UPDATE knocks SET code = '' WHERE code = ? AND code <> '' AND id <> '' AND ends > ? RETURNING id`, code, record.Nanos(time.Now())).Scan(&id))
@@ -125,7 +125,7 @@ const selectRequests = `SELECT ` + record.RequestColumns + ` FROM knocks `
 
 // PairingRequests implements [storage.People].
 func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, selectRequests+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, record.Nanos(time.Now()))
 		if err == nil {
 			all, err = collect(rows, record.ScanRequest)
@@ -138,7 +138,7 @@ func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest
 // RequestPairing implements [storage.People].
 func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = record.CheckText(string(k.ID), k.Name, k.Code); err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
 			waiting, tell, err = requestPairing(ctx, tx, k, r)
 			return err
 		})
@@ -146,7 +146,7 @@ func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r ch
 	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
 }
 
-func requestPairing(ctx context.Context, tx *sql.Tx, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
+func requestPairing(ctx context.Context, tx *sql.Conn, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	now := time.Now()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, record.Nanos(now)); err != nil {
 		return chat.PairingRequest{}, false, err

@@ -15,12 +15,12 @@ import (
 func (s *questions) Ask(ctx context.Context, q chat.Question) error {
 	err := record.CheckQuestion(q)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return ask(ctx, tx, q) })
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return ask(ctx, tx, q) })
 	}
 	return wrap(err, "asking the question of %q", q.Run)
 }
 
-func ask(ctx context.Context, tx *sql.Tx, q chat.Question) error {
+func ask(ctx context.Context, tx *sql.Conn, q chat.Question) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO questions (id, run, room, expires, question) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (run) WHERE carrier = '' DO UPDATE SET
@@ -33,7 +33,7 @@ const selectQuestions = `SELECT question, expires FROM questions `
 
 // Question implements [storage.Questions].
 func (s *questions) Question(ctx context.Context, id string) (q chat.Question, err error) {
-	err = s.read(func(db *sql.DB) (err error) {
+	err = s.read(ctx, func(db reader) (err error) {
 		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 		return err
 	})
@@ -42,7 +42,7 @@ func (s *questions) Question(ctx context.Context, id string) (q chat.Question, e
 
 // QuestionOf implements [storage.Questions].
 func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
-	err = s.read(func(db *sql.DB) (err error) {
+	err = s.read(ctx, func(db reader) (err error) {
 		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
 		return err
 	})
@@ -51,7 +51,7 @@ func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Ques
 
 // OpenQuestions implements [storage.Questions].
 func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
 			room, record.Nanos(time.Now()))
 		if err == nil {
@@ -64,11 +64,11 @@ func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open [
 
 // Withdraw implements [storage.Questions].
 func (s *questions) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return withdraw(ctx, tx, room, run) })
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return withdraw(ctx, tx, room, run) })
 	return wrap(err, "withdrawing the open questions in %q", room)
 }
 
-func withdraw(ctx context.Context, tx *sql.Tx, room chat.RoomID, run chat.RunID) error {
+func withdraw(ctx context.Context, tx *sql.Conn, room chat.RoomID, run chat.RunID) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE questions SET expires = 0 WHERE room = ?1 AND carrier = '' AND expires > 0 AND (?2 = '' OR run = ?2)`, room, run)
 	return err
@@ -79,7 +79,7 @@ func (s *questions) Choose(ctx context.Context, id string, option int, in chat.M
 	var acc chat.Accepted
 	err := errors.Join(record.CheckMemory(in), record.CheckText(string(payer)))
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 			acc, err = choose(ctx, tx, id, option, in, payer)
 			return err
 		})
@@ -90,7 +90,7 @@ func (s *questions) Choose(ctx context.Context, id string, option int, in chat.M
 	return acc, nil
 }
 
-func choose(ctx context.Context, tx *sql.Tx, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+func choose(ctx context.Context, tx *sql.Conn, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
 	if acc, err := known(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
 		return acc, err
 	}
@@ -112,7 +112,7 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in chat.Memo
 
 // Retire implements [storage.Questions].
 func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
 		if errors.Is(err, chat.ErrNotFound) {
 			return answer.ErrLost
@@ -129,7 +129,7 @@ func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, e
 }
 
 // carryOn opens the run that goes on from the question q, with the messages of the run that asked, if that is done with them.
-func carryOn(ctx context.Context, tx *sql.Tx, q chat.Question) (acc chat.Accepted, err error) {
+func carryOn(ctx context.Context, tx *sql.Conn, q chat.Question) (acc chat.Accepted, err error) {
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
 	}

@@ -13,7 +13,7 @@ import (
 // RunOf implements [storage.Runs].
 func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 	var run record.HeldRun
-	err := s.read(func(db *sql.DB) (err error) {
+	err := s.read(ctx, func(db reader) (err error) {
 		run, err = record.ScanRun(db.QueryRowContext(ctx, selectRuns+`
 			JOIN memories i ON i.room = r.room AND i.turn = r.turn AND i.role = 'input' WHERE i.id = ?`,
 			record.Nanos(time.Now()), id))
@@ -24,7 +24,7 @@ func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 
 // Reopen implements [storage.Retries].
 func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	return wrap(err, "reopening the run %q", id)
 }
 
-func reopen(ctx context.Context, tx *sql.Tx, run record.HeldRun) error {
+func reopen(ctx context.Context, tx *sql.Conn, run record.HeldRun) error {
 	if run.Outcome.Done() {
 		run.Owner = "" // no process works on it
 	}
@@ -57,7 +57,7 @@ func reopen(ctx context.Context, tx *sql.Tx, run record.HeldRun) error {
 	return err
 }
 
-func reopenable(ctx context.Context, tx *sql.Tx, run chat.Run) error {
+func reopenable(ctx context.Context, tx *sql.Conn, run chat.Run) error {
 	var newer bool
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ? AND duty NOT IN (?, ?))`,
 		run.Room, run.Response, chat.RunCommand, chat.RunChoiceResult).Scan(&newer)

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
@@ -12,7 +11,7 @@ import (
 // Replicas implements [storage.Fleet]. There is one process at a time, so nothing has to be leased.
 func (s *journal) Replicas(ctx context.Context) (fleet chat.Fleet, err error) {
 	now := record.Nanos(time.Now())
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT o.id, o.alive_until, o.leaving, count(r.id) AS held FROM owners o
 				LEFT JOIN runs r ON r.owner = o.id AND r.status = '' AND r.epoch > 0

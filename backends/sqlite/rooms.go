@@ -11,7 +11,7 @@ import (
 
 // Room implements [storage.Rooms].
 func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		r, err = record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = ?`, id))
 		return record.Found(err)
 	})
@@ -22,7 +22,7 @@ const maxNamed = 10
 
 // RoomsNamed implements [storage.RoomFinder].
 func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT `+record.RoomColumns+` FROM rooms
 			WHERE (id = ?1 OR name <> '' AND name = ?1 COLLATE NOCASE)
@@ -40,7 +40,7 @@ func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.Ent
 
 // DirectRoom implements [storage.RoomFinder].
 func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		r, err = record.ScanRoom(db.QueryRowContext(ctx, `
 			SELECT `+record.RoomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = ? GROUP BY room) ON room = rooms.id
 			WHERE kind = ? AND NOT gone ORDER BY last DESC LIMIT 1`, author, chat.Direct))
@@ -53,13 +53,13 @@ func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r cha
 func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 	err := record.CheckRoom(r)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveRoom(ctx, tx, r) })
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return saveRoom(ctx, tx, r) })
 	}
 	return wrap(err, "saving the room %q", r.ID)
 }
 
 // saveRoom writes nothing if nothing has changed.
-func saveRoom(ctx context.Context, tx *sql.Tx, r chat.Room) error {
+func saveRoom(ctx context.Context, tx *sql.Conn, r chat.Room) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO rooms (id, world, kind, connector, name, chats, created, address, gone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET
@@ -73,7 +73,7 @@ func saveRoom(ctx context.Context, tx *sql.Tx, r chat.Room) error {
 
 // Attention implements [storage.Attentions].
 func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
 	})
 	if errors.Is(err, chat.ErrNotFound) {
@@ -84,14 +84,14 @@ func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Att
 
 // SetAttention implements [storage.Attentions].
 func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		return record.Found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))
 	})
 	return wrap(err, "setting the attention for the room %q", room)
 }
 
 // nextTurn gives a turn number of a room that exists.
-func nextTurn(ctx context.Context, tx *sql.Tx, room chat.RoomID) (turn chat.ResponseID, err error) {
+func nextTurn(ctx context.Context, tx *sql.Conn, room chat.RoomID) (turn chat.ResponseID, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = ? RETURNING turns`, room).Scan(&turn)
 	return turn, err
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -17,7 +16,7 @@ func (s *upkeep) Rows(ctx context.Context, t record.Table, after []any) (all [][
 		where = fmt.Sprintf("WHERE (%s) > (%s)", names(t.Key), strings.TrimSuffix(strings.Repeat("?, ", len(after)), ", "))
 	}
 	statement := fmt.Sprintf("SELECT %s FROM %s %s ORDER BY %s LIMIT %d", names(t.Columns), t.Name, where, names(t.Key), t.Page)
-	err = s.read(func(db *sql.DB) error {
+	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, statement, after...)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ const selectRuns = `
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
 
-// querier is what *sql.DB and *sql.Tx have in common.
+// querier is what a [reader] and the writer's connection have in common.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -35,7 +35,7 @@ func findRun(ctx context.Context, q querier, id chat.RunID) (record.HeldRun, err
 // Run implements [storage.Runs].
 func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 	var run record.HeldRun
-	err := s.read(func(db *sql.DB) (err error) {
+	err := s.read(ctx, func(db reader) (err error) {
 		run, err = findRun(ctx, db, id)
 		return err
 	})
@@ -45,7 +45,7 @@ func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 // OpenRuns implements [storage.Runs].
 func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
 	var open []chat.Run
-	err := s.read(func(db *sql.DB) error {
+	err := s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`WHERE r.room = ? AND r.status = '' ORDER BY r.turn`,
 			record.Nanos(time.Now()), room)
 		if err != nil {
@@ -63,7 +63,7 @@ func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, e
 // OpenRooms implements [storage.Runs].
 func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 	var rooms []chat.RoomID
-	err := s.read(func(db *sql.DB) error {
+	err := s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, `SELECT DISTINCT room FROM runs WHERE status = '' ORDER BY room`)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 // Start implements [storage.Journal].
 func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	var run record.HeldRun
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
 		if run, err = findRun(ctx, tx, id); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 }
 
 // start makes owner the holder of run, as which it then is read. It is [chat.ErrBusy] if another run of the room is under way.
-func start(ctx context.Context, tx *sql.Tx, run *record.HeldRun, owner string) error {
+func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string) error {
 	if run.Outcome.Done() {
 		return answer.ErrLost
 	}
@@ -119,7 +119,7 @@ func underWay(run chat.Run) []any {
 }
 
 // roomFree is [chat.ErrBusy] if another run of the room is under way.
-func roomFree(ctx context.Context, tx *sql.Tx, run chat.Run) error {
+func roomFree(ctx context.Context, tx *sql.Conn, run chat.Run) error {
 	var other bool
 	err := tx.QueryRowContext(ctx, `SELECT `+existsUnderWay, underWay(run)...).Scan(&other)
 	if err == nil && other {
@@ -132,12 +132,12 @@ func roomFree(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := record.CheckNote(n)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return note(ctx, tx, id, epoch, n) })
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return note(ctx, tx, id, epoch, n) })
 	}
 	return wrap(err, "noting on the run %q", id)
 }
 
-func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
+func note(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	var shown any // nil leaves it unchanged; '' is an empty list
 	if len(n.Shown) > 0 {
 		var before []chat.Shown
@@ -178,7 +178,7 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 		err = record.CheckMemory(out)
 	}
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 			asked, err := endRun(ctx, tx, id, epoch, o, out)
 			if err == nil && !asked {
 				s.deleted.Store(true)
@@ -191,7 +191,7 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 }
 
 // endRun reports whether the run still has an input. If not, nothing is to stay of what it was about.
-func endRun(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
+func endRun(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
 	var room chat.RoomID
 	var turn chat.ResponseID
 	err = tx.QueryRowContext(ctx, `
@@ -220,7 +220,7 @@ func endRun(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, o 
 
 // carriesOut reports whether the run carries out what a person chose, or takes away the options of a question that is still
 // remembered.
-func carriesOut(ctx context.Context, tx *sql.Tx, id chat.RunID) (carried bool, err error) {
+func carriesOut(ctx context.Context, tx *sql.Conn, id chat.RunID) (carried bool, err error) {
 	q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))
 	if err != nil || q.By != "" {
 		return err == nil, record.UnlessMissing(err)
@@ -233,7 +233,7 @@ func carriesOut(ctx context.Context, tx *sql.Tx, id chat.RunID) (carried bool, e
 
 // Beat implements [storage.Leases].
 func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO owners (id, alive_until) VALUES (?, ?)
 			ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`, owner, record.Nanos(until))

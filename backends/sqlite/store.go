@@ -39,6 +39,7 @@ type Store struct {
 	memories
 	directory
 	people
+	reminders
 	questions
 	usage
 	upkeep
@@ -49,6 +50,7 @@ type (
 	journal   struct{ *database } // runs, and marks of what was accepted
 	memories  struct{ *database } // what was said, notes and files
 	directory struct{ *database } // worlds, rooms, and who is in them
+	reminders struct{ *database } // what people asked to be reminded of
 	people    struct{ *database } // who is approved, and who asks for it
 	questions struct{ *database } // what people were asked, and what they chose
 	usage     struct{ *database } // what was spent
@@ -67,6 +69,7 @@ type database struct {
 	expired  []byte           // the mark that Expire looked at last
 	aged     map[string]int64 // the row of each table that Expire looked at last
 	deleted  atomic.Bool      // the log may hold what was deleted
+	pruned   time.Time        // when saveWindows deleted expired ones; under the turn of writes
 
 	mu     sync.RWMutex // held for reading by each call, so that Close waits for them
 	closed bool
@@ -89,7 +92,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := db.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, questions{db}, usage{db}, upkeep{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, questions{db}, usage{db}, upkeep{db}}, nil
 }
 
 func (s *database) open(ctx context.Context, path string, o Options) error {
@@ -114,7 +117,7 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 	}
 	s.readers.SetMaxOpenConns(readers)
 	s.readers.SetMaxIdleConns(readers)
-	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		if err := tx.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&s.id); err != nil {
 			return err
 		}
@@ -144,7 +147,7 @@ func (s *database) Close() error {
 
 // Ping reports an error if the file can't be read, or if the last write was not stored.
 func (s *database) Ping(ctx context.Context) error {
-	err := s.read(func(db *sql.DB) error {
+	err := s.read(ctx, func(db reader) error {
 		if err := s.writes.trouble.get(); err != nil {
 			return err
 		}
@@ -154,18 +157,44 @@ func (s *database) Ping(ctx context.Context) error {
 	return wrap(err, "reading the store")
 }
 
-// read runs do beside the writer.
-func (s *database) read(do func(*sql.DB) error) error {
+// read runs do beside the writer, on a connection of its own.
+func (s *database) read(ctx context.Context, do func(reader) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
-	return do(s.readers)
+	conn, err := s.readers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it only goes back to the pool
+	return do(reader{conn})
+}
+
+// reader is a connection whose queries are not interrupted: each is short, and to watch a context takes two goroutines a query.
+type reader struct{ conn *sql.Conn }
+
+// QueryContext is that of [sql.Conn].
+func (r reader) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return r.conn.QueryContext(uninterrupted(ctx), query, args...)
+}
+
+// QueryRowContext is that of [sql.Conn].
+func (r reader) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return r.conn.QueryRowContext(uninterrupted(ctx), query, args...)
+}
+
+// uninterrupted returns ctx as it is if it is done already.
+func uninterrupted(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // write runs do as if in a transaction of its own, see [writes].
-func (s *database) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+func (s *database) write(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {

@@ -38,7 +38,7 @@ type cli struct {
 	Migrate migrateCmd `cmd:"" help:"Update the store ahead of a new version, or move it from SQLite to PostgreSQL."`
 	Status  statusCmd  `cmd:"" help:"List the gateways that share the store, what they hold, and what waits."`
 	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
-	PDF     pdfCmd     `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from standard input and write its text. For internal use."`
+	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a document from standard input and write its text. For internal use."`
 }
 
 func main() {

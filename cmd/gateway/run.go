@@ -28,7 +28,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	for _, line := range cfg.Off() {
 		log.Info(line)
 	}
-	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, PDF: readPDF()})
+	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, Documents: readDocuments()})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // it was interrupted while it waited
 	} else if err != nil {

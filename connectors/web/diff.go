@@ -14,8 +14,8 @@ func diff(old, now answer.View) (added string, replaced bool) {
 	for i < len(old.Segments) && i < len(now.Segments) && same(old.Segments[i], now.Segments[i]) {
 		i++
 	}
-	if i == len(now.Segments) {
-		return "", false
+	if i == len(now.Segments) { // what is missing was withdrawn
+		return "", slices.ContainsFunc(old.Segments[i:], func(s answer.Segment) bool { return s.Text != "" })
 	}
 	above := false // there is text above the first change
 	for _, s := range now.Segments[:i] {

@@ -129,7 +129,7 @@ func (e *encoder) encodeAll(changes []answer.Change, view answer.View) {
 	e.seen, e.places = view, places(view)
 	last := -1
 	for i, c := range changes {
-		if c.Kind == answer.Text || c.Kind == answer.Callback {
+		if c.Kind == answer.Text || c.Kind == answer.Withdrawn || c.Kind == answer.Callback {
 			last = i
 		}
 	}

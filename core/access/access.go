@@ -85,6 +85,9 @@ const (
 // none reports whether p is empty.
 func (p RoomSet) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
 
+// Includes reports whether p is empty, or contains r.
+func (p RoomSet) Includes(r chat.Room) bool { return p.none() || p.hold(r) }
+
 // hold reports whether p contains r, or a chat or world that r belongs to.
 func (p RoomSet) hold(r chat.Room) bool {
 	for _, id := range r.Chats {

@@ -57,12 +57,21 @@ func (s Spec) Tool() llm.Tool {
 // written as plain text are executed.
 type Effect uint8
 
-// The effects. A call that Writes is journaled before and after, never canceled and never repeated.
+// The effects, from harmless to grave. A call that Writes is journaled before and after, never canceled and never repeated. So is
+// a Dangerous one, whose approval is for this call alone.
 const (
 	undeclared Effect = iota // treated as Writes
 	Reads
 	Writes
+	Dangerous
 )
+
+// Changes reports whether calls have lasting side effects.
+func (e Effect) Changes() bool { return e != Reads }
+
+func (e Effect) String() string {
+	return [...]string{"write", "read", "write", "dangerous"}[e]
+}
 
 // Result is the outcome of an action.
 type Result struct {

@@ -17,6 +17,11 @@ type Plugin struct {
 	Templates  map[string]string // by [prompt.TemplateName]: they override the built-in ones; the character's override both
 	Observers  []event.Observer
 	Choosers   []ChoiceHandler
+	// Live, if set, returns further actions that come and go while the gateway runs, such as those of a server. It is called in
+	// each turn and must return at once: the same slice contents until something changes. One with an invalid schema, or with a
+	// name that is taken, is left out and logged.
+	Live     func() []Action
+	Commands []Command
 	// Init, if set, is called once at each start of a gateway: after the names and schemas of all plugins were checked, before
 	// Work and before the first turn. An error stops the start. It must return soon; long work belongs in Work, which is not
 	// called if a later step of the start fails.

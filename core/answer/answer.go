@@ -33,8 +33,9 @@ const mostImportant = 20
 
 // key identifies the segment that a change belongs to.
 type key struct {
-	step int
-	call string
+	step   int
+	call   string
+	notice bool
 }
 
 type segment struct {
@@ -95,10 +96,12 @@ func (a *Answer) Abandon() {
 func (a *Answer) apply(c Change) {
 	switch s := a.segment(c); c.Kind {
 	case Text:
-		a.grow(entry{end: c.End, seg: s, grown: s.text, change: Change{Kind: Text, Step: c.Step, Call: c.Call}}, c.Text)
+		a.grow(entry{end: c.End, seg: s, grown: s.text, change: Change{Kind: Text, Step: c.Step, Call: c.Call, Notice: c.Notice}}, c.Text)
 		if c.Call != "" {
 			a.history.add(c.Text)
 		}
+	case Withdrawn:
+		a.withdraw(s, c)
 	case Callback:
 		a.replace(s, c)
 		a.history.add(c.Text)
@@ -119,7 +122,7 @@ func (a *Answer) apply(c Change) {
 
 // segment returns the segment that c belongs to.
 func (a *Answer) segment(c Change) *segment {
-	k := key{call: c.Call}
+	k := key{call: c.Call, notice: c.Notice}
 	switch {
 	case c.Kind == Ended, c.Kind == ChoicesChanged:
 		return nil
@@ -182,6 +185,14 @@ func (a *Answer) replace(s *segment, c Change) {
 	if c.Important != "" && len(a.important) < mostImportant {
 		a.important = append(a.important, c.Important)
 	}
+}
+
+// withdraw removes the text of a step. Readers that have none of it get none.
+func (a *Answer) withdraw(s *segment, c Change) {
+	a.log = slices.DeleteFunc(a.log, func(e entry) bool { return e.seg == s })
+	a.segs = slices.DeleteFunc(a.segs, func(of *segment) bool { return of == s })
+	delete(a.open, s.key)
+	a.log = append(a.log, entry{end: c.End, change: Change{Kind: Withdrawn, Step: c.Step}})
 }
 
 // after returns the index of the first entry that ends after at.
@@ -256,7 +267,7 @@ func (a *Answer) View() View {
 func (a *Answer) viewLocked() View {
 	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Choices: a.offer, Outcome: a.outcome}
 	for _, s := range a.segs {
-		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String(), s.files})
+		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String(), s.files, s.notice})
 	}
 	return v
 }

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"parley/core/llm"
@@ -20,6 +21,9 @@ type Change struct {
 	Text string `json:"text,omitempty"` // Text: the added text; Callback: the call's new output
 	// Important is the text of a Callback that must also be shown on platforms that can't edit messages.
 	Important string `json:"important,omitempty"`
+	// Notice marks a Text that is only for people who read along, such as that another model goes on. It is a segment of its
+	// own, and is not remembered.
+	Notice bool `json:"notice,omitempty"`
 	// Files are the files that the call shows from now on: a Callback without files removes earlier ones, a ToolStage
 	// without files keeps them.
 	Files   []llm.File `json:"files,omitempty"`
@@ -34,12 +38,17 @@ type Kind string
 
 // The kinds of changes.
 const (
-	Text           Kind = "text"     // appends to the text of a step, or to a call's output
-	Callback       Kind = "callback" // replaces a call's output
-	ToolStage      Kind = "tool"     // advances a call
-	ChoicesChanged Kind = "offer"    // replaces or removes the options below the answer
-	Ended          Kind = "ended"    // the last change
+	Text           Kind = "text"      // appends to the text of a step, or to a call's output
+	Withdrawn      Kind = "withdrawn" // takes the text of a step back; later text of that step is a new segment
+	Callback       Kind = "callback"  // replaces a call's output
+	ToolStage      Kind = "tool"      // advances a call
+	ChoicesChanged Kind = "offer"     // replaces or removes the options below the answer
+	Ended          Kind = "ended"     // the last change
 )
+
+// AnotherModel is the notice that the model which usually answers has failed. Which one answers is for the log: people did not
+// choose it.
+const AnotherModel = "_(The usual model is not available. Another one answers.)_"
 
 // Stage is the progress of a call.
 type Stage string
@@ -143,10 +152,12 @@ type View struct {
 type Segment struct {
 	Call string // empty for text of a step
 	Tool Tool
-	Text string // of a step it only grows from view to view; of a call it can be replaced
+	Text string // of a step it only grows from view to view, until it is withdrawn; of a call it can be replaced
 	// Files are the files that the call currently shows: replaced together with Text until the call ends. Their data is
 	// immutable.
 	Files []llm.File
+	// Notice reports whether the text is only for people who read along: see [Change].
+	Notice bool
 }
 
 // Files returns the files of all calls, in the order of the calls.
@@ -195,4 +206,10 @@ func (v View) Text() string {
 		b.WriteString(s.Text)
 	}
 	return b.String()
+}
+
+// Remembered returns v as it is remembered: without notices.
+func (v View) Remembered() View {
+	v.Segments = slices.DeleteFunc(slices.Clone(v.Segments), func(s Segment) bool { return s.Notice })
+	return v
 }

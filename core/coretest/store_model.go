@@ -29,8 +29,14 @@ type storeModel struct {
 	asked  []chat.Question
 	marks  map[chat.MemoryID]storedMark
 	directoryModel
-	notes   []keptNote          // as they were kept
-	counted map[chat.RunID]bool // as messages of a day
+	approvalModel
+	notes    []keptNote             // as they were kept
+	counted  map[chat.RunID]bool    // as messages of a day
+	indexed  map[chat.MemoryID]bool // found by their words
+	vectors  map[chat.MemoryID]*keptVector
+	embedded map[chat.MemoryID]string // their texts
+	versions int64
+	remind   []chat.Reminder // as they were asked for
 }
 
 type storedMemory struct {
@@ -49,7 +55,8 @@ type ownedRun struct {
 
 func newStoreModel() *storeModel {
 	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
-		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[chat.RunID]bool{}}
+		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[chat.RunID]bool{},
+		indexed: map[chat.MemoryID]bool{}, vectors: map[chat.MemoryID]*keptVector{}, embedded: map[chat.MemoryID]string{}}
 }
 
 func (s *storeModel) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) (all []chat.Memory, _ error) {
@@ -132,6 +139,7 @@ func (s *storeModel) ClearEntirely(_ context.Context, room chat.RoomID, person c
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room })
+	s.remind = slices.DeleteFunc(s.remind, func(r chat.Reminder) bool { return r.Room == room })
 	s.strip(person)
 	return s.clear(room)
 }

@@ -14,8 +14,17 @@ func reopenChecks(reopen func(*testing.T, storage.Store) storage.Store) []storeC
 	return []storeCheck{
 		{"what was said outlives the store (IN-01)", func(t *testing.T, s store) { reopenMemories(t, s, again) }},
 		{"what is owed outlives the store (IN-10)", func(t *testing.T, s store) { reopenRuns(t, s, again) }},
+		{"reminders outlive the store", func(t *testing.T, s store) { reopenReminders(t, s, again) }},
 		{"turns go on after the store was opened again", func(t *testing.T, s store) { reopenTurns(t, s, again) }},
 	}
+}
+
+func reopenReminders(t *testing.T, s store, again func(store) store) {
+	s.opened("room", 1)
+	s.adds(reminder("a", "room", 2), reminder("b", "room", 1))
+	before := s.reminders("room", "ada")
+	s = again(s)
+	s.same("the reminders", s.reminders("room", "ada"), before)
 }
 
 func reopenMemories(t *testing.T, s store, again func(store) store) {

@@ -88,7 +88,7 @@ func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) err
 // fill asks the model to fill a form.
 func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
 	req, err := st.Prompt(ctx, name, map[string]string{
-		"actionResults": w.resultsSoFar(), "partialAnswer": w.Answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(w.steps()),
+		"actionResults": w.resultsSoFar(), "partialAnswer": w.Answer.View().Remembered().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(w.steps()),
 	})
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like
 
 // saidSoFar tells the model what people have read of this answer.
 func (w *Writer) saidSoFar() []llm.Message {
-	said := strings.TrimSpace(w.Answer.View().Text())
+	said := strings.TrimSpace(w.Answer.View().Remembered().Text())
 	if said == "" {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
+	"parley/core/route"
 	"parley/core/text"
 	"parley/core/toolcall"
 )
@@ -51,7 +52,7 @@ var (
 // A Writer writes the answer of one run, with the model's text and the calls of actions between. Its fields are set before Write.
 type Writer struct {
 	Config
-	Model       llm.Model
+	Route       *route.Route  // the model that answers, and those that continue for it
 	First, Idle time.Duration // how long the model may take to its first output, and between two
 	Answer      *answer.Answer
 	Calls       *toolcall.Calls
@@ -62,10 +63,15 @@ type Writer struct {
 	Log         *slog.Logger
 
 	Trace Trace // how the answer came about
+
+	noticed bool // people were told that another model answers
 }
 
 // Write writes the answer from the prompts of st. [chat.ErrNothingToSay] if the model chose to say nothing.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
+	if w.Route.Replaced() {
+		w.notice(0)
+	}
 	switch form := w.Mode == XML; {
 	case form && w.MultiStep:
 		return w.generateSteps(ctx, st)
@@ -104,7 +110,7 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm
 		if w.Calls.Over() {
 			return w.Calls.RequireOutput()
 		}
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls})
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
 		req.Messages = append(req.Messages, results...)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
+	"parley/core/route"
 	"parley/core/toolcall"
 )
 
@@ -64,7 +66,7 @@ func TestWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				model, a := &script{rounds: c.rounds}, new(answer.Answer)
-				begun, err := time.Now(), write(t, model, a, c.mode)
+				begun, err := time.Now(), write(t, []llm.Named{{Name: "a", Model: model}}, a, c.mode)
 				if got := a.View().Text(); got != c.text || !errors.Is(err, c.err) || model.asked > len(c.rounds) || time.Since(begun) != c.took {
 					t.Errorf("after %d calls and %v: %q, %v", model.asked, time.Since(begun), got, err)
 				}
@@ -73,7 +75,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, model llm.Model, a *answer.Answer, mode generate.Mode) error {
+func write(t *testing.T, models []llm.Named, a *answer.Answer, mode generate.Mode) error {
 	t.Helper()
 	asked := chat.Memory{ID: "1", Author: "ada", Text: "What is the time?"}
 	turn := action.TurnContext{Run: "run", Message: asked, Recent: []chat.Memory{asked}}
@@ -83,9 +85,77 @@ func write(t *testing.T, model llm.Model, a *answer.Answer, mode generate.Mode) 
 	}
 	log, emit := slog.New(slog.DiscardHandler), func(event.Event) {}
 	w := generate.Writer{
-		Config: generate.Config{Mode: mode}, Model: model, First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,
+		Config: generate.Config{Mode: mode}, Route: route.NewTable(models).Route(""), First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,
 		Jitter: func(d time.Duration) time.Duration { return d },
 		Calls:  &toolcall.Calls{Turn: &turn, Answer: a, Toolbox: &action.Toolbox{}, Emit: emit, Log: log, Life: t.Context()},
 	}
 	return w.Write(t.Context(), composer.Turn(turn))
+}
+
+// broken writes chunks, and then fails.
+type broken struct {
+	chunks []llm.Chunk
+	err    error
+}
+
+func (b *broken) Generate(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for _, c := range b.chunks {
+			if !yield(c, nil) {
+				return
+			}
+		}
+		if b.err != nil {
+			yield(llm.Chunk{}, b.err)
+		}
+	}
+}
+
+// When a model fails, the next one answers. What people have seen of the first one's text is withdrawn, and a notice says that
+// another model answers. It is not remembered.
+func TestAnotherModelContinues(t *testing.T) {
+	const notice = answer.AnotherModel
+	half := []llm.Chunk{{Text: "It is mid"}}
+	said := []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}
+	form := []llm.Chunk{{Text: "<response><text>It is noon.</text></response>"}, {Finish: llm.FinishStop}}
+	call := []llm.Chunk{{Call: &llm.CallDelta{ID: "c", Name: "LOOK", Parameters: "{"}}}
+	final := &llm.Failure{Kind: llm.NoProvider, Err: errors.New("wrong key")}
+	for name, c := range map[string]struct {
+		mode  generate.Mode
+		first []llm.Chunk
+		err   error
+		then  []llm.Chunk
+		text  string
+	}{
+		"before the first token":     {generate.Native, nil, errDown, said, notice + "\n\nIt is noon."},
+		"in mid-text":                {generate.Native, half, errDown, said, notice + "\n\nIt is noon."},
+		"for good":                   {generate.Native, half, final, said, notice + "\n\nIt is noon."},
+		"in a form":                  {generate.XML, []llm.Chunk{{Text: "<response><text>It is mid"}}, errDown, form, notice + "\n\nIt is noon."},
+		"while it writes a call":     {generate.Native, call, errDown, said, notice + "\n\nIt is noon."},
+		"after nothing at all":       {generate.Native, []llm.Chunk{{Finish: llm.FinishStop}}, nil, said, notice + "\n\nIt is noon."},
+		"the next one fails as well": {generate.Native, half, errDown, nil, notice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				then := &broken{chunks: c.then}
+				if c.then == nil {
+					then.err = final
+				}
+				a := new(answer.Answer)
+				err := write(t, []llm.Named{{Name: "a", Model: &broken{chunks: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, c.mode)
+				v := a.View()
+				if v.Text() != c.text || errors.Is(err, final) != (c.then == nil) || c.then != nil && err != nil {
+					t.Errorf("%q, %v", v.Text(), err)
+				}
+				if got, want := v.Remembered().Text(), strings.TrimPrefix(strings.TrimPrefix(c.text, notice), "\n\n"); got != want {
+					t.Errorf("it remembers %q", got)
+				}
+				for _, s := range v.Segments {
+					if s.Call != "" && (s.Tool.Stage != answer.StageEnd || s.Tool.Error == "") {
+						t.Errorf("a call that was never made stands as %+v", s.Tool)
+					}
+				}
+			})
+		})
+	}
 }

@@ -37,6 +37,7 @@ type round struct {
 	finish  llm.FinishReason
 	visible bool
 	usage   *llm.Usage
+	opaque  *llm.Opaque
 }
 
 func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
@@ -71,15 +72,22 @@ func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*roun
 			return nil, context.Cause(ctx)
 		}
 		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest}
-		err := r.read(ctx, req)
+		err := r.read(ctx, seenBy(w.Route.Current(), req))
+		if err == nil && r.useless() && (empty || try == attempts) {
+			err = &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
+		}
 		var f *llm.Failure
 		switch {
 		case err == nil && !r.useless():
+			w.Route.Worked()
 			return r, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case err == nil && (empty || try == attempts):
-			return nil, &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
+		case err != nil && w.another(r, err):
+			try, empty = 0, false
+			continue
+		case errors.Is(err, errEmpty):
+			return nil, err
 		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
 			empty = !r.some
 			w.Log.Warn("the model returned nothing usable; retrying", "run", w.Info.Run, "try", try, "wrote", r.some)
@@ -115,7 +123,7 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 		opt.Known = func(name string) bool { return r.w.Calls.Toolbox.Find(name) != nil }
 	}
 	r.scan = scan.New(opt)
-	for c, err := range r.w.Model.Generate(ctx, req) {
+	for c, err := range r.w.Route.Current().Model.Generate(ctx, req) {
 		if err != nil {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))
 		}
@@ -153,6 +161,9 @@ func (r *round) take(c llm.Chunk) {
 	}
 	if c.Usage != nil {
 		r.usage = c.Usage
+	}
+	if c.Opaque != nil {
+		r.opaque = c.Opaque
 	}
 }
 

@@ -26,7 +26,7 @@ func NormalizeMessages(turns []Message) []Message {
 				out = append(out, Message{Role: RoleUser, Text: gap})
 			}
 			if last := &out[len(out)-1]; last.Role == RoleAssistant { // it has no calls: otherwise their results would be last
-				t.Text = joined(last.Text, t.Text)
+				t.Text, t.Opaque = joined(last.Text, t.Text), nil // which fits one message only
 				out = out[:len(out)-1]
 			}
 			t.Calls = dedupeCalls(t.Calls)

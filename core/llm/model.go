@@ -25,6 +25,27 @@ type Models struct {
 	Transcriber Transcriber
 	Painter     ImageGenerator
 	Embedder    Embedder
+	// Chat are the models that can answer, with distinct names; the first is Large. Empty: only Large, as [DefaultName].
+	Chat []Named
+}
+
+// Named is a model that can answer, by the owner's name for it.
+type Named struct {
+	Name     string
+	Model    Model
+	Vision   bool     // it accepts images, see [Message.Images]
+	Fallback []string // the names of those that continue for it when it fails, in order
+}
+
+// DefaultName is the name of the model that answers, where the owner gives none.
+const DefaultName = "default"
+
+// Answering returns the models that can answer, at least one.
+func (m Models) Answering() []Named {
+	if len(m.Chat) > 0 {
+		return m.Chat
+	}
+	return []Named{{Name: DefaultName, Model: m.Large, Vision: m.LargeVision}}
 }
 
 // SmallOrLarge returns the model for short questions.
@@ -92,6 +113,22 @@ type Message struct {
 	Context bool       // of User: context from the gateway, not a participant's message
 	Calls   []ToolCall // of Assistant: tool calls, after the text
 	Call    string     // of RoleTool: the id of the call that Text is the result of
+	Opaque  *Opaque    // of Assistant: see there
+}
+
+// Opaque is what a model wants back with the message that it came with, such as encrypted reasoning and signatures. It
+// lives as long as the rounds of one answer: it is never stored.
+type Opaque struct {
+	Owner string // the kind of model that reads it. Others ignore it
+	Data  json.RawMessage
+}
+
+// Of returns the data for owner, or nil.
+func (o *Opaque) Of(owner string) json.RawMessage {
+	if o == nil || o.Owner != owner {
+		return nil
+	}
+	return o.Data
 }
 
 // ToolCall is a tool call requested by a model.
@@ -108,6 +145,7 @@ type Chunk struct {
 	Finish FinishReason // at most once, near the end
 	Usage  *Usage       // at most once
 	Alive  bool         // reasoning and the like: hidden from users, but the stream is not stalled
+	Opaque *Opaque      // at most once, near the end: it belongs into the message with this answer
 }
 
 // CallDelta is one piece of a tool call. Pieces of parallel calls can interleave; Index tells them apart.
@@ -130,4 +168,8 @@ const (
 )
 
 // Usage is the number of tokens that a call used.
-type Usage struct{ Prompt, Completion int }
+type Usage struct {
+	Prompt, Completion int
+	Cached             int // of Prompt: read from the provider's cache
+	CacheWritten       int // of Prompt: written to it, where that has its own price
+}

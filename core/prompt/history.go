@@ -3,6 +3,7 @@ package prompt
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/core/action"
 	"parley/core/chat"
@@ -38,33 +39,104 @@ func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 
 // conversation is the part of the room's messages that a prompt contains.
 type conversation struct {
-	Kept []chat.Memory
-	Lost bool // messages were dropped that no summary covers
+	Kept  []chat.Memory
+	Lost  bool          // messages were dropped that no summary covers
+	Start chat.MemoryID // the first of Kept, if messages before it were dropped
 }
 
-// Keep returns the messages that no summary covers yet, within budget tokens, always including those from index asked
-// on, each cut to longest tokens. Its beginning changes as rarely as possible, so that the provider's prompt cache
-// stays valid.
-func Keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) conversation {
-	from := min(1+slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == summed }), asked)
-	c := conversation{Lost: from == 0 && len(recent) == Window, Kept: make([]chat.Memory, 0, len(recent)-from)}
-	for i, m := range slices.Backward(recent[from:]) {
-		if from+i < asked {
-			m = WithTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })
-		} else {
-			m = WithTexts(m, func(t string) string { return text.CutTokens(t, longest) })
+// Cut says how much of a conversation a prompt contains.
+type Cut struct {
+	Summed  chat.MemoryID // the last message that a summary covers; can be empty
+	Start   chat.MemoryID // the Start of the room's prompt before; can be empty
+	Budget  int           // tokens
+	Longest int           // tokens of a message to answer
+	// Steps frees a quarter of the budget, or of the window, where messages must be dropped: so the beginning of the prompts of a
+	// room stays the same for some turns, and the provider's prompt cache stays valid.
+	Steps bool
+}
+
+// Keep returns the messages that no summary covers yet, within the budget, always including those from index asked on.
+func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
+	at := func(id chat.MemoryID) int {
+		return slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == id })
+	}
+	first := min(1+at(cut.Summed), asked)
+	more := first == 0 && len(recent) == Window // older ones, which no summary covers
+	from := min(max(first, at(cut.Start)), asked)
+	if more && cut.Steps && at(cut.Start) < 0 {
+		from = min(Window/4, asked)
+	}
+	short, cost, total := make([]chat.Memory, len(recent)), make([]int, len(recent)), 0
+	for i := from; i < len(recent); i++ {
+		short[i] = WithTexts(recent[i], func(t string) string { return text.Excerpt(t, longTurn) })
+		if recent[i].InTranscript() {
+			cost[i] = text.Tokens(short[i].PromptText()) + llm.TokensPerMessage
 		}
-		if !m.InTranscript() {
-			continue
+		total += cost[i]
+	}
+	limit := cut.Budget
+	if total > limit && cut.Steps {
+		limit -= limit / 4
+	}
+	for ; from < asked && total > limit; from++ {
+		total -= cost[from]
+	}
+	c := conversation{Lost: more || from > first, Kept: make([]chat.Memory, 0, len(recent)-from)}
+	if c.Lost && from < len(recent) {
+		c.Start = recent[from].ID
+	}
+	for i := from; i < len(recent); i++ {
+		m := short[i]
+		if i >= asked {
+			m = WithTexts(recent[i], func(t string) string { return text.CutTokens(t, cut.Longest) })
 		}
-		if budget -= text.Tokens(m.PromptText()) + llm.TokensPerMessage; budget < 0 && from+i < asked {
-			c.Lost = true
+		if m.InTranscript() {
+			c.Kept = append(c.Kept, m)
+		}
+	}
+	return c
+}
+
+// starts remembers where the history begins in the prompts of rooms. What it forgets costs a prompt cache once.
+type starts struct {
+	mu    sync.Mutex
+	rooms map[chat.RoomID]chat.MemoryID
+}
+
+const mostStarts = 10_000
+
+func (s *starts) of(room chat.RoomID) chat.MemoryID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rooms[room]
+}
+
+func (s *starts) set(room chat.RoomID, start chat.MemoryID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rooms, room)
+	if start == "" {
+		return
+	}
+	for other := range s.rooms {
+		if len(s.rooms) < mostStarts {
 			break
 		}
-		c.Kept = append(c.Kept, m)
+		delete(s.rooms, other)
 	}
-	slices.Reverse(c.Kept)
-	return c
+	if s.rooms == nil {
+		s.rooms = map[chat.RoomID]chat.MemoryID{}
+	}
+	s.rooms[room] = start
+}
+
+// Trim returns the messages of a turn that its prompts contain, after the last one that a summary covers. It continues from where the
+// room's prompts began before.
+func (c *Composer) Trim(s action.TurnContext, summed chat.MemoryID) (kept []chat.Memory, lost bool) {
+	longest := c.Recall.Prompt / 2 / max(1, len(s.Answered))
+	in := Keep(s.Recent, AnsweredFrom(s), Cut{Summed: summed, Start: c.starts.of(s.Room.ID), Budget: c.Recall.History, Longest: longest, Steps: true})
+	c.starts.set(s.Room.ID, in.Start)
+	return in.Kept, in.Lost
 }
 
 // lastMessages returns the end of a transcript within limit tokens: its last messages, or the beginning of the last

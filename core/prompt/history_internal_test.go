@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
@@ -35,15 +36,60 @@ func TestKeep(t *testing.T) {
 		"an old summary":        {Window, Window - 1, "x", 1e6, 0, Window - 1, true},
 		"failures":              {0, 0, "", 1, 0, -1, false},
 	} {
-		got := Keep(memories(c.n), c.asked, c.summed, c.budget, 100)
+		got := Keep(memories(c.n), c.asked, Cut{Summed: c.summed, Budget: c.budget, Longest: 100})
 		if len(got.Kept) != c.to-c.from+1 || got.Lost != c.lost || c.n > 0 && got.Kept[0].ID != chat.MemoryID(fmt.Sprint(c.from)) {
 			t.Errorf("%s: kept are %d from %v, lost %v", name, len(got.Kept), got.Kept, got.Lost)
 		}
 	}
 	failed := memories(3)
 	failed[1].Failure = llm.ProviderIssue
-	if got := Keep(failed, 2, "", 1000, 100); len(got.Kept) != 2 {
+	if got := Keep(failed, 2, Cut{Budget: 1000, Longest: 100}); len(got.Kept) != 2 {
 		t.Error("a failure is part of the conversation")
+	}
+}
+
+// The history of a prompt begins where it began in the prompt before, until the budget or the window is full. Then a quarter of it is
+// free again.
+func TestHistoryIsTrimmedInSteps(t *testing.T) {
+	for name, c := range map[string]struct{ budget, most int }{
+		"by the budget": {360, 40}, // 9 tokens each
+		"by the window": {1e6, Window},
+	} {
+		room := action.TurnContext{Room: chat.Room{ID: "room"}}
+		composer, start, trims := Composer{Recall: Recall{Prompt: 1e6, History: c.budget}}, "", 0
+		all := memories(400)
+		for n := 1; n <= len(all); n += 2 {
+			s := room
+			s.Recent = all[max(0, n-Window):n]
+			s.Answered = []chat.MemoryID{all[n-1].ID}
+			kept, lost := composer.Trim(s, "")
+			if len(kept) > c.most || kept[len(kept)-1].ID != all[n-1].ID || lost != (len(kept) < n) {
+				t.Fatalf("%s: of %d messages, %d are kept, lost %v", name, n, len(kept), lost)
+			}
+			if first := string(kept[0].ID); first != start {
+				if start != "" && len(kept) > c.most*3/4 {
+					t.Errorf("%s: after it was trimmed, the history has %d messages of %d", name, len(kept), c.most)
+				}
+				start = first
+				trims++
+			}
+		}
+		if most := len(all)*4/c.most + 1; trims < 3 || trims > most {
+			t.Errorf("%s: the beginning changed %d times in 200 turns; want at most %d", name, trims, most)
+		}
+	}
+}
+
+func TestStartsAreBounded(t *testing.T) {
+	s := starts{}
+	for i := range mostStarts + 10 {
+		s.set(chat.RoomID(fmt.Sprint(i)), "x")
+	}
+	if len(s.rooms) > mostStarts || s.of(chat.RoomID(fmt.Sprint(mostStarts+9))) != "x" {
+		t.Errorf("there are %d", len(s.rooms))
+	}
+	if s.set("1", ""); s.of("1") != "" {
+		t.Error("a start that is none stays")
 	}
 }
 

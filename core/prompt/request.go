@@ -24,6 +24,10 @@ func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 		if over = llm.EstimateTokens(req) - limit; over <= 0 {
 			return st.shown(req), nil
 		}
+		if over > 0 { // in steps, so that the next prompts begin with the same message
+			step := max(1, st.c.Recall.History/4)
+			over = (over + step - 1) / step * step
+		}
 		for over > 0 && history.from < history.to {
 			over -= text.Tokens(req.Messages[history.from].Text) + llm.TokensPerMessage
 			req.Messages = slices.Delete(req.Messages, history.from, history.from+1)

@@ -45,6 +45,8 @@ type Composer struct {
 	set     atomic.Pointer[promptSet]
 	skipped func(spec action.ProviderSpec, run chat.RunID, err error) // called for a provider that failed, panicked or was late
 
+	starts starts
+
 	late sync.WaitGroup // providers that exceeded their time limit and still run
 }
 

@@ -131,6 +131,17 @@ func (m *Meter) CountMessage(ctx context.Context) error {
 	return nil
 }
 
+// CountSent counts a message that the agent sends to person in room without being asked right then. It fails with a [*LimitError] if a
+// limit is reached.
+func (m *Meter) CountSent(ctx context.Context, room chat.RoomID, person chat.EntityID) error {
+	if m == nil {
+		return nil
+	}
+	p, day := spender{person: person, room: room}, m.now()
+	over, err := m.ledger.Spend(ctx, date(day), m.charges(p, Cost{Messages: 1})...)
+	return m.refusal(p, day, over, err)
+}
+
 // FirstNotice reports whether this is the first notice today for the spender of ctx about a limit.
 func (m *Meter) FirstNotice(ctx context.Context) (bool, error) {
 	return m.ledger.Warn(ctx, date(m.now()), m.buckets(spenderOf(ctx))[0].bucket)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"parley/core/llm"
@@ -30,6 +31,10 @@ func (m *Meter) Models(of llm.Models) llm.Models {
 		if *model != nil {
 			*model = meteredModel{*model, m}
 		}
+	}
+	of.Chat = slices.Clone(of.Chat)
+	for i, named := range of.Chat {
+		of.Chat[i].Model = meteredModel{named.Model, m}
 	}
 	if of.Transcriber != nil {
 		of.Transcriber = meteredTranscriber{of.Transcriber, m}

@@ -51,6 +51,9 @@ const (
 	maxWindows = 5  // the maximum length, in windows, that restarts can reach
 )
 
+// Excuse is what people read when more was said than is answered (IN-07). What was said is in the next prompts.
+const Excuse = "I can't answer each message separately. I've read them all; please repeat anything still open."
+
 // What belongs together comes apart (TR-26): people, or their apps, send it in several messages. A message that shows
 // no sign of it waits for nothing.
 const (

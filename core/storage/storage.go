@@ -19,6 +19,9 @@ type Store interface {
 	Attentions
 	Directory
 	Notebook
+	WordIndex
+	VectorIndex
+	VectorBackfill
 	Inbox
 	Runs
 	Journal
@@ -27,7 +30,9 @@ type Store interface {
 	Fleet
 	Files
 	Questions
+	Approvals
 	People
+	Reminders
 	quota.UsageStore
 	Upkeep
 }

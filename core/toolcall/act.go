@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -30,7 +31,7 @@ func (tc *Calls) Tools() (specs []action.Spec) {
 func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err error) {
 	end, files := answer.Tool{Stage: answer.StageEnd}, []llm.File(nil)
 	defer func() { tc.Stage(c, end, files...) }()
-	t, params, problem := tc.resolve(c)
+	t, params, problem := tc.resolve(call{c, false})
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
 		end.Error = problem
 		return "Error: " + problem, nil
@@ -40,9 +41,9 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		end.Error = tooLate
 		return "", context.Cause(ctx)
 	}
-	writes := t.Def.Effect == action.Writes
-	if writes && tc.quoted(c, t, params) {
-		refused, err := tc.confirm(ctx, c, t, params)
+	writes := t.Def.Effect.Changes()
+	if guarded := tc.guarded(ctx, c, t, params); guarded != nil || writes && tc.quoted(c, t, params) {
+		refused, err := tc.ask(ctx, c, t, params, guarded)
 		if err != nil {
 			end.Error = tooLate
 			return "", err
@@ -93,7 +94,7 @@ func (tc *Calls) Over() bool {
 
 // RequireOutput is [chat.ErrNothingToSay] where nothing was said or shown.
 func (tc *Calls) RequireOutput() error {
-	if v := tc.Answer.View(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
+	if v := tc.Answer.View().Remembered(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
 		return chat.ErrNothingToSay
 	}
 	return nil
@@ -105,7 +106,7 @@ func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Cont
 	if err := tc.Journal.Settle(); err != nil {
 		return nil, err
 	}
-	n := chat.Note{Acting: c.ID, Text: tc.Answer.View().Text()}
+	n := chat.Note{Acting: c.ID, Text: tc.Answer.View().Remembered().Text()}
 	return tc.Life, tc.Journal.Note(ctx, n)
 }
 
@@ -133,14 +134,14 @@ func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
-func (tc *Calls) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string) {
+func (tc *Calls) resolve(c call) (*action.Tool, json.RawMessage, string) {
 	t := tc.Toolbox.Find(c.Name)
 	if t == nil || !tc.Offers(t, *tc.Turn) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)
 	if len(params) == 0 {
-		if t.Def.Effect == action.Writes && t.HasParameters() { // they may have been cut off before their first byte
+		if t.Def.Effect.Changes() && t.HasParameters() { // they may have been cut off before their first byte
 			return nil, nil, "The parameters are missing. If there are none, write {}."
 		}
 		params = []byte("{}")
@@ -152,5 +153,52 @@ func (tc *Calls) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string)
 	if err := t.Check(params); err != nil {
 		return nil, nil, "The parameters are invalid: " + err.Error()
 	}
+	if d, ok := t.Action.(action.Delegate); ok && !c.Delegated {
+		name, inner, err := d.Delegated(params)
+		if err != nil {
+			return nil, nil, err.Error()
+		}
+		return tc.resolve(call{llm.ToolCall{ID: c.ID, Name: name, Parameters: inner}, true})
+	}
 	return t, params, ""
+}
+
+// call is a call of the model, or one that an action stands for.
+type call struct {
+	llm.ToolCall
+	Delegated bool
+}
+
+// guarded returns what has to be approved of a call, or nil.
+func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (a *action.Approval) {
+	g, ok := t.Action.(action.Guarded)
+	if !ok {
+		return nil
+	}
+	err := contain.Call("the action", func() error {
+		a = g.Guard(tc.call(ctx, c, params))
+		return nil
+	})
+	if err != nil { // nothing runs on a doubt
+		tc.Log.Error("an action failed to check a call", "run", tc.Run.ID, "action", t.Def.Name, "err", err)
+		return &action.Approval{Tool: t.Def.Name}
+	}
+	return a
+}
+
+// ask has a call approved, and confirmed if it may be a quote that no one has looked at.
+func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage, a *action.Approval) (refused string, err error) {
+	if a != nil {
+		if tc.Desk == nil {
+			return "It needs an approval, and no one can be asked.", nil
+		}
+		asked, refused, err := tc.Desk.Approve(ctx, tc.call(ctx, c, params), t, *a)
+		if asked || refused != "" || err != nil {
+			return refused, err
+		}
+	}
+	if t.Def.Effect.Changes() && tc.quoted(c, t, params) {
+		return tc.confirm(ctx, c, t, params)
+	}
+	return "", nil
 }

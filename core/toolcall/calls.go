@@ -34,6 +34,7 @@ type Calls struct {
 	Outputs func() []prompt.Output                      // what providers have told the model
 	Host    action.Host
 	Journal Journal
+	Desk    Approver        // asked about calls that need an approval
 	Life    context.Context // outlives the turn: an action that has begun to write is not cut off
 	Emit    func(event.Event)
 	Log     *slog.Logger
@@ -53,6 +54,13 @@ type Journal interface {
 	Note(ctx context.Context, n chat.Note) error
 	// Remember stores what a call came to, unless what was asked is forgotten.
 	Remember(ctx context.Context, m chat.Memory) error
+}
+
+// An Approver decides about calls that need an approval.
+type Approver interface {
+	// Approve asks for it. Asked reports whether a user has just decided, and refused why the call can't be made: it is told to the
+	// model. An error ends the run.
+	Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error)
 }
 
 // block is the one of c, whose id is unique in the run. It is new if nothing of the call was shown yet.

@@ -4,17 +4,23 @@ package sections
 
 import "fmt"
 
-// Section describes the section connectors.NAME of the configuration. After it was read, Values points to what it
-// contains.
+// Section describes the section connectors.NAME of the configuration, or providers.NAME if it has abilities. After it was
+// read, Values points to what it contains.
 type Section struct {
 	Name  string // the key; ids on the platform begin with it
 	Title string // what users call the platform
 	About string // the description in the schema
 	// Values points to a struct. Of its fields, the tag yaml is the key, the tag default the default, and the comment the
-	// description in the schema. One field is `Enabled *bool` with the key enabled. Values may be a [Checker].
+	// description in the schema. One field of platforms is `Enabled *bool` with the key enabled. Values may be a [Checker].
 	Values any
-	// Secret is the key of the credentials. Its default is ${env:VARIABLE:-}. Without it, the platform is off.
+	// Secret is the key of the credentials, or of the address where none are needed. Its default is ${env:VARIABLE:-}.
+	// Without it, the platform or provider is off.
 	Secret string
+
+	// Can lists what the models of a provider can do. It is nil for chat platforms.
+	Can []Ability
+	// Named means that a provider shares its credentials with another one: it is used only where a model names it.
+	Named bool
 
 	// How the configuration names what is on the platform.
 	Account, Chat, World, Role ID
@@ -22,6 +28,18 @@ type Section struct {
 
 // Format prints the name only: with some verbs, package fmt would print the secrets that Values points to.
 func (s Section) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), s.Name) }
+
+// Ability is what a model can do.
+type Ability string
+
+// The abilities.
+const (
+	Answers       Ability = "answers"
+	Images        Ability = "image input"
+	Transcription Ability = "transcription"
+	Painting      Ability = "image generation"
+	Embeddings    Ability = "embeddings"
+)
 
 // ID is the form of ids, without the name and the colon before it. The zero ID means that the platform has none.
 type ID struct {

@@ -191,7 +191,8 @@ func (r *reply) usage() Usage {
 	for _, m := range r.req.Messages {
 		asked += utf8.RuneCountInString(m.Content)
 	}
-	return Usage{Prompt: (asked + 3) / 4, Completion: (r.runes + 3) / 4}
+	prompt := (asked + 3) / 4
+	return Usage{Prompt: prompt, Completion: (r.runes + 3) / 4, Cached: prompt * r.req.cached / 1000}
 }
 
 func cutBy(by []Pieces, text string) []string {

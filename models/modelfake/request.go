@@ -1,6 +1,7 @@
 package modelfake
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -21,6 +22,7 @@ type Request struct {
 	Ended     time.Time // of the answer; zero while it goes on
 	Cancelled time.Time // when the client disconnected (or the server was stopped) before the end; zero otherwise
 	Events    int       // data events sent by the end, without [DONE]; a whole answer counts what a stream would have had
+	cached    int       // thousandths of the prompt that are in the cache
 	Usage     Usage     // what a provider would charge, also for a cancelled answer; set at the end
 }
 
@@ -77,6 +79,7 @@ type Tool struct {
 type Usage struct {
 	Prompt     int
 	Completion int
+	Cached     int // of Prompt: read from the [Cache]
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -115,6 +118,13 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	default:
 		return json.Unmarshal(m.content, &m.Content)
 	}
+}
+
+// prompt is what the cache of prompts is about.
+func (r *Request) prompt() []byte {
+	var parts struct{ Tools, Messages json.RawMessage }
+	_ = json.Unmarshal(r.Raw, &parts) // it was decoded before
+	return append(append([]byte{}, parts.Tools...), bytes.TrimSuffix(parts.Messages, []byte("]"))...)
 }
 
 func present(raw json.RawMessage) json.RawMessage {

@@ -120,7 +120,7 @@ func Finish(reason string) Step {
 // that is cancelled before this step is charged by the estimate.
 func ReportUsage(prompt, completion int) Step {
 	return func(_ context.Context, r *reply) error {
-		r.told = &Usage{prompt, completion}
+		r.told = &Usage{Prompt: prompt, Completion: completion}
 		return nil
 	}
 }

@@ -36,6 +36,8 @@ type Options struct {
 type Server struct {
 	options Options
 
+	cache Cache
+
 	mu       sync.Mutex
 	idle     sync.Cond // busy has become 0
 	busy     int       // requests being answered
@@ -166,6 +168,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		s.note(func() { req.Ended, req.Status = time.Now(), refusal.status })
 		return
 	}
+	read := s.cache.Read(req.Model, req.prompt(), len(req.prompt()), 1000)
+	s.note(func() { req.cached = read })
 	if script == nil {
 		script = s.options.Choose(*req)
 	}

@@ -61,6 +61,9 @@ type (
 		Prompt     int `json:"prompt_tokens"`
 		Completion int `json:"completion_tokens"`
 		Total      int `json:"total_tokens"`
+		Details    *struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details,omitempty"`
 	}
 	modelList struct {
 		Object string  `json:"object"`
@@ -96,7 +99,15 @@ func (c wireCall) call() Call {
 	return call
 }
 
-func (u Usage) wire() wireUsage { return wireUsage{u.Prompt, u.Completion, u.Prompt + u.Completion} }
+func (u Usage) wire() wireUsage {
+	w := wireUsage{Prompt: u.Prompt, Completion: u.Completion, Total: u.Prompt + u.Completion}
+	if u.Cached > 0 {
+		w.Details = &struct {
+			Cached int `json:"cached_tokens"`
+		}{u.Cached}
+	}
+	return w
+}
 
 // refuse makes an error in the provider's shape; no code is null.
 func refuse(status int, code, format string, args ...any) *apiError {

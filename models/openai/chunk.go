@@ -53,7 +53,10 @@ func (c *chunk) decodeAny(data []byte) error {
 	*c = chunk{
 		failed:  present(from.JSON.ExtraFields["error"].Raw()),
 		counted: from.JSON.Usage.Valid(),
-		usage:   llm.Usage{Prompt: int(from.Usage.PromptTokens), Completion: int(from.Usage.CompletionTokens)},
+		usage: llm.Usage{
+			Prompt: int(from.Usage.PromptTokens), Completion: int(from.Usage.CompletionTokens),
+			Cached: int(from.Usage.PromptTokensDetails.CachedTokens),
+		},
 	}
 	for _, f := range from.Choices {
 		if f.Index != 0 {

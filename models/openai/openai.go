@@ -4,24 +4,30 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"iter"
 	"net"
 	"net/http"
-	"net/url"
-	"strings"
-	"sync"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"parley/core/llm"
+	"parley/models/wire"
 )
 
 // OfficialURL is where OpenAI's own models are.
 const OfficialURL = "https://api.openai.com/v1"
+
+// What the errors of a check tell to set, where Options don't say.
+var settings = wire.Settings{
+	Model: "models.large.model (OPENAI_MODEL)",
+	Key:   "providers.openai.api_key (OPENAI_API_KEY)",
+	URL:   "providers.openai.base_url (OPENAI_BASE_URL)",
+}
 
 // Options say which server and which model.
 type Options struct {
@@ -30,27 +36,33 @@ type Options struct {
 	Model       string   // empty for the only one that the server has
 	MaxTokens   int      // of one answer; 0 leaves it to the server
 	Temperature *float64 // nil leaves it to the server
-	// Setting is what errors tell to set where the model's name is wrong; empty for that of the large model.
-	Setting string
+	// Settings are what errors tell to set; empty for those of the large model.
+	Settings wire.Settings
 	// Dial opens connections; nil uses the network, by way of the proxy that the environment names.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Quirks
+}
+
+// Quirks are how a server differs from what most others accept.
+type Quirks struct {
+	KeyHeader           string            // which has the key alone; empty for "Authorization: Bearer"
+	Headers             map[string]string // sent with each request
+	MaxCompletionTokens bool              // the limit on tokens is max_completion_tokens
+	ShortIDs            bool              // ids of calls have nine letters and digits
+	Reasoning           string            // the field with reasoning that goes back with the calls of the same turn
+	ReasoningRequired   bool              // even if there was none
+	Unlisted            bool              // the server does not list the models by the names that are used
 }
 
 // Model is a [llm.Model], and whatever else of core's models the server has under its name. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
 type Model struct {
-	options   Options
-	base      *url.URL
-	invalid   error // why the options can't work: what every call answers
-	redact    redactor
-	transport *http.Transport
-	chat      sdk.ChatCompletionService
-	list      sdk.ModelService
-	hear      sdk.AudioTranscriptionService
-	paint     sdk.ImageService
-	embed     sdk.EmbeddingService
-
-	mu       sync.Mutex
-	resolved string
+	*wire.Endpoint
+	options Options
+	chat    sdk.ChatCompletionService
+	hear    sdk.AudioTranscriptionService
+	paint   sdk.ImageService
+	embed   sdk.EmbeddingService
 }
 
 var (
@@ -60,94 +72,96 @@ var (
 
 // New makes a Model. It asks the server nothing; options that can't work are told by every call.
 func New(options Options) *Model {
-	options.APIKey = strings.TrimSpace(options.APIKey)
-	if options.BaseURL == "" {
-		options.BaseURL = OfficialURL
+	options.BaseURL = cmp.Or(options.BaseURL, OfficialURL)
+	options.Settings = wire.Settings{
+		Model: cmp.Or(options.Settings.Model, settings.Model),
+		Key:   cmp.Or(options.Settings.Key, settings.Key),
+		URL:   cmp.Or(options.Settings.URL, settings.URL),
 	}
-	if options.Setting == "" {
-		options.Setting = settingModel
-	}
-	m := &Model{options: options, transport: newTransport(options.Dial), resolved: options.Model}
-	m.base, m.invalid = parseBase(options.BaseURL)
-	m.redact = newRedactor(secretsOf(options.APIKey, m.base)...)
+	m := &Model{options: options, Endpoint: wire.NewEndpoint(wire.Options{
+		BaseURL: options.BaseURL, APIKey: options.APIKey, Model: options.Model, Settings: options.Settings, Dial: options.Dial,
+	})}
 	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
-	requests := []option.RequestOption{
-		option.WithBaseURL(m.base.String()),
-		option.WithAPIKey(options.APIKey),
-		option.WithMaxRetries(0),
-		option.WithHTTPClient(&http.Client{Transport: m.transport, CheckRedirect: stay}),
-		option.WithMiddleware(refuse),
-	}
+	requests := m.requests()
 	m.chat = sdk.NewChatCompletionService(requests...)
-	m.list = sdk.NewModelService(requests...)
 	m.hear = sdk.NewAudioTranscriptionService(requests...)
 	m.paint = sdk.NewImageService(requests...)
 	m.embed = sdk.NewEmbeddingService(requests...)
+	m.List = lister(sdk.NewModelService(requests...))
 	return m
 }
 
-// Close lets go of idle connections. Calls under way go on.
-func (m *Model) Close() error {
-	m.transport.CloseIdleConnections()
-	return nil
+func (m *Model) requests() []option.RequestOption {
+	all := []option.RequestOption{
+		option.WithBaseURL(m.Base.String()),
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(m.Client()),
+		option.WithMiddleware(wire.Refuse),
+	}
+	if header := m.options.KeyHeader; header == "" {
+		all = append(all, option.WithAPIKey(m.APIKey))
+	} else if m.APIKey != "" {
+		all = append(all, option.WithHeader(header, m.APIKey))
+	}
+	for name, value := range m.options.Headers {
+		all = append(all, option.WithHeader(name, value))
+	}
+	return all
 }
 
-// errLeft cancels a request whose remaining response is not needed.
-var errLeft = errors.New("the rest of this answer is not needed")
+func lister(models sdk.ModelService) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) (names []string, err error) {
+		page, err := models.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, model := range page.Data {
+			names = append(names, model.ID)
+		}
+		return names, nil
+	}
+}
 
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		tokens := m.options.MaxTokens
-		if req.MaxTokens > 0 && (tokens <= 0 || req.MaxTokens < tokens) {
-			tokens = req.MaxTokens
-		}
-		m.run(ctx, req, tokens, yield)
+		tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens)
+		m.Run(ctx, yield, func(ctx context.Context, cancel context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
+			names := wire.NamesOf(req)
+			body, err := m.open(ctx, name, tokens, req, names)
+			if err != nil {
+				return err
+			}
+			defer body.Close()
+			s := stream{names: names, release: cancel, thought: reasoning{field: m.options.Reasoning}, owner: m.String()}
+			return s.read(body, yield)
+		})
 	}
 }
 
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// run makes one call of at most so many tokens.
-func (m *Model) run(ctx context.Context, req llm.Request, tokens int, yield func(llm.Chunk, error) bool) {
-	call, cancel := context.WithCancelCause(ctx)
-	defer cancel(errLeft)
-	left := false
-	err := m.stream(call, cancel, req, tokens, func(c llm.Chunk) bool {
-		left = !yield(c, nil)
-		return !left
-	})
-	switch {
-	case left || err == nil:
-	case ctx.Err() != nil:
-		yield(llm.Chunk{}, context.Cause(ctx))
-	case filtered(err):
-		yield(llm.Chunk{Finish: llm.FinishFilter}, nil)
-	default:
-		yield(llm.Chunk{}, m.failure(err))
+// Check asks the model something small; see [wire.Endpoint.Check].
+func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+
+// CheckListed reports whether the server lists the model, if it lists any by the names that are used.
+func (m *Model) CheckListed(ctx context.Context) (string, error) {
+	if m.options.Unlisted {
+		text, err := m.Reach(ctx)
+		return text + "; " + m.options.Model + " will be tested on first use", err
 	}
+	return m.Endpoint.CheckListed(ctx)
 }
 
-// stream sends the request and reads what comes. It returns nil when the answer is complete or yield wants no more.
-func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req llm.Request, tokens int, yield func(llm.Chunk) bool) error {
-	name, err := m.Resolve(ctx)
-	if err != nil {
-		return err
-	}
-	names := namesOf(req)
-	body, err := m.open(ctx, name, tokens, req, names)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	s := stream{names: names, release: cancel}
-	return s.read(body, yield)
+// CheckEmbeds embeds one word.
+func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
+	return m.Endpoint.CheckEmbeds(ctx, m)
 }
 
 // open sends the request and returns the body of the response, a stream of events. The request is not needed while that
 // is read: nothing of it is kept.
-func (m *Model) open(ctx context.Context, name string, tokens int, req llm.Request, n names) (io.ReadCloser, error) {
+func (m *Model) open(ctx context.Context, name string, tokens int, req llm.Request, n wire.Names) (io.ReadCloser, error) {
 	var res *http.Response
 	// The SDK's own stream takes [DONE] and a cut line for the same end, and "error": null for an error: only its
 	// request is used.
@@ -155,7 +169,7 @@ func (m *Model) open(ctx context.Context, name string, tokens int, req llm.Reque
 	if err := opened.Err(); err != nil {
 		return nil, err
 	}
-	if err := wantEvents(res); err != nil {
+	if err := wire.WantEvents(res); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return res.Body, nil

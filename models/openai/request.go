@@ -10,18 +10,19 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"parley/core/llm"
+	"parley/models/wire"
 )
 
 // params writes req in the words of chat completions.
-func (m *Model) params(name string, tokens int, req llm.Request, n names) sdk.ChatCompletionNewParams {
+func (m *Model) params(name string, tokens int, req llm.Request, n wire.Names) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{
 		Model:         name,
-		Messages:      messages(req, n),
+		Messages:      m.messages(req, n),
 		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
 	}
 	switch {
 	case tokens <= 0:
-	case strings.HasSuffix(m.base.Hostname(), ".openai.com"): // its newer models refuse the older name
+	case m.options.MaxCompletionTokens, strings.HasSuffix(m.Base.Hostname(), ".openai.com"): // its newer models refuse the older name
 		p.MaxCompletionTokens = sdk.Int(int64(tokens))
 	default: // which is the only one that many others know
 		p.MaxTokens = sdk.Int(int64(tokens))
@@ -31,7 +32,7 @@ func (m *Model) params(name string, tokens int, req llm.Request, n names) sdk.Ch
 	}
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
-			Name:        n.wire(tool.Name),
+			Name:        n.Wire(tool.Name),
 			Description: param.NewOpt(tool.Description),
 			Strict:      sdk.Bool(false), // strict ones take a part of JSON schema only
 			Parameters:  schema(tool.Parameters),
@@ -49,7 +50,7 @@ func schema(raw json.RawMessage) shared.FunctionParameters {
 	return parameters
 }
 
-func messages(req llm.Request, n names) []sdk.ChatCompletionMessageParamUnion {
+func (m *Model) messages(req llm.Request, n wire.Names) []sdk.ChatCompletionMessageParamUnion {
 	list := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
 	if req.System != "" {
 		list = append(list, sdk.SystemMessage(req.System))
@@ -57,10 +58,10 @@ func messages(req llm.Request, n names) []sdk.ChatCompletionMessageParamUnion {
 	for _, t := range req.Messages {
 		switch t.Role {
 		case llm.RoleTool:
-			list = append(list, sdk.ToolMessage(t.Text, t.Call))
+			list = append(list, sdk.ToolMessage(t.Text, m.callID(t.Call)))
 		case llm.RoleAssistant:
 			if t.Text != "" || len(t.Calls) > 0 { // one that says nothing is refused
-				list = append(list, assistant(t, n))
+				list = append(list, m.assistant(t, n))
 			}
 		default:
 			if last := len(list) - 1; last >= 0 && list[last].OfUser != nil && follows(list[last].OfUser, t) {
@@ -99,7 +100,7 @@ func user(t llm.Message) sdk.ChatCompletionMessageParamUnion {
 	return sdk.UserMessage(parts)
 }
 
-func assistant(t llm.Message, n names) sdk.ChatCompletionMessageParamUnion {
+func (m *Model) assistant(t llm.Message, n wire.Names) sdk.ChatCompletionMessageParamUnion {
 	var message sdk.ChatCompletionAssistantMessageParam
 	if t.Text != "" {
 		message.Content.OfString = param.NewOpt(t.Text)
@@ -111,10 +112,13 @@ func assistant(t llm.Message, n names) sdk.ChatCompletionMessageParamUnion {
 		}
 		message.ToolCalls = append(message.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID:       c.ID,
-				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: n.wire(c.Name), Arguments: arguments},
+				ID:       m.callID(c.ID),
+				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: n.Wire(c.Name), Arguments: arguments},
 			},
 		})
+	}
+	if back := m.back(t); back != nil {
+		message.SetExtraFields(back)
 	}
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &message}
 }

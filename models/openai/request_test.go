@@ -9,6 +9,7 @@ import (
 
 	"parley/core/llm"
 	"parley/models/modelfake"
+	"parley/models/wire"
 )
 
 // TestRequest: a whole conversation, as the server sees it.
@@ -80,7 +81,7 @@ func TestMaxTokens(t *testing.T) {
 	} {
 		m := New(Options{BaseURL: base, Model: "m", MaxTokens: 5})
 		for tokens, set := range map[int]bool{5: true, 0: false} {
-			body, err := m.params("m", tokens, hello, names{}).MarshalJSON()
+			body, err := m.params("m", tokens, hello, wire.Names{}).MarshalJSON()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,17 +118,91 @@ func TestNames(t *testing.T) {
 		req.Tools = append(req.Tools, llm.Tool{Name: name})
 	}
 	req.Messages = []llm.Message{{Calls: []llm.ToolCall{{Name: "gone since"}}}}
-	n := namesOf(req)
+	n := wire.NamesOf(req)
 	want := []string{"PLAY_DEMO", "a_b", "a_b_2", "a_b_3", "wetter_f_r_heute", "_", long[:64], long[:62] + "_2"}
 	for i, name := range ours {
-		if got := n.wire(name); got != want[i] {
+		if got := n.Wire(name); got != want[i] {
 			t.Errorf("%q is %q on the wire, want %q", name, got, want[i])
 		}
-		if back := n.ours(n.wire(name)); back != name {
+		if back := n.Ours(n.Wire(name)); back != name {
 			t.Errorf("%q came back as %q", name, back)
 		}
 	}
-	if n.wire("gone since") != "gone_since" || n.ours("made_up") != "made_up" {
+	if n.Wire("gone since") != "gone_since" || n.Ours("made_up") != "made_up" {
 		t.Error("names from the history, or names that were never offered")
+	}
+}
+
+// The reasoning of a round goes back with its calls, as DeepSeek and OpenRouter demand; only to the server that it came from.
+func TestReasoningGoesBack(t *testing.T) {
+	tests := map[string]struct {
+		quirks Quirks
+		script []modelfake.Step
+		want   string // in the next request's message with the call
+	}{
+		"text": {Quirks{Reasoning: ReasoningContent}, []modelfake.Step{modelfake.Reasoning("I think so.", modelfake.ByWord)}, `"reasoning_content":"I think so."`},
+		"parts": {Quirks{Reasoning: ReasoningDetails}, []modelfake.Step{
+			modelfake.Delta(`{"reasoning_details":[{"type":"reasoning.text","index":0,"text":"I th","signature":null}]}`),
+			modelfake.Delta(`{"reasoning_details":[{"type":"reasoning.text","index":0,"text":"ink","signature":"s"}]}`),
+			modelfake.Delta(`{"reasoning_details":[{"type":"reasoning.encrypted","index":1,"data":"x"}]}`),
+		}, `"reasoning_details":[{"index":0,"signature":"s","text":"I think","type":"reasoning.text"},{"data":"x","index":1,"type":"reasoning.encrypted"}]`},
+		"none, but required": {Quirks{Reasoning: ReasoningContent, ReasoningRequired: true}, nil, `"reasoning_content":""`},
+		"not wanted":         {Quirks{}, []modelfake.Step{modelfake.Reasoning("hm")}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			fake := playing(append(test.script, modelfake.ToolCall("a", "DO", "{}"))...)
+			m := over(t, fake, func(o *Options) { o.Quirks = test.quirks })
+			first, err := collect(t.Context(), m, hello)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := llm.Message{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "a", Name: "DO", Parameters: []byte("{}")}}}
+			for _, c := range first {
+				if c.Opaque != nil {
+					answer.Opaque = c.Opaque
+				}
+			}
+			next := llm.Request{Messages: []llm.Message{hello.Messages[0], answer, {Role: llm.RoleTool, Call: "a", Text: "done"}}}
+			for _, to := range []*Model{m, New(Options{BaseURL: "http://other.test/v1", Model: "m", Quirks: test.quirks})} {
+				body, err := to.params("m", 0, next, wire.NamesOf(next)).MarshalJSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				has := test.want != "" && strings.Contains(string(body), test.want)
+				if want := test.want != "" && (to == m || test.quirks.ReasoningRequired); has != want || to != m && strings.Contains(string(body), "think") {
+					t.Errorf("%s: %s", to, body)
+				}
+			}
+		})
+	}
+}
+
+func TestShortIDs(t *testing.T) {
+	m := New(Options{BaseURL: "http://a.test/v1", Quirks: Quirks{ShortIDs: true}})
+	for _, id := range []string{"call_0123456789", "", "a-b"} {
+		if got := m.callID(id); !shortID.MatchString(got) || got != m.callID(id) {
+			t.Errorf("%q became %q", id, got)
+		}
+	}
+	if got := m.callID("abcDEF123"); got != "abcDEF123" {
+		t.Error(got)
+	}
+}
+
+// TestCachedTokens: what an earlier prompt began with is told as read from the cache.
+func TestCachedTokens(t *testing.T) {
+	m := over(t, modelfake.New(modelfake.Options{}))
+	req := llm.Request{System: strings.Repeat("Be kind. ", 50), Messages: hello.Messages}
+	for turn, want := range []bool{false, true} {
+		chunks, err := collect(t.Context(), m, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := chunks[len(chunks)-1].Usage
+		if u == nil || (u.Cached > 0) != want || u.Cached > u.Prompt {
+			t.Errorf("turn %d: %+v", turn, u)
+		}
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: "You said: hello"}, llm.Message{Role: llm.RoleUser, Text: "more"})
 	}
 }

@@ -160,8 +160,27 @@ func (s *scanner) usage(c *chunk) {
 		case "completion_tokens":
 			s.once(&seen, 1)
 			c.usage.Completion = int(s.count())
+		case "prompt_tokens_details":
+			s.once(&seen, 2)
+			s.details(c)
 		default:
 			s.value(0)
+		}
+	})
+}
+
+func (s *scanner) details(c *chunk) {
+	if s.null() {
+		return
+	}
+	var seen fields
+	s.object(func(key []byte) {
+		switch {
+		case string(key) != "cached_tokens":
+			s.value(0)
+		case !s.null():
+			s.once(&seen, 0)
+			c.usage.Cached = int(s.count())
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/models/wire"
 )
 
 // usual are events as common servers send them, each in its own manner.
@@ -132,7 +134,7 @@ func BenchmarkStream(b *testing.B) {
 	text := strings.Repeat("data: "+usual[0]+"\n\n", 1000) + "data: [DONE]\n\n"
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := readAll(strings.NewReader(text), names{}); err != nil {
+		if _, err := readAll(strings.NewReader(text), wire.Names{}); err != nil {
 			b.Fatal(err)
 		}
 	}

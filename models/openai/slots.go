@@ -16,6 +16,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 
 	"parley/core/llm"
+	"parley/models/wire"
 )
 
 var (
@@ -27,30 +28,13 @@ var (
 // batch is how many texts are embedded with one request. OpenAI takes 2048, smaller servers a few hundred.
 const batch = 64
 
-// once makes one attempt at what ask does with the model's name. Its error is a [*llm.Failure] unless ctx was done.
-func once[T any](ctx context.Context, m *Model, ask func(name string) (T, error)) (T, error) {
-	var none T
-	name, err := m.Resolve(ctx)
-	if err != nil {
-		return none, err
-	}
-	got, err := ask(name)
-	switch {
-	case err == nil:
-		return got, nil
-	case ctx.Err() != nil:
-		return none, context.Cause(ctx)
-	}
-	return none, m.failure(err)
-}
-
 // Transcribe implements [llm.Transcriber].
 func (m *Model) Transcribe(ctx context.Context, name, media string, sound []byte) (string, error) {
 	media, _, err := mime.ParseMediaType(media)
 	if err != nil {
 		media = "application/octet-stream"
 	}
-	return once(ctx, m, func(model string) (string, error) {
+	return wire.Once(ctx, m.Endpoint, func(model string) (string, error) {
 		res, err := m.hear.New(ctx, sdk.AudioTranscriptionNewParams{
 			File: sdk.File(bytes.NewReader(sound), soundName(name, media), media), Model: model,
 			ResponseFormat: sdk.AudioResponseFormatJSON,
@@ -77,7 +61,7 @@ func soundName(name, media string) string {
 
 // Paint implements [llm.ImageGenerator].
 func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
-	return once(ctx, m, func(model string) (llm.File, error) {
+	return wire.Once(ctx, m.Endpoint, func(model string) (llm.File, error) {
 		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model, N: sdk.Int(1)}
 		if !strings.Contains(model, "gpt-image") { // which always send the picture itself, and refuse to be told so
 			p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
@@ -101,7 +85,7 @@ func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
 
 // Embed implements [llm.Embedder].
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return once(ctx, m, func(model string) ([][]float32, error) {
+	return wire.Once(ctx, m.Endpoint, func(model string) ([][]float32, error) {
 		all := make([][]float32, 0, len(texts))
 		for part := range slices.Chunk(texts, batch) {
 			vectors, err := m.embedPart(ctx, model, part)

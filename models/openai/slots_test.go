@@ -210,7 +210,7 @@ func TestPictures(t *testing.T) {
 func TestCheckUses(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{Key: testKey, Models: []string{"whisper", "vectors"}})
 	slot := func(name string) *Model {
-		return over(t, fake, func(o *Options) { o.Model, o.Setting = name, "models.some.model" })
+		return over(t, fake, func(o *Options) { o.Model, o.Settings.Model = name, "models.some.model" })
 	}
 	tests := map[string]struct {
 		check func(context.Context) (string, error)

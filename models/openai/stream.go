@@ -6,25 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"net/http"
 	"time"
 
 	"parley/core/llm"
+	"parley/models/wire"
 )
 
 // afterFinish is how long usage and [DONE] may follow the finish reason. Nothing more is said then, and some servers
 // leave the line open.
 const afterFinish = 5 * time.Second
 
-var (
-	errCut  = errors.New("the stream ended before the answer did")
-	errRest = errors.New("the answer is complete")
-)
+var errRest = errors.New("the answer is complete")
 
 // stream reads one answer. Whether it is complete hangs on its finish reason or [DONE], never on the line's end (LM-02).
 type stream struct {
-	names   names
+	names   wire.Names
 	calls   calls
 	finish  llm.FinishReason
 	done    bool // [DONE] has come
@@ -33,21 +29,8 @@ type stream struct {
 	release context.CancelCauseFunc // ends the request
 	rest    *time.Timer             // calls it, once the answer has finished
 	chunk   chunk                   // the newest
-}
-
-// wantEvents tells a stream from the other things that servers send with a 200.
-func wantEvents(res *http.Response) error {
-	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	switch media {
-	case "application/json", "text/html":
-	default:
-		return nil // some leave it out, or write text/plain
-	}
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // half a message is better than none
-	if r := parseRefusal(body); r.message != "" {
-		return r
-	}
-	return fmt.Errorf("the server answered with %s instead of a stream of events", media)
+	thought reasoning
+	owner   string // of the thought
 }
 
 // read yields what the events of in say until the answer is complete, which is nil, or yield wants no more.
@@ -66,9 +49,12 @@ func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 	switch err := e.err; {
 	case s.done || s.finish != "":
 	case err != nil:
-		return fmt.Errorf("%w: %w", errCut, err)
+		return fmt.Errorf("%w: %w", wire.ErrCut, err)
 	default:
-		return errCut
+		return wire.ErrCut
+	}
+	if o := s.thought.opaque(s.owner); o != nil && !yield(llm.Chunk{Opaque: o}) {
+		return nil
 	}
 	if s.counted {
 		yield(llm.Chunk{Usage: &s.usage})
@@ -91,7 +77,7 @@ func (s *stream) event(e *eventReader, yield func(llm.Chunk) bool) (more bool, e
 		return false, err
 	}
 	if e.kind == "error" || c.failed {
-		return false, parseRefusal(data)
+		return false, wire.ParseRefusal(data)
 	}
 	if c.counted {
 		// The last one counts: some send a growing one with every chunk.
@@ -99,6 +85,9 @@ func (s *stream) event(e *eventReader, yield func(llm.Chunk) bool) (more bool, e
 		s.counted = true
 	}
 	for i := range c.choices {
+		if c.choices[i].thinks {
+			s.thought.add(data)
+		}
 		if !s.choice(&c.choices[i], yield) {
 			return false, nil
 		}
@@ -113,7 +102,7 @@ func (s *stream) choice(c *choice, yield func(llm.Chunk) bool) bool {
 	}
 	for _, call := range c.calls {
 		if d := s.calls.delta(call); d != nil {
-			d.Name = s.names.ours(d.Name)
+			d.Name = s.names.Ours(d.Name)
 			if !yield(llm.Chunk{Call: d}) {
 				return false
 			}

@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/models/wire"
 )
 
 // readAll reads a stream from its bytes.
-func readAll(r io.Reader, n names) (chunks []llm.Chunk, err error) {
+func readAll(r io.Reader, n wire.Names) (chunks []llm.Chunk, err error) {
 	s := stream{names: n, release: func(error) {}}
 	err = s.read(r, func(c llm.Chunk) bool {
 		chunks = append(chunks, c)
@@ -88,7 +89,7 @@ func TestDeltas(t *testing.T) {
 		"nameless calls":    {events(`{"tool_calls":[{"function":{"name":"F","arguments":"1"}},{"function":{"name":"F","arguments":"2"}}]}`), pieces(llm.CallDelta{Name: "F", Parameters: "1"}, llm.CallDelta{Index: 1, Name: "F", Parameters: "2"})},
 		"translated name":   {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"a_b"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "a.b"})},
 	}
-	n := namesOf(llm.Request{Tools: []llm.Tool{{Name: "a.b"}}})
+	n := wire.NamesOf(llm.Request{Tools: []llm.Tool{{Name: "a.b"}}})
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := readAll(strings.NewReader(test.stream), n)
@@ -114,8 +115,8 @@ func FuzzChunking(f *testing.F) {
 	f.Add("data: {\"error\":{\"code\":429}}\n\ndata: [DONE]", uint64(4))
 	f.Add("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":{\"arguments\":[]}}]}}]}\n\n", uint64(5))
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		want, wantErr := readAll(strings.NewReader(text), names{})
-		got, err := readAll(&chancy{bytes.NewReader([]byte(text)), rand.New(rand.NewPCG(seed, 0))}, names{})
+		want, wantErr := readAll(strings.NewReader(text), wire.Names{})
+		got, err := readAll(&chancy{bytes.NewReader([]byte(text)), rand.New(rand.NewPCG(seed, 0))}, wire.Names{})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

@@ -3,6 +3,7 @@ package essentials
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,10 +26,10 @@ func TestOffered(t *testing.T) {
 			who  chat.EntityID
 			want []string
 		}{
-			{ada, "ada", append(rooms, "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "UPDATE_SETTINGS")},
-			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "UPDATE_SETTINGS")},
-			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY")},
-			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION")},
+			{ada, "ada", append(rooms, "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT", "UPDATE_SETTINGS")},
+			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT", "UPDATE_SETTINGS")},
+			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT")},
+			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION", "REMEMBER_FACT", "FORGET_FACT")},
 		} {
 			want := append(c.want, "ASK_PROVIDERS") // for what files say
 			if diff := cmp.Diff(want, w.tools(c.in, c.who)); diff != "" {
@@ -39,7 +40,8 @@ func TestOffered(t *testing.T) {
 	for _, a := range New(Deps{}).Actions { // an unknown user of a web chat
 		s := a.Spec()
 		err := actiontest.Make(t, a, actiontest.Call{Scene: action.TurnContext{Private: true}}).Err
-		if !s.Unlisted && s.Name != "CHOOSE_OPTION" && !errors.Is(err, actiontest.ErrNotOffered) {
+		everyones := slices.Contains([]string{"CHOOSE_OPTION", "REMEMBER_FACT", "FORGET_FACT"}, s.Name)
+		if !s.Unlisted && !everyones && !errors.Is(err, actiontest.ErrNotOffered) {
 			t.Errorf("a guest in private is offered %s", s.Name)
 		}
 	}

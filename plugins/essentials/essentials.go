@@ -4,6 +4,7 @@ package essentials
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"parley/core/action"
 	"parley/core/chat"
@@ -16,6 +17,7 @@ type Deps struct {
 	Painter    llm.ImageGenerator // nil without image generation
 	Reflection bool               // whether to extract facts from conversations
 	Embedder   llm.Embedder       // for semantic search; nil: search by keywords
+	Zone       *time.Location     // of the time that the agent knows; nil: this machine's
 	Log        *slog.Logger
 }
 
@@ -29,12 +31,14 @@ type Store interface {
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
 	SaveNote(ctx context.Context, n chat.RoomNote) error
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Forget(ctx context.Context, id chat.MemoryID) error
 }
 
 // New returns the plugin.
 func New(d Deps) action.Plugin {
 	known := newKnowledge(d)
-	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(known), Work: known.work}
+	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(known), Work: known.work, Commands: d.commands()}
 	if d.Reflection {
 		p.Evaluators = []action.Evaluator{reflection{d.Store}}
 	}

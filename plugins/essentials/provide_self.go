@@ -70,6 +70,10 @@ func actionList(_ context.Context, s action.TurnContext) (action.ProviderResult,
 }
 
 // clock provides the time to the minute.
-func clock(context.Context, action.TurnContext) (action.ProviderResult, error) {
-	return action.ProviderResult{Text: fmt.Sprintf("It is %s.", time.Now().Format("Monday, 2 January 2006, 15:04 MST"))}, nil
+func (d Deps) clock(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	now := time.Now()
+	if d.Zone != nil {
+		now = now.In(d.Zone)
+	}
+	return action.ProviderResult{Text: fmt.Sprintf("It is %s.", now.Format("Monday, 2 January 2006, 15:04 MST"))}, nil
 }

@@ -31,7 +31,7 @@ func (d Deps) providers(known *knowledge) []action.Provider {
 			Name: "ATTACHMENTS", Dynamic: true, Position: 95,
 			Description: "the full text of the files in this conversation, where the conversation shows only the beginning",
 		}, attachments},
-		provider{action.ProviderSpec{Name: "TIME", Own: true, Position: 100}, clock},
+		provider{action.ProviderSpec{Name: "TIME", Own: true, Position: 100}, d.clock},
 		known,
 		provider{action.ProviderSpec{Name: "WORLD", Position: 20, Values: []string{"worldContext"}}, d.surroundings},
 		provider{action.ProviderSpec{Name: "SETTINGS", Position: 30}, d.settings},

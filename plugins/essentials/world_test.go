@@ -87,6 +87,7 @@ func (w *world) hear(in chat.Room, author chat.EntityID, text string) chat.Accep
 	})
 	w.must(err)
 	time.Sleep(time.Minute)
+	synctest.Wait() // for the race detector: what the model noted was noted before
 	return acc
 }
 

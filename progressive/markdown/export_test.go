@@ -60,7 +60,7 @@ func Render(doc Document, d Dialect, l Limits) []Rendered {
 // Unsplit is how all of d reads, laid out for limits but not split.
 func Unsplit(doc Document, d Dialect, l Limits) string {
 	r := layout{d: d, l: l}
-	atoms := r.tail(doc.Pieces)
+	atoms := r.tail(nil, doc.Pieces)
 	part, _, _, _ := (&packer{d: &r.d}).next(atoms, math.MaxInt)
 	return part.Plain
 }

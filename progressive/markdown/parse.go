@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
@@ -24,8 +25,11 @@ type reader struct {
 
 // newReader reads GFM with spoilers, without raw HTML, which is text (TR-09), and without definitions of links: what
 // refers to them may have been shown already.
-func newReader() *reader {
-	return &reader{blocks: parser.NewParser(
+func newReader() *reader { return &reader{blocks: blocks()} }
+
+// blocks returns the one parser of all readers: it keeps nothing of what it reads.
+var blocks = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
 		parser.WithBlockParsers(
 			util.Prioritized(parser.NewSetextHeadingParser(), 100),
 			util.Prioritized(parser.NewThematicBreakParser(), 200),
@@ -48,8 +52,8 @@ func newReader() *reader {
 		),
 		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
-	)}
-}
+	)
+})
 
 // read makes blocks of a segment.
 func (r *reader) read(s segment) []Piece {

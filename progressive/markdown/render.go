@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Renderer renders a growing text in a dialect, in parts within limits. Its results depend only on the arguments, not on
@@ -193,11 +194,14 @@ func (r *layout) pack(parts []Rendered, atoms []atom, unsure int, all bool) ([]R
 
 // parts is all of a text that ends with e. While it is open, previews are shown if all of it fits into one more part.
 func (r *layout) parts(e ending) []Rendered {
-	tail := r.tail(e.pieces)
-	atoms := append(slices.Clone(r.atoms), tail...)
+	b := buffers.Get().(*buffer)
+	defer b.release()
+	b.atoms = r.tail(append(b.atoms, r.atoms...), e.pieces)
+	atoms := b.atoms
 	unsure := len(atoms)
 	if e.open {
-		unsure = len(r.atoms) + same(settled(r.tail(e.sure)), tail)
+		b.sure = r.tail(b.sure, e.sure)
+		unsure = len(r.atoms) + same(settled(b.sure), atoms[len(r.atoms):])
 	}
 	if slices.ContainsFunc(atoms, isPreview) {
 		if e.open {
@@ -212,7 +216,20 @@ func (r *layout) parts(e ending) []Rendered {
 	return parts
 }
 
-func (r *layout) tail(pieces []Piece) (atoms []atom) {
+// buffer is room for the atoms of a text, of which nothing is needed once its parts are made.
+type buffer struct{ atoms, sure []atom }
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+func (b *buffer) release() {
+	clear(b.atoms)
+	clear(b.sure)
+	b.atoms, b.sure = b.atoms[:0], b.sure[:0]
+	buffers.Put(b)
+}
+
+// tail adds the atoms of pieces.
+func (r *layout) tail(atoms []atom, pieces []Piece) []atom {
 	c := r.carry
 	for _, p := range pieces {
 		var more []atom

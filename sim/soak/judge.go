@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"parley/core/llm"
+	"parley/core/schedule"
 	"parley/progressive"
 )
 
 // standing counts the visible messages of one answer.
 type standing struct {
-	whole, marked, parts int // messages: the whole answer, the whole answer marked as a repetition, a part of it
-	asked                int // how often the page shows the question
+	whole, marked, parts int  // messages: the whole answer, the whole answer marked as a repetition, a part of it
+	asked                int  // how often the page shows the question
+	older                bool // the page is full of newer messages
 	texts                []string
 }
 
@@ -72,8 +74,26 @@ func (w *world) reload(all map[string]standing) error {
 				all[l.ClientMessageID] = s
 			}
 		}
+		if len(lines) >= fullPage {
+			w.leaveOut(all, r, time.UnixMilli(lines[0].Timestamp))
+		}
 	}
 	return nil
+}
+
+// fullPage is how many messages a page shows at most (docs/web-api.md).
+const fullPage = 200
+
+// leaveOut notes which questions of a room are older than what its page shows.
+func (w *world) leaveOut(all map[string]standing, r *room, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.questions {
+		if s := all[q.id]; q.room == r && s.asked == 0 && q.asked.Before(since) {
+			s.older = true
+			all[q.id] = s
+		}
+	}
 }
 
 // numbers are the counts of one platform.
@@ -82,6 +102,7 @@ type numbers struct {
 	lost, half, doubles, setAside, other int // all of them must be 0
 	unfounded                            int // marks or leftover previews that no request at a kill explains; must be 0
 	marked, previews                     int // marked repetitions and leftover previews, on Telegram only
+	merged                               int // questions that their author was asked to repeat, because too many waited
 }
 
 // report is the result for all questions.
@@ -124,12 +145,14 @@ func (w *world) judgeOne(n *numbers, q *question, s standing, kills []time.Time)
 		}
 	}
 	whole := s.whole + s.marked
-	count(&n.lost, b2i(whole+s.parts == 0), "lost")
+	gone := whole+s.parts == 0 && !s.older
+	count(&n.merged, b2i(gone && w.excused(q)), "its author was asked to repeat it")
+	count(&n.lost, b2i(gone && !w.excused(q)), "lost")
 	count(&n.half, b2i(whole == 0 && s.parts > 0), "half-written")
 	count(&n.doubles, max(0, s.whole-1), "unmarked double")
 	if q.room.platform == web {
 		count(&n.lost, b2i(q.read != q.answer), fmt.Sprintf("the stream ended with %q %s", q.read, q.broken))
-		count(&n.lost, b2i(s.asked == 0), "the question is not on the page")
+		count(&n.lost, b2i(s.asked == 0 && !s.older), "the question is not on the page")
 		count(&n.doubles, max(0, s.asked-1), "the question is on the page twice")
 	}
 	if q.room.platform != telegram {
@@ -145,6 +168,11 @@ func (w *world) judgeOne(n *numbers, q *question, s standing, kills []time.Time)
 	open := w.openAt(q, kills)
 	count(&n.unfounded, max(0, s.marked+b2i(whole > 0)*s.parts-open), "no create was under way at a kill")
 	return wrong
+}
+
+// excused reports whether the agent said in the room of q that it can't answer each message.
+func (w *world) excused(q *question) bool {
+	return q.room.own != nil && slices.ContainsFunc(q.room.own(), func(m message) bool { return m.text == schedule.Excuse })
 }
 
 func b2i(b bool) int {
@@ -180,7 +208,7 @@ func (w *world) judgeOthers(r *report) {
 		for _, m := range room.own() {
 			n := r.by[room.platform]
 			switch {
-			case questionID.MatchString(m.text):
+			case questionID.MatchString(m.text), m.text == schedule.Excuse:
 				continue
 			case strings.Contains(m.text, llm.SetAside.Sentence()):
 				n.setAside++

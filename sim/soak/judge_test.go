@@ -11,6 +11,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/llm"
+	"parley/core/schedule"
 	"parley/progressive"
 )
 
@@ -65,6 +66,8 @@ func TestJudge(t *testing.T) {
 		"a preview without a kill":  {telegram, false, []string{part, whole}, numbers{previews: 1, unfounded: 1}},
 		"a preview left on Discord": {discord, true, []string{part, whole}, numbers{doubles: 1}},
 		"set aside":                 {discord, true, []string{llm.SetAside.Sentence()}, numbers{lost: 1, setAside: 1}},
+		"asked to repeat":           {telegram, true, []string{schedule.Excuse}, numbers{merged: 1}},
+		"an excuse for nothing":     {telegram, true, []string{whole, schedule.Excuse}, numbers{}},
 		"another text":              {telegram, true, []string{whole, notice}, numbers{other: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,5 +99,23 @@ func TestWorld(t *testing.T) {
 	}
 	if len(asked) != 3 || w.answered() {
 		t.Errorf("platforms %v; all is answered before anything is", asked)
+	}
+}
+
+// A page that is full does not show the oldest questions. They are not lost.
+func TestFullPage(t *testing.T) {
+	now := time.Now()
+	r := &room{platform: web}
+	w := &world{questions: []*question{
+		{id: "q0001", room: r, asked: now.Add(-2 * time.Minute), answer: whole, read: whole},
+		{id: "q0002", room: r, asked: now, answer: whole, read: whole},
+	}}
+	all := map[string]standing{}
+	w.leaveOut(all, r, now.Add(-time.Minute))
+	for i, lost := range []int{0, 2} { // the second one: no answer, and no question
+		var n numbers
+		if w.judgeOne(&n, w.questions[i], all[w.questions[i].id], nil); n.lost != lost {
+			t.Errorf("question %d: %+v", i+1, n)
+		}
 	}
 }

@@ -25,11 +25,11 @@ func (r *report) ok() bool {
 func (r *report) print(out io.Writer) {
 	fmt.Fprintf(out, "%d kills\n", len(r.kills))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "platform\tquestions\tmodel calls\tlost\thalf-written\tdoubles\tset aside\tother texts\tunfounded\tmarked repeats\tpreviews left\t")
+	fmt.Fprintln(t, "platform\tquestions\tmodel calls\tlost\thalf-written\tdoubles\tset aside\tother texts\tunfounded\tmarked repeats\tpreviews left\tmerged\t")
 	for _, p := range []string{telegram, discord, web} {
 		n := r.by[p]
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", p, n.questions, n.calls, n.lost, n.half, n.doubles, n.setAside,
-			n.other, n.unfounded, n.marked, n.previews)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", p, n.questions, n.calls, n.lost, n.half, n.doubles, n.setAside,
+			n.other, n.unfounded, n.marked, n.previews, n.merged)
 	}
 	_ = t.Flush() // like all writes to out, because there is no other place to report a failure
 	for _, line := range append(r.info, r.evidence...) {

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+const selectApprovals = `SELECT ` + record.ApprovalColumns + ` FROM approvals `
+
+// RequestApproval implements [storage.Approvals].
+func (s *questions) RequestApproval(ctx context.Context, a chat.Approval) (stored chat.Approval, err error) {
+	if err := record.CheckText(a.ID, string(a.Room), a.Call, a.Tool); err != nil {
+		return a, wrap(err, "asking for the approval %q", a.ID)
+	}
+	err = s.write(ctx, roomScope(a.Room), func(ctx context.Context, q querier) (err error) {
+		_, err = q.Exec(ctx, `
+			INSERT INTO approvals (`+record.ApprovalColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+			ON CONFLICT (id) DO NOTHING`,
+			a.ID, a.Room, a.Run, a.Call, a.Tool, a.Kind, a.Arguments, a.Effect, a.Asker, record.Nanos(a.At), record.Nanos(a.Expires),
+			a.Decision, a.By, record.Nanos(a.Decided))
+		if err == nil {
+			stored, err = record.ScanApproval(q.QueryRow(ctx, selectApprovals+`WHERE id = $1`, a.ID))
+		}
+		return err
+	})
+	return stored, wrap(err, "asking for the approval %q", a.ID)
+}
+
+// Approval implements [storage.Approvals].
+func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		a, err = record.ScanApproval(q.QueryRow(ctx, selectApprovals+`WHERE id = $1`, id))
+		return err
+	})
+	return a, wrap(err, "reading the approval %q", id)
+}
+
+// DecideApproval implements [storage.Approvals].
+func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
+	err := s.write(ctx, scopeOf("approval", id), func(ctx context.Context, q querier) error {
+		res, err := q.Exec(ctx, `UPDATE approvals SET decision = $1, decider = $2, decided = $3 WHERE id = $4 AND decision = $5`,
+			to, by, record.Nanos(at), id, from)
+		if err == nil && res.RowsAffected() == 0 {
+			err = answer.ErrLost
+		}
+		return err
+	})
+	return wrap(err, "deciding the approval %q", id)
+}
+
+// StandingApproval implements [storage.Approvals].
+func (s *questions) StandingApproval(ctx context.Context, room chat.RoomID, kind string) (a chat.Approval, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		a, err = record.ScanApproval(q.QueryRow(ctx, selectApprovals+`WHERE room = $1 AND kind = $2 AND decision = $3 ORDER BY at DESC, id LIMIT 1`,
+			room, kind, chat.Always))
+		return err
+	})
+	return a, wrap(err, "reading the approvals of %q", room)
+}
+
+// RecentApprovals implements [storage.Approvals].
+func (s *questions) RecentApprovals(ctx context.Context, room chat.RoomID, limit int) (all []chat.Approval, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectApprovals+`WHERE room = $1 ORDER BY at DESC, id LIMIT $2`, room, max(limit, 0))
+		all, err = collect(rows, err, record.ScanApproval)
+		return err
+	})
+	return all, wrap(err, "reading the approvals of %q", room)
+}
+
+// LapseApprovals implements [storage.Approvals].
+func (s *questions) LapseApprovals(ctx context.Context, room chat.RoomID) error {
+	err := s.write(ctx, roomScope(room), func(ctx context.Context, q querier) error {
+		_, err := q.Exec(ctx, `UPDATE approvals SET decision = $1 WHERE room = $2 AND decision = $3`, chat.Lapsed, room, chat.Always)
+		return err
+	})
+	return wrap(err, "ending the approvals of %q", room)
+}

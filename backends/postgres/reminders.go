@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// remindersLock is the lock of all writes: each looks at how many there are.
+var remindersLock = scopeOf("reminders", "")
+
+const selectReminders = `SELECT ` + record.ReminderColumns + ` FROM reminders `
+
+// AddReminder implements [storage.Reminders].
+func (s *reminders) AddReminder(ctx context.Context, r chat.Reminder, rule chat.ReminderRule) error {
+	err := record.CheckReminder(r)
+	if err == nil {
+		err = s.write(ctx, remindersLock, func(ctx context.Context, q querier) error { return addReminder(ctx, q, r, rule) })
+	}
+	return wrap(err, "saving a reminder in %q", r.Room)
+}
+
+func addReminder(ctx context.Context, q querier, r chat.Reminder, rule chat.ReminderRule) error {
+	var known bool
+	var ofPerson, inRoom int
+	err := q.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM reminders WHERE id = $1), (SELECT count(*) FROM reminders WHERE person = $3),
+			(SELECT count(*) FROM reminders WHERE room = $2) FROM rooms WHERE id = $2`, r.ID, r.Room, r.Person).Scan(&known, &ofPerson, &inRoom)
+	switch {
+	case err != nil || known:
+		return record.Found(err)
+	case rule.Person > 0 && ofPerson >= rule.Person, rule.Room > 0 && inRoom >= rule.Room:
+		return chat.ErrTooMany
+	}
+	_, err = q.Exec(ctx, `INSERT INTO reminders (`+record.ReminderColumns+`) VALUES ($1, $2, $3, $4, $5)`,
+		r.ID, r.Room, r.Person, record.Nanos(r.Due), record.Reminder(r))
+	return err
+}
+
+// Reminders implements [storage.Reminders].
+func (s *reminders) Reminders(ctx context.Context, room chat.RoomID, person chat.EntityID) ([]chat.Reminder, error) {
+	all, err := s.reminders(ctx, `WHERE room = $1 AND ($2 = '' OR person = $2) ORDER BY due, seq`, room, person)
+	return all, wrap(err, "reading the reminders in %q", room)
+}
+
+// DueReminders implements [storage.Reminders].
+func (s *reminders) DueReminders(ctx context.Context, at time.Time, limit int) ([]chat.Reminder, error) {
+	all, err := s.reminders(ctx, `WHERE due <= $1 ORDER BY due, seq LIMIT $2`, record.Nanos(at), max(limit, 0))
+	return all, wrap(err, "reading the reminders that are due")
+}
+
+func (s *reminders) reminders(ctx context.Context, where string, args ...any) (all []chat.Reminder, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectReminders+where, args...)
+		all, err = collect(rows, err, record.ScanReminder)
+		return err
+	})
+	return all, err
+}
+
+// MoveReminder implements [storage.Reminders].
+func (s *reminders) MoveReminder(ctx context.Context, id string, due, next time.Time) error {
+	err := s.write(ctx, remindersLock, func(ctx context.Context, q querier) error {
+		change, args := `UPDATE reminders SET due = $3 WHERE id = $1 AND due = $2`, []any{id, record.Nanos(due), record.Nanos(next)}
+		if next.IsZero() {
+			change, args = `DELETE FROM reminders WHERE id = $1 AND due = $2`, args[:2]
+		}
+		done, err := q.Exec(ctx, change, args...)
+		if err != nil {
+			return err
+		}
+		if done.RowsAffected() == 0 {
+			return answer.ErrLost
+		}
+		return nil
+	})
+	return wrap(err, "moving the reminder %q", id)
+}

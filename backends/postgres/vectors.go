@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"parley/backends/record"
+	"parley/core/chat"
+	"parley/core/search"
+)
+
+// claimFor is how long messages are left to the replica that asks for their vectors.
+const claimFor = 5 * time.Minute
+
+// Unembedded implements [storage.VectorIndex].
+func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
+	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		now := s.clock.nanos()
+		rows, err := q.Query(ctx, `
+			WITH mine AS (
+				UPDATE memory_vectors SET claimed = $1 WHERE seq IN (
+					SELECT seq FROM memory_vectors WHERE (model < $2 OR model > $2) AND claimed < $3 ORDER BY seq DESC LIMIT $4 FOR UPDATE SKIP LOCKED)
+				RETURNING seq AS number, version)
+			SELECT number, version, `+record.MemoryColumns+` FROM mine JOIN memories ON seq = number ORDER BY number DESC`,
+			now+int64(claimFor), record.HashOf(model), now, limit)
+		all, err = collect(rows, err, record.ScanUnembedded)
+		return err
+	})
+	return all, wrap(err, "looking for messages without vectors")
+}
+
+// SaveVectors implements [storage.VectorIndex].
+func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error {
+	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		for _, v := range vectors {
+			_, err := q.Exec(ctx, `UPDATE memory_vectors SET model = $1, vector = $2, claimed = 0 WHERE seq = $3 AND version = $4`,
+				record.HashOf(model), search.Pack(v.Vector), v.Ticket.Seq, v.Ticket.Version)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return wrap(err, "saving %d vectors", len(vectors))
+}
+
+// newVersion is a number unlike that of any text before.
+const newVersion = `(random() * 9e18)::bigint`
+
+// awaitVector lets a message wait for a vector.
+func awaitVector(ctx context.Context, q querier, m record.Numbered) error {
+	if record.WordsOf(m.Memory) == "" || m.Kind != chat.Said {
+		return nil
+	}
+	_, err := q.Exec(ctx, `
+		INSERT INTO memory_vectors (seq, room, turn, model, version, vector) VALUES ($1, $2, $3, 0, `+newVersion+`, '')
+		ON CONFLICT DO NOTHING`, m.Seq, m.Room, m.Turn)
+	return err
+}
+
+// Backfill implements [storage.VectorBackfill].
+func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
+	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `
+			SELECT seq, turn, `+record.MemoryColumns+` FROM memories
+			WHERE seq IN (SELECT w.seq FROM memory_words w WHERE w.words <> '' AND NOT EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = w.seq) LIMIT $1)
+			FOR KEY SHARE`, limit)
+		all, err := collect(rows, err, record.ScanNumbered)
+		for _, m := range all {
+			if err == nil {
+				err = awaitVector(ctx, q, m)
+			}
+		}
+		more = len(all) == limit
+		return err
+	})
+	return more, wrap(err, "preparing vectors of earlier messages")
+}
+
+// BackfillSize implements [storage.VectorBackfill].
+func (s *memories) BackfillSize(ctx context.Context) (messages, characters int, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `
+			SELECT count(*), coalesce(sum(length(text)), 0) FROM memories m
+			WHERE kind = '' AND NOT EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = m.seq)`).Scan(&messages, &characters)
+	})
+	return messages, characters, wrap(err, "counting messages without vectors")
+}
+
+// FindVectors implements [storage.VectorIndex]. It compares all messages of the rooms: that is exact, and a room has not many.
+func (s *memories) FindVectors(ctx context.Context, find chat.Search) (found []chat.Passage, err error) {
+	near := record.NearestOf(find)
+	if near == nil {
+		return nil, nil
+	}
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		*near = *record.NearestOf(find) // this can be another try
+		rows, err := q.Query(ctx, `
+			WITH `+otherRooms+`
+			SELECT seq, vector FROM memory_vectors
+			WHERE model = $5 AND (room = $2 AND turn < (SELECT turn FROM memories WHERE id = $6 AND room = $2) OR room IN (SELECT id FROM others))`,
+			chat.Direct, find.Room, find.Person, directRooms, record.HashOf(find.Model), find.Before)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var seq int64
+			var vector []byte
+			if err := rows.Scan(&seq, &vector); err != nil {
+				return err
+			}
+			near.Add(seq, vector)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		all, err := turnsOf(ctx, q, near.IDs())
+		found = record.Passages(near.IDs(), all, find.Limit)
+		return err
+	})
+	if err == nil && len(near.Damaged) > 0 {
+		err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+			_, err := q.Exec(ctx, `UPDATE memory_vectors SET model = 0, vector = '', claimed = 0 WHERE seq = ANY($1)`, near.Damaged)
+			return err
+		})
+	}
+	return found, wrap(err, "searching %q", find.Room)
+}

@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"parley/backends/record"
+	"parley/core/chat"
+	"parley/core/search"
+)
+
+// directRooms is how many other rooms of a person are searched: the newest.
+const directRooms = 20
+
+// IndexWords implements [storage.WordIndex]. Replicas take turns.
+func (s *memories) IndexWords(ctx context.Context, limit int, vectors bool) (more bool, err error) {
+	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		more, err = indexWords(ctx, q, limit, vectors)
+		return err
+	})
+	return more, wrap(err, "indexing words")
+}
+
+func indexWords(ctx context.Context, q querier, limit int, vectors bool) (more bool, err error) {
+	var was, next int64
+	var settled bool
+	err = q.QueryRow(ctx, `SELECT seq, next, fence <= pg_snapshot_xmin(pg_current_snapshot()) FROM memory_words_until FOR UPDATE`).Scan(&was, &next, &settled)
+	if err != nil {
+		return false, err
+	}
+	until := was
+	if settled {
+		until = next
+	}
+	rows, err := q.Query(ctx, `
+		SELECT seq, turn, `+record.MemoryColumns+` FROM memories m
+		WHERE seq > $1 AND kind = '' AND NOT EXISTS (SELECT 1 FROM memory_words w WHERE w.seq = m.seq)
+		ORDER BY seq LIMIT $2 FOR KEY SHARE OF m`, until, limit) // nobody deletes them meanwhile
+	all, err := collect(rows, err, record.ScanNumbered)
+	if err != nil || len(all) == 0 && until == was {
+		return false, err
+	}
+	for _, m := range all {
+		if err := saveWords(ctx, q, m.Seq, m.Memory, `NOTHING`); err != nil {
+			return false, err
+		}
+		if vectors {
+			if err := awaitVector(ctx, q, m); err != nil {
+				return false, err
+			}
+		}
+		if settled {
+			next = max(next, m.Seq)
+		}
+	}
+	if settled { // a transaction that can still add a number up to next has begun by now
+		_, err = q.Exec(ctx, `UPDATE memory_words_until SET seq = $1, next = $2, fence = pg_snapshot_xmax(pg_current_snapshot())`, until, next)
+	}
+	return len(all) == limit, err
+}
+
+// saveWords indexes a message, also one without words: it is then known to be indexed.
+func saveWords(ctx context.Context, q querier, seq int64, m chat.Memory, known string) error {
+	words := record.WordsOf(m)
+	_, err := q.Exec(ctx, `
+		INSERT INTO memory_words (seq, room, words, found) VALUES ($1, $2, $3, array_to_tsvector($4::text[]))
+		ON CONFLICT (seq) DO `+known, seq, m.Room, words, distinct(words))
+	return err
+}
+
+// distinct returns each word once. There is always an array, also an empty one.
+func distinct(words string) []string {
+	seen, all := map[string]bool{}, []string{}
+	for _, w := range strings.Fields(words) {
+		if !seen[w] {
+			seen[w] = true
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// replaceWords indexes a revised message.
+func replaceWords(ctx context.Context, q querier, m chat.Memory) error {
+	var seq int64
+	if err := q.QueryRow(ctx, `SELECT seq FROM memories WHERE id = $1`, m.ID).Scan(&seq); err != nil || m.Kind != chat.Said {
+		return err
+	}
+	_, err := q.Exec(ctx, `UPDATE memory_vectors SET model = 0, version = `+newVersion+`, claimed = 0, vector = '' WHERE seq = $1`, seq)
+	if err != nil {
+		return err
+	}
+	return saveWords(ctx, q, seq, m, `UPDATE SET words = excluded.words, found = excluded.found`)
+}
+
+// FindWords implements [storage.WordIndex].
+func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []chat.Passage, err error) {
+	asked := record.Asked(find)
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		texts, err := matches(ctx, q, find, asked)
+		if err != nil {
+			return err
+		}
+		best := record.Best(texts, asked, find.Limit)
+		all, err := turnsOf(ctx, q, best)
+		found = record.Passages(best, all, find.Limit)
+		return err
+	})
+	return found, wrap(err, "searching %q", find.Room)
+}
+
+// otherRooms are the rooms beside $2 that are searched for the person $3.
+const otherRooms = `others AS (
+	SELECT id FROM rooms WHERE kind = $1 AND NOT gone AND id <> $2 AND $3 <> ''
+		AND id IN (SELECT room FROM memories WHERE author = $3 AND role IN ('input', 'heard'))
+	ORDER BY created DESC LIMIT $4)`
+
+// matches returns the newest messages that have a word of the question. The words are letters and digits only, so they can stand in
+// quotes.
+func matches(ctx context.Context, q querier, find chat.Search, asked []string) ([]search.Text, error) {
+	rows, err := q.Query(ctx, `
+		WITH `+otherRooms+`
+		SELECT w.seq, w.words FROM memory_words w JOIN memories m ON m.seq = w.seq
+		WHERE w.found @@ $5::tsquery
+			AND (w.room = $2 AND m.turn < (SELECT turn FROM memories WHERE id = $6 AND room = $2) OR w.room IN (SELECT id FROM others))
+		ORDER BY w.seq DESC LIMIT $7`,
+		chat.Direct, find.Room, find.Person, directRooms, `'`+strings.Join(asked, `' | '`)+`'`, find.Before, record.Candidates)
+	return collect(rows, err, record.ScanText)
+}
+
+// turnsOf returns the messages of the turns of others, oldest first.
+func turnsOf(ctx context.Context, q querier, seqs []int64) ([]record.Numbered, error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	rows, err := q.Query(ctx, `
+		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
+		WHERE kind = '' AND (room, turn) IN (SELECT room, turn FROM memories WHERE seq = ANY($1)) ORDER BY turn, seq`, seqs)
+	return collect(rows, err, record.ScanNumbered)
+}

@@ -1,0 +1,106 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"parley/core/chat"
+	"parley/core/search"
+)
+
+const (
+	longestWord = 80   // in bytes; longer ones are no words
+	mostWords   = 4000 // of a message
+	// Candidates is how many messages with a word of a question are compared: the newest.
+	Candidates = 5000
+)
+
+// WordsOf returns the words by which m is found, separated by spaces; none if it is no part of a transcript.
+func WordsOf(m chat.Memory) string {
+	if !m.InTranscript() {
+		return ""
+	}
+	texts := []string{m.Text}
+	for _, f := range m.Files {
+		texts = append(texts, f.Name, f.Title, f.Description, f.Text)
+	}
+	all := known(search.Words(strings.Join(texts, "\n")))
+	return strings.Join(all[:min(len(all), mostWords)], " ")
+}
+
+// Asked returns the words to search for.
+func Asked(q chat.Search) []string { return known(q.Words) }
+
+func known(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) > longestWord })
+}
+
+// RoomWord returns a word that stands for a room in an index.
+func RoomWord(room chat.RoomID) string {
+	sum := sha256.Sum256([]byte(room))
+	return hex.EncodeToString(sum[:8])
+}
+
+// ScanText reads the number and the words of a message.
+func ScanText(r Row) (t search.Text, err error) {
+	var words string
+	err = r.Scan(&t.ID, &words)
+	t.Words = strings.Fields(words)
+	return t, err
+}
+
+// Numbered is a message with its number and its turn.
+type Numbered struct {
+	Seq  int64
+	Turn chat.ResponseID
+	chat.Memory
+}
+
+// ScanNumbered reads seq, turn and [MemoryColumns].
+func ScanNumbered(r Row) (n Numbered, err error) {
+	n.Memory, err = ScanMemory(behind{r, []any{&n.Seq, &n.Turn}})
+	return n, err
+}
+
+// behind is a row whose first columns are others.
+type behind struct {
+	Row
+	first []any
+}
+
+// Scan implements [Row].
+func (b behind) Scan(into ...any) error { return b.Row.Scan(append(b.first, into...)...) }
+
+// Passages returns the turns of the best messages, in the order of best. all are the messages of these turns, oldest first.
+func Passages(best []int64, all []Numbered, limit int) (passages []chat.Passage) {
+	type turn struct {
+		room chat.RoomID
+		turn chat.ResponseID
+	}
+	of, turns := map[int64]turn{}, map[turn][]chat.Memory{}
+	for _, m := range all {
+		if m.InTranscript() {
+			t := turn{m.Room, m.Turn}
+			of[m.Seq], turns[t] = t, append(turns[t], m.Memory)
+		}
+	}
+	for _, seq := range best {
+		t, ok := of[seq]
+		if ok && len(turns[t]) > 0 && len(passages) < limit {
+			passages = append(passages, chat.Passage{Room: t.room, Turn: t.turn, Messages: turns[t]})
+			turns[t] = nil
+		}
+	}
+	return passages
+}
+
+// Best returns the numbers of the messages to look at for limit passages: several can be of one turn.
+func Best(texts []search.Text, asked []string, limit int) (best []int64) {
+	ranked := search.Rank(texts, asked)
+	for _, s := range ranked[:min(len(ranked), 3*limit)] {
+		best = append(best, s.ID)
+	}
+	return best
+}

@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+const selectApprovals = `SELECT ` + record.ApprovalColumns + ` FROM approvals `
+
+// RequestApproval implements [storage.Approvals].
+func (s *questions) RequestApproval(ctx context.Context, a chat.Approval) (stored chat.Approval, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
+		_, err = tx.ExecContext(ctx, `
+			INSERT INTO approvals (`+record.ApprovalColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			a.ID, a.Room, a.Run, a.Call, a.Tool, a.Kind, a.Arguments, a.Effect, a.Asker, record.Nanos(a.At), record.Nanos(a.Expires),
+			a.Decision, a.By, record.Nanos(a.Decided))
+		if err == nil {
+			stored, err = record.ScanApproval(tx.QueryRowContext(ctx, selectApprovals+`WHERE id = ?`, a.ID))
+		}
+		return err
+	})
+	return stored, wrap(err, "asking for the approval %q", a.ID)
+}
+
+// Approval implements [storage.Approvals].
+func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, err error) {
+	err = s.read(ctx, func(db reader) (err error) {
+		a, err = record.ScanApproval(db.QueryRowContext(ctx, selectApprovals+`WHERE id = ?`, id))
+		return err
+	})
+	return a, wrap(err, "reading the approval %q", id)
+}
+
+// DecideApproval implements [storage.Approvals].
+func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		res, err := tx.ExecContext(ctx, `UPDATE approvals SET decision = ?, decider = ?, decided = ? WHERE id = ? AND decision = ?`,
+			to, by, record.Nanos(at), id, from)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return lostUnless(err)
+		}
+		return nil
+	})
+	return wrap(err, "deciding the approval %q", id)
+}
+
+// lostUnless returns err, or [answer.ErrLost].
+func lostUnless(err error) error {
+	if err != nil {
+		return err
+	}
+	return answer.ErrLost
+}
+
+// StandingApproval implements [storage.Approvals].
+func (s *questions) StandingApproval(ctx context.Context, room chat.RoomID, kind string) (a chat.Approval, err error) {
+	err = s.read(ctx, func(db reader) (err error) {
+		a, err = record.ScanApproval(db.QueryRowContext(ctx, selectApprovals+`WHERE room = ? AND kind = ? AND decision = ? ORDER BY at DESC, id LIMIT 1`,
+			room, kind, chat.Always))
+		return err
+	})
+	return a, wrap(err, "reading the approvals of %q", room)
+}
+
+// RecentApprovals implements [storage.Approvals].
+func (s *questions) RecentApprovals(ctx context.Context, room chat.RoomID, limit int) (all []chat.Approval, err error) {
+	err = s.read(ctx, func(db reader) error {
+		rows, err := db.QueryContext(ctx, selectApprovals+`WHERE room = ? ORDER BY at DESC, id LIMIT ?`, room, max(limit, 0))
+		if err == nil {
+			all, err = collect(rows, record.ScanApproval)
+		}
+		return err
+	})
+	return all, wrap(err, "reading the approvals of %q", room)
+}
+
+// LapseApprovals implements [storage.Approvals].
+func (s *questions) LapseApprovals(ctx context.Context, room chat.RoomID) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		_, err := tx.ExecContext(ctx, `UPDATE approvals SET decision = ? WHERE room = ? AND decision = ?`, chat.Lapsed, room, chat.Always)
+		return err
+	})
+	return wrap(err, "ending the approvals of %q", room)
+}

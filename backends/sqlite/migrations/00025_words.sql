@@ -1,0 +1,24 @@
+-- The words by which messages are found. They are derived: of what memory_words_until names, and all before it, each message has a
+-- row. The words and a name of the room are made by the program, so that all stores find the same; here they are only split at spaces.
+
+-- +goose Up
+CREATE VIRTUAL TABLE memory_words USING fts5 (room, words, tokenize = 'ascii', detail = 'column', columnsize = 0);
+INSERT INTO memory_words (memory_words, rank) VALUES ('secure-delete', 1); -- what is deleted leaves nothing behind
+
+CREATE TABLE memory_words_until (
+    seq INTEGER NOT NULL
+) STRICT;
+INSERT INTO memory_words_until (seq) VALUES (0);
+
+-- +goose StatementBegin
+CREATE TRIGGER memory_words_go AFTER DELETE ON memories BEGIN
+    DELETE FROM memory_words WHERE rowid = old.seq;
+    UPDATE memory_words_until SET seq = (SELECT ifnull(max(seq), 0) FROM memories) -- the next message can have the number of this one
+        WHERE seq > (SELECT ifnull(max(seq), 0) FROM memories);
+END;
+-- +goose StatementEnd
+
+-- +goose Down
+DROP TRIGGER memory_words_go;
+DROP TABLE memory_words_until;
+DROP TABLE memory_words;

@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+
+	"parley/backends/record"
+	"parley/core/chat"
+	"parley/core/search"
+)
+
+// Unembedded implements [storage.VectorIndex]. The two parts are ranges of an index.
+func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
+	err = s.read(ctx, func(db reader) error {
+		rows, err := db.QueryContext(ctx, `
+			SELECT v.seq, v.version, `+record.MemoryColumns+` FROM (
+				SELECT seq, version FROM (SELECT seq, version FROM memory_vectors WHERE model < ?1 ORDER BY model DESC, seq DESC LIMIT ?2 + 0)
+				UNION ALL
+				SELECT seq, version FROM (SELECT seq, version FROM memory_vectors WHERE model > ?1 ORDER BY model, seq DESC LIMIT ?2 + 0)
+			) v JOIN (SELECT seq AS number, `+record.MemoryColumns+` FROM memories) m ON m.number = v.seq
+			ORDER BY v.seq DESC LIMIT ?2 + 0`, record.HashOf(model), limit)
+		if err != nil {
+			return err
+		}
+		all, err = collect(rows, record.ScanUnembedded)
+		return err
+	})
+	return all, wrap(err, "looking for messages without vectors")
+}
+
+// SaveVectors implements [storage.VectorIndex].
+func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		for _, v := range vectors {
+			_, err := tx.ExecContext(ctx, `UPDATE memory_vectors SET model = ?, vector = ? WHERE seq = ? AND version = ?`,
+				record.HashOf(model), search.Pack(v.Vector), v.Ticket.Seq, v.Ticket.Version)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return wrap(err, "saving %d vectors", len(vectors))
+}
+
+// awaitVector lets a message wait for a vector.
+func awaitVector(ctx context.Context, tx *sql.Conn, m record.Numbered) error {
+	if record.WordsOf(m.Memory) == "" || m.Kind != chat.Said {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO memory_vectors (room, turn, seq, model, version, vector) VALUES (?, ?, ?, 0, random(), x'')
+		ON CONFLICT DO NOTHING`, record.HashOf(string(m.Room)), m.Turn, m.Seq)
+	return err
+}
+
+// Backfill implements [storage.VectorBackfill].
+func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		rows, err := tx.QueryContext(ctx, `
+			SELECT seq, turn, `+record.MemoryColumns+` FROM memories
+			WHERE seq IN (SELECT rowid FROM memory_words WHERE rowid NOT IN (SELECT seq FROM memory_vectors) LIMIT ? + 0)`, limit)
+		if err != nil {
+			return err
+		}
+		all, err := collect(rows, record.ScanNumbered)
+		for _, m := range all {
+			err = errors.Join(err, awaitVector(ctx, tx, m))
+		}
+		more = len(all) == limit
+		return err
+	})
+	return more, wrap(err, "preparing vectors of earlier messages")
+}
+
+// BackfillSize implements [storage.VectorBackfill].
+func (s *memories) BackfillSize(ctx context.Context) (messages, characters int, err error) {
+	err = s.read(ctx, func(db reader) error {
+		return db.QueryRowContext(ctx, `
+			SELECT count(*), ifnull(sum(length(text)), 0) FROM memories WHERE kind = '' AND seq NOT IN (SELECT seq FROM memory_vectors)`).
+			Scan(&messages, &characters)
+	})
+	return messages, characters, wrap(err, "counting messages without vectors")
+}
+
+// FindVectors implements [storage.VectorIndex]. It compares all messages of the rooms: that is exact, and a room has not many.
+func (s *memories) FindVectors(ctx context.Context, q chat.Search) (found []chat.Passage, err error) {
+	near := record.NearestOf(q)
+	if near == nil {
+		return nil, nil
+	}
+	err = s.read(ctx, func(db reader) error {
+		rooms, err := searchable(ctx, db, q)
+		for _, room := range rooms {
+			if err == nil {
+				err = compareVectors(ctx, db, q, room, near)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		all, err := turnsOf(ctx, db, near.IDs())
+		found = record.Passages(near.IDs(), all, q.Limit)
+		return err
+	})
+	if err == nil && len(near.Damaged) > 0 {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+			_, err := tx.ExecContext(ctx, `UPDATE memory_vectors SET model = 0, vector = x'' WHERE seq IN (SELECT value FROM json_each(?))`, record.JSON(near.Damaged))
+			return err
+		})
+	}
+	return found, wrap(err, "searching %q", q.Room)
+}
+
+// compareVectors adds the vectors of a room.
+func compareVectors(ctx context.Context, db reader, q chat.Search, room chat.RoomID, near *search.Nearest) (err error) {
+	before := int64(math.MaxInt64)
+	if room == q.Room {
+		err := db.QueryRowContext(ctx, `SELECT turn FROM memories WHERE id = ? AND room = ?`, q.Before, room).Scan(&before)
+		if err != nil {
+			return record.UnlessMissing(record.Found(err))
+		}
+	}
+	rows, err := db.QueryContext(ctx, `SELECT seq, vector FROM memory_vectors WHERE room = ? AND turn < ? AND model = ?`,
+		record.HashOf(string(room)), before, record.HashOf(q.Model))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var seq int64
+	var vector sql.RawBytes
+	for rows.Next() {
+		if err := rows.Scan(&seq, &vector); err != nil {
+			return err
+		}
+		near.Add(seq, vector)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,39 @@
+package parley
+
+import (
+	"context"
+	"fmt"
+
+	stores "parley/backends"
+	"parley/config"
+	"parley/core/llm"
+)
+
+// charactersPerToken is what providers give as a rule of thumb.
+const charactersPerToken = 4
+
+// checkRecall tells how many earlier messages agent.recall_backfill embeds, or would.
+func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) (string, error) {
+	if embedder == nil {
+		return "", warning("meaning needs an embedding model; set models.embedding.model, or recall searches by words")
+	}
+	store, err := stores.Open(ctx, cfg.Store.Reveal(), stores.Options{Guest: true})
+	if _, used := stores.InUse(err); used {
+		return "earlier messages can't be counted while the gateway is running", nil
+	} else if err != nil {
+		return "", fmt.Errorf("open the store: %w", err)
+	}
+	defer store.Close() //nolint:errcheck // nothing was written
+	messages, characters, err := store.BackfillSize(ctx)
+	if err != nil {
+		return "", err
+	}
+	size := fmt.Sprintf("%d earlier messages, about %d tokens", messages, characters/charactersPerToken)
+	switch {
+	case messages == 0:
+		return "all messages are searched by meaning", nil
+	case cfg.Agent.RecallBackfill:
+		return "the next start embeds " + size, nil
+	}
+	return size + " are searched by words only; agent.recall_backfill embeds them", nil
+}

@@ -1,0 +1,50 @@
+package parley
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	stores "parley/backends"
+	"parley/backends/sqlite/sqlitetest"
+	"parley/config"
+	"parley/core/chat"
+)
+
+type noEmbedder struct{}
+
+func (noEmbedder) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, errors.New("it is not asked")
+}
+
+// The check tells how many messages a backfill embeds before it costs anything.
+func TestCheckRecall(t *testing.T) {
+	cfg := config.Config{Store: config.DSN("sqlite:" + sqlitetest.Path(t))}
+	says := func(want string) {
+		t.Helper()
+		if got, err := checkRecall(t.Context(), cfg, noEmbedder{}); err != nil || !strings.Contains(got, want) {
+			t.Errorf("the check says %q, %v; want %q", got, err, want)
+		}
+	}
+	says("all messages are searched by meaning")
+	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := chat.Memory{ID: "m", Room: "room", Author: "ada", Text: strings.Repeat("word", 100), At: time.Now()}
+	if _, err := s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{}); err != nil {
+		t.Fatal(err)
+	}
+	says("while the gateway is running")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	says("1 earlier messages, about 100 tokens are searched by words only")
+	cfg.Agent.RecallBackfill = true
+	says("the next start embeds 1 earlier messages, about 100 tokens")
+	if _, err := checkRecall(t.Context(), cfg, nil); err == nil || !strings.Contains(err.Error(), "models.embedding.model") {
+		t.Errorf("without an embedder it says %v", err)
+	}
+}

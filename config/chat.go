@@ -1,0 +1,113 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/internal/sections"
+)
+
+// maxChat is the maximum number of models that can answer: /model shows a button for each.
+const maxChat = 20
+
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+
+// answering returns m without its name and its fallbacks.
+func (m ChatModel) answering() Model {
+	return Model{Provider: m.Provider, Model: m.Model, MaxTokens: m.MaxTokens, Temperature: m.Temperature, Vision: m.Vision}
+}
+
+// firstChat lets the first of several models be the large one, which other settings refer to.
+func (d *decoder) firstChat(c *Config) {
+	if len(c.Models.Chat) == 0 {
+		return
+	}
+	large := c.Models.Large
+	env, _ := d.refs.getenv("OPENAI_MODEL") // the shipped file takes it from there, which sets nothing
+	if large.Provider != ProviderAuto || large.Model != "" && large.Model != env || large.MaxTokens != 0 || large.Temperature != nil || large.Vision {
+		d.reject("models.large", "is set, and so is models.chat", "keep one of them: the first of models.chat answers")
+	}
+	c.Models.Large = c.Models.Chat[0].answering()
+}
+
+// checkChat checks several models that can answer.
+func (d *decoder) checkChat(c *Config) {
+	if len(c.Models.Chat) > maxChat {
+		d.reject("models.chat", fmt.Sprintf("has more than %d models", maxChat), "remove some")
+	}
+	var names []string
+	for i, m := range c.Models.Chat {
+		path := fmt.Sprintf("models.chat[%d]", i)
+		switch {
+		case m.Name == "":
+			d.reject(path, "has no name", "give it one of your own, such as name: fast")
+		case !modelName.MatchString(m.Name):
+			d.reject(path+".name", "is not a name", "use at most 40 letters, digits, dots, dashes and underscores")
+		case slices.Contains(names, m.Name):
+			d.reject(path+".name", "is the name of two models", "give each its own")
+		}
+		names = append(names, m.Name)
+		d.checkModel(path, m.answering())
+		provider := m.Provider
+		if provider == ProviderAuto {
+			provider = c.LargeProvider()
+		}
+		d.checkProvider(c, namedSlot{Slot{provider, m.Model}, path, "", sections.Answers})
+		if i > 0 && m.Model == "" && provider != ProviderDemo {
+			d.reject(path, "has no model", "write model: and the name that the provider has for it")
+		}
+	}
+	for i, m := range c.Models.Chat {
+		for j, f := range m.Fallback {
+			d.checkFallback(fmt.Sprintf("models.chat[%d].fallback[%d]", i, j), m.Name, f, names)
+		}
+	}
+	if cycle := fallbackCycle(c.Models.Chat); cycle != nil {
+		i := slices.Index(names, cycle[0])
+		d.reject(fmt.Sprintf("models.chat[%d].fallback", i), "is a circle: "+strings.Join(cycle, " → "), "remove one of them")
+	}
+}
+
+// checkFallback checks one fallback of the model called name.
+func (d *decoder) checkFallback(path, name, fallback string, names []string) {
+	switch {
+	case fallback == name:
+		d.reject(path, "is the model itself", "name another one")
+	case !slices.Contains(names, fallback):
+		d.reject(path, "is not the name of a model in models.chat", d.nearestOf("models", fallback, names))
+	}
+}
+
+// fallbackCycle returns the names of models that are fallbacks of each other, beginning and ending with the same one, or nil.
+func fallbackCycle(all []ChatModel) []string {
+	next := map[string][]string{}
+	for _, m := range all {
+		next[m.Name] = m.Fallback
+	}
+	done := map[string]bool{}
+	var visit func(name string, way []string) []string
+	visit = func(name string, way []string) []string {
+		if i := slices.Index(way, name); i >= 0 {
+			return append(way[i:], name)
+		}
+		if done[name] {
+			return nil
+		}
+		way = append(way, name)
+		for _, f := range next[name] {
+			if cycle := visit(f, way); cycle != nil {
+				return cycle
+			}
+		}
+		done[name] = true
+		return nil
+	}
+	for _, m := range all {
+		if cycle := visit(m.Name, nil); len(cycle) > 2 {
+			return cycle
+		}
+	}
+	return nil
+}

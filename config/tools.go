@@ -1,0 +1,223 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"parley/internal/sections"
+)
+
+// MCPServer is an MCP server: a program that the gateway runs, or a server with a URL.
+type MCPServer struct {
+	// A short name, part of the names of its tools: letters, digits and hyphens.
+	Name string `yaml:"name"`
+	// The program and its arguments. It gets no environment variables but PATH, HOME, LANG, TZ, TMPDIR and those of env.
+	Command []string `yaml:"command"`
+	// Its working folder. Empty = a new one that is removed at the end.
+	Dir string `yaml:"dir"`
+	// Its environment variables, such as {API_TOKEN: "${env:API_TOKEN}"}.
+	Env map[string]Secret `yaml:"env"`
+	// Instead of command: the URL of a server that speaks streamable HTTP. It can be private.
+	URL string `yaml:"url"`
+	// Headers for that URL, such as {Authorization: "Bearer ${env:TOKEN}"}. They are never sent elsewhere.
+	Headers map[string]Secret `yaml:"headers"`
+	// Which tools can be used, and what they do.
+	Tools MCPTools `yaml:"tools"`
+	// Where the tools can be used, such as ["discord:80351110224678912"]. Empty = everywhere.
+	Rooms []Chat `yaml:"rooms"`
+	// Who can use them: owner, allowed (the owner, allowed and approved users) or everyone.
+	Who ToolUsers `yaml:"who" default:"allowed"`
+	// The time limit for one call, at most 15m.
+	Timeout time.Duration `yaml:"timeout" default:"1m"`
+}
+
+// MCPTools are the tools of an MCP server.
+type MCPTools struct {
+	// The only tools that can be used. Empty = all.
+	Allow []string `yaml:"allow"`
+	// The tools that can't be used.
+	Deny []string `yaml:"deny"`
+	// The tools that only read: they run without an approval. All others can change something, and need one.
+	Read []string `yaml:"read"`
+	// The tools of which each call needs an approval of its own.
+	Dangerous []string `yaml:"dangerous"`
+}
+
+// WebhookTool is a tool that calls an HTTP endpoint.
+type WebhookTool struct {
+	// The name of the action: letters, digits and underscores, such as ORDER_STATUS.
+	Name string `yaml:"name"`
+	// What it does and when to use it, for the model.
+	Description string `yaml:"description"`
+	// A JSON schema of the arguments, of type object. Empty = no arguments.
+	Parameters Object `yaml:"parameters"`
+	// The address. It can be private. Redirects are followed on the same server only.
+	URL string `yaml:"url"`
+	// POST or PUT.
+	Method ToolMethod `yaml:"method" default:"POST"`
+	// Headers, such as {Authorization: "Bearer ${env:TOKEN}"}.
+	Headers map[string]Secret `yaml:"headers"`
+	// Signs each request. Empty = no signature.
+	Secret Secret `yaml:"secret"`
+	// read = it changes nothing and runs at once; write = each call needs an approval; dangerous = it can't be approved for all calls.
+	Effect ToolEffect `yaml:"effect" default:"write"`
+	// Where the tool can be used. Empty = everywhere.
+	Rooms []Chat `yaml:"rooms"`
+	// Who can use it: owner, allowed (the owner, allowed and approved users) or everyone.
+	Who ToolUsers `yaml:"who" default:"allowed"`
+	// The time limit for one call, at most 15m.
+	Timeout time.Duration `yaml:"timeout" default:"1m"`
+}
+
+// ToolMethod is the method of a request.
+type ToolMethod string
+
+func (ToolMethod) Words() []string { return []string{"POST", "PUT"} }
+
+// ToolEffect tells what a tool can do.
+type ToolEffect string
+
+// The effects that are treated specially.
+const (
+	ToolReads     ToolEffect = "read"
+	ToolDangerous ToolEffect = "dangerous"
+)
+
+func (ToolEffect) Words() []string {
+	return []string{string(ToolReads), "write", string(ToolDangerous)}
+}
+
+// Object is a section with free keys, as JSON text.
+type Object string
+
+// WebTools read and search the web.
+type WebTools struct {
+	// true = the agent can read https pages on the public internet. Once a turn holds content that others wrote, addresses that neither
+	// the user wrote nor a search returned need an approval.
+	Fetch bool `yaml:"fetch"`
+	// The search service.
+	Search WebSearch `yaml:"search"`
+	// Who can use both: owner, allowed (the owner, allowed and approved users) or everyone.
+	Who ToolUsers `yaml:"who" default:"allowed"`
+}
+
+// WebSearch is a search service.
+type WebSearch struct {
+	// searxng, brave or tavily. Empty = off.
+	Provider SearchProvider `yaml:"provider"`
+	// The address of your SearXNG server, which can be private. Its JSON format must be on. Empty = the service itself.
+	URL string `yaml:"url"`
+	// The key, for brave and tavily.
+	Key Secret `yaml:"key" default:"${env:SEARCH_API_KEY:-}"`
+}
+
+// SearchProvider is a search service.
+type SearchProvider string
+
+const searXNG SearchProvider = "searxng"
+
+func (SearchProvider) Words() []string { return []string{"", string(searXNG), "brave", "tavily"} }
+
+// Approvals are the rules of approvals.
+type Approvals struct {
+	// Other accounts that can approve single calls, in the same form as owner.
+	Users []Account `yaml:"users"`
+	// How long a call waits for an approval, at most until the time limit of its answer.
+	Timeout time.Duration `yaml:"timeout" default:"1h"`
+}
+
+// ToolUsers selects who can use tools.
+type ToolUsers string
+
+// Who can use tools.
+const (
+	ToolsOwner    ToolUsers = "owner"
+	ToolsAllowed  ToolUsers = "allowed"
+	ToolsEveryone ToolUsers = "everyone"
+)
+
+func (ToolUsers) Words() []string {
+	return []string{string(ToolsOwner), string(ToolsAllowed), string(ToolsEveryone)}
+}
+
+var (
+	toolName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,23}$`)
+	headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+)
+
+const longestCall = 15 * time.Minute
+
+func (d *decoder) checkTools(c *Config) {
+	names := map[string]bool{}
+	for i, s := range c.MCP {
+		path := fmt.Sprintf("mcp[%d]", i)
+		switch {
+		case d.broken(path):
+		case !toolName.MatchString(s.Name):
+			d.reject(path+".name", "is not a name of at most 24 letters, digits and hyphens", "for example files")
+		case names[s.Name]:
+			d.reject(path+".name", "is a duplicate", "give each server another name")
+		case (len(s.Command) == 0) == (s.URL == ""):
+			d.reject(path, "has not exactly one of command and url", "set one of them")
+		case len(s.Command) > 0 && s.Command[0] == "":
+			d.reject(path+".command", "names no program", "write the program first, such as [npx, -y, package]")
+		}
+		names[s.Name] = true
+		sections.Reject(d.reject).URL(path+".url", s.URL)
+		d.checkTable(path+".headers", s.Headers, headerName)
+		d.checkTable(path+".env", s.Env, variableName)
+		if s.Timeout < time.Second || s.Timeout > longestCall {
+			d.reject(path+".timeout", "is not between 1s and 15m", "set a duration, such as 1m")
+		}
+	}
+	d.checkWebhooks(c.Tools)
+	reject, s := sections.Reject(d.reject), c.Plugins.Web.Search
+	reject.URL("plugins.web.search.url", s.URL)
+	reject.Secret("plugins.web.search.key", s.Key, nil, "set the key alone, without spaces or line breaks")
+	switch {
+	case s.Provider == searXNG && s.URL == "":
+		d.reject("plugins.web.search.provider", "has no url", "set plugins.web.search.url to your SearXNG server")
+	case s.Provider != "" && s.Provider != searXNG && s.Key == "":
+		d.reject("plugins.web.search.provider", "has no key", "set plugins.web.search.key, or SEARCH_API_KEY")
+	}
+	if t := c.Approvals.Timeout; t < time.Second || t > 7*24*time.Hour {
+		d.reject("approvals.timeout", "is not between 1s and 168h", "set a duration, such as 1h")
+	}
+}
+
+var actionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
+
+func (d *decoder) checkWebhooks(all []WebhookTool) {
+	for i, t := range all {
+		path := fmt.Sprintf("tools[%d]", i)
+		switch {
+		case d.broken(path):
+		case !actionName.MatchString(t.Name):
+			d.reject(path+".name", "is not a name of at most 64 letters, digits and underscores", "for example ORDER_STATUS")
+		case t.Description == "":
+			d.reject(path+".description", "is empty", "tell the model what the tool does")
+		case t.URL == "":
+			d.reject(path+".url", "is empty", "set the address of your endpoint")
+		}
+		sections.Reject(d.reject).URL(path+".url", t.URL)
+		d.checkTable(path+".headers", t.Headers, headerName)
+		if t.Timeout < time.Second || t.Timeout > longestCall {
+			d.reject(path+".timeout", "is not between 1s and 15m", "set a duration, such as 1m")
+		}
+	}
+}
+
+// checkTable rejects keys that could not be sent as they are.
+func (d *decoder) checkTable(path string, table map[string]Secret, fit *regexp.Regexp) {
+	for key, value := range table {
+		if !fit.MatchString(key) {
+			d.reject(path, "has an unusable name", "use letters, digits, and - or _")
+		}
+		for _, r := range value.Reveal() {
+			if r < ' ' || r == 0x7f {
+				d.reject(path, "has a value with a line break or control character", "check the file or variable that it comes from")
+			}
+		}
+	}
+}

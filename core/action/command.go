@@ -1,0 +1,23 @@
+package action
+
+import (
+	"context"
+
+	"parley/core/chat"
+)
+
+// A Command carries out a message such as "/reminders" that is one of [chat.CommandName]. It is answered at once, without a model,
+// and is no part of prompts.
+type Command struct {
+	Name chat.CommandName
+	// Run returns the reply. It is not called for people who can't talk to the agent, and can be called again after a crash.
+	Run func(ctx context.Context, c CommandCall) (string, error)
+}
+
+// CommandCall is one use of a command.
+type CommandCall struct {
+	Room      chat.Room
+	Message   chat.Memory // the command as it was written
+	Arguments string      // what follows the name
+	Owner     bool        // whether an owner of the agent wrote it
+}

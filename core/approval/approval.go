@@ -1,0 +1,239 @@
+// Package approval asks people whether calls of actions may be made, and records what they decide. A call that needs an approval is
+// made only after someone who may approve has chosen so, once for this call, or for all calls of its kind in this room.
+package approval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/storage"
+	"parley/core/text"
+)
+
+// Handler is the name of the handler of what approvers choose in their direct chats. It is stored with questions.
+const Handler = "approve call"
+
+// Policy says who may approve, and for how long.
+type Policy struct {
+	Users   map[chat.EntityID]bool // may approve single calls, beside the owners
+	Timeout time.Duration          // how long a call waits; 0 is an hour
+}
+
+// A Desk asks for approvals and records them. Its fields are set before use. It is safe for concurrent use.
+type Desk struct {
+	Policy
+	Store storage.Approvals
+	// Owns reports whether an account owns the agent.
+	Owns func(ctx context.Context, id chat.EntityID) (bool, error)
+	// Rooms returns the direct chats of the owners, as far as they are known.
+	Rooms func(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
+	// Tell sends a notice, which can hold a question.
+	Tell func(ctx context.Context, n chat.Notice) error
+	Log  *slog.Logger
+}
+
+// The options, in their order. The last two can move up if there is no Always.
+const (
+	once   = "Once"
+	always = "Always here"
+	deny   = "Deny"
+)
+
+const (
+	maxShown = 1500             // characters of the arguments; longer ones can't be judged, and are refused
+	poll     = 2 * time.Second  // how often the store is asked whether an owner has decided elsewhere
+	margin   = 10 * time.Second // that a turn has left when its question expires
+	usual    = time.Hour        // the timeout
+)
+
+// What the model is told of a call that is refused.
+const (
+	refusedLine  = "The call was not approved."
+	lateLine     = "No one approved the call in time."
+	absentLine   = "The call needs the approval of the owner, who can't be asked here."
+	tooLongLine  = "The call needs an approval, and its arguments are too long to be shown. Use shorter ones."
+	unseenLine   = "The call needs an approval, and no one can be asked at this point. Ask the user to repeat the request."
+	repeatedLine = "This call was approved and had been started before an interruption. It was not repeated."
+)
+
+// Approve asks for the approval of a call, unless there is one already. Asked reports whether a user has just decided about this call.
+// Refused says why the call can't be made; it is told to the model. An error ends the run.
+func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error) {
+	if standing, err := d.standing(ctx, c, t, a); err != nil || standing {
+		return false, "", err
+	}
+	shown, ok := describe(c, t, a)
+	if !ok {
+		return false, tooLongLine, nil
+	}
+	r, err := d.request(ctx, c, t, a)
+	if err != nil {
+		return false, "", err
+	}
+	if r.Decision == chat.Pending {
+		inPlace, err := d.approver(ctx, c.Turn)
+		if err != nil {
+			return false, "", err
+		}
+		switch {
+		case inPlace:
+			refused, err = d.askHere(ctx, c, r, shown, a.Kind != "" && t.Def.Effect != action.Dangerous)
+		default:
+			refused, err = d.askOwners(ctx, c, r, shown, a.Kind != "" && t.Def.Effect != action.Dangerous)
+		}
+		if err != nil || refused != "" {
+			return true, refused, err
+		}
+		if r, err = d.Store.Approval(ctx, r.ID); err != nil {
+			return true, "", fmt.Errorf("read the approval of %s: %w", t.Def.Name, err)
+		}
+	}
+	refused, err = d.use(ctx, r)
+	return true, refused, err
+}
+
+// standing reports whether all calls of this kind are approved in this room, and records the use.
+func (d *Desk) standing(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (bool, error) {
+	if a.Kind == "" || t.Def.Effect == action.Dangerous {
+		return false, nil
+	}
+	granted, err := d.Store.StandingApproval(ctx, c.Turn.Room.ID, a.Kind)
+	if errors.Is(err, chat.ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("look for an approval of %s: %w", t.Def.Name, err)
+	}
+	if owns, err := d.Owns(ctx, granted.By); err != nil || !owns { // any more
+		return false, err
+	}
+	r := d.record(c, t, a)
+	r.ID, r.Decision, r.By, r.Decided = "standing/"+r.ID, chat.Standing, granted.By, r.At
+	_, err = d.Store.RequestApproval(ctx, r)
+	return err == nil, err
+}
+
+// record is what is asked for. Its id is that of the same call after a restart.
+func (d *Desk) record(c *action.Call, t *action.Tool, a action.Approval) chat.Approval {
+	now, arguments := time.Now(), hash(string(c.Parameters))
+	nth := 0
+	for _, e := range c.Earlier {
+		if e.Action == t.Def.Name && string(e.Parameters) == string(c.Parameters) {
+			nth++
+		}
+	}
+	timeout := d.Timeout
+	if timeout == 0 {
+		timeout = usual
+	}
+	return chat.Approval{
+		ID: hash(string(c.Turn.Run), t.Def.Name, a.Kind, arguments, fmt.Sprint(nth)), Room: c.Turn.Room.ID, Run: c.Turn.Run, Call: c.ID, Tool: a.Server + "/" + a.Tool,
+		Kind: a.Kind, Arguments: arguments, Effect: t.Def.Effect.String(), Asker: c.Turn.Message.Author, At: now, Expires: now.Add(timeout), Decision: chat.Pending,
+	}
+}
+
+func (d *Desk) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (chat.Approval, error) {
+	r, err := d.Store.RequestApproval(ctx, d.record(c, t, a))
+	if err != nil {
+		return r, fmt.Errorf("ask for the approval of %s: %w", t.Def.Name, err)
+	}
+	return r, nil
+}
+
+// use takes an approval, once.
+func (d *Desk) use(ctx context.Context, r chat.Approval) (refused string, err error) {
+	switch r.Decision {
+	case chat.Always: // this call is the first of its kind
+		return "", nil
+	case chat.Approved:
+		err := d.Store.DecideApproval(ctx, r.ID, chat.Approved, chat.Used, r.By, r.Decided)
+		if errors.Is(err, answer.ErrLost) {
+			return repeatedLine, nil
+		}
+		return "", err
+	case chat.Used:
+		return repeatedLine, nil
+	case chat.Expired, chat.Pending:
+		return lateLine, nil
+	}
+	return refusedLine, nil
+}
+
+// approver reports whether everyone whose messages are answered may approve.
+func (d *Desk) approver(ctx context.Context, s action.TurnContext) (bool, error) {
+	if s.Owner {
+		return true, nil
+	}
+	if s.Several() || s.Message.Author == "" {
+		return false, nil
+	}
+	return d.mayApprove(ctx, s.Message.Author)
+}
+
+func (d *Desk) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
+	if d.Users[id] {
+		return true, nil
+	}
+	return d.Owns(ctx, id)
+}
+
+// describe returns what the approver reads, or false if it can't be shown completely.
+func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) {
+	shown := a.Shown
+	if shown == "" {
+		shown = string(c.Parameters)
+	}
+	if len([]rune(shown)) > maxShown {
+		return "", false
+	}
+	quoted := strings.ReplaceAll(text.Visible(shown), "`", "'")
+	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), t.Def.Effect, quoted), true
+}
+
+func options(all bool) []string {
+	if all {
+		return []string{once, always, deny}
+	}
+	return []string{once, deny}
+}
+
+func decision(option string) chat.Decision {
+	switch option {
+	case once:
+		return chat.Approved
+	case always:
+		return chat.Always
+	}
+	return chat.Denied
+}
+
+// hash identifies texts.
+func hash(texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		fmt.Fprintf(h, "%d:%s", len(t), t)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// approvers are those who may approve, and can be named.
+func (d *Desk) approvers(asker chat.EntityID, owners map[chat.EntityID]chat.RoomID, all bool) []chat.EntityID {
+	who := map[chat.EntityID]bool{asker: true}
+	for id := range owners {
+		who[id] = true
+	}
+	if !all { // what only an owner may choose is offered to owners alone
+		maps.Copy(who, d.Users)
+	}
+	return slices.Sorted(maps.Keys(who))
+}

@@ -1,0 +1,86 @@
+package coretest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+func approvalChecks() []storeCheck {
+	return []storeCheck{
+		{"an approval comes back as it was asked for, once", approvalOnce},
+		{"an approval is decided once, and used once", approvalDecided},
+		{"an approval for all calls is of its room and kind, until it lapses", approvalStanding},
+	}
+}
+
+// pending is an approval that is asked for in room, n seconds late.
+func pending(id string, room chat.RoomID, n int) chat.Approval {
+	at := time.Unix(int64(n), 5).UTC()
+	return chat.Approval{
+		ID: id, Room: room, Run: chat.RunID(room + "#1"), Call: "c", Tool: "files/write", Kind: "kind", Arguments: "hash", Effect: "write",
+		Asker: "ada", At: at, Expires: at.Add(time.Hour), Decision: chat.Pending,
+	}
+}
+
+func (s store) asked(a chat.Approval) chat.Approval {
+	s.t.Helper()
+	stored, err := s.RequestApproval(s.t.Context(), a)
+	s.must(err)
+	return stored
+}
+
+func approvalOnce(t *testing.T, s store) {
+	_, err := s.Approval(t.Context(), "a")
+	s.fails(err, chat.ErrNotFound)
+	a := pending("a", "room", 1)
+	s.same("what is stored", s.asked(a), a)
+	later := a
+	later.Tool = "files/delete"
+	s.same("the second request", s.asked(later), a)
+	found, err := s.Approval(t.Context(), "a")
+	s.must(err)
+	s.same("the approval", found, a)
+	b := s.asked(pending("b", "room", 2))
+	s.asked(pending("c", "other", 3))
+	all, err := s.RecentApprovals(t.Context(), "room", 9)
+	s.must(err)
+	s.same("those of the room", all, []chat.Approval{b, a})
+	all, err = s.RecentApprovals(t.Context(), "room", 1)
+	s.must(err)
+	s.same("the newest", all, []chat.Approval{b})
+}
+
+func approvalDecided(t *testing.T, s store) {
+	a, at := s.asked(pending("a", "room", 1)), time.Unix(60, 0).UTC()
+	s.fails(s.DecideApproval(t.Context(), "b", chat.Pending, chat.Approved, "owner", at), answer.ErrLost)
+	s.fails(s.DecideApproval(t.Context(), "a", chat.Approved, chat.Used, "owner", at), answer.ErrLost)
+	s.must(s.DecideApproval(t.Context(), "a", chat.Pending, chat.Approved, "owner", at))
+	s.fails(s.DecideApproval(t.Context(), "a", chat.Pending, chat.Denied, "eve", at), answer.ErrLost)
+	a.Decision, a.By, a.Decided = chat.Approved, "owner", at
+	s.same("the approval", s.asked(pending("a", "room", 1)), a)
+	s.must(s.DecideApproval(t.Context(), "a", chat.Approved, chat.Used, "owner", at))
+	s.fails(s.DecideApproval(t.Context(), "a", chat.Approved, chat.Used, "owner", at), answer.ErrLost)
+}
+
+func approvalStanding(t *testing.T, s store) {
+	s.asked(pending("a", "room", 1))
+	_, err := s.StandingApproval(t.Context(), "room", "kind")
+	s.fails(err, chat.ErrNotFound)
+	s.must(s.DecideApproval(t.Context(), "a", chat.Pending, chat.Always, "owner", time.Unix(60, 0)))
+	found, err := s.StandingApproval(t.Context(), "room", "kind")
+	s.must(err)
+	s.same("it stands", found.ID, "a")
+	_, err = s.StandingApproval(t.Context(), "other", "kind")
+	s.fails(err, chat.ErrNotFound)
+	_, err = s.StandingApproval(t.Context(), "room", "other kind")
+	s.fails(err, chat.ErrNotFound)
+	s.must(s.LapseApprovals(t.Context(), "other"))
+	_, err = s.StandingApproval(t.Context(), "room", "kind")
+	s.must(err)
+	s.must(s.LapseApprovals(t.Context(), "room"))
+	_, err = s.StandingApproval(t.Context(), "room", "kind")
+	s.fails(err, chat.ErrNotFound)
+}

@@ -1,0 +1,64 @@
+package generate
+
+import (
+	"parley/core/answer"
+	"parley/core/llm"
+)
+
+// another moves on to the next model after r failed with err, and takes back what people have seen of r. Calls of earlier
+// rounds stay, with their results. It returns false if no other model can continue: then err counts. Half of a text that goes on
+// with an earlier one can't be taken back alone.
+func (w *Writer) another(r *round, err error) bool {
+	failed := w.Route.Current().Name
+	if r.rest && r.visible || !w.Route.Next(err) {
+		return false
+	}
+	w.Log.Warn("a model failed; another one continues", "run", w.Info.Run, "model", failed, "next", w.Route.Current().Name, "withdrawn_bytes", r.text.Len(), "err", err)
+	r.takeBack()
+	w.notice(r.step)
+	return true
+}
+
+// takeBack withdraws the visible text of r, and ends the calls that people have seen the beginning of. None of them was made.
+func (r *round) takeBack() {
+	if !r.visible {
+		return
+	}
+	if r.text.Len() > 0 {
+		r.w.Answer.Apply(answer.Change{Kind: answer.Withdrawn, Step: r.step})
+	}
+	for _, c := range r.calls {
+		if c.ID != "" {
+			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: "The model failed before this was complete."})
+		}
+	}
+}
+
+// notice tells people once that another model answers.
+func (w *Writer) notice(step int) {
+	if w.noticed {
+		return
+	}
+	w.noticed = true
+	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: answer.AnotherModel})
+}
+
+// seenBy returns req as m can take it: only models with vision accept images.
+func seenBy(m llm.Named, req llm.Request) llm.Request {
+	if m.Vision {
+		return req
+	}
+	for i, message := range req.Messages {
+		if len(message.Images) == 0 {
+			continue
+		}
+		all := make([]llm.Message, len(req.Messages))
+		copy(all, req.Messages)
+		for j := i; j < len(all); j++ {
+			all[j].Images = nil
+		}
+		req.Messages = all
+		return req
+	}
+	return req
+}

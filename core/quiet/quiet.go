@@ -1,0 +1,60 @@
+// Package quiet knows the hours in which the agent sends nothing on its own initiative.
+package quiet
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Hours are the same hours of each day. The zero value is no hours.
+type Hours struct {
+	from, to clock
+	zone     *time.Location
+}
+
+// clock is a time of day in minutes.
+type clock int
+
+// Parse reads hours such as "22:00-07:00", which can include midnight; empty is no hours.
+func Parse(text string, zone *time.Location) (Hours, error) {
+	if strings.TrimSpace(text) == "" {
+		return Hours{}, nil
+	}
+	from, to, ok := strings.Cut(text, "-")
+	h := Hours{zone: zone}
+	var err error
+	if h.from, err = parseClock(from); err != nil || !ok {
+		return Hours{}, fmt.Errorf("%q are not hours such as 22:00-07:00", text)
+	}
+	if h.to, err = parseClock(to); err != nil || h.from == h.to {
+		return Hours{}, fmt.Errorf("%q are not hours such as 22:00-07:00", text)
+	}
+	return h, nil
+}
+
+func parseClock(text string) (clock, error) {
+	t, err := time.Parse("15:04", strings.TrimSpace(text))
+	return clock(60*t.Hour() + t.Minute()), err
+}
+
+// Until returns when the quiet hours end that t is in, or t itself if it is in none.
+func (h Hours) Until(t time.Time) time.Time {
+	if h.from == h.to {
+		return t
+	}
+	local := t.In(h.zone)
+	now := clock(60*local.Hour() + local.Minute())
+	tomorrow := 0
+	switch {
+	case h.from < h.to && (now < h.from || now >= h.to), h.from > h.to && now >= h.to && now < h.from:
+		return t
+	case h.from > h.to && now >= h.from:
+		tomorrow = 1
+	}
+	end := time.Date(local.Year(), local.Month(), local.Day()+tomorrow, int(h.to)/60, int(h.to)%60, 0, 0, h.zone)
+	if !end.After(t) { // the clock was put back meanwhile
+		return t
+	}
+	return end
+}

@@ -1,0 +1,123 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/text"
+)
+
+// The time limits of embeddings. Search by words needs no request, so a slow embedder never delays a turn for long.
+const (
+	together     = 64   // messages per request
+	embedTokens  = 2000 // of a message
+	questionTime = 2500 * time.Millisecond
+	questionRest = 30 * time.Second // after a failure to embed a question
+	batchTime    = 2 * time.Minute
+	firstPause   = time.Second // after a failure to embed messages; it doubles
+	longestPause = 10 * time.Minute
+)
+
+// asker embeds questions. After a failure it rests, and questions are answered by words meanwhile.
+type asker struct {
+	Deps
+	mu    sync.Mutex
+	rests time.Time
+}
+
+// vector returns the vector of a question; nil if there is none.
+func (a *asker) vector(ctx context.Context, question string) []float32 {
+	if a.Embedder == nil || strings.TrimSpace(question) == "" || a.resting() {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, questionTime)
+	defer cancel()
+	vectors, err := embed(limited, a.Embedder, []string{question})
+	if err == nil {
+		return vectors[0]
+	}
+	if ctx.Err() == nil {
+		a.mu.Lock()
+		a.rests = time.Now().Add(questionRest)
+		a.mu.Unlock()
+		a.Log.Warn("recall falls back to words: the question's embedding failed", "err", err)
+	}
+	return nil
+}
+
+func (a *asker) resting() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Now().Before(a.rests)
+}
+
+// embed returns a vector for each text.
+func embed(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, error) {
+	vectors, err := e.Embed(ctx, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("got %d vectors for %d texts", len(vectors), len(texts))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embed %d texts: %w", len(texts), err)
+	}
+	return vectors, nil
+}
+
+// embedAll gives all messages that wait a vector. After a failure it goes on with fewer at a time.
+func (w *worker) embedAll(ctx context.Context) error {
+	if w.Embedder == nil {
+		return nil
+	}
+	for w.size = max(w.size, 1); ; w.size = min(2*w.size, together) {
+		waiting, err := w.Store.Unembedded(ctx, w.Model, w.size)
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		if err := w.embedBatch(ctx, waiting); err != nil {
+			w.size /= 2
+			return err
+		}
+	}
+}
+
+func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) error {
+	limited, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	var texts []string
+	for _, u := range waiting {
+		texts = append(texts, embedText(u.Memory))
+	}
+	vectors, err := embed(limited, w.Embedder, texts)
+	if refused(err) && len(waiting) == 1 {
+		vectors, err = [][]float32{nil}, nil // no other try can help this text
+	}
+	if err != nil {
+		return err
+	}
+	var save []chat.Vector
+	for i, u := range waiting {
+		save = append(save, chat.Vector{Ticket: u.Ticket, Vector: vectors[i]})
+	}
+	return w.Store.SaveVectors(ctx, w.Model, save)
+}
+
+// refused reports whether the provider does not take a text, whatever happens.
+func refused(err error) bool {
+	var f *llm.Failure
+	return errors.As(err, &f) && (f.Kind == llm.PromptTooLong || f.Kind == llm.ConversationTooLong)
+}
+
+// embedText returns what a message says, with its files.
+func embedText(m chat.Memory) string {
+	texts := []string{m.Text}
+	for _, f := range m.Files {
+		texts = append(texts, f.Title, f.Description, f.Text)
+	}
+	return text.CutTokens(strings.TrimSpace(strings.Join(texts, "\n")), embedTokens)
+}

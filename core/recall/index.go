@@ -1,0 +1,96 @@
+package recall
+
+import (
+	"context"
+	"time"
+
+	"parley/core/event"
+)
+
+// worker indexes new messages in the background.
+type worker struct {
+	Deps
+	wake   chan struct{} // has a token if there can be something new
+	size   int           // of the next batch of embeddings
+	failed bool          // this was logged
+	filled bool          // earlier messages wait for vectors
+}
+
+// Observe implements [event.Observer].
+func (w *worker) Observe(e event.Event) {
+	switch e.(type) {
+	case event.MessageReceived, event.VoiceMessageReceived, event.MessageSent:
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// work begins with what is not indexed yet, and goes on a moment after each message, so that the messages of a busy moment are indexed
+// together. What fails is tried again after a pause.
+func (w *worker) work(ctx context.Context) {
+	w.size = together
+	for pause := firstPause; ; {
+		err := w.index(ctx)
+		if err == nil {
+			err = w.embedAll(ctx)
+		}
+		w.report(ctx, err)
+		if err != nil {
+			sleep(ctx, pause)
+			pause = min(2*pause, longestPause)
+		} else {
+			pause = firstPause
+			select {
+			case <-w.wake:
+			case <-ctx.Done():
+			}
+			sleep(ctx, settleTime)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		select { // those that came meanwhile are indexed now too
+		case <-w.wake:
+		default:
+		}
+	}
+}
+
+// report logs the first of several failures.
+func (w *worker) report(ctx context.Context, err error) {
+	if err != nil && !w.failed && ctx.Err() == nil {
+		w.Log.Warn("new messages can't be indexed; recall finds only older ones until that works again", "err", err)
+	}
+	w.failed = err != nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// index indexes all that is new. It pauses between batches, because other writers wait meanwhile.
+func (w *worker) index(ctx context.Context) error {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = w.Store.IndexWords(ctx, sizeOfBatch, w.Embedder != nil); err != nil {
+			return err
+		}
+		if more {
+			sleep(ctx, 10*time.Millisecond)
+		}
+	}
+	for w.Embedder != nil && w.Backfill && !w.filled && ctx.Err() == nil {
+		more, err := w.Store.Backfill(ctx, sizeOfBatch)
+		if err != nil {
+			return err
+		}
+		w.filled = !more
+		sleep(ctx, 10*time.Millisecond)
+	}
+	return nil
+}

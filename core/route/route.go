@@ -1,0 +1,153 @@
+// Package route chooses which model answers: the one that a room uses, and when that fails, those that may continue for it.
+// A model that fails is left alone for a while.
+package route
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"parley/core/llm"
+)
+
+const (
+	patience  = 3                // failures in a row until a model is left alone
+	restBegin = 15 * time.Second // for this long; then twice as long after each further failure
+	restMost  = 5 * time.Minute
+)
+
+// Table holds the models and their health. It is safe for concurrent use.
+type Table struct {
+	models []llm.Named
+
+	mu     sync.Mutex
+	health map[string]health
+}
+
+// health is how a model has done lately.
+type health struct {
+	failures int // in a row
+	until    time.Time
+}
+
+// NewTable returns a table of at least one model, with distinct names. The first answers where no other is chosen. Fallbacks
+// that no model has are ignored.
+func NewTable(models []llm.Named) *Table {
+	return &Table{models: models, health: map[string]health{}}
+}
+
+// Models returns the models, in their order.
+func (t *Table) Models() []llm.Named { return t.models }
+
+// find returns the model of that name.
+func (t *Table) find(name string) (llm.Named, bool) {
+	for _, m := range t.models {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return llm.Named{}, false
+}
+
+// Route returns the way of one answer: the model of that name, or the first one if there is none, then those that continue
+// for it. Models that are left alone come last: they are better than nothing.
+func (t *Table) Route(name string) *Route {
+	first, ok := t.find(name)
+	if !ok {
+		first = t.models[0]
+	}
+	var well, unwell []llm.Named
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.reach(nil, first) {
+		if time.Now().Before(t.health[m.Name].until) {
+			unwell = append(unwell, m)
+		} else {
+			well = append(well, m)
+		}
+	}
+	return &Route{table: t, models: append(well, unwell...), wanted: first.Name}
+}
+
+// reach appends m and its fallbacks to all, each once: first its own ones in their order, then theirs.
+func (t *Table) reach(all []llm.Named, m llm.Named) []llm.Named {
+	queue := []llm.Named{m}
+	for len(queue) > 0 {
+		m, queue = queue[0], queue[1:]
+		if has(all, m.Name) {
+			continue
+		}
+		all = append(all, m)
+		for _, name := range m.Fallback {
+			if f, ok := t.find(name); ok {
+				queue = append(queue, f)
+			}
+		}
+	}
+	return all
+}
+
+func has(all []llm.Named, name string) bool {
+	for _, m := range all {
+		if m.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Route is the way of one answer through the models. It belongs to one goroutine.
+type Route struct {
+	table  *Table
+	models []llm.Named // the current one first
+	wanted string
+}
+
+// Current returns the model to ask.
+func (r *Route) Current() llm.Named { return r.models[0] }
+
+// Replaced reports whether the current model is not the one that was wanted.
+func (r *Route) Replaced() bool { return r.models[0].Name != r.wanted }
+
+// Worked notes that the current model has answered.
+func (r *Route) Worked() {
+	r.table.mu.Lock()
+	defer r.table.mu.Unlock()
+	delete(r.table.health, r.models[0].Name)
+}
+
+// Next notes that the current model failed, and moves on to the next one. It returns false if there is none, or if another
+// model would fail as well: then the current one stays.
+func (r *Route) Next(err error) bool {
+	if !r.table.failed(r.models[0].Name, err) || len(r.models) == 1 {
+		return false
+	}
+	r.models = r.models[1:]
+	return true
+}
+
+// failed notes a failure of a model, and reports whether another model can do better.
+func (t *Table) failed(name string, err error) bool {
+	var f *llm.Failure
+	switch {
+	case errors.Is(err, llm.ErrStalled):
+		f = &llm.Failure{Kind: llm.GenerationTimeout}
+	case !errors.As(err, &f), f.Kind == llm.PromptTooLong:
+		return false
+	case f.Kind == llm.ConversationTooLong:
+		return true // another one may have more room; this one is well
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := t.health[name]
+	h.failures++
+	rest := f.After // a model that is overloaded is not asked again for as long as it said
+	if n := h.failures - patience; n >= 0 {
+		rest = max(rest, min(restMost, restBegin<<min(n, 10)))
+	}
+	if until := time.Now().Add(rest); rest > 0 && until.After(h.until) {
+		h.until = until
+	}
+	t.health[name] = h
+	return true
+}

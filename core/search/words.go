@@ -1,0 +1,128 @@
+// Package search ranks texts by the words of a question: the words of a text in any language, stop words, and scores.
+package search
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxWords is how many different words of a question are searched for.
+const maxWords = 24
+
+// Words returns the words of a text in lower case, without diacritics. For scripts without spaces it returns each pair of
+// characters.
+func Words(text string) (all []string) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}) {
+		runes := folded(w)
+		switch {
+		case len(runes) == 0:
+		case len(runes) == 1 || !dense(runes[0]):
+			all = append(all, string(runes))
+		default:
+			for i := range len(runes) - 1 {
+				all = append(all, string(runes[i:i+2]))
+			}
+		}
+	}
+	return all
+}
+
+// Question returns the different words of a question that tell what it is about: without stop words, unless it has no
+// others, and not more than a few.
+func Question(text string) []string {
+	var all, telling []string
+	for _, w := range Words(text) {
+		if slices.Contains(all, w) {
+			continue
+		}
+		all = append(all, w)
+		if !stopWords[w] {
+			telling = append(telling, w)
+		}
+	}
+	if len(telling) > 0 {
+		all = telling
+	}
+	return all[:min(len(all), maxWords)]
+}
+
+// dense reports whether r belongs to a script without spaces between words.
+func dense(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// folded returns a word in lower case without diacritics, which many people leave out where they type. Marks of scripts
+// in which they are vowels stay.
+func folded(word string) []rune {
+	all := make([]rune, 0, len(word))
+	for _, r := range word {
+		if r < 0x80 {
+			all = append(all, r)
+			continue
+		}
+		if plain, ok := plainLetters[r]; ok {
+			all = append(all, plain)
+			continue
+		}
+		if unicode.IsMark(r) && (len(all) == 0 || unicode.In(all[len(all)-1], unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew)) {
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+var plainLetters = letters()
+
+// letters returns the letter without diacritics for each letter with some.
+func letters() map[rune]rune {
+	all := map[rune]rune{}
+	for _, line := range strings.Fields(`
+		aàáâãäåāăąǎǟǡǻȁȃȧḁẚạảấầẩẫậắằẳẵặ cçćĉċčḉ dďđḋḍḏḑḓ eèéêëēĕėęěȅȇȩḕḗḙḛḝẹẻẽếềểễệ fḟ gĝğġģǧǵḡ hĥħȟḣḥḧḩḫẖ
+		iìíîïĩīĭįıǐȉȋḭḯỉị jĵǰ kķǩḱḳḵ lĺļľŀłḷḹḻḽ mḿṁṃ nñńņňǹṅṇṉṋ oòóôõöøōŏőơǒǫǭǿȍȏȫȭȯȱṍṏṑṓọỏốồổỗộớờởỡợ pṕṗ
+		rŕŗřȑȓṙṛṝṟ sśŝşšșṡṣṥṧṩſ tţťŧțṫṭṯṱẗ uùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữự vṽṿ wŵẁẃẅẇẉẘ xẋẍ yýÿŷȳẏẙỳỵỷỹ zźżžẑẓẕ
+		αάἀἁὰᾳ εέἐἑὲ ηήἠἡὴῃ ιίϊΐἰἱὶ οόὀὁὸ υύϋΰὐὑὺ ωώὠὡὼῳ σς еёѐ иѝй ії уў гґѓ кќ اأإآٱ وؤ يئى هة`) {
+		runes := []rune(line)
+		for _, r := range runes[1:] {
+			all[r] = runes[0]
+		}
+	}
+	return all
+}
+
+var stopWords = stops()
+
+// stops returns words that most questions have, whatever they are about, in the languages that most people write.
+func stops() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range Words(`
+		a about again all also am an and any are as at be because been but by can could did do does for from get give had has have
+		he her here him his how i if in into is it its just know let like may me might much my no not now of on one or our please
+		remember said say she should so some tell than that the their them then there these they thing this those to told too up
+		us was we were what when where which who whom whose why will with would yes you your
+		aber als am an auch auf aus bei bin bis bist da das dass dein deine dem den der des die dir doch du ein eine einem einen
+		einer er es fur hab habe haben hast hat hatte ich ihr ihre im in ist ja kann kannst man mein meine meinem meinen meiner
+		mich mir mit nach nicht noch nur oder sein seine sich sie sind so und uns von war waren warum was weisst welche welcher
+		welches wenn wer wie wir wird wo zu zum zur
+		au aux avec ce ces cette comment dans de des du elle en est et etait il ils je la le les leur lui ma mais me mes moi mon
+		nous ou par pas pour pourquoi qu quand que quel quelle qui sa se ses son sont sur ta te tes toi ton tu un une vos votre vous
+		al como con cual cuando cuanto del donde el ella en era eres es esta este esto ha hay la las lo los mas me mi mis muy
+		nos o para pero por porque que quien se ser si sin sobre son soy su sus te tengo ti tiene tu tus un una y ya yo
+		che chi ci come con cosa da dal del della dei di dove e gli ho il io la le lui mia mio ne nel non per perche piu quale
+		quando questo se sei si sono su suo tu tua tuo un una
+		ao as com da das de do dos e ela ele em essa esse eu foi isso meu minha na nao nas no nos o os ou para pela pelo por qual
+		quando que quem se seu sua tem um uma voce
+		aan ben dat de een en er had heb heeft het hij hoe ik is je jij kan mijn naar niet of om op te uit van voor waar wat we
+		welke wie zijn
+		а бы в во вот вы где да для до его ее если есть еще же за и из или им их к как какой какая какие когда кто ли меня мне
+		мой моя мои мы на не нет но о об он она они от по почему с со так там то только ты у что чем это я
+		ve bir bu da de ile icin mi ne nasil o su ben sen var
+		i w z na do jest nie to sie jak czy co moj moja ja ty on ona od po za dla
+	`) {
+		all[w] = true
+	}
+	return all
+}

@@ -1,0 +1,40 @@
+package storage
+
+import (
+	"context"
+
+	"parley/core/chat"
+)
+
+// WordIndex finds messages by their words. What is forgotten or revised is not found any more, by what it was, when the call
+// that did so returns.
+type WordIndex interface {
+	// IndexWords makes the next messages findable that are not yet, at most limit, in one step: a crash loses and repeats
+	// nothing. It reports whether there can be more. Storing a message does not index it. With vectors, the messages also wait for
+	// vectors, see [VectorIndex].
+	IndexWords(ctx context.Context, limit int, vectors bool) (more bool, err error)
+	// FindWords returns the passages whose messages match best, the best first. Messages that are no part of a transcript are not
+	// among them.
+	FindWords(ctx context.Context, q chat.Search) ([]chat.Passage, error)
+}
+
+// VectorIndex finds messages by the vectors of their texts. A message is forgotten with its vector; a revised one waits for a new one.
+type VectorIndex interface {
+	// Unembedded returns messages that wait for a vector, or have one of another model, at most limit, the newest first. Another
+	// replica is not given the same for some minutes.
+	Unembedded(ctx context.Context, model string, limit int) ([]chat.Unembedded, error)
+	// SaveVectors stores vectors of the model for messages of Unembedded, unless they were revised or forgotten since. A nil vector
+	// means that there is none for this text.
+	SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error
+	// FindVectors returns the passages whose messages are nearest to q.Vector, and not far from it, the nearest first. A vector that
+	// can't be compared, because it is damaged or has another length, is ignored, and its message waits for another one.
+	FindVectors(ctx context.Context, q chat.Search) ([]chat.Passage, error)
+}
+
+// VectorBackfill lets messages that were indexed without vectors wait for them.
+type VectorBackfill interface {
+	// Backfill does so for the next messages, at most limit, and reports whether there can be more.
+	Backfill(ctx context.Context, limit int) (more bool, err error)
+	// BackfillSize returns for how many messages that would be, of how many characters.
+	BackfillSize(ctx context.Context) (messages, characters int, err error)
+}

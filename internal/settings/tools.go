@@ -1,0 +1,37 @@
+package settings
+
+import (
+	"parley/config"
+	"parley/core/action"
+	"parley/core/approval"
+)
+
+// Approval returns who can approve calls.
+func Approval(cfg config.Config) approval.Policy {
+	return approval.Policy{Users: set(cfg.Approvals.Users, Entity), Timeout: cfg.Approvals.Timeout}
+}
+
+// Users returns where and by whom tools can be used.
+func Users(who config.ToolUsers, rooms []config.Chat) func(action.TurnContext) bool {
+	where := places(rooms, nil)
+	return func(s action.TurnContext) bool {
+		switch {
+		case !where.Includes(s.Room):
+			return false
+		case who == config.ToolsOwner:
+			return s.Owner
+		case who == config.ToolsEveryone:
+			return true
+		}
+		return s.Owner || s.Allowed
+	}
+}
+
+// Reveal returns the secrets of a table.
+func Reveal(secrets map[string]config.Secret) map[string]string {
+	all := map[string]string{}
+	for name, s := range secrets {
+		all[name] = s.Reveal()
+	}
+	return all
+}

@@ -1,0 +1,26 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/ledongthuc/pdf"
+)
+
+const maxPages = 200
+
+func pdfText(document []byte) (string, error) {
+	r, err := pdf.NewReader(bytes.NewReader(document), int64(len(document)))
+	if err != nil {
+		return "", fmt.Errorf("read the PDF: %w", err)
+	}
+	var b bytes.Buffer
+	for n := 1; n <= min(r.NumPage(), maxPages) && b.Len() < maxText; n++ {
+		page, err := r.Page(n).GetPlainText(nil)
+		if err != nil {
+			return "", fmt.Errorf("read page %d of the PDF: %w", n, err)
+		}
+		b.WriteString(page + "\n")
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,135 @@
+// Package anthropic is a [llm.Model] over Anthropic's Messages API, with prompt caching and extended thinking.
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"parley/core/llm"
+	"parley/internal/sections"
+	"parley/models"
+	"parley/models/wire"
+)
+
+// Config is the section providers.anthropic.
+type Config struct {
+	// The API key.
+	APIKey sections.Secret `yaml:"api_key" default:"${env:ANTHROPIC_API_KEY:-}"`
+	// The server.
+	BaseURL string `yaml:"base_url" default:"https://api.anthropic.com"`
+	// off, or adaptive = the model decides how much it thinks before it answers. Older models need thinking_budget instead.
+	Thinking Thinking `yaml:"thinking" default:"off"`
+	// How many tokens the model may think before it answers: at least 1024; 0 = see thinking. They are billed as output.
+	ThinkingBudget int `yaml:"thinking_budget"`
+}
+
+// Thinking says whether the model thinks before it answers.
+type Thinking string
+
+// The ways.
+const (
+	off      Thinking = "off"
+	adaptive Thinking = "adaptive"
+)
+
+// Words lists the values.
+func (Thinking) Words() []string { return []string{string(off), string(adaptive)} }
+
+// minBudget is the smallest budget that the API accepts.
+const minBudget = 1024
+
+// Section describes providers.anthropic.
+func Section() sections.Section {
+	return sections.Section{
+		Name: "anthropic", Title: "Anthropic", About: "Anthropic's Claude.", Secret: "api_key", Values: &Config{},
+		Can: []sections.Ability{sections.Answers, sections.Images},
+	}
+}
+
+// Check implements [sections.Checker].
+func (c *Config) Check(reject sections.Reject) {
+	if c.ThinkingBudget != 0 && c.ThinkingBudget < minBudget {
+		reject("thinking_budget", "is less than 1024", "set at least 1024 tokens, or 0")
+	}
+	if c.ThinkingBudget != 0 && c.Thinking == adaptive {
+		reject("thinking_budget", "has no effect with thinking: adaptive", "remove one of the two")
+	}
+}
+
+// Open implements [models.Settings].
+func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
+
+// Model is a [llm.Model]. It makes one attempt for each call, reads no ANTHROPIC_ variables and is safe for concurrent use.
+type Model struct {
+	*wire.Endpoint
+	config   Config
+	options  models.Options
+	messages sdk.MessageService
+}
+
+var (
+	_ llm.Model   = (*Model)(nil)
+	_ llm.Bounded = (*Model)(nil)
+)
+
+func open(c *Config, o models.Options) *Model {
+	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("ANTHROPIC_API_KEY", ""), Dial: o.Dial,
+	})}
+	// The services are built one by one: only the SDK's whole client reads ANTHROPIC_ variables.
+	requests := []option.RequestOption{
+		option.WithBaseURL(m.Base.String()),
+		option.WithAPIKey(m.APIKey),
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(m.Client()),
+	}
+	m.messages = sdk.NewMessageService(append(requests, option.WithMiddleware(wire.Events))...)
+	list := sdk.NewModelService(append(requests, option.WithMiddleware(wire.Refuse))...)
+	m.List = func(ctx context.Context) (names []string, err error) {
+		page, err := list.List(ctx, sdk.ModelListParams{Limit: sdk.Int(1000)})
+		if err != nil {
+			return nil, err
+		}
+		for _, model := range page.Data {
+			names = append(names, model.ID)
+		}
+		return names, nil
+	}
+	return m
+}
+
+// MaxTokens implements [llm.Bounded].
+func (m *Model) MaxTokens() int { return m.options.MaxTokens }
+
+// Check asks the model something small.
+func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+
+// Generate implements [llm.Model].
+func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
+			names := wire.NamesOf(req)
+			events := m.messages.NewStreaming(ctx, m.params(name, req, names))
+			defer events.Close()
+			s := stream{names: names, owner: m.String(), yield: yield}
+			for !s.done && events.Next() {
+				if !s.event(events.Current()) {
+					return nil
+				}
+			}
+			return s.end(events.Err())
+		})
+	}
+}
+
+// refusal is why a stream ended with err. The SDK keeps what the server said.
+func refusal(err error) error {
+	if said, ok := errors.AsType[*sdk.Error](err); ok {
+		return wire.ParseRefusal([]byte(said.RawJSON()))
+	}
+	return err
+}

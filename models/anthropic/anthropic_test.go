@@ -1,0 +1,112 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"parley/core/llm"
+	"parley/models"
+	"parley/models/modeltest"
+	"parley/models/wire"
+)
+
+func opened(base, model string, change ...func(*Config)) *Model {
+	c := &Config{APIKey: modeltest.Key, BaseURL: base, ThinkingBudget: 2000}
+	for _, f := range change {
+		f(c)
+	}
+	return open(c, models.Options{Model: model, Provider: "anthropic", Setting: "models.large.model"})
+}
+
+func TestModel(t *testing.T) {
+	modeltest.Run(t, modeltest.Suite{
+		New:  modeltest.Anthropic,
+		Open: func(base, model string) llm.Model { return opened(base, model) },
+		Finishes: map[string]llm.FinishReason{
+			"end_turn": llm.FinishStop, "stop_sequence": llm.FinishStop, "max_tokens": llm.FinishLength, "tool_use": llm.FinishCalls,
+			"refusal": llm.FinishFilter, "pause_turn": llm.FinishStop, "model_context_window_exceeded": llm.FinishLength, "new": llm.FinishStop,
+		},
+		Overload: modeltest.Refusal{Status: 529, Kind: "overloaded_error", Message: "Overloaded", RetryAfter: "7"},
+		Late:     modeltest.Refusal{Kind: "overloaded_error", Message: "Overloaded"},
+	})
+}
+
+// TestEnvironment: the SDK reads these by itself; only what was configured may count.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/leak")
+	t.Setenv("ANTHROPIC_API_KEY", "leaked")
+	t.Setenv("ANTHROPIC_AUTH_TOKEN", "leaked")
+	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Leak: leaked")
+	fake := modeltest.Anthropic()
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	if text, err := opened(server.URL, "model-a").Check(t.Context()); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// What a check finds says what to do, and shows no key.
+func TestCheck(t *testing.T) {
+	fake := modeltest.Anthropic()
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	wrongKey := func(c *Config) { c.APIKey = "sk-ant-wrong-0123456789abcdef" }
+	for want, m := range map[string]*Model{
+		"rejected the key: correct providers.anthropic.api_key (ANTHROPIC_API_KEY)": opened(server.URL, "model-a", wrongKey),
+		"set models.large.model to one of model-a, model-b":                         opened(server.URL, ""),
+	} {
+		_, err := m.Check(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "0123456789") {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 404, Kind: "not_found_error", Message: "model: model-c"}},
+		modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "invalid_request_error", Message: "Your credit balance is too low to access the API"}})
+	for _, want := range []string{`the model "model-c" does not exist at`, "is out of credit"} {
+		if _, err := opened(server.URL, "model-c").Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "invalid_request_error", Message: "prompt is too long: 210000 tokens > 200000 maximum"}})
+	for _, err := range opened(server.URL, "model-a").Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "a"}}}) {
+		if f, ok := errors.AsType[*llm.Failure](err); !ok || f.Kind != llm.ConversationTooLong {
+			t.Error(err)
+		}
+	}
+}
+
+// The limit on tokens holds with thinking, which is a part of it; a small one leaves no room to think.
+func TestThinking(t *testing.T) {
+	for name, test := range map[string]struct {
+		budget, limit int
+		thinking      Thinking
+		want          string
+		tokens        int
+	}{
+		"off":              {0, 0, off, "", maxTokens},
+		"a budget":         {2000, 0, off, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000},
+		"within a limit":   {2000, 3000, off, `{"budget_tokens":1500,"type":"enabled"}`, 3000},
+		"no room to think": {2000, 1500, off, "", 1500},
+		"adaptive":         {0, 0, adaptive, `{"type":"adaptive"}`, maxTokens},
+	} {
+		m := opened("http://a.test", "m", func(c *Config) { c.ThinkingBudget, c.Thinking = test.budget, test.thinking })
+		p := m.params("m", llm.Request{MaxTokens: test.limit}, wire.Names{})
+		body, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent struct {
+			MaxTokens int `json:"max_tokens"`
+			Thinking  json.RawMessage
+		}
+		if err := json.Unmarshal(body, &sent); err != nil {
+			t.Fatal(err)
+		}
+		if string(sent.Thinking) != test.want || sent.MaxTokens != test.tokens {
+			t.Errorf("%s: %s", name, body)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"parley/core/llm"
+	"parley/models/wire"
+)
+
+// maxTokens is the limit of an answer without another: the API wants one, and all models know this one.
+const maxTokens = 8192
+
+// params writes req in the words of the API.
+func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNewParams {
+	p := sdk.MessageNewParams{Model: sdk.Model(name), Messages: m.history(req.Messages, n)}
+	limit := wire.Limit(m.options.MaxTokens, req.MaxTokens)
+	m.think(&p, limit, m.resumes(req.Messages))
+	if t := m.options.Temperature; t != nil && param.IsOmitted(p.Thinking) { // which allows no other than 1
+		p.Temperature = sdk.Float(min(*t, 1))
+	}
+	for _, tool := range req.Tools {
+		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
+			Name: n.Wire(tool.Name), Description: sdk.String(tool.Description), InputSchema: schema(tool.Parameters),
+		}})
+	}
+	// Each breakpoint caches all that is before it: first tools and instructions, then the history.
+	if req.System != "" {
+		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
+	} else if last := len(p.Tools) - 1; last >= 0 {
+		p.Tools[last].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
+	}
+	return p
+}
+
+// resumes reports whether the last answer has calls that another model made: then this one can't think before it answers,
+// as the API wants the thinking before those calls.
+func (m *Model) resumes(messages []llm.Message) bool {
+	for _, t := range slices.Backward(messages) {
+		if t.Role == llm.RoleAssistant {
+			return len(t.Calls) > 0 && t.Opaque.Of(m.String()) == nil
+		}
+	}
+	return false
+}
+
+// think sets how much the model thinks, and the limit on tokens, of which thinking is a part.
+func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
+	budget := m.config.ThinkingBudget
+	switch {
+	case limit == 0:
+		limit = maxTokens + budget
+	case budget > limit/2: // the answer needs room as well
+		budget = limit / 2
+	}
+	p.MaxTokens = int64(limit)
+	switch {
+	case m.config.ThinkingBudget == 0 && m.config.Thinking == adaptive && limit >= minBudget:
+		p.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{}}
+	case budget >= minBudget && !resumes:
+		p.Thinking = sdk.ThinkingConfigParamOfEnabled(int64(budget))
+	}
+}
+
+// schema reads a tool's parameters. What is no object of JSON becomes an object without properties.
+func schema(raw json.RawMessage) sdk.ToolInputSchemaParam {
+	var fields map[string]any
+	_ = json.Unmarshal(raw, &fields) // nil
+	s := sdk.ToolInputSchemaParam{Properties: map[string]any{}}
+	if fields["properties"] != nil {
+		s.Properties = fields["properties"]
+	}
+	for key, value := range fields {
+		if key == "type" || key == "properties" {
+			continue
+		}
+		if s.ExtraFields == nil {
+			s.ExtraFields = map[string]any{}
+		}
+		s.ExtraFields[key] = value
+	}
+	return s
+}
+
+// history writes messages. Those of one side that follow each other become one. The last block before the gateway's
+// context is a breakpoint, as the next turn begins alike; so is the last of all, for the rounds of this one.
+func (m *Model) history(messages []llm.Message, n wire.Names) (list []sdk.MessageParam) {
+	stable := (*sdk.ContentBlockParamUnion)(nil)
+	volatile := false
+	for _, t := range messages {
+		if t.Context && !volatile {
+			volatile, stable = true, lastBlock(list)
+		}
+		role, blocks := sdk.MessageParamRoleUser, []sdk.ContentBlockParamUnion(nil)
+		switch t.Role {
+		case llm.RoleTool:
+			blocks = append(blocks, sdk.NewToolResultBlock(t.Call, t.Text, false))
+		case llm.RoleAssistant:
+			role, blocks = sdk.MessageParamRoleAssistant, m.assistant(t, n)
+		default:
+			blocks = user(t)
+		}
+		if last := len(list) - 1; last >= 0 && list[last].Role == role {
+			list[last].Content = append(list[last].Content, blocks...)
+		} else if len(blocks) > 0 {
+			list = append(list, sdk.MessageParam{Role: role, Content: blocks})
+		}
+	}
+	mark(stable)
+	mark(lastBlock(list))
+	return list
+}
+
+func lastBlock(list []sdk.MessageParam) *sdk.ContentBlockParamUnion {
+	if len(list) == 0 {
+		return nil
+	}
+	blocks := list[len(list)-1].Content
+	return &sdk.ContentBlockParamUnion{
+		OfText: blocks[len(blocks)-1].OfText, OfImage: blocks[len(blocks)-1].OfImage,
+		OfToolUse: blocks[len(blocks)-1].OfToolUse, OfToolResult: blocks[len(blocks)-1].OfToolResult,
+	}
+}
+
+// mark makes a block a breakpoint of the cache. Thinking can't be one.
+func mark(b *sdk.ContentBlockParamUnion) {
+	if b == nil {
+		return
+	}
+	if to := b.GetCacheControl(); to != nil {
+		*to = sdk.NewCacheControlEphemeralParam()
+	}
+}
+
+func user(t llm.Message) (blocks []sdk.ContentBlockParamUnion) {
+	for _, i := range t.Images {
+		blocks = append(blocks, sdk.NewImageBlockBase64(i.Type, base64.StdEncoding.EncodeToString(i.Data)))
+	}
+	return append(blocks, text(t.Text)...)
+}
+
+// text is a block, unless there is nothing to read: the API refuses those.
+func text(s string) []sdk.ContentBlockParamUnion {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return []sdk.ContentBlockParamUnion{sdk.NewTextBlock(s)}
+}
+
+// assistant writes an answer: its thinking goes where it was, between text and calls.
+func (m *Model) assistant(t llm.Message, n wire.Names) (blocks []sdk.ContentBlockParamUnion) {
+	var were []block
+	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
+	if !fits(were, t) {
+		for _, b := range were {
+			blocks = append(blocks, b.thinking()...)
+		}
+		blocks = append(blocks, text(t.Text)...)
+		for _, c := range t.Calls {
+			blocks = append(blocks, call(c, n))
+		}
+		return blocks
+	}
+	calls := t.Calls
+	for _, b := range were {
+		switch b.Kind {
+		case "text":
+			blocks = append(blocks, text(b.Text)...)
+		case "tool_use":
+			blocks, calls = append(blocks, call(calls[0], n)), calls[1:]
+		default:
+			blocks = append(blocks, b.thinking()...)
+		}
+	}
+	return blocks
+}
+
+// fits reports whether the blocks are those of t: the runtime leaves out calls, and goes on with text.
+func fits(were []block, t llm.Message) bool {
+	said, calls := "", 0
+	for _, b := range were {
+		switch b.Kind {
+		case "text":
+			said += b.Text
+		case "tool_use":
+			calls++
+		}
+	}
+	return len(were) > 0 && calls == len(t.Calls) && strings.TrimSpace(said) == strings.TrimSpace(t.Text)
+}
+
+func (b block) thinking() []sdk.ContentBlockParamUnion {
+	switch b.Kind {
+	case "thinking":
+		return []sdk.ContentBlockParamUnion{sdk.NewThinkingBlock(b.Signature, b.Text)}
+	case "redacted_thinking":
+		return []sdk.ContentBlockParamUnion{sdk.NewRedactedThinkingBlock(b.Text)}
+	}
+	return nil
+}
+
+func call(c llm.ToolCall, n wire.Names) sdk.ContentBlockParamUnion {
+	input := json.RawMessage("{}") // half a call is none; its result tells what was wrong
+	var object map[string]json.RawMessage
+	if json.Unmarshal(c.Parameters, &object) == nil && object != nil {
+		input = c.Parameters
+	}
+	return sdk.NewToolUseBlock(c.ID, input, n.Wire(c.Name))
+}

@@ -1,0 +1,156 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"parley/core/llm"
+	"parley/models/wire"
+)
+
+// block is a block of an answer, as far as it goes back with the results of its calls.
+type block struct {
+	Kind      string `json:"kind"`           // thinking, redacted_thinking, text or tool_use
+	Text      string `json:"text,omitempty"` // or the thinking, or the encrypted data
+	Signature string `json:"signature,omitempty"`
+}
+
+// stream reads one answer. It is complete with message_stop only.
+type stream struct {
+	names  wire.Names
+	owner  string
+	yield  func(llm.Chunk) bool
+	done   bool
+	blocks []block
+	calls  int
+	filled bool // the newest call has parameters
+	usage  llm.Usage
+}
+
+// event yields what an event adds, and reports whether more is wanted.
+func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
+	switch e.Type {
+	case "message_start":
+		u := e.Message.Usage
+		s.usage = llm.Usage{
+			Prompt: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens), Completion: int(u.OutputTokens),
+			Cached: int(u.CacheReadInputTokens), CacheWritten: int(u.CacheCreationInputTokens),
+		}
+	case "content_block_start":
+		return s.start(e.ContentBlock)
+	case "content_block_delta":
+		return s.delta(e.Delta)
+	case "content_block_stop":
+		if n := len(s.blocks); n > 0 && s.blocks[n-1].Kind == "tool_use" && !s.filled {
+			s.filled = true
+			return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: s.calls - 1, Parameters: "{}"}})
+		}
+	case "message_delta":
+		if e.Usage.JSON.OutputTokens.Valid() {
+			s.usage.Completion = int(e.Usage.OutputTokens)
+		}
+		if e.Delta.StopReason != "" {
+			return s.yield(llm.Chunk{Finish: finish(e.Delta.StopReason)})
+		}
+	case "message_stop":
+		s.done = true
+	}
+	return true
+}
+
+func (s *stream) start(b sdk.ContentBlockStartEventContentBlockUnion) bool {
+	switch b.Type {
+	case "text":
+		s.blocks = append(s.blocks, block{Kind: b.Type, Text: b.Text})
+		return b.Text == "" || s.yield(llm.Chunk{Text: b.Text})
+	case "thinking":
+		s.blocks = append(s.blocks, block{Kind: b.Type, Text: b.Thinking, Signature: b.Signature})
+	case "redacted_thinking":
+		s.blocks = append(s.blocks, block{Kind: b.Type, Text: b.Data})
+	case "tool_use":
+		s.blocks = append(s.blocks, block{Kind: b.Type})
+		s.calls, s.filled = s.calls+1, false
+		call := &llm.CallDelta{Index: s.calls - 1, ID: b.ID, Name: s.names.Ours(b.Name)}
+		if input, ok := b.Input.(map[string]any); ok && len(input) > 0 { // usually it follows in pieces
+			parameters, err := json.Marshal(input)
+			call.Parameters, s.filled = string(parameters), err == nil
+		}
+		return s.yield(llm.Chunk{Call: call})
+	default: // of tools that were not offered
+		s.blocks = append(s.blocks, block{})
+	}
+	return s.yield(llm.Chunk{Alive: true})
+}
+
+func (s *stream) delta(d sdk.MessageStreamEventUnionDelta) bool {
+	if len(s.blocks) == 0 {
+		return true
+	}
+	last := &s.blocks[len(s.blocks)-1]
+	switch {
+	case d.Type == "text_delta" && d.Text != "":
+		last.Text += d.Text
+		return s.yield(llm.Chunk{Text: d.Text})
+	case d.Type == "input_json_delta" && last.Kind == "tool_use" && d.PartialJSON != "":
+		s.filled = true
+		return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: s.calls - 1, Parameters: d.PartialJSON}})
+	case d.Type == "thinking_delta":
+		last.Text += d.Thinking
+		return s.yield(llm.Chunk{Alive: true})
+	case d.Type == "signature_delta":
+		last.Signature += d.Signature
+	}
+	return true // citations are not shown: what they cite is not from a page
+}
+
+// end yields what belongs to the whole answer.
+func (s *stream) end(err error) error {
+	switch {
+	case s.done:
+	case err != nil:
+		if said := refusal(err); said != err {
+			return said
+		}
+		if refused, ok := errors.AsType[*wire.Refusal](err); ok {
+			return refused
+		}
+		return fmt.Errorf("%w: %w", wire.ErrCut, err)
+	default:
+		return wire.ErrCut
+	}
+	if o := s.opaque(); o != nil && !s.yield(llm.Chunk{Opaque: o}) {
+		return nil
+	}
+	s.yield(llm.Chunk{Usage: &s.usage})
+	return nil
+}
+
+// opaque is the order of the answer's blocks, if the model thought between them.
+func (s *stream) opaque() *llm.Opaque {
+	thought := false
+	for _, b := range s.blocks {
+		thought = thought || b.thought()
+	}
+	data, err := json.Marshal(s.blocks)
+	if !thought || err != nil {
+		return nil
+	}
+	return &llm.Opaque{Owner: s.owner, Data: data}
+}
+
+func (b block) thought() bool { return b.Kind == "thinking" || b.Kind == "redacted_thinking" }
+
+func finish(r sdk.StopReason) llm.FinishReason {
+	switch r {
+	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+		return llm.FinishLength
+	case sdk.StopReasonToolUse:
+		return llm.FinishCalls
+	case sdk.StopReasonRefusal:
+		return llm.FinishFilter
+	}
+	return llm.FinishStop // pause_turn is for tools of the provider, which are not offered
+}

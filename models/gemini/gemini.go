@@ -1,0 +1,155 @@
+// Package gemini is a [llm.Model] over Google's Gemini API. It also embeds.
+package gemini
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"parley/core/llm"
+	"parley/internal/sections"
+	"parley/models"
+	"parley/models/wire"
+)
+
+// Config is the section providers.gemini.
+type Config struct {
+	// The API key.
+	APIKey sections.Secret `yaml:"api_key" default:"${env:GEMINI_API_KEY:-}"`
+	// The server.
+	BaseURL string `yaml:"base_url" default:"https://generativelanguage.googleapis.com"`
+	// How many tokens the model may think before it answers. They are billed as output. 0 = none, where the model allows that;
+	// auto = the model decides.
+	ThinkingBudget *int `yaml:"thinking_budget"`
+}
+
+// Section describes providers.gemini.
+func Section() sections.Section {
+	return sections.Section{
+		Name: "gemini", Title: "Google Gemini", About: "Google's Gemini.", Secret: "api_key", Values: &Config{},
+		Can: []sections.Ability{sections.Answers, sections.Images, sections.Embeddings},
+	}
+}
+
+// Open implements [models.Settings].
+func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
+
+// Model is a [llm.Model] and a [llm.Embedder]. It makes one attempt for each call and is safe for concurrent use.
+type Model struct {
+	*wire.Endpoint
+	config  Config
+	options models.Options
+	client  func() (*genai.Client, error) // made by the first call: that takes a while
+}
+
+var (
+	_ llm.Model    = (*Model)(nil)
+	_ llm.Bounded  = (*Model)(nil)
+	_ llm.Embedder = (*Model)(nil)
+)
+
+// batch is how many texts are embedded with one request.
+const batch = 64
+
+func open(c *Config, o models.Options) *Model {
+	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial,
+	})}
+	m.client = sync.OnceValues(func() (*genai.Client, error) {
+		return genai.NewClient(context.Background(), &genai.ClientConfig{
+			APIKey: m.APIKey, Backend: genai.BackendGeminiAPI, HTTPClient: m.RefusingClient(),
+			HTTPOptions: genai.HTTPOptions{BaseURL: m.Base.String()},
+		})
+	})
+	m.List = m.names
+	return m
+}
+
+// names lists the models that write.
+func (m *Model) names(ctx context.Context) (names []string, err error) {
+	client, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	for model, err := range client.Models.All(ctx) {
+		if err != nil {
+			return nil, refusal(err)
+		}
+		if len(model.SupportedActions) == 0 || slices.Contains(model.SupportedActions, "generateContent") || slices.Contains(model.SupportedActions, "embedContent") {
+			names = append(names, strings.TrimPrefix(model.Name, "models/"))
+		}
+	}
+	return names, nil
+}
+
+// MaxTokens implements [llm.Bounded].
+func (m *Model) MaxTokens() int { return m.options.MaxTokens }
+
+// Check asks the model something small.
+func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+
+// CheckEmbeds embeds one word.
+func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
+	return m.Endpoint.CheckEmbeds(ctx, m)
+}
+
+// Generate implements [llm.Model].
+func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
+			client, err := m.client()
+			if err != nil {
+				return err
+			}
+			names := wire.NamesOf(req)
+			s := stream{names: names, owner: m.String(), yield: yield}
+			for res, err := range client.Models.GenerateContentStream(ctx, name, m.history(req.Messages, name, names), m.params(name, req, names)) {
+				if err != nil {
+					return s.end(err)
+				}
+				if more, err := s.response(res); err != nil || !more {
+					return err
+				}
+			}
+			return s.end(nil)
+		})
+	}
+}
+
+// Embed implements [llm.Embedder].
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return wire.Once(ctx, m.Endpoint, func(name string) (all [][]float32, err error) {
+		client, err := m.client()
+		if err != nil {
+			return nil, err
+		}
+		for part := range slices.Chunk(texts, batch) {
+			var contents []*genai.Content
+			for _, text := range part {
+				contents = append(contents, genai.NewContentFromText(text, genai.RoleUser))
+			}
+			res, err := client.Models.EmbedContent(ctx, name, contents, nil)
+			if err != nil {
+				return nil, fmt.Errorf("embed: %w", refusal(err))
+			}
+			if len(res.Embeddings) != len(part) {
+				return nil, fmt.Errorf("embed: got %d vectors for %d texts", len(res.Embeddings), len(part))
+			}
+			for _, e := range res.Embeddings {
+				all = append(all, e.Values)
+			}
+		}
+		for _, v := range all {
+			if len(v) == 0 || len(v) != len(all[0]) {
+				return nil, errors.New("embed: the vectors differ in length")
+			}
+		}
+		return all, nil
+	})
+}

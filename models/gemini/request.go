@@ -1,0 +1,156 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"parley/core/llm"
+	"parley/models/wire"
+)
+
+// unsigned returns what the API takes for the signature of a call that another model made.
+func unsigned() []byte {
+	signature, _ := base64.URLEncoding.DecodeString("skip_thought_signature_validator") // it is valid
+	return signature
+}
+
+// params writes everything of req but the messages.
+func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.GenerateContentConfig {
+	p := &genai.GenerateContentConfig{MaxOutputTokens: int32(min(wire.Limit(m.options.MaxTokens, req.MaxTokens), 1<<30))}
+	if req.System != "" {
+		p.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.System}}}
+	}
+	if t := m.options.Temperature; t != nil {
+		p.Temperature = genai.Ptr(float32(*t))
+	}
+	if thinks(name) {
+		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true} // they show that the stream is not stalled
+		if budget := m.config.ThinkingBudget; budget != nil {
+			p.ThinkingConfig.ThinkingBudget = genai.Ptr(int32(min(*budget, 1<<30)))
+		}
+	}
+	var tools []*genai.FunctionDeclaration
+	for _, tool := range req.Tools {
+		tools = append(tools, &genai.FunctionDeclaration{
+			Name: n.Wire(tool.Name), Description: tool.Description, ParametersJsonSchema: schema(tool.Parameters),
+		})
+	}
+	if tools != nil {
+		p.Tools = []*genai.Tool{{FunctionDeclarations: tools}}
+	}
+	return p
+}
+
+// thinks reports whether a model thinks. The older ones refuse to be asked for it.
+func thinks(name string) bool {
+	name = strings.TrimPrefix(name, "models/")
+	return strings.HasPrefix(name, "gemini-") && !strings.HasPrefix(name, "gemini-1") && !strings.HasPrefix(name, "gemini-2.0")
+}
+
+// wantsSignatures reports whether a model refuses calls without a signature.
+func wantsSignatures(name string) bool { return thinks(name) && !strings.Contains(name, "gemini-2") }
+
+// schema reads a tool's parameters. What is no object of JSON becomes an object without properties.
+func schema(raw json.RawMessage) map[string]any {
+	var parameters map[string]any
+	if err := json.Unmarshal(raw, &parameters); err != nil || parameters == nil {
+		return map[string]any{"type": "object", "properties": map[string]any{}}
+	}
+	return parameters
+}
+
+// history writes messages. Those of one side that follow each other become one.
+func (m *Model) history(messages []llm.Message, name string, n wire.Names) (list []*genai.Content) {
+	called := map[string]string{} // the names of calls by their ids
+	for _, t := range messages {
+		role, parts := genai.RoleUser, []*genai.Part(nil)
+		switch t.Role {
+		case llm.RoleTool:
+			parts = append(parts, genai.NewPartFromFunctionResponse(called[t.Call], map[string]any{"result": t.Text}))
+		case llm.RoleAssistant:
+			for _, c := range t.Calls {
+				called[c.ID] = n.Wire(c.Name)
+			}
+			role, parts = genai.RoleModel, m.assistant(t, name, n)
+		default:
+			for _, i := range t.Images {
+				parts = append(parts, genai.NewPartFromBytes(i.Data, i.Type))
+			}
+			parts = append(parts, text(t.Text, nil)...)
+		}
+		if last := len(list) - 1; last >= 0 && list[last].Role == role {
+			list[last].Parts = append(list[last].Parts, parts...)
+		} else if len(parts) > 0 {
+			list = append(list, &genai.Content{Role: role, Parts: parts})
+		}
+	}
+	return list
+}
+
+// text is a part, unless there is nothing to read, nor a signature.
+func text(s string, signature []byte) []*genai.Part {
+	if strings.TrimSpace(s) == "" && signature == nil {
+		return nil
+	}
+	return []*genai.Part{{Text: s, ThoughtSignature: signature}}
+}
+
+// assistant writes an answer: its signatures go where they were.
+func (m *Model) assistant(t llm.Message, name string, n wire.Names) (parts []*genai.Part) {
+	var were []part
+	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
+	calls := t.Calls
+	if fits(were, t) {
+		for _, w := range were {
+			if !w.Call {
+				parts = append(parts, text(w.Text, w.Signature)...)
+				continue
+			}
+			parts, calls = append(parts, calling(calls[0], n, w.Signature)), calls[1:]
+		}
+		return parts
+	}
+	parts = text(t.Text, nil)
+	for i, c := range calls {
+		var signature []byte
+		if i == 0 {
+			signature = firstOf(were)
+			if signature == nil && wantsSignatures(name) {
+				signature = unsigned()
+			}
+		}
+		parts = append(parts, calling(c, n, signature))
+	}
+	return parts
+}
+
+// firstOf is the signature of the first call.
+func firstOf(were []part) []byte {
+	for _, w := range were {
+		if w.Call {
+			return w.Signature
+		}
+	}
+	return nil
+}
+
+// fits reports whether the parts are those of t: the runtime leaves out calls, and goes on with text.
+func fits(were []part, t llm.Message) bool {
+	said, calls := "", 0
+	for _, w := range were {
+		said += w.Text
+		if w.Call {
+			calls++
+		}
+	}
+	return len(were) > 0 && calls == len(t.Calls) && strings.TrimSpace(said) == strings.TrimSpace(t.Text)
+}
+
+func calling(c llm.ToolCall, n wire.Names, signature []byte) *genai.Part {
+	arguments := map[string]any{}
+	_ = json.Unmarshal(c.Parameters, &arguments) // half a call is none; its result tells what was wrong
+	return &genai.Part{FunctionCall: &genai.FunctionCall{Name: n.Wire(c.Name), Args: arguments}, ThoughtSignature: signature}
+}

@@ -1,0 +1,156 @@
+package gemini
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/genai"
+
+	"parley/core/llm"
+	"parley/models/wire"
+)
+
+// part is a part of an answer, as far as it goes back with the results of its calls.
+type part struct {
+	Text      string `json:"text,omitempty"`
+	Call      bool   `json:"call,omitempty"`
+	Signature []byte `json:"signature,omitempty"`
+}
+
+// stream reads one answer. It is complete with its finish reason, or the reason why there is none.
+type stream struct {
+	names    wire.Names
+	owner    string
+	yield    func(llm.Chunk) bool
+	parts    []part
+	calls    int
+	finished bool
+	usage    *llm.Usage
+}
+
+// response yields what a part of the stream adds, and reports whether more is wanted.
+func (s *stream) response(r *genai.GenerateContentResponse) (more bool, err error) {
+	if u := r.UsageMetadata; u != nil {
+		s.usage = &llm.Usage{
+			Prompt: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Completion: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+			Cached: int(u.CachedContentTokenCount),
+		}
+	}
+	if f := r.PromptFeedback; f != nil && f.BlockReason != "" {
+		s.finished = true
+		return s.yield(llm.Chunk{Finish: llm.FinishFilter}), nil
+	}
+	for _, c := range r.Candidates {
+		if c.Index != 0 {
+			continue
+		}
+		if c.Content != nil {
+			for _, p := range c.Content.Parts {
+				if !s.part(p) {
+					return false, nil
+				}
+			}
+		}
+		if c.FinishReason == "" || s.finished {
+			continue
+		}
+		finish, broken := s.finish(c.FinishReason)
+		if broken {
+			return false, fmt.Errorf("the model ended with %s: %s", c.FinishReason, c.FinishMessage)
+		}
+		s.finished = true
+		if !s.yield(llm.Chunk{Finish: finish}) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (s *stream) part(p *genai.Part) bool {
+	switch {
+	case p == nil:
+		return true
+	case p.Thought: // a summary; what goes back is the signature of another part
+		return s.yield(llm.Chunk{Alive: true})
+	case p.FunctionCall != nil:
+		arguments := []byte("{}")
+		if len(p.FunctionCall.Args) > 0 {
+			arguments, _ = json.Marshal(p.FunctionCall.Args) // it came from JSON
+		}
+		s.parts = append(s.parts, part{Call: true, Signature: p.ThoughtSignature})
+		s.calls++
+		return s.yield(llm.Chunk{Call: &llm.CallDelta{
+			Index: s.calls - 1, ID: p.FunctionCall.ID, Name: s.names.Ours(p.FunctionCall.Name), Parameters: string(arguments),
+		}})
+	}
+	if n := len(s.parts); n > 0 && !s.parts[n-1].Call && s.parts[n-1].Signature == nil {
+		s.parts[n-1].Text += p.Text
+		s.parts[n-1].Signature = p.ThoughtSignature
+	} else {
+		s.parts = append(s.parts, part{Text: p.Text, Signature: p.ThoughtSignature})
+	}
+	return p.Text == "" || s.yield(llm.Chunk{Text: p.Text})
+}
+
+// finish translates a finish reason. With some, the answer is broken.
+func (s *stream) finish(r genai.FinishReason) (reason llm.FinishReason, broken bool) {
+	switch r {
+	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+		return llm.FinishLength, false
+	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
+		genai.FinishReasonSPII, genai.FinishReasonLanguage, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent,
+		genai.FinishReasonImageRecitation:
+		return llm.FinishFilter, false
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
+		return "", true
+	}
+	if s.calls > 0 {
+		return llm.FinishCalls, false
+	}
+	return llm.FinishStop, false
+}
+
+// end yields what belongs to the whole answer.
+func (s *stream) end(err error) error {
+	switch {
+	case s.finished:
+	case err == nil:
+		return wire.ErrCut
+	default:
+		return refusal(err)
+	}
+	if o := s.opaque(); o != nil && !s.yield(llm.Chunk{Opaque: o}) {
+		return nil
+	}
+	if s.usage != nil {
+		s.yield(llm.Chunk{Usage: s.usage})
+	}
+	return nil
+}
+
+// opaque is the order of the answer's parts, if one of them is signed.
+func (s *stream) opaque() *llm.Opaque {
+	signed := false
+	for _, p := range s.parts {
+		signed = signed || p.Signature != nil
+	}
+	data, err := json.Marshal(s.parts)
+	if !signed || err != nil {
+		return nil
+	}
+	return &llm.Opaque{Owner: s.owner, Data: data}
+}
+
+// refusal is an error as the server told it.
+func refusal(err error) error {
+	if refused, ok := errors.AsType[*wire.Refusal](err); ok {
+		return refused
+	}
+	told, ok := errors.AsType[genai.APIError](err)
+	if !ok {
+		return err
+	}
+	body, _ := json.Marshal(map[string]any{"error": told}) // it came from JSON
+	return wire.ParseRefusal(body)
+}

@@ -1,0 +1,51 @@
+// Package models is what the catalog needs to know of a model provider: its section of the configuration, which opens its
+// models.
+package models
+
+import (
+	"context"
+	"net"
+
+	"parley/models/wire"
+)
+
+// Settings are the values of a provider's section.
+type Settings interface {
+	// Open returns one of the provider's models without asking the provider anything.
+	Open(Options) Model
+}
+
+// Options say which model, and what for.
+type Options struct {
+	Model       string
+	MaxTokens   int      // of one answer; 0 leaves it to the provider
+	Temperature *float64 // nil leaves it to the provider
+	// Provider is the provider's key, and Setting the key of the model's name, for errors.
+	Provider, Setting string
+	// Dial opens connections; nil uses the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Settings names what errors tell to set, given the variables that hold the key and the address ("" for none).
+func (o Options) Settings(key, url string) wire.Settings {
+	in := func(field, variable string) string {
+		field = "providers." + o.Provider + "." + field
+		if variable == "" {
+			return field
+		}
+		return field + " (" + variable + ")"
+	}
+	return wire.Settings{Model: o.Setting, Key: in("api_key", key), URL: in("base_url", url)}
+}
+
+// Model is a model of a provider. It also implements those of core/llm's interfaces that its provider's abilities name.
+type Model interface {
+	// Check tries the model at the least cost. Its error says what to do.
+	Check(ctx context.Context) (string, error)
+	// CheckListed is for models whose smallest call costs too much to try.
+	CheckListed(ctx context.Context) (string, error)
+	// Reach tries the provider without a model.
+	Reach(ctx context.Context) (string, error)
+	// Close closes idle connections. Calls under way go on.
+	Close() error
+}

@@ -1,0 +1,112 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"regexp"
+
+	"parley/core/llm"
+)
+
+// The fields in which servers want their reasoning back, with the calls that came of it.
+const (
+	ReasoningContent = "reasoning_content" // text
+	ReasoningDetails = "reasoning_details" // a list of parts, some of them encrypted
+)
+
+// reasoning collects what goes back. The zero value collects nothing.
+type reasoning struct {
+	field string
+	text  string
+	parts []map[string]any
+}
+
+// add reads an event that has reasoning.
+func (r *reasoning) add(event []byte) {
+	var e struct {
+		Choices []struct {
+			Delta map[string]json.RawMessage `json:"delta"`
+		} `json:"choices"`
+	}
+	if r.field == "" || json.Unmarshal(event, &e) != nil || len(e.Choices) == 0 {
+		return
+	}
+	raw := e.Choices[0].Delta[r.field]
+	if r.field == ReasoningContent {
+		var text string
+		_ = json.Unmarshal(raw, &text) // of another type it is of another server, which wants nothing back
+		r.text += text
+		return
+	}
+	var parts []map[string]any
+	_ = json.Unmarshal(raw, &parts)
+	for _, p := range parts {
+		r.part(p)
+	}
+}
+
+// part adds a piece of a list: pieces of one part have its index and type.
+func (r *reasoning) part(p map[string]any) {
+	if n := len(r.parts); n > 0 && r.parts[n-1]["type"] == p["type"] && r.parts[n-1]["index"] == p["index"] && p["data"] == nil {
+		last := r.parts[n-1]
+		for key, value := range p {
+			more, isText := value.(string)
+			before, was := last[key].(string)
+			switch {
+			case (key == "text" || key == "summary") && isText && was:
+				last[key] = before + more
+			case value != nil:
+				last[key] = value
+			}
+		}
+		return
+	}
+	r.parts = append(r.parts, p)
+}
+
+// opaque is what was collected, or nil.
+func (r *reasoning) opaque(owner string) *llm.Opaque {
+	var all any = r.parts
+	switch {
+	case r.text != "":
+		all = r.text
+	case len(r.parts) == 0:
+		return nil
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		return nil // what came from JSON can always be written
+	}
+	return &llm.Opaque{Owner: owner, Data: data}
+}
+
+// back returns the fields that go with a message of calls.
+func (m *Model) back(t llm.Message) map[string]any {
+	field := m.options.Reasoning
+	if field == "" || len(t.Calls) == 0 {
+		return nil
+	}
+	if data := t.Opaque.Of(m.String()); data != nil {
+		return map[string]any{field: data}
+	}
+	if m.options.ReasoningRequired {
+		return map[string]any{field: ""}
+	}
+	return nil
+}
+
+var shortID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+
+// callID is the id of a call as the server accepts it.
+func (m *Model) callID(id string) string {
+	if !m.options.ShortIDs || shortID.MatchString(id) {
+		return id
+	}
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	sum := sha256.Sum256([]byte(id))
+	short := sum[:9]
+	for i, b := range short {
+		short[i] = letters[int(b)%len(letters)]
+	}
+	return string(short)
+}

@@ -1,0 +1,22 @@
+package openai
+
+import (
+	"testing"
+
+	"parley/core/llm"
+	"parley/models/modeltest"
+)
+
+func TestModel(t *testing.T) {
+	modeltest.Run(t, modeltest.Suite{
+		New: modeltest.Chat,
+		Open: func(base, model string) llm.Model {
+			return New(Options{BaseURL: base + "/v1", APIKey: modeltest.Key, Model: model, Quirks: Quirks{Reasoning: ReasoningContent}})
+		},
+		Finishes: map[string]llm.FinishReason{
+			"stop": llm.FinishStop, "": llm.FinishCalls, "length": llm.FinishLength, "content_filter": llm.FinishFilter,
+		},
+		Overload: modeltest.Refusal{Status: 503, Kind: "server_error", Message: "Overloaded", RetryAfter: "7"},
+		Late:     modeltest.Refusal{Kind: "server_error", Message: "Something broke"},
+	})
+}

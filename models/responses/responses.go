@@ -1,0 +1,110 @@
+// Package responses is a [llm.Model] over OpenAI's Responses API. Nothing is stored at the provider: reasoning comes
+// encrypted, and goes back with the results of tools.
+package responses
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync/atomic"
+
+	openai "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	sdk "github.com/openai/openai-go/v3/responses"
+
+	"parley/core/llm"
+	"parley/internal/sections"
+	"parley/models"
+	"parley/models/wire"
+)
+
+// Config is the section providers.responses.
+type Config struct {
+	// The API key.
+	APIKey sections.Secret `yaml:"api_key" default:"${env:OPENAI_API_KEY:-}"`
+	// The server.
+	BaseURL string `yaml:"base_url" default:"https://api.openai.com/v1"`
+}
+
+// Section describes providers.responses.
+func Section() sections.Section {
+	return sections.Section{
+		Name: "responses", Title: "OpenAI Responses", About: "OpenAI's Responses API, which keeps the reasoning between the rounds of tools. Used only where a model names it.",
+		Secret: "api_key", Named: true, Values: &Config{}, Can: []sections.Ability{sections.Answers, sections.Images},
+	}
+}
+
+// Open implements [models.Settings].
+func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
+
+// Model is a [llm.Model]. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
+type Model struct {
+	*wire.Endpoint
+	options   models.Options
+	responses sdk.ResponseService
+	plain     atomic.Bool // the model does not reason
+}
+
+var (
+	_ llm.Model   = (*Model)(nil)
+	_ llm.Bounded = (*Model)(nil)
+)
+
+func open(c *Config, o models.Options) *Model {
+	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("OPENAI_API_KEY", ""), Dial: o.Dial,
+	})}
+	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
+	requests := []option.RequestOption{
+		option.WithBaseURL(m.Base.String()),
+		option.WithAPIKey(m.APIKey),
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(m.Client()),
+	}
+	m.responses = sdk.NewResponseService(append(requests, option.WithMiddleware(wire.Events))...)
+	list := openai.NewModelService(append(requests, option.WithMiddleware(wire.Refuse))...)
+	m.List = func(ctx context.Context) (names []string, err error) {
+		page, err := list.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, model := range page.Data {
+			names = append(names, model.ID)
+		}
+		return names, nil
+	}
+	return m
+}
+
+// MaxTokens implements [llm.Bounded].
+func (m *Model) MaxTokens() int { return m.options.MaxTokens }
+
+// Check asks the model something small.
+func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+
+// Generate implements [llm.Model].
+func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
+			err := m.stream(ctx, name, req, yield)
+			if err != nil && !m.plain.Load() && strings.Contains(err.Error(), "ncrypted content is not supported") {
+				m.plain.Store(true) // the API wants to know first whether the model reasons
+				err = m.stream(ctx, name, req, yield)
+			}
+			return err
+		})
+	}
+}
+
+func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield func(llm.Chunk) bool) error {
+	names := wire.NamesOf(req)
+	events := m.responses.NewStreaming(ctx, m.params(name, req, names))
+	defer events.Close()
+	s := stream{names: names, owner: m.String(), yield: yield, calls: map[int64]*call{}}
+	for !s.done && events.Next() {
+		if more, err := s.event(events.Current()); err != nil || !more {
+			return err
+		}
+	}
+	return s.end(events.Err())
+}

@@ -1,0 +1,57 @@
+package responses
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"parley/core/llm"
+	"parley/models"
+	"parley/models/modeltest"
+)
+
+func opened(base, model string) *Model {
+	return open(&Config{APIKey: modeltest.Key, BaseURL: base + "/v1"}, models.Options{Model: model, Provider: "responses", Setting: "models.large.model"})
+}
+
+func TestModel(t *testing.T) {
+	modeltest.Run(t, modeltest.Suite{
+		New:  modeltest.Responses,
+		Open: func(base, model string) llm.Model { return opened(base, model) },
+		Finishes: map[string]llm.FinishReason{
+			"completed": llm.FinishStop, "": llm.FinishCalls, "max_output_tokens": llm.FinishLength, "content_filter": llm.FinishFilter, "new": llm.FinishLength,
+		},
+		Overload: modeltest.Refusal{Status: 503, Kind: "server_is_overloaded", Message: "Overloaded", RetryAfter: "7"},
+		Late:     modeltest.Refusal{Kind: "server_error", Message: "Something broke"},
+	})
+}
+
+// A model that does not reason refuses to be asked for reasoning; then it is asked without.
+func TestModelWithoutReasoning(t *testing.T) {
+	fake := modeltest.Responses()
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "", Message: "Encrypted content is not supported with this model."}})
+	m := opened(server.URL, "model-a")
+	if _, err := m.Check(t.Context()); err == nil { // the server here insists on it
+		t.Error("no error")
+	}
+	seen := fake.Seen()
+	if len(seen) != 2 || !strings.Contains(string(seen[0].Raw), "reasoning.encrypted_content") || strings.Contains(string(seen[1].Raw), "include") {
+		t.Errorf("%d requests", len(seen))
+	}
+}
+
+// TestEnvironment: the SDK reads these by itself; only what was configured may count.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/leak")
+	t.Setenv("OPENAI_API_KEY", "leaked")
+	server := httptest.NewServer(modeltest.Responses())
+	defer server.Close()
+	if text, err := opened(server.URL, "model-a").Check(t.Context()); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := opened(server.URL, "").Check(t.Context()); err == nil || !strings.Contains(err.Error(), "set models.large.model to one of model-a, model-b") {
+		t.Error(err)
+	}
+}

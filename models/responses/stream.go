@@ -1,0 +1,160 @@
+package responses
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
+	sdk "github.com/openai/openai-go/v3/responses"
+
+	"parley/core/llm"
+	"parley/models/wire"
+)
+
+// item is an item of an answer, as far as it goes back with the results of its calls.
+type item struct {
+	Kind      string          `json:"kind"` // reasoning, message or function_call
+	Text      string          `json:"text,omitempty"`
+	Phase     string          `json:"phase,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Encrypted string          `json:"encrypted,omitempty"`
+	Summary   json.RawMessage `json:"summary,omitempty"`
+}
+
+// call is a call of which something has come.
+type call struct {
+	index  int
+	filled bool // with parameters
+}
+
+// stream reads one answer. It is complete with the event that has the whole response.
+type stream struct {
+	names wire.Names
+	owner string
+	yield func(llm.Chunk) bool
+	done  bool
+	calls map[int64]*call // by the output's index
+	items []item
+	usage llm.Usage
+}
+
+// event yields what an event adds, and reports whether more is wanted.
+func (s *stream) event(e sdk.ResponseStreamEventUnion) (more bool, err error) {
+	switch {
+	case e.Type == "response.output_text.delta", e.Type == "response.refusal.delta":
+		return e.Delta == "" || s.yield(llm.Chunk{Text: e.Delta}), nil
+	case e.Type == "response.output_item.added" && e.Item.Type == "function_call":
+		c := &call{index: len(s.calls)}
+		s.calls[e.OutputIndex] = c
+		return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: c.index, ID: e.Item.CallID, Name: s.names.Ours(e.Item.Name)}}), nil
+	case e.Type == "response.function_call_arguments.delta":
+		return s.parameters(e.OutputIndex, e.Delta, false), nil
+	case e.Type == "response.function_call_arguments.done":
+		return s.parameters(e.OutputIndex, e.Arguments, true), nil
+	case e.Type == "response.output_item.added" && e.Item.Type == "reasoning", strings.HasPrefix(e.Type, "response.reasoning"):
+		return s.yield(llm.Chunk{Alive: true}), nil
+	case e.Type == "response.output_item.done":
+		s.item(e.Item)
+	case e.Type == "response.completed", e.Type == "response.incomplete":
+		return s.complete(e.Response), nil
+	case e.Type == "response.failed":
+		return false, wire.ParseRefusal([]byte(e.Response.Error.RawJSON()))
+	case e.Type == "error":
+		return false, wire.ParseRefusal([]byte(e.RawJSON()))
+	}
+	return true, nil
+}
+
+// parameters adds a piece of a call's parameters, or all of them, if no piece has come before.
+func (s *stream) parameters(output int64, text string, all bool) bool {
+	c := s.calls[output]
+	if c == nil || text == "" || all && c.filled {
+		return true
+	}
+	c.filled = true
+	return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: c.index, Parameters: text}})
+}
+
+// item keeps an item that is complete.
+func (s *stream) item(i sdk.ResponseOutputItemUnion) {
+	switch i.Type {
+	case "reasoning":
+		r := i.AsReasoning()
+		summary, err := json.Marshal(r.Summary)
+		if r.EncryptedContent != "" && err == nil { // without, the server would look for it in its store
+			s.items = append(s.items, item{Kind: i.Type, ID: r.ID, Encrypted: r.EncryptedContent, Summary: raw(r.JSON.Summary.Raw(), summary)})
+		}
+	case "message":
+		text := ""
+		for _, c := range i.Content {
+			text += c.Text + c.Refusal
+		}
+		s.items = append(s.items, item{Kind: i.Type, Text: text, Phase: string(i.Phase)})
+	case "function_call":
+		s.items = append(s.items, item{Kind: i.Type})
+	}
+}
+
+// raw is what came, or else what was made of it.
+func raw(came string, made []byte) json.RawMessage {
+	if json.Valid([]byte(came)) {
+		return json.RawMessage(came)
+	}
+	return made
+}
+
+// complete yields the reason why the answer ended.
+func (s *stream) complete(r sdk.Response) bool {
+	s.done = true
+	s.usage = llm.Usage{
+		Prompt: int(r.Usage.InputTokens), Completion: int(r.Usage.OutputTokens), Cached: int(r.Usage.InputTokensDetails.CachedTokens),
+		CacheWritten: int(r.Usage.InputTokensDetails.CacheWriteTokens),
+	}
+	finish := llm.FinishStop
+	switch {
+	case r.Status == "incomplete" && r.IncompleteDetails.Reason == "content_filter":
+		finish = llm.FinishFilter
+	case r.Status == "incomplete":
+		finish = llm.FinishLength
+	case len(s.calls) > 0:
+		finish = llm.FinishCalls
+	}
+	return s.yield(llm.Chunk{Finish: finish})
+}
+
+// end yields what belongs to the whole answer.
+func (s *stream) end(err error) error {
+	late, _ := errors.AsType[*ssestream.StreamError](err)
+	refused, _ := errors.AsType[*wire.Refusal](err)
+	switch {
+	case s.done:
+	case late != nil:
+		return wire.ParseRefusal(late.Event.Data)
+	case refused != nil:
+		return refused
+	case err != nil:
+		return fmt.Errorf("%w: %w", wire.ErrCut, err)
+	default:
+		return wire.ErrCut
+	}
+	if o := s.opaque(); o != nil && !s.yield(llm.Chunk{Opaque: o}) {
+		return nil
+	}
+	s.yield(llm.Chunk{Usage: &s.usage})
+	return nil
+}
+
+// opaque is the order of the answer's items, if there is reasoning, or a phase, among them.
+func (s *stream) opaque() *llm.Opaque {
+	needed := false
+	for _, i := range s.items {
+		needed = needed || i.Kind == "reasoning" || i.Phase != ""
+	}
+	data, err := json.Marshal(s.items)
+	if !needed || err != nil {
+		return nil
+	}
+	return &llm.Opaque{Owner: s.owner, Data: data}
+}

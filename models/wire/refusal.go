@@ -1,0 +1,206 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxMessage is how much of a server's message is kept, in bytes.
+const maxMessage = 4 << 10
+
+// maxAfter is the longest wait that is believed.
+const maxAfter = 24 * time.Hour
+
+// Refusal is what a server said instead of an answer, before its stream or within it.
+type Refusal struct {
+	status  int    // of HTTP; 0 where none was told
+	code    string // the provider's word for it, such as insufficient_quota
+	kind    string // the provider's class, such as invalid_request_error
+	message string
+	after   time.Duration // not before
+}
+
+// Error still holds whatever the server quoted: only failure lets it out.
+func (r *Refusal) Error() string {
+	var parts []string
+	if r.status != 0 {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", r.status, http.StatusText(r.status))))
+	} else {
+		parts = append(parts, "rejected within the stream")
+	}
+	if r.message != "" {
+		parts = append(parts, r.message)
+	}
+	text := strings.Join(parts, ": ")
+	if word := cmp.Or(r.code, r.kind); word != "" && !strings.Contains(text, word) {
+		text += " (" + word + ")"
+	}
+	return text
+}
+
+// WantEvents tells a stream from the other things that servers send with a 200.
+func WantEvents(res *http.Response) error {
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch media {
+	case "application/json", "text/html":
+	default:
+		return nil // some leave it out, or write text/plain
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxRefusal)) // half a message is better than none
+	if r := ParseRefusal(body); !r.Empty() {
+		return r
+	}
+	return fmt.Errorf("the server answered with %s instead of a stream of events", media)
+}
+
+// Events is a middleware like [Refuse] for requests that are answered with a stream.
+func Events(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	res, err := Refuse(req, next)
+	if err != nil {
+		return nil, err
+	}
+	if err := WantEvents(res); err != nil {
+		return nil, errors.Join(err, res.Body.Close())
+	}
+	return res, nil
+}
+
+// Empty reports whether r says nothing.
+func (r *Refusal) Empty() bool { return r.message == "" }
+
+// readRefusal reads an HTTP answer that is none.
+func readRefusal(res *http.Response) *Refusal {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxRefusal)) // half a message is better than none
+	r := ParseRefusal(body)
+	r.status = res.StatusCode
+	r.after = cmp.Or(retryAfter(res.Header, time.Now()), r.after)
+	if to := res.Header.Get("Location"); to != "" && r.message == "" {
+		r.message = "the address has moved"
+	}
+	return r
+}
+
+// ParseRefusal reads the shapes in which servers say no: OpenAI's {"error":{…}}, Google's list of one such, Ollama's
+// {"error":"…"}, FastAPI's {"detail":…}, and the pages of the proxies before them.
+func ParseRefusal(body []byte) *Refusal {
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return &Refusal{message: plain(string(body))}
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return &Refusal{message: capped(word(v))}
+	}
+	switch e := fields["error"].(type) {
+	case map[string]any:
+		fields = e
+	case string:
+		return &Refusal{message: capped(e), code: word(fields["code"]), kind: word(fields["type"])}
+	}
+	r := &Refusal{
+		code:    word(fields["code"]),
+		kind:    cmp.Or(word(fields["type"]), word(fields["status"])),
+		message: cmp.Or(word(fields["message"]), word(fields["detail"])),
+	}
+	if meta, ok := fields["metadata"].(map[string]any); ok && meta["raw"] != nil { // OpenRouter: what the provider behind it said
+		r.message += ": " + word(meta["raw"])
+	}
+	r.message = capped(r.message)
+	r.after = retryInfo(fields["details"])
+	if status, err := strconv.Atoi(r.code); err == nil {
+		r.status, r.code = status, "" // some write the HTTP status here
+	}
+	return r
+}
+
+// retryInfo reads Google's wait: among the details, {"@type": "…RetryInfo", "retryDelay": "39s"}.
+func retryInfo(details any) time.Duration {
+	list, _ := details.([]any)
+	for _, d := range list {
+		if fields, ok := d.(map[string]any); ok {
+			if after, err := time.ParseDuration(word(fields["retryDelay"])); err == nil && after > 0 {
+				return min(after, maxAfter)
+			}
+		}
+	}
+	return 0
+}
+
+// word is a JSON value as text; "" for null.
+func word(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	text, _ := json.Marshal(v) // it came from JSON
+	return string(text)
+}
+
+// plain is what a page that is not JSON says, on one line.
+func plain(body string) string {
+	body = strings.ToValidUTF8(body, "")
+	lower := strings.ToLower(body)
+	if strings.Contains(lower, "<html") || strings.Contains(lower, "<!doctype") {
+		_, rest, _ := strings.Cut(body, "<title>")
+		title, _, ok := strings.Cut(rest, "</title>")
+		if !ok {
+			return "a web page instead of JSON"
+		}
+		body = "a web page instead of JSON: " + title
+	}
+	return capped(strings.Join(strings.Fields(body), " "))
+}
+
+// capped is text without what is beyond maxMessage.
+func capped(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	end := maxMessage
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// retryAfter reads how long a server wants to be left alone: retry-after-ms (OpenAI), retry-after in seconds or as a
+// date (RFC 9110, section 10.2.3). 0 where it does not say.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if after, ok := number(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return after
+	}
+	if after, ok := number(h.Get("Retry-After"), time.Second); ok {
+		return after
+	}
+	if date, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		return min(max(date.Sub(now), 0), maxAfter)
+	}
+	return 0
+}
+
+func number(text string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(n >= 0) { // not a number is not ≥ 0 either
+		return 0, false
+	}
+	if n > maxAfter.Seconds()*float64(time.Second/unit) {
+		return maxAfter, true
+	}
+	return time.Duration(n * float64(unit)), true
+}

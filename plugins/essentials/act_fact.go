@@ -1,0 +1,111 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// rememberFact notes a fact about the asker or the room, for this room.
+func rememberFact(store Store) namedAction {
+	return namedAction{
+		spec: action.Spec{
+			Name: "REMEMBER_FACT", Similes: []string{"REMEMBER", "SAVE_FACT", "ADD_MEMORY"},
+			Description: "Remember a lasting fact for your later conversations in this room. Only when the user asks you to remember it, or corrects a fact that you know.",
+			Parameters: object(`"fact":{"type":"string","minLength":1,"maxLength":240,"description":"the fact, in a few words"},`+
+				`"about":{"type":"string","enum":["user","room"],"description":"whom it is about: the user who asks (if omitted), or the room"},`+
+				`"instead_of":{"type":"string","description":"the fact that you know and that is no longer true, as it is written there"}`, "fact"),
+			Effect: action.Writes,
+		},
+		available: func(s action.TurnContext) bool { return s.Room.Kind != chat.Feed },
+		act: reading(func(ctx context.Context, c *action.Call, p struct {
+			Fact, About string
+			InsteadOf   string `json:"instead_of"`
+		}) (action.Result, error) {
+			n := chat.RoomNote{Room: c.Turn.Room.ID, Kind: chat.FactNote, First: c.Turn.Message.ID, Last: c.Turn.Message.ID, At: time.Now()}
+			fact, name := text.OneLine(p.Fact, factSize), text.Label(c.Turn.Message.Name)
+			switch {
+			case len(words(fact)) == 0:
+				return action.Result{}, errors.New("there is no fact to remember")
+			case p.About == "room" && !named(c.Turn):
+				return action.Result{}, errors.New("the user is a guest; guests can only have facts about themselves remembered")
+			case p.About == "room":
+				name = "room"
+			case c.Turn.Several():
+				return action.Result{}, errors.New("several people asked at once; the person has to ask in a message of their own")
+			default:
+				n.About = c.Turn.Message.Author
+			}
+			fact = strings.TrimPrefix(fact, name+": ")
+			n.Key, n.Text = factKey(n.About, fact), name+": "+fact
+			if p.InsteadOf != "" {
+				if err := dropFact(ctx, store, c.Turn, p.InsteadOf); err != nil {
+					return action.Result{}, err
+				}
+			}
+			if err := store.SaveNote(ctx, n); err != nil {
+				return action.Result{}, fmt.Errorf("save the fact: %w", err)
+			}
+			return action.Result{Text: "Remembered: " + n.Text, Short: "noted"}, nil
+		}),
+	}
+}
+
+// forgetFact forgets a fact of this room.
+func forgetFact(store Store) namedAction {
+	return namedAction{
+		spec: action.Spec{
+			Name: "FORGET_FACT", Similes: []string{"FORGET", "DELETE_FACT", "REMOVE_MEMORY"},
+			Description: "Forget a fact that you know from earlier conversations in this room. Only when the user asks for it.",
+			Parameters:  object(`"fact":{"type":"string","minLength":1,"description":"the fact, as it is written there"}`, "fact"),
+			Effect:      action.Writes,
+		},
+		available: func(s action.TurnContext) bool { return s.Room.Kind != chat.Feed },
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ Fact string }) (action.Result, error) {
+			if err := dropFact(ctx, store, c.Turn, p.Fact); err != nil {
+				return action.Result{}, err
+			}
+			return action.Result{Text: "Forgotten.", Short: "forgotten"}, nil
+		}),
+	}
+}
+
+// dropFact removes a fact of the room, by its text. People can remove facts about themselves; known users also those about the room,
+// and owners all.
+func dropFact(ctx context.Context, store Store, s action.TurnContext, fact string) error {
+	all, err := store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
+	if err != nil {
+		return fmt.Errorf("read facts: %w", err)
+	}
+	why := errors.New("no such fact is known here; write it as it stands in the list of facts")
+	for _, n := range all {
+		_, bare, _ := strings.Cut(n.Text, ": ")
+		if !sameWords(fact, n.Text) && !sameWords(fact, bare) {
+			continue
+		}
+		own := n.About == s.Message.Author && !s.Several()
+		if !s.Owner && !own && !(n.About == "" && s.Allowed) {
+			why = errors.New("that fact is about someone else; only they and the owner can have it forgotten")
+			continue
+		}
+		if err := store.SaveNote(ctx, chat.RoomNote{Room: n.Room, Kind: n.Kind, Key: n.Key}); err != nil {
+			return fmt.Errorf("forget the fact: %w", err)
+		}
+		return nil
+	}
+	return why
+}
+
+// factKey identifies a fact about someone: the same words are the same fact.
+func factKey(about chat.EntityID, fact string) string {
+	return strings.TrimSpace(string(about) + " " + strings.Join(words(fact), " "))
+}
+
+func sameWords(a, b string) bool { return slices.Equal(words(a), words(b)) }

@@ -1,0 +1,128 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// commands are /memory and /forget.
+func (d Deps) commands() []action.Command {
+	return []action.Command{{Name: chat.MemoryCommand, Run: d.listMemory}, {Name: chat.ForgetCommand, Run: d.forget}}
+}
+
+// remembered is one thing that the agent remembers about a person.
+type remembered struct {
+	text   string
+	forget func(context.Context) error
+}
+
+// about returns what the agent remembers about the author of a command, in its room: facts from there, and details that hold
+// everywhere.
+func (d Deps) about(ctx context.Context, c action.CommandCall) (all []remembered, err error) {
+	facts, err := d.Store.Notes(ctx, c.Room.ID, chat.FactNote, chat.MaxNotes)
+	if err != nil {
+		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	for _, n := range facts {
+		if n.About == "" || n.About != c.Message.Author {
+			continue
+		}
+		all = append(all, remembered{
+			text: fmt.Sprintf("%s (noted here on %s)", text.OneLine(n.Text, factSize), n.At.Format("2 Jan 2006")),
+			forget: func(ctx context.Context) error {
+				return d.Store.SaveNote(ctx, chat.RoomNote{Room: n.Room, Kind: n.Kind, Key: n.Key})
+			},
+		})
+	}
+	e, err := d.Store.Entity(ctx, c.Message.Author)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return nil, fmt.Errorf("read the saved facts: %w", err)
+	}
+	for _, detail := range details {
+		value := e.Details[detail.key]
+		if value == "" {
+			continue
+		}
+		all = append(all, remembered{
+			text: fmt.Sprintf("%s: %s (in all rooms)", detail.means, text.Label(value)),
+			forget: func(ctx context.Context) error {
+				changed := e
+				changed.Details = map[string]string{detail.key: ""}
+				_, err := d.Store.Meet(ctx, changed)
+				return err
+			},
+		})
+	}
+	return all, nil
+}
+
+// listMemory is /memory.
+func (d Deps) listMemory(ctx context.Context, c action.CommandCall) (string, error) {
+	all, err := d.about(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	if len(all) == 0 {
+		return "I have noted nothing about you here. I still know our conversation; `/new` forgets that.", nil
+	}
+	lines := []string{"What I have noted about you:"}
+	for i, r := range all {
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, r.text))
+	}
+	return strings.Join(append(lines, "", "`/forget 1` forgets the first, `/forget all` everything."), "\n"), nil
+}
+
+// forget is /forget, with a number or "all", or as a reply to a message.
+func (d Deps) forget(ctx context.Context, c action.CommandCall) (string, error) {
+	if c.Arguments == "" && c.Message.InReplyTo != "" {
+		return d.forgetMessage(ctx, c)
+	}
+	all, err := d.about(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	n, notNumber := strconv.Atoi(c.Arguments)
+	switch {
+	case strings.EqualFold(c.Arguments, "all"):
+	case notNumber != nil:
+		return "Send `/memory` for the list and `/forget 1` to forget the first, or reply with `/forget` to one of your messages.", nil
+	case n < 1 || n > len(all):
+		return "Nothing has this number. Send `/memory` for the list.", nil
+	default:
+		all = all[n-1 : n]
+	}
+	for _, r := range all {
+		if err := r.forget(ctx); err != nil {
+			return "", fmt.Errorf("forget a fact: %w", err)
+		}
+	}
+	if len(all) == 0 {
+		return "I have noted nothing about you here.", nil
+	}
+	return "Forgotten.", nil
+}
+
+// forgetMessage forgets the message that a command replies to, with its answer and what was noted from it. People can have their own
+// forgotten, owners all.
+func (d Deps) forgetMessage(ctx context.Context, c action.CommandCall) (string, error) {
+	m, err := d.Store.Memory(ctx, c.Message.InReplyTo)
+	switch {
+	case errors.Is(err, chat.ErrNotFound), err == nil && m.Room != c.Room.ID:
+		return "I don't remember that message.", nil
+	case err != nil:
+		return "", fmt.Errorf("find the message: %w", err)
+	case m.Author != c.Message.Author && !c.Owner:
+		return "You can only have your own messages forgotten.", nil
+	}
+	if err := d.Store.Forget(ctx, m.ID); err != nil {
+		return "", fmt.Errorf("forget the message: %w", err)
+	}
+	return "Forgotten, with my answer and what I noted from it. The messages in the chat stay.", nil
+}

@@ -1,0 +1,112 @@
+package essentials
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core/chat"
+)
+
+// replies returns the reply to a command, which replies to a message if that is not empty.
+func (w *world) replies(in chat.Room, author chat.EntityID, command string, to chat.MemoryID) string {
+	w.Helper()
+	id := chat.MemoryID(string(in.ID) + "/" + command + "/" + time.Now().Format(time.RFC3339))
+	acc, err := w.rt.ProcessMessage(w.Context(), chat.Message{
+		Memory: chat.Memory{ID: id, Room: in.ID, Author: author, Name: string(author), Text: command, InReplyTo: to, At: time.Now()},
+		Place:  in, Address: chat.Address{Connector: "fake", Room: in.ID, ReplyTo: id}, Addressed: true,
+	})
+	w.must(err)
+	time.Sleep(time.Minute)
+	m, err := w.store.Memory(w.Context(), chat.MemoryID(acc.Run))
+	w.must(err)
+	return m.Text
+}
+
+// notes stores a fact about bob in a room, from a message.
+func (w *world) notes(in chat.Room, about chat.EntityID, text string, from chat.MemoryID) {
+	w.Helper()
+	w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: in.ID, Kind: chat.FactNote, Key: text, About: about, Text: text, First: from, Last: from, At: time.Now()}))
+}
+
+// /memory lists what is noted about who asks, in that room; /forget forgets that and nothing else.
+func TestMemoryAndForget(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.hear(tea, "ada", "hello")
+		w.hear(bob, "bob", "hello")
+		first := w.hear(tea, "bob", "I like Assam")
+		w.notes(tea, "bob", "bob: likes Assam", first.Memory)
+		w.notes(tea, "bob", "bob: has a cat", "")
+		w.notes(tea, "ada", "ada: likes Sencha", "")
+		w.notes(tea, "", "room: meets on Mondays", "")
+		w.notes(bob, "bob", "bob: has a secret", "")
+		w.wants(bob, "bob", "UPDATE_ENTITY", `{"about":"language","value":"French"}`, "Saved")
+		list := func(want ...string) {
+			t.Helper()
+			got := w.replies(tea, "bob", "/memory", "")
+			for _, part := range want {
+				if !strings.Contains(got, part) {
+					t.Errorf("the list lacks %q:\n%s", part, got)
+				}
+			}
+			for _, part := range []string{"Sencha", "Mondays", "secret"} {
+				if strings.Contains(got, part) {
+					t.Errorf("the list has %q:\n%s", part, got)
+				}
+			}
+			if n := strings.Count(got, "\n"); n != len(want)+2 {
+				t.Errorf("the list has %d lines:\n%s", n, got)
+			}
+		}
+		list("1. bob: likes Assam (noted here on ", "2. bob: has a cat", "3. language: French (in all rooms)")
+		for command, want := range map[string]string{"/forget 4": "Nothing has this number", "/forget 0": "Nothing has this number", "/forget": "Send `/memory`", "/forget it please": "Send `/memory`"} {
+			if got := w.replies(tea, "bob", command, ""); !strings.HasPrefix(got, want) {
+				t.Errorf("%s says %q", command, got)
+			}
+		}
+		if got := w.replies(tea, "bob", "/forget 2", ""); got != "Forgotten." {
+			t.Errorf("forgetting says %q", got)
+		}
+		list("1. bob: likes Assam", "2. language: French")
+		if got := w.replies(tea, "bob", "/forget all", ""); got != "Forgotten." {
+			t.Errorf("forgetting all says %q", got)
+		}
+		if got := w.replies(tea, "bob", "/memory", ""); !strings.HasPrefix(got, "I have noted nothing about you here.") {
+			t.Errorf("after that the list is %q", got)
+		}
+		for room, who := range map[*chat.Room]chat.EntityID{&tea: "ada", &bob: "bob"} {
+			if got := w.replies(*room, who, "/memory", ""); !strings.Contains(got, "1. ") {
+				t.Errorf("%s now reads %q", who, got)
+			}
+		}
+	})
+}
+
+// /forget as a reply forgets a message of one's own, with its answer and what was noted from it; owners can do that for all.
+func TestForgetAMessage(t *testing.T) {
+	inWorld(t, func(w *world) {
+		gone := func(id chat.MemoryID) bool {
+			_, err := w.store.Memory(w.Context(), id)
+			return errors.Is(err, chat.ErrNotFound)
+		}
+		his, hers := w.hear(tea, "bob", "I like Assam"), w.hear(tea, "ada", "I like Sencha")
+		w.notes(tea, "bob", "bob: likes Assam", his.Memory)
+		if got := w.replies(tea, "bob", "/forget", hers.Memory); got != "You can only have your own messages forgotten." || gone(hers.Memory) {
+			t.Errorf("forgetting hers says %q", got)
+		}
+		if got := w.replies(bob, "bob", "/forget", his.Memory); got != "I don't remember that message." || gone(his.Memory) {
+			t.Errorf("from another room it says %q", got)
+		}
+		if got := w.replies(tea, "bob", "/forget", his.Memory); !strings.HasPrefix(got, "Forgotten, ") || !gone(his.Memory) || !gone(chat.MemoryID(his.Run)) {
+			t.Errorf("forgetting his says %q", got)
+		}
+		if got := w.replies(tea, "bob", "/memory", ""); strings.Contains(got, "Assam") {
+			t.Errorf("what was noted from it stays: %q", got)
+		}
+		other := w.hear(tea, "bob", "I like coffee too")
+		if got := w.replies(tea, "ada", "/forget", other.Memory); !strings.HasPrefix(got, "Forgotten, ") || !gone(other.Memory) {
+			t.Errorf("the owner reads %q", got)
+		}
+	})
+}

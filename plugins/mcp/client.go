@@ -1,0 +1,266 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/core/action"
+	"parley/core/text"
+)
+
+const (
+	startLimit  = 30 * time.Second // to connect and to list the tools
+	pingLimit   = 10 * time.Second // after a call that took too long
+	firstPause  = time.Second      // before a server is started again; it doubles
+	longPause   = time.Minute
+	settled     = time.Minute // a server that lasted this long begins with the first pause again
+	refreshRest = time.Second // between two refreshes
+
+	maxTools     = 128
+	maxResources = 200
+)
+
+// client keeps one server connected.
+type client struct {
+	cfg Server
+	o   Options
+	log *slog.Logger
+
+	changed chan struct{} // the server has announced other tools
+	suspect chan struct{} // a call took too long
+
+	mu    sync.Mutex
+	state state
+	calls map[string]*action.Call // in progress, by their tokens
+	shown map[string]bool         // those whose progress is shown
+	count int
+}
+
+// state is what is known of a server. It is not changed, but replaced.
+type state struct {
+	session   *sdk.ClientSession // nil while it is not connected
+	tools     []*tool
+	resources []*sdk.Resource
+	err       error // why it is not connected
+}
+
+func newClient(s Server, o Options) *client {
+	return &client{
+		cfg: s, o: o, log: o.Log.With("mcp", s.Name), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
+		calls: map[string]*action.Call{}, shown: map[string]bool{}, state: state{err: errors.New("it has not been started yet")},
+	}
+}
+
+func (c *client) view() state {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+func (c *client) set(s state) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = s
+}
+
+// available reports whether a turn can use the server.
+func (c *client) available(s action.TurnContext) bool {
+	return c.cfg.Available == nil || c.cfg.Available(s)
+}
+
+// run connects the server again and again, until ctx is done.
+func (c *client) run(ctx context.Context) {
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longPause) {
+		begun := time.Now()
+		err := c.serve(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(begun) > settled {
+			pause = firstPause
+		}
+		c.set(state{err: err})
+		c.log.Warn("an MCP server is not connected; trying again", "pause", pause, "err", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// serve connects the server, and returns why the connection ended.
+func (c *client) serve(ctx context.Context) error {
+	session, end, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	if err := c.refresh(ctx, session); err != nil {
+		return err
+	}
+	c.log.Info("an MCP server is connected", "tools", len(c.view().tools))
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-ended:
+			return fmt.Errorf("the connection ended: %w", errOr(err, errors.New("the server closed it")))
+		case <-c.changed:
+			if err := c.refresh(ctx, session); err != nil {
+				return err
+			}
+			select { // a server that announces changes all the time is not asked all the time
+			case <-time.After(refreshRest):
+			case <-ctx.Done():
+			}
+		case <-c.suspect:
+			if _, err := within(ctx, pingLimit, func(ctx context.Context) (struct{}, error) { return struct{}{}, session.Ping(ctx, nil) }); err != nil {
+				return fmt.Errorf("it no longer responds: %w", err)
+			}
+		}
+	}
+}
+
+func errOr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// connect initializes a session. end closes it, and ends the server's process.
+func (c *client) connect(ctx context.Context) (session *sdk.ClientSession, end func(), err error) {
+	ctx, cancel := context.WithCancel(ctx) // the connection lives as long as this
+	transport, stop, err := c.transport(ctx)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	session, err = within(ctx, startLimit, func(context.Context) (*sdk.ClientSession, error) { return c.sdk().Connect(ctx, transport, nil) })
+	end = func() {
+		if session != nil {
+			_, _ = within(context.WithoutCancel(ctx), exitGrace, func(context.Context) (struct{}, error) { return struct{}{}, session.Close() })
+		}
+		cancel()
+		stop()
+	}
+	if err != nil {
+		session = nil
+		end()
+		return nil, nil, fmt.Errorf("it could not be initialized: %w", err)
+	}
+	return session, end, nil
+}
+
+var errSlow = errors.New("it took too long")
+
+// within calls do, and waits no longer than limit: not every call of the library ends with its context.
+func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
+	defer cancel()
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := do(ctx)
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil && ctx.Err() != nil {
+			r.err = context.Cause(ctx)
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// sdk returns a client that offers servers no more than questions with options. It never samples: servers can't use the model.
+func (c *client) sdk() *sdk.Client {
+	return sdk.NewClient(&sdk.Implementation{Name: "parley", Version: "1"}, &sdk.ClientOptions{
+		Capabilities:                &sdk.ClientCapabilities{},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.signal(c.changed) },
+		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { c.signal(c.changed) },
+		ProgressNotificationHandler: c.progress,
+		ElicitationHandler:          c.elicit,
+	})
+}
+
+func (*client) signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+// refresh lists the tools and resources of the server. A tool that has not changed stays the same value.
+func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error {
+	next, err := within(ctx, startLimit, func(ctx context.Context) (state, error) { return c.list(ctx, session) })
+	if err != nil {
+		return fmt.Errorf("its tools can't be listed: %w", err)
+	}
+	old := c.view().tools
+	for i, t := range next.tools {
+		if j := slices.IndexFunc(old, func(o *tool) bool { return o.kind == t.kind && o.name == t.name }); j >= 0 {
+			next.tools[i] = old[j]
+		}
+	}
+	c.set(next)
+	return nil
+}
+
+func (c *client) list(ctx context.Context, session *sdk.ClientSession) (s state, err error) {
+	s.session = session
+	names := map[string]bool{}
+	if has := session.InitializeResult().Capabilities; has != nil && has.Tools != nil {
+		for t, err := range session.Tools(ctx, nil) {
+			if err != nil {
+				return s, err
+			}
+			made, problem := c.newTool(t)
+			switch {
+			case len(s.tools) == maxTools:
+				c.log.Warn("an MCP server has too many tools; the others are left out", "limit", maxTools)
+				return s, nil
+			case problem != "":
+				c.log.Warn("a tool of an MCP server is left out", "tool", text.Brief(t.Name, 64), "reason", problem)
+			case made != nil && !names[made.spec.Name]:
+				names[made.spec.Name] = true
+				s.tools = append(s.tools, made)
+			}
+		}
+	}
+	if has := session.InitializeResult().Capabilities; has != nil && has.Resources != nil {
+		for r, err := range session.Resources(ctx, nil) {
+			if err != nil || len(s.resources) == maxResources {
+				break // they are a list for the model, and no more
+			}
+			s.resources = append(s.resources, r)
+		}
+	}
+	return s, nil
+}
+
+// redact hides the values of the environment, which a server can print.
+func (c *client) redact(s string) string {
+	for _, v := range c.cfg.Env {
+		if len(v) > 3 {
+			s = strings.ReplaceAll(s, v, "***")
+		}
+	}
+	return text.Brief(text.Visible(s), 300)
+}

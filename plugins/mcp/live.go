@@ -1,0 +1,181 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// begin notes that a call is in progress, and returns the token of its progress. end takes its progress off the answer.
+func (c *client) begin(call *action.Call) (token string, end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count++
+	token = fmt.Sprintf("%s-%d", call.ID, c.count)
+	c.calls[token] = call
+	return token, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.calls, token)
+		if c.shown[token] {
+			delete(c.shown, token)
+			call.Update("")
+		}
+	}
+}
+
+// progress shows how far a call has come, in the answer.
+func (c *client) progress(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+	token, _ := r.Params.ProgressToken.(string)
+	c.mu.Lock()
+	defer c.mu.Unlock() // so that nothing is shown after its end
+	call := c.calls[token]
+	if call == nil {
+		return
+	}
+	shown := text.Label(r.Params.Message)
+	if r.Params.Total > 0 {
+		shown = strings.TrimSpace(fmt.Sprintf("%s %d%%", shown, int(100*min(1, max(0, r.Params.Progress/r.Params.Total)))))
+	}
+	if shown != "" {
+		c.shown[token] = true
+		call.Update("⏳ " + text.Label(c.cfg.Name) + ": " + shown)
+		call.Short(shown)
+	}
+}
+
+// only returns the call in progress, if there is exactly one: a question of the server does not name the call that it belongs to.
+func (c *client) only() *action.Call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.calls) != 1 {
+		return nil
+	}
+	for _, call := range c.calls {
+		return call
+	}
+	return nil
+}
+
+// elicit asks the user of the only call in progress, if the question has options. What would have to be typed is declined: it could be
+// a secret.
+func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	decline := &sdk.ElicitResult{Action: "decline"}
+	call := c.only()
+	field, options, values, ok := choices(r.Params)
+	if call == nil || !ok {
+		return decline, nil
+	}
+	question := fmt.Sprintf("**%s** asks: %s", text.Label(c.cfg.Name), text.Quote(text.Brief(text.Clean(r.Params.Message), 500)))
+	q, err := call.Choose(ctx, question, chat.Question{Options: append(options, "Decline")})
+	switch {
+	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):
+		return &sdk.ElicitResult{Action: "cancel"}, nil
+	case err != nil:
+		return nil, err
+	case q.Choice >= len(options):
+		return decline, nil
+	case field == "":
+		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+	}
+	return &sdk.ElicitResult{Action: "accept", Content: map[string]any{field: values[q.Choice]}}, nil
+}
+
+const mostChoices = 9 // and one to decline
+
+// choices returns the options of a question: those of its only field, or to accept it if it has none.
+func choices(p *sdk.ElicitParams) (field string, options []string, values []any, ok bool) {
+	if p.Mode != "" && p.Mode != "form" {
+		return "", nil, nil, false
+	}
+	raw, err := json.Marshal(p.RequestedSchema)
+	var schema struct {
+		Properties map[string]struct {
+			Type  string
+			Enum  []string
+			OneOf []struct{ Const, Title string }
+		}
+	}
+	if err != nil || json.Unmarshal(raw, &schema) != nil || len(schema.Properties) > 1 {
+		return "", nil, nil, false
+	}
+	if len(schema.Properties) == 0 {
+		return "", []string{"Accept"}, nil, true
+	}
+	for name, of := range schema.Properties {
+		field = name
+		if of.Type == "boolean" {
+			return field, []string{"Yes", "No"}, []any{true, false}, true
+		}
+		for _, e := range of.Enum {
+			options, values = append(options, text.Label(e)), append(values, any(e))
+		}
+		for _, e := range of.OneOf {
+			options, values = append(options, text.Label(e.Title)), append(values, any(e.Const))
+		}
+	}
+	return field, options, values, len(options) > 0 && len(options) <= mostChoices
+}
+
+// readResource is READ_MCP_RESOURCE.
+type readResource struct{ p *plugin }
+
+// Spec implements [action.Action].
+func (readResource) Spec() action.Spec {
+	return action.Spec{
+		Name: "READ_MCP_RESOURCE", Similes: []string{"READ_RESOURCE", "GET_RESOURCE", "FETCH_RESOURCE", "ACCESS_RESOURCE"},
+		Description: "Read a resource of an MCP server, as listed under MCP servers.",
+		Parameters: json.RawMessage(`{"type":"object","required":["serverName","uri"],"properties":{` +
+			`"serverName":{"type":"string"},"uri":{"type":"string","maxLength":2048}}}`),
+		Effect: action.Reads,
+	}
+}
+
+// Available implements [action.Conditional].
+func (a readResource) Available(s action.TurnContext) bool {
+	for _, c := range a.p.clients {
+		if len(c.view().resources) > 0 && c.available(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Act implements [action.Action].
+func (a readResource) Act(ctx context.Context, call *action.Call) (action.Result, error) {
+	var p struct{ ServerName, URI string }
+	if err := call.Read(&p); err != nil {
+		return action.Result{}, err
+	}
+	c := a.p.client(p.ServerName, call.Turn)
+	if c == nil {
+		return action.Result{}, fmt.Errorf("there is no MCP server %q", text.Brief(p.ServerName, 64))
+	}
+	s := c.view()
+	listed := false
+	for _, r := range s.resources {
+		listed = listed || r.URI == p.URI
+	}
+	if !listed { // the address would tell the server what the model made up
+		return action.Result{}, fmt.Errorf("the MCP server %s lists no such resource", c.cfg.Name)
+	}
+	res, err := within(ctx, startLimit, func(ctx context.Context) (*sdk.ReadResourceResult, error) {
+		return s.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: p.URI})
+	})
+	if err != nil {
+		return action.Result{}, fmt.Errorf("the MCP server %s: %s", c.cfg.Name, c.redact(err.Error()))
+	}
+	var parts []sdk.Content
+	for _, r := range res.Contents {
+		parts = append(parts, &sdk.EmbeddedResource{Resource: r})
+	}
+	return contents(parts)
+}

@@ -1,0 +1,174 @@
+// Package mcp makes the tools and resources of MCP servers actions of the agent. Each server runs in a loop of its own: one that is
+// missing, crashes, hangs or floods is started again after a pause, and only its own calls fail meanwhile.
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/core/action"
+	"parley/core/text"
+)
+
+// Server is the configuration of one MCP server: a command to run, or the URL of one that runs elsewhere.
+type Server struct {
+	Name    string
+	Command []string          // the program and its arguments
+	Dir     string            // its working folder; empty: a new one that is removed at the end
+	Env     map[string]string // in addition to what every program needs
+	URL     string
+	Headers map[string]string // sent to the origin of URL only
+
+	Allow, Deny     []string // the tools that can be used, all if Allow is empty, except those of Deny
+	Read, Dangerous []string // the tools with these effects; the others write. The server can only make it graver
+	// Available reports where and by whom the tools can be used; nil: everywhere and by everyone.
+	Available func(action.TurnContext) bool
+	Timeout   time.Duration // for one call
+}
+
+// Options are all optional, except Servers.
+type Options struct {
+	Servers []Server
+	XML     bool // the model calls all tools through CALL_MCP_TOOL
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Log     *slog.Logger
+}
+
+// New returns the plugin.
+func New(o Options) action.Plugin {
+	p := &plugin{xml: o.XML}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	for _, s := range o.Servers {
+		p.clients = append(p.clients, newClient(s, o))
+	}
+	actions := []action.Action{readResource{p}}
+	if o.XML {
+		actions = append(actions, callTool{p})
+	}
+	return action.Plugin{Name: "mcp", Actions: actions, Providers: []action.Provider{provider{p}}, Live: p.tools, Work: p.work}
+}
+
+type plugin struct {
+	clients []*client
+	xml     bool
+}
+
+// work serves all servers until ctx is done.
+func (p *plugin) work(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, c := range p.clients {
+		all.Go(func() { c.run(ctx) })
+	}
+	all.Wait()
+}
+
+// tools implements Live of [action.Plugin].
+func (p *plugin) tools() (all []action.Action) {
+	for _, c := range p.clients {
+		for _, t := range c.view().tools {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (p *plugin) client(name string, s action.TurnContext) *client {
+	for _, c := range p.clients {
+		if strings.EqualFold(c.cfg.Name, strings.TrimSpace(name)) && c.available(s) {
+			return c
+		}
+	}
+	return nil
+}
+
+// callTool is CALL_MCP_TOOL, for models that write their calls as text.
+type callTool struct{ p *plugin }
+
+// Spec implements [action.Action].
+func (callTool) Spec() action.Spec {
+	return action.Spec{
+		Name: "CALL_MCP_TOOL", Similes: []string{"CALL_TOOL", "USE_TOOL", "USE_MCP_TOOL", "EXECUTE_TOOL", "RUN_TOOL", "INVOKE_TOOL"},
+		Description: "Call a tool of an MCP server, as listed under MCP servers. arguments is a JSON object.",
+		Parameters: json.RawMessage(`{"type":"object","required":["serverName","toolName"],"properties":{` +
+			`"serverName":{"type":"string"},"toolName":{"type":"string"},"arguments":{"type":["object","string"],"description":"a JSON object"}}}`),
+		Effect: action.Writes, // what really happens follows from the tool
+	}
+}
+
+// Available implements [action.Conditional].
+func (a callTool) Available(s action.TurnContext) bool {
+	return slices.ContainsFunc(a.p.clients, func(c *client) bool { return len(c.view().tools) > 0 && c.available(s) })
+}
+
+// Delegated implements [action.Delegate]: the call is made as one of the tool itself, with its schema and effect.
+func (a callTool) Delegated(params json.RawMessage) (name string, inner json.RawMessage, err error) {
+	var c struct {
+		ServerName, ToolName string
+		Arguments            json.RawMessage
+	}
+	if err := json.Unmarshal(params, &c); err != nil {
+		return "", nil, fmt.Errorf("read the parameters: %w", err)
+	}
+	var written string
+	if json.Unmarshal(c.Arguments, &written) == nil { // the object as text
+		c.Arguments = json.RawMessage(cmp.Or(strings.TrimSpace(written), "{}"))
+	}
+	for _, client := range a.p.clients {
+		for _, t := range client.view().tools {
+			if strings.EqualFold(client.cfg.Name, strings.TrimSpace(c.ServerName)) && t.name == strings.TrimSpace(c.ToolName) {
+				return t.spec.Name, c.Arguments, nil
+			}
+		}
+	}
+	return "", nil, fmt.Errorf("there is no tool %q of an MCP server %q", text.Brief(c.ToolName, 64), text.Brief(c.ServerName, 64))
+}
+
+// Act implements [action.Action]. The runtime calls the tool instead.
+func (callTool) Act(context.Context, *action.Call) (action.Result, error) {
+	return action.Result{}, errors.New("name a tool")
+}
+
+// provider lists what the model can't see among its tools.
+type provider struct{ p *plugin }
+
+// Spec implements [action.Provider].
+func (provider) Spec() action.ProviderSpec {
+	return action.ProviderSpec{Name: "MCP", Description: "MCP servers, their tools and resources.", Stable: true}
+}
+
+const maxListed = 50 // tools and resources of one server in a prompt
+
+// Provide implements [action.Provider].
+func (a provider) Provide(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
+	var b strings.Builder
+	for _, c := range a.p.clients {
+		v := c.view()
+		if !c.available(s) || len(v.resources) == 0 && (!a.p.xml || len(v.tools) == 0) {
+			continue
+		}
+		fmt.Fprintf(&b, "## %s\n", text.Label(c.cfg.Name))
+		if a.p.xml {
+			for _, t := range v.tools[:min(len(v.tools), maxListed)] {
+				fmt.Fprintf(&b, "- tool %s: %s Arguments: %s\n", text.Label(t.name), text.Quote(t.spec.Description), t.spec.Parameters)
+			}
+		}
+		for _, r := range v.resources[:min(len(v.resources), maxListed)] {
+			fmt.Fprintf(&b, "- resource %s: %s\n", line(r.URI), text.Label(r.Name))
+		}
+	}
+	if b.Len() == 0 {
+		return action.ProviderResult{}, nil
+	}
+	return action.ProviderResult{Text: "# MCP servers\n" + strings.TrimSpace(b.String())}, nil
+}

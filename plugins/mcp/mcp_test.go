@@ -1,0 +1,343 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/core/action"
+	"parley/core/actiontest"
+	"parley/internal/schema"
+)
+
+// fake is this program as a server.
+func fake(t *testing.T, kind string) Server {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Server{Name: "fake", Command: []string{program}, Env: map[string]string{"FAKE_MCP": kind, "FAKE_TOKEN": "s3cr3t-token"}, Timeout: time.Minute}
+}
+
+// started runs the plugin until the end of the test.
+func started(t *testing.T, o Options) action.Plugin {
+	t.Helper()
+	p := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	work.Go(func() { p.Work(ctx) })
+	t.Cleanup(func() { cancel(); work.Wait() })
+	return p
+}
+
+// until waits for what happens in another process.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 3000 {
+		if is() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("in vain: %s", what)
+}
+
+func find(p action.Plugin, name string) action.Action {
+	for _, a := range append(p.Live(), p.Actions...) {
+		if a.Spec().Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// named waits for an action.
+func named(t *testing.T, p action.Plugin, name string) action.Action {
+	t.Helper()
+	until(t, name, func() bool { return find(p, name) != nil })
+	return find(p, name)
+}
+
+func TestCallTool(t *testing.T) {
+	t.Setenv("DISCORD_TOKEN", "must-not-be-seen")
+	s := fake(t, "good")
+	s.Deny = []string{"huge"}
+	p := started(t, Options{Servers: []Server{s}})
+	echo := named(t, p, "fake__echo")
+	if r := actiontest.Make(t, echo, actiontest.Call{Parameters: `{"text":"tea"}`}); r.Text != "echo tea" || r.Err != nil {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	if r := actiontest.Make(t, echo, actiontest.Call{Parameters: `{"text":5}`}); r.Err == nil {
+		t.Error("parameters that don't fit were sent")
+	}
+	if find(p, "fake__huge") != nil {
+		t.Error("a denied tool is there")
+	}
+	r := actiontest.Make(t, find(p, "fake__environment"), actiontest.Call{})
+	if strings.Contains(r.Text, "must-not-be-seen") || !strings.Contains(r.Text, "FAKE_TOKEN=") || !strings.Contains(r.Text, "DIR="+os.TempDir()) {
+		t.Errorf("the server sees %s", r.Text)
+	}
+	r = actiontest.Make(t, find(p, "fake__picture"), actiontest.Call{})
+	if len(r.Files) != 2 || r.Files[0].Name != "result-2.png" || r.Files[1].Name != "result-3.csv" || string(r.Files[1].Data) != "a,b" {
+		t.Errorf("files %+v", r.Files)
+	}
+	if r := actiontest.Make(t, find(p, "fake__wrong"), actiontest.Call{}); r.Err == nil || r.Err.Error() != "There is no such file." {
+		t.Errorf("%v", r.Err)
+	}
+	if r := actiontest.Make(t, find(p, "fake__sample"), actiontest.Call{}); !strings.Contains(r.Text, "sampling: ") || strings.HasSuffix(r.Text, "<nil>") {
+		t.Errorf("sampling is not refused: %q", r.Text)
+	}
+}
+
+// Config decides about effects; the server can only make them graver. Only what reads needs no approval.
+func TestEffects(t *testing.T) {
+	s := fake(t, "good")
+	s.Read, s.Dangerous = []string{"picture", "wipe"}, []string{"exit"}
+	p := started(t, Options{Servers: []Server{s}})
+	named(t, p, "fake__echo")
+	for name, want := range map[string]action.Effect{
+		"echo": action.Writes, "picture": action.Reads, "wipe": action.Dangerous, "exit": action.Dangerous, "wrong": action.Writes,
+	} {
+		a := find(p, "fake__"+name)
+		asks := a.(action.Guarded).Guard(&action.Call{}) != nil
+		if got := a.Spec().Effect; got != want || asks != (want != action.Reads) {
+			t.Errorf("%s: %s, asks %v; want %s", name, got, asks, want)
+		}
+	}
+}
+
+// A server that changes its tools is asked again; what has not changed stays the same value.
+func TestListChanged(t *testing.T) {
+	p := started(t, Options{Servers: []Server{fake(t, "good")}})
+	echo := named(t, p, "fake__echo")
+	actiontest.Make(t, find(p, "fake__grow"), actiontest.Call{})
+	fresh := named(t, p, "fake__new")
+	if r := actiontest.Make(t, fresh, actiontest.Call{}); r.Text != "new" {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	if find(p, "fake__echo") != echo {
+		t.Error("an unchanged tool became another action")
+	}
+}
+
+func TestElicitation(t *testing.T) {
+	p := started(t, Options{Servers: []Server{fake(t, "good")}})
+	ask := named(t, p, "fake__ask")
+	scene := action.TurnContext{}
+	scene.Message.Author = "ada"
+	r := actiontest.Make(t, ask, actiontest.Call{Scene: scene, Chosen: []int{1}})
+	if r.Text != "acceptmap[size:large]" || len(r.Asked) != 1 || !slices.Equal(r.Asked[0].Options, []string{"small", "large", "Decline"}) {
+		t.Errorf("%q, %v, asked %+v", r.Text, r.Err, r.Asked)
+	}
+	r = actiontest.Make(t, ask, actiontest.Call{Scene: scene, Parameters: `{"text":"secret"}`, Chosen: []int{0}})
+	if r.Text != "declinemap[]" || len(r.Asked) != 0 {
+		t.Errorf("text is asked for: %q, %+v", r.Text, r.Asked)
+	}
+}
+
+// A stopped turn cancels the call on the server, whose progress was shown.
+func TestCancelAndProgress(t *testing.T) {
+	s := fake(t, "good")
+	mark := filepath.Join(t.TempDir(), "mark")
+	s.Env["FAKE_MARK"], s.Timeout = mark, 500*time.Millisecond
+	p := started(t, Options{Servers: []Server{s}})
+	r := actiontest.Make(t, named(t, p, "fake__wait"), actiontest.Call{})
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "took too long") || !slices.Contains(r.Shown, "⏳ fake: halfway 50%") || len(r.Shown) == 0 {
+		t.Errorf("%v, shown %q", r.Err, r.Shown)
+	}
+	until(t, "the server hears of the end", func() bool { data, _ := os.ReadFile(mark); return string(data) == "cancelled" })
+	if r := actiontest.Make(t, find(p, "fake__echo"), actiontest.Call{Parameters: `{"text":"on"}`}); r.Text != "echo on" {
+		t.Errorf("after that: %q, %v", r.Text, r.Err)
+	}
+}
+
+// A server that ends, or sends 50 MB, is started again. The call that was under way is not repeated, and the model is told so.
+func TestRestart(t *testing.T) {
+	for _, fatal := range []string{"exit", "huge"} {
+		t.Run(fatal, func(t *testing.T) {
+			p := started(t, Options{Servers: []Server{fake(t, "good")}})
+			r := actiontest.Make(t, named(t, p, "fake__"+fatal), actiontest.Call{})
+			if r.Err == nil || !strings.Contains(r.Err.Error(), "do not repeat it") {
+				t.Errorf("%q, %v", r.Text, r.Err)
+			}
+			until(t, "it works again", func() bool {
+				a := find(p, "fake__echo")
+				return a != nil && actiontest.Make(t, a, actiontest.Call{Parameters: `{"text":"again"}`}).Text == "echo again"
+			})
+		})
+	}
+}
+
+// A server that is missing, silent, broken or floods costs no one but itself, and the check says what is wrong.
+func TestBadServers(t *testing.T) {
+	var log strings.Builder
+	var mu sync.Mutex
+	logger := slog.New(slog.NewTextHandler(&locked{w: &log, mu: &mu}, nil))
+	all := []Server{fake(t, "good")}
+	for _, kind := range []string{"silent", "crash", "garbage", "flood"} {
+		s := fake(t, kind)
+		s.Name = kind
+		all = append(all, s)
+	}
+	all = append(all, Server{Name: "missing", Command: []string{"/no/such/program"}})
+	p := started(t, Options{Servers: all, Log: logger})
+	if r := actiontest.Make(t, named(t, p, "fake__echo"), actiontest.Call{Parameters: `{"text":"tea"}`}); r.Text != "echo tea" {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	for _, s := range all[1:] {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if line, err := Check(ctx, s, Options{Log: logger}); err == nil {
+			t.Errorf("%s: %s", s.Name, line)
+		}
+		cancel()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if strings.Contains(log.String(), "s3cr3t") {
+		t.Errorf("a secret is logged:\n%s", log.String())
+	}
+}
+
+type locked struct {
+	w  *strings.Builder
+	mu *sync.Mutex
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+func TestBounds(t *testing.T) {
+	p := started(t, Options{Servers: []Server{fake(t, "many")}})
+	named(t, p, "fake__echo")
+	if n := len(p.Live()); n != maxTools {
+		t.Errorf("%d tools", n)
+	}
+	for in, want := range map[string]string{"read": "a__read", "read file!": "a__read_file__", strings.Repeat("x", 99): "a__xxx"} {
+		got := actionName("a", in)
+		if len(got) > maxName || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", in, got)
+		}
+	}
+	if actionName("a", "b c") == actionName("a", "b_c") || actionName("a", "b c") == actionName("a", "b!c") {
+		t.Error("two tools have one name")
+	}
+}
+
+func TestResources(t *testing.T) {
+	p := started(t, Options{Servers: []Server{fake(t, "good")}})
+	named(t, p, "fake__echo")
+	read := actiontest.Named(t, p, "READ_MCP_RESOURCE")
+	if r := actiontest.Make(t, read, actiontest.Call{Parameters: `{"serverName":"Fake","uri":"memo://tea"}`}); r.Text != "Assam." {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	for _, params := range []string{`{"serverName":"fake","uri":"memo://secret?x=1"}`, `{"serverName":"other","uri":"memo://tea"}`} {
+		if r := actiontest.Make(t, read, actiontest.Call{Parameters: params}); r.Err == nil {
+			t.Errorf("%s: %q", params, r.Text)
+		}
+	}
+	told, err := p.Providers[0].Provide(t.Context(), action.TurnContext{})
+	if err != nil || !strings.Contains(told.Text, "memo://tea") || strings.Contains(told.Text, "- tool") {
+		t.Errorf("%q, %v", told.Text, err)
+	}
+}
+
+// In the form of the reference system all tools are called through one action, with the schema and effect of the tool itself.
+func TestCallMCPTool(t *testing.T) {
+	p := started(t, Options{Servers: []Server{fake(t, "good")}, XML: true})
+	named(t, p, "fake__echo")
+	box, err := action.NewToolbox([]action.Plugin{p}, schema.Compile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := box.Find("CALL_MCP_TOOL").Action.(action.Delegate)
+	for params, want := range map[string]string{
+		`{"serverName":"fake","toolName":"echo","arguments":{"text":"tea"}}`:       `fake__echo {"text":"tea"}`,
+		`{"serverName":"FAKE","toolName":"echo","arguments":"{\"text\":\"tea\"}"}`: `fake__echo {"text":"tea"}`,
+		`{"serverName":"fake","toolName":"echo","arguments":""}`:                   `fake__echo {}`,
+	} {
+		name, inner, err := call.Delegated([]byte(params))
+		if got := fmt.Sprintf("%s %s", name, inner); got != want || err != nil {
+			t.Errorf("%s: %s, %v", params, got, err)
+		}
+	}
+	if _, _, err := call.Delegated([]byte(`{"serverName":"fake","toolName":"none"}`)); err == nil {
+		t.Error("an unknown tool is called")
+	}
+	if !find(p, "fake__echo").Spec().Unlisted {
+		t.Error("the model is told of each tool")
+	}
+	if told, _ := p.Providers[0].Provide(t.Context(), action.TurnContext{}); !strings.Contains(told.Text, "- tool echo: ") {
+		t.Errorf("%q", told.Text)
+	}
+}
+
+// A remote server gets the headers of the configuration; another one, to which it redirects, gets nothing.
+func TestRemote(t *testing.T) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "remote", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{Name: "hello", InputSchema: json.RawMessage(anyObject)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return text1("hello"), nil
+	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	var mu sync.Mutex
+	reached := 0
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { mu.Lock(); defer mu.Unlock(); reached++ }))
+	defer thief.Close()
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/away":
+			http.Redirect(w, r, thief.URL, http.StatusTemporaryRedirect)
+		case r.Header.Get("Authorization") != "Bearer s3cr3t":
+			http.Error(w, "no", http.StatusUnauthorized)
+		case r.URL.Path == "/html":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte("<html>"))
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	defer remote.Close()
+	s := Server{Name: "remote", URL: remote.URL + "/mcp", Headers: map[string]string{"Authorization": "Bearer s3cr3t"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	p := New(Options{Servers: []Server{s}})
+	var work sync.WaitGroup
+	work.Go(func() { p.Work(ctx) })
+	if r := actiontest.Make(t, named(t, p, "remote__hello"), actiontest.Call{}); r.Text != "hello" {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	cancel()
+	work.Wait()
+	for _, path := range []string{"/away", "/html"} {
+		s.URL = remote.URL + path
+		if line, err := Check(t.Context(), s, Options{}); err == nil || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: %s, %v", path, line, err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if reached > 0 {
+		t.Error("a redirect was followed to another server")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	line, err := Check(t.Context(), fake(t, "good"), Options{})
+	if err != nil || !strings.Contains(line, "echo (write)") || !strings.Contains(line, "wipe (dangerous)") || !strings.HasSuffix(line, "; 1 resources") {
+		t.Errorf("%q, %v", line, err)
+	}
+}

@@ -1,0 +1,209 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/core/action"
+	"parley/core/llm"
+	"parley/core/text"
+)
+
+const (
+	maxDescription = 1024     // characters
+	maxSchema      = 32 << 10 // bytes
+	maxName        = 64       // characters, the limit of model providers
+	maxFiles       = 16       // of one result
+)
+
+// tool is one tool of a server.
+type tool struct {
+	c    *client
+	name string // as the server calls it
+	spec action.Spec
+	kind string // identifies its definition
+}
+
+// newTool returns the action of a tool; nil if the configuration excludes it. problem says why it can't be one.
+func (c *client) newTool(t *sdk.Tool) (made *tool, problem string) {
+	if slices.Contains(c.cfg.Deny, t.Name) || len(c.cfg.Allow) > 0 && !slices.Contains(c.cfg.Allow, t.Name) {
+		return nil, ""
+	}
+	schema, err := json.Marshal(t.InputSchema)
+	switch {
+	case t.Name == "":
+		return nil, "it has no name"
+	case err != nil || len(schema) > maxSchema:
+		return nil, "its schema is too large"
+	}
+	spec := action.Spec{
+		Name: actionName(c.cfg.Name, t.Name), Description: text.Brief(text.Clean(t.Description), maxDescription), Parameters: schema,
+		Effect: c.effect(t), Unlisted: c.o.XML, Limit: c.cfg.Timeout,
+	}
+	h := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %s %s", c.cfg.Name, t.Name, t.Description, schema, spec.Effect)))
+	return &tool{c: c, name: t.Name, spec: spec, kind: hex.EncodeToString(h[:16])}, ""
+}
+
+// actionName joins the names of a server and a tool, from characters that all model providers accept.
+func actionName(server, name string) string {
+	fit := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, server+"__"+name)
+	if len(fit) <= maxName && fit == server+"__"+name {
+		return fit
+	}
+	h := sha256.Sum256([]byte(server + "\x00" + name)) // two tools must not get one name
+	return fit[:min(len(fit), maxName-9)] + "_" + hex.EncodeToString(h[:4])
+}
+
+// effect is that of the configuration, unless the server says that it is graver.
+func (c *client) effect(t *sdk.Tool) action.Effect {
+	e := action.Writes
+	switch {
+	case slices.Contains(c.cfg.Dangerous, t.Name):
+		e = action.Dangerous
+	case slices.Contains(c.cfg.Read, t.Name):
+		e = action.Reads
+	}
+	if a := t.Annotations; a != nil && !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint {
+		e = action.Dangerous
+	}
+	return e
+}
+
+// Spec implements [action.Action].
+func (t *tool) Spec() action.Spec { return t.spec }
+
+// Available implements [action.Conditional].
+func (t *tool) Available(s action.TurnContext) bool { return t.c.available(s) }
+
+// Guard implements [action.Guarded]: what can change something needs an approval.
+func (t *tool) Guard(*action.Call) *action.Approval {
+	if !t.spec.Effect.Changes() {
+		return nil
+	}
+	return &action.Approval{Server: t.c.cfg.Name, Tool: t.name, Kind: t.kind}
+}
+
+// Act implements [action.Action].
+func (t *tool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
+	s := t.c.view()
+	if s.session == nil {
+		return action.Result{}, fmt.Errorf("the MCP server %s is not available at the moment; try again later", t.c.cfg.Name)
+	}
+	now := slices.IndexFunc(s.tools, func(o *tool) bool { return o == t })
+	if now < 0 { // what was approved is not what there is
+		return action.Result{}, fmt.Errorf("the MCP server %s has changed this tool; ask again", t.c.cfg.Name)
+	}
+	token, end := t.c.begin(c)
+	defer end()
+	params := &sdk.CallToolParams{Name: t.name, Arguments: c.Parameters}
+	params.SetProgressToken(token)
+	r, err := within(ctx, t.limit(), func(ctx context.Context) (*sdk.CallToolResult, error) { return s.session.CallTool(ctx, params) })
+	if err != nil {
+		return action.Result{}, t.failure(ctx, err)
+	}
+	return t.result(r)
+}
+
+func (t *tool) limit() time.Duration {
+	if t.spec.Limit > 0 {
+		return t.spec.Limit
+	}
+	return time.Minute
+}
+
+// failure is what the model is told of a call without a result.
+func (t *tool) failure(ctx context.Context, err error) error {
+	unknown := ""
+	if t.spec.Effect.Changes() {
+		unknown = " It is unknown whether it did something; do not repeat it without asking the user."
+	}
+	refused := (*jsonrpc.Error)(nil)
+	switch {
+	case errors.Is(err, errSlow), ctx.Err() != nil:
+		t.c.signal(t.c.suspect)
+		return fmt.Errorf("the MCP server %s took too long.%s", t.c.cfg.Name, unknown)
+	case errors.As(err, &refused):
+		return fmt.Errorf("the MCP server %s: %s", t.c.cfg.Name, text.Brief(text.Clean(refused.Message), maxDescription))
+	}
+	t.c.log.Warn("a call of an MCP server has failed", "tool", t.name, "err", t.c.redact(err.Error()))
+	return fmt.Errorf("the MCP server %s ended, or could not be reached, before it answered.%s", t.c.cfg.Name, unknown)
+}
+
+// result converts what the server returned.
+func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
+	out, err := contents(r.Content)
+	if out.Text == "" && r.StructuredContent != nil {
+		structured, _ := json.Marshal(r.StructuredContent)
+		out.Text = string(structured)
+	}
+	if r.IsError {
+		return action.Result{}, errors.New(text.Brief(text.Clean(out.Text), maxDescription*4))
+	}
+	if out.Text == "" && len(out.Files) == 0 {
+		out.Text = "Done."
+	}
+	return out, err
+}
+
+// contents joins the parts of a result: texts, and files.
+func contents(parts []sdk.Content) (out action.Result, err error) {
+	var texts []string
+	file := func(name, mime string, data []byte) {
+		if len(out.Files) < maxFiles {
+			out.Files = append(out.Files, llm.File{Name: name, Type: mime, Data: data})
+			texts = append(texts, fmt.Sprintf("[file %s, %s, %d bytes: shown to the user]", name, text.Label(mime), len(data)))
+		}
+	}
+	for i, part := range parts {
+		name := fmt.Sprintf("result-%d", i+1)
+		switch p := part.(type) {
+		case *sdk.TextContent:
+			texts = append(texts, p.Text)
+		case *sdk.ImageContent:
+			file(name+extension(p.MIMEType), p.MIMEType, p.Data)
+		case *sdk.AudioContent:
+			file(name+extension(p.MIMEType), p.MIMEType, p.Data)
+		case *sdk.ResourceLink:
+			texts = append(texts, fmt.Sprintf("[resource %s: %s]", line(p.URI), text.Label(p.Name)))
+		case *sdk.EmbeddedResource:
+			if p.Resource == nil {
+				continue
+			}
+			if len(p.Resource.Blob) > 0 {
+				file(name+extension(p.Resource.MIMEType), p.Resource.MIMEType, p.Resource.Blob)
+			} else {
+				texts = append(texts, p.Resource.Text)
+			}
+		}
+	}
+	out.Text = strings.Join(texts, "\n")
+	return out, nil
+}
+
+// extension returns the usual end of a file name; a server does not choose names.
+func extension(mime string) string {
+	known := map[string]string{
+		"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "audio/mpeg": ".mp3", "audio/wav": ".wav",
+		"audio/ogg": ".ogg", "text/plain": ".txt", "text/csv": ".csv", "application/json": ".json", "application/pdf": ".pdf", "application/gzip": ".gz",
+		"application/zip": ".zip",
+	}
+	return known[strings.ToLower(strings.TrimSpace(mime))]
+}
+
+// line returns an address of a server in one line.
+func line(uri string) string { return text.OneLine(text.Visible(uri), 500) }

@@ -1,0 +1,182 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	maxMessage = 16 << 20        // bytes of one message of a server
+	exitGrace  = 3 * time.Second // that a process has to end after its input was closed
+)
+
+// transport returns the way to the server. stop ends its process.
+func (c *client) transport(ctx context.Context) (sdk.Transport, func(), error) {
+	if c.cfg.URL != "" {
+		t, idle, err := c.remote()
+		return t, idle, err
+	}
+	return c.start(ctx)
+}
+
+// start runs the command.
+func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
+	dir, remove := c.cfg.Dir, func() {}
+	if dir == "" {
+		made, err := os.MkdirTemp("", "parley-mcp-")
+		if err != nil {
+			return nil, nil, fmt.Errorf("make a working folder: %w", err)
+		}
+		dir, remove = made, func() { _ = os.RemoveAll(made) }
+	}
+	cmd := exec.CommandContext(ctx, c.cfg.Command[0], c.cfg.Command[1:]...)
+	cmd.Dir, cmd.Env = dir, c.environment(dir)
+	errs := &tail{}
+	cmd.Stderr = errs
+	own(cmd)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("start %s: %w", c.cfg.Command[0], reason(err))
+	}
+	stop := func() {
+		_ = stdin.Close()
+		done := make(chan struct{})
+		go func() { defer close(done); _ = cmd.Wait() }()
+		select {
+		case <-done:
+		case <-time.After(exitGrace):
+		}
+		kill(cmd) // also what it has started
+		<-done
+		remove()
+		if said := errs.String(); said != "" && ctx.Err() == nil {
+			c.log.Info("what the MCP server wrote last", "stderr", c.redact(said))
+		}
+	}
+	return &sdk.IOTransport{Reader: stdout, Writer: stdin, MaxLineLength: maxMessage}, stop, nil
+}
+
+// reason is why a program can't be started, without its path.
+func reason(err error) error {
+	if inner := (*exec.Error)(nil); errors.As(err, &inner) {
+		return inner.Err
+	}
+	return err
+}
+
+// environment is all that the program sees of ours: no token of the gateway is in it.
+func (c *client) environment(dir string) []string {
+	env := []string{"HOME=" + dir}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "SystemRoot"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for name, v := range c.cfg.Env {
+		env = append(env, name+"="+v)
+	}
+	return env
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	last []byte
+}
+
+const maxTail = 2 << 10
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, p[max(0, len(p)-maxTail):]...)
+	t.last = t.last[max(0, len(t.last)-maxTail):]
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.last))
+}
+
+// remote returns the transport to the URL.
+func (c *client) remote() (sdk.Transport, func(), error) {
+	u, err := url.Parse(c.cfg.URL)
+	if err != nil {
+		return nil, nil, errors.New("its URL can't be read")
+	}
+	inner := &http.Transport{
+		DialContext: c.o.Dial, MaxResponseHeaderBytes: 64 << 10, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+		DisableCompression: true, // otherwise a small response could grow beyond the limit in memory
+	}
+	if c.o.Dial == nil {
+		inner.Proxy = http.ProxyFromEnvironment
+	}
+	hc := &http.Client{Transport: &origin{inner: inner, scheme: u.Scheme, host: u.Host, headers: c.cfg.Headers}}
+	t := &sdk.StreamableClientTransport{Endpoint: c.cfg.URL, HTTPClient: hc, MaxEventSize: maxMessage, MaxRetries: 2}
+	return t, inner.CloseIdleConnections, nil
+}
+
+// origin sends requests to one origin only, redirects included, with the headers of the configuration, and limits what comes back.
+type origin struct {
+	inner        http.RoundTripper
+	scheme, host string
+	headers      map[string]string
+}
+
+var errElsewhere = errors.New("it redirects to another server")
+
+// RoundTrip implements [http.RoundTripper].
+func (o *origin) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != o.scheme || r.URL.Host != o.host {
+		return nil, errElsewhere
+	}
+	r = r.Clone(r.Context())
+	for name, value := range o.headers {
+		r.Header.Set(name, value)
+	}
+	res, err := o.inner.RoundTrip(r)
+	if err != nil || strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // whose events are limited one by one
+		return res, err
+	}
+	res.Body = &limited{ReadCloser: res.Body, left: maxMessage}
+	return res, nil
+}
+
+// limited fails when more is read than allowed.
+type limited struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements [io.Reader].
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, fmt.Errorf("the response is larger than %d MiB", maxMessage>>20)
+	}
+	return n, err
+}

@@ -1,0 +1,76 @@
+package remind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// command is /reminders, and "/reminders cancel N".
+func (p *plugin) command(ctx context.Context, c action.CommandCall) (string, error) {
+	words := strings.Fields(strings.ToLower(c.Arguments))
+	if len(words) == 0 {
+		return p.list(ctx, c.Room.ID, c.Message.Author)
+	}
+	n, err := 0, error(nil)
+	if len(words) == 2 && words[0] == "cancel" {
+		n, err = strconv.Atoi(words[1])
+	}
+	if n < 1 || err != nil {
+		return "Send `/reminders` for the list, or `/reminders cancel 1` to cancel the first.", nil
+	}
+	done, err := p.cancel(ctx, c.Room.ID, c.Message.Author, n)
+	if errors.Is(err, errNoNumber) {
+		return "There is no reminder with this number. Send `/reminders` for the list.", nil
+	}
+	return done, err
+}
+
+var errNoNumber = errors.New("there is no reminder with this number; get the list first")
+
+// list lists the reminders of a person in a room.
+func (p *plugin) list(ctx context.Context, room chat.RoomID, person chat.EntityID) (string, error) {
+	all, err := p.Store.Reminders(ctx, room, person)
+	if err != nil {
+		return "", fmt.Errorf("read the reminders: %w", err)
+	}
+	var lines []string
+	for i, r := range all {
+		line := fmt.Sprintf("%d. %s: %s", i+1, stamp(p.localTime(r, r.Due)), r.Text)
+		if r.Repeat != "" {
+			line += " (" + r.Repeat + ")"
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return "You have no reminders here.", nil
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// cancel cancels the reminder with a number in the list.
+func (p *plugin) cancel(ctx context.Context, room chat.RoomID, person chat.EntityID, number int) (string, error) {
+	all, err := p.Store.Reminders(ctx, room, person)
+	if err != nil {
+		return "", fmt.Errorf("read the reminders: %w", err)
+	}
+	if number > len(all) {
+		return "", errNoNumber
+	}
+	r := all[number-1]
+	err = p.Store.MoveReminder(ctx, r.ID, r.Due, time.Time{})
+	switch {
+	case errors.Is(err, answer.ErrLost): // it was just sent
+		return "", errNoNumber
+	case err != nil:
+		return "", fmt.Errorf("cancel the reminder: %w", err)
+	}
+	return "Cancelled: " + r.Text, nil
+}

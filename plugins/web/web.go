@@ -1,0 +1,187 @@
+// Package web lets the agent search the web and read pages. Both only read, but the address of a page can carry what the model knows
+// to whoever owns it: once a turn holds content that others wrote, only addresses that the user wrote or a search returned are read
+// without an approval.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/text"
+	"parley/internal/guard"
+)
+
+// Options configure the plugin.
+type Options struct {
+	Fetch  bool
+	Search Search
+	// Available reports where and by whom both can be used; nil: everywhere and by everyone.
+	Available func(action.TurnContext) bool
+	Dial      func(ctx context.Context, network, address string) (net.Conn, error)
+
+	get func(ctx context.Context, address string, limit int64) ([]byte, string, error) // tests
+}
+
+// New returns the plugin.
+func New(o Options) action.Plugin {
+	p := action.Plugin{Name: "web"}
+	if o.Fetch {
+		if o.get == nil {
+			o.get = guard.New(guard.Options{Dial: o.Dial}).Get
+		}
+		p.Actions = append(p.Actions, fetch{o})
+	}
+	if o.Search.Provider != "" {
+		p.Actions = append(p.Actions, newSearch(o))
+	}
+	return p
+}
+
+const (
+	fetchName = "WEB_FETCH"
+	maxPage   = 4 << 20 // bytes of a page
+	maxText   = 20000   // characters of its text for the model
+)
+
+// fetch is WEB_FETCH.
+type fetch struct{ o Options }
+
+// Spec implements [action.Action].
+func (fetch) Spec() action.Spec {
+	return action.Spec{
+		Name: fetchName, Similes: []string{"READ_URL", "FETCH_URL", "OPEN_URL", "BROWSE"},
+		Description: "Read the text of a web page by its https address.",
+		Parameters:  json.RawMessage(`{"type":"object","required":["url"],"properties":{"url":{"type":"string","maxLength":2000}}}`),
+		Effect:      action.Reads, Limit: 45 * time.Second,
+	}
+}
+
+// Available implements [action.Conditional].
+func (f fetch) Available(s action.TurnContext) bool { return f.o.Available == nil || f.o.Available(s) }
+
+// Guard implements [action.Guarded].
+func (fetch) Guard(c *action.Call) *action.Approval {
+	var p struct{ URL string }
+	if err := c.Read(&p); err != nil {
+		return &action.Approval{Server: "web", Tool: "fetch"}
+	}
+	at, ok := plain(p.URL)
+	if !ok || !isTainted(c) || slices.Contains(written(c.Turn), at) || slices.Contains(returned(c.Earlier), at) {
+		return nil
+	}
+	return &action.Approval{Server: "web", Tool: "fetch", Shown: at}
+}
+
+// plain returns an address in one spelling. Of one that can't be read nothing is fetched.
+func plain(address string) (string, bool) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Host == "" || u.User != nil {
+		return "", false
+	}
+	u.Scheme, u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", ""
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String(), true
+}
+
+var addresses = regexp.MustCompile(`(?i)\b(https?://)?[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}(:\d+)?([/?][^\s<>"'` + "`" + `]*)?`)
+
+// written returns the addresses in messages of the user who is answered.
+func written(s action.TurnContext) (all []string) {
+	for _, m := range append(slices.Clone(s.Recent), s.Message) {
+		if m.Author != s.Message.Author || m.Author == "" {
+			continue
+		}
+		for _, found := range addresses.FindAllString(m.Text, -1) {
+			if !strings.Contains(found, "://") {
+				found = "https://" + found
+			}
+			for _, spelling := range []string{found, strings.TrimRight(found, ".,;:!?)]}")} {
+				if at, ok := plain(spelling); ok {
+					all = append(all, at)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// returned returns the addresses that searches of this turn have found.
+func returned(earlier []action.Acted) (all []string) {
+	for _, a := range earlier {
+		if a.Action != searchName || a.Err != "" {
+			continue
+		}
+		for line := range strings.Lines(a.Result.Text) {
+			if found, ok := strings.CutPrefix(strings.TrimSpace(line), urlLabel); ok {
+				if at, ok := plain(found); ok {
+					all = append(all, at)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// isTainted reports whether the model may have read what neither the user nor the operator wrote: results of calls in this turn or
+// before, files, quotes, messages of others, summaries.
+func isTainted(c *action.Call) bool {
+	s := c.Turn
+	if len(c.Earlier) > 0 || s.Summary != "" || len(s.Attached) > 0 {
+		return true
+	}
+	foreign := func(m chat.Memory) bool {
+		if len(m.Files) > 0 || m.Quoted.Text != "" || m.Kind == chat.ActionResult {
+			return true
+		}
+		if m.Author == s.Agent.Entity() { // it has used what it was told
+			return slices.ContainsFunc(m.Actions, func(name string) bool { return name != "REPLY" })
+		}
+		return m.Author != s.Message.Author
+	}
+	return foreign(s.Message) || slices.ContainsFunc(s.Recent, foreign)
+}
+
+// Act implements [action.Action].
+func (f fetch) Act(ctx context.Context, c *action.Call) (action.Result, error) {
+	var p struct{ URL string }
+	if err := c.Read(&p); err != nil {
+		return action.Result{}, err
+	}
+	at, ok := plain(p.URL)
+	if !ok {
+		return action.Result{}, errors.New("this is not an address of a web page")
+	}
+	u, _ := url.Parse(at)
+	c.Short("Reading " + u.Hostname())
+	data, mime, err := f.o.get(ctx, at, maxPage)
+	switch {
+	case errors.Is(err, guard.ErrForbidden):
+		return action.Result{}, fmt.Errorf("the page can't be read: %w; only https pages on the public internet can", err)
+	case err != nil:
+		return action.Result{}, fmt.Errorf("the page can't be read: %w", err)
+	}
+	kind, _, _ := strings.Cut(mime, ";")
+	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
+	case kind == "text/html", kind == "application/xhtml+xml":
+		title, body := readable(data)
+		if body == "" {
+			return action.Result{}, errors.New("the page has no text; it may need a browser")
+		}
+		return action.Result{Text: text.Excerpt(text.Clean(strings.TrimSpace(title+"\n\n"+body)), maxText), Short: text.Label(title)}, nil
+	case strings.HasPrefix(kind, "text/"), kind == "application/json", kind == "application/xml":
+		return action.Result{Text: text.Excerpt(text.Clean(string(data)), maxText)}, nil
+	}
+	return action.Result{}, fmt.Errorf("the page is a file of the type %s, which can't be read", text.Label(kind))
+}

@@ -1,0 +1,301 @@
+// Package webhook makes HTTP endpoints of the owner actions of the agent. Requests are signed; the response is JSON, or lines of JSON
+// that report progress.
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/text"
+)
+
+// Tool is the configuration of one tool.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON schema of an object
+	URL         string
+	Method      string // default POST
+	Headers     map[string]string
+	Secret      string // signs the body; empty: unsigned
+	Effect      action.Effect
+	Timeout     time.Duration
+	// Available reports where and by whom the tool can be used; nil: everywhere and by everyone.
+	Available func(action.TurnContext) bool
+}
+
+// Dialer opens connections; nil is the system's network.
+type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// New returns the plugin.
+func New(tools []Tool, dial Dialer) action.Plugin {
+	p := action.Plugin{Name: "webhook"}
+	for _, t := range tools {
+		p.Actions = append(p.Actions, &hook{t, client(t, dial)})
+	}
+	return p
+}
+
+const (
+	maxBody   = 1 << 20 // bytes of a response
+	maxEvents = 10000
+	maxHops   = 3
+	maxShown  = 2000 // characters of an error
+)
+
+type hook struct {
+	t    Tool
+	http *http.Client
+}
+
+// client follows redirects on the origin of the tool only: the body and the headers are for no one else.
+func client(t Tool, dial Dialer) *http.Client {
+	transport := &http.Transport{
+		DialContext: dial, MaxResponseHeaderBytes: 64 << 10, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+		DisableCompression: true, // otherwise a small response could grow beyond the limit in memory
+		DisableKeepAlives:  true, // a request on a connection that has just died would be sent twice
+	}
+	if dial == nil {
+		transport.Proxy = http.ProxyFromEnvironment
+	}
+	home, _ := url.Parse(t.URL)
+	return &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if home == nil || r.URL.Scheme != home.Scheme || r.URL.Host != home.Host {
+			return errElsewhere
+		}
+		if len(via) > maxHops {
+			return errors.New("it redirects too often")
+		}
+		return nil
+	}}
+}
+
+var errElsewhere = errors.New("it redirects to another server")
+
+// Spec implements [action.Action].
+func (h *hook) Spec() action.Spec {
+	return action.Spec{Name: h.t.Name, Description: h.t.Description, Parameters: h.t.Parameters, Effect: h.t.Effect, Limit: h.t.Timeout}
+}
+
+// Available implements [action.Conditional].
+func (h *hook) Available(s action.TurnContext) bool { return h.t.Available == nil || h.t.Available(s) }
+
+// Guard implements [action.Guarded]: what can change something needs an approval.
+func (h *hook) Guard(*action.Call) *action.Approval {
+	if h.t.Effect == action.Reads {
+		return nil
+	}
+	kind := sha256.Sum256(fmt.Appendf(nil, "%q %q %s %q %q %s", h.t.Name, h.t.Description, h.t.Parameters, h.t.URL, h.t.Method, h.t.Effect))
+	return &action.Approval{Server: "webhook", Tool: h.t.Name, Kind: hex.EncodeToString(kind[:16])}
+}
+
+// request is what the endpoint receives.
+type request struct {
+	Type      string          `json:"type"` // call or ping
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Call      string          `json:"call,omitempty"` // the same if the same call arrives again
+	Room      string          `json:"room,omitempty"`
+	User      string          `json:"user,omitempty"`
+}
+
+// event is a line of the response, or all of it.
+type event struct {
+	Progress string          `json:"progress"` // shown in the answer, in place of the progress before
+	Result   json.RawMessage `json:"result"`   // for the model
+	Error    string          `json:"error"`    // for the model
+}
+
+// Act implements [action.Action].
+func (h *hook) Act(ctx context.Context, c *action.Call) (action.Result, error) {
+	key := hash(string(c.Turn.Run), c.ID)
+	res, err := h.send(ctx, request{
+		Type: "call", Tool: h.t.Name, Arguments: c.Parameters, Call: key, Room: string(c.Turn.Room.ID), User: string(c.Turn.Message.Author),
+	}, key)
+	if err != nil {
+		return action.Result{}, h.failure(err)
+	}
+	defer res.Body.Close()
+	body := &limited{r: res.Body, left: maxBody}
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return action.Result{}, h.failure(fmt.Errorf("it answered %d", res.StatusCode))
+	}
+	switch kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); strings.ToLower(strings.TrimSpace(kind)) {
+	case "application/x-ndjson", "application/jsonl", "application/ndjson":
+		return h.follow(c, body)
+	case "application/json":
+		data, err := io.ReadAll(body)
+		if err != nil {
+			return action.Result{}, h.failure(err)
+		}
+		return h.whole(data)
+	case "text/plain":
+		data, err := io.ReadAll(body)
+		if err != nil {
+			return action.Result{}, h.failure(err)
+		}
+		return action.Result{Text: string(data)}, nil
+	}
+	return action.Result{}, h.failure(fmt.Errorf("it answered with %s instead of JSON", cmp.Or(text.Label(res.Header.Get("Content-Type")), "no content type")))
+}
+
+// follow reads a response line by line.
+func (h *hook) follow(c *action.Call, body io.Reader) (action.Result, error) {
+	lines, progressed := json.NewDecoder(body), false
+	defer func() {
+		if progressed {
+			c.Update("")
+		}
+	}()
+	for range maxEvents {
+		var e event
+		if err := lines.Decode(&e); errors.Is(err, io.EOF) {
+			return action.Result{}, h.failure(errors.New("its response ended without a result"))
+		} else if err != nil {
+			return action.Result{}, h.failure(fmt.Errorf("its response is not valid: %w", err))
+		}
+		if e.Error != "" || e.Result != nil {
+			return e.result()
+		}
+		if e.Progress != "" {
+			progressed = true
+			c.Update("⏳ " + text.Excerpt(text.Clean(e.Progress), maxShown))
+		}
+	}
+	return action.Result{}, h.failure(errors.New("it sent too many lines"))
+}
+
+// whole reads a response of one value: {"result": …}, {"error": …}, or any other JSON, which is the result.
+func (h *hook) whole(data []byte) (action.Result, error) {
+	var e event
+	if json.Unmarshal(data, &e) == nil && (e.Error != "" || e.Result != nil) {
+		return e.result()
+	}
+	if !json.Valid(data) {
+		return action.Result{}, h.failure(errors.New("its response is not valid JSON"))
+	}
+	return action.Result{Text: string(data)}, nil
+}
+
+func (e event) result() (action.Result, error) {
+	if e.Error != "" {
+		return action.Result{}, errors.New(text.Excerpt(text.Clean(e.Error), maxShown))
+	}
+	var words string
+	if json.Unmarshal(e.Result, &words) != nil {
+		words = string(e.Result)
+	}
+	return action.Result{Text: words}, nil
+}
+
+// failure is what the model is told. It holds no address.
+func (h *hook) failure(err error) error {
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
+		err = outer.Err
+	}
+	var network net.Error
+	reason := err.Error()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		reason = "it took too long"
+	case errors.As(err, new(*net.OpError)):
+		reason = "it can't be reached"
+	}
+	unknown := ""
+	if h.t.Effect != action.Reads {
+		unknown = " It is unknown whether it did something; do not repeat it without asking the user."
+	}
+	return fmt.Errorf("the endpoint of %s failed: %s.%s", h.t.Name, strings.TrimSuffix(reason, "."), unknown)
+}
+
+// send sends a signed request.
+func (h *hook) send(ctx context.Context, r request, key string) (*http.Response, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(h.t.Method, http.MethodPost), h.t.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("its address can't be read")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, application/x-ndjson")
+	req.Header.Set("User-Agent", "Parley")
+	req.Header.Set("Idempotency-Key", key)
+	for name, value := range h.t.Headers {
+		req.Header.Set(name, value)
+	}
+	if h.t.Secret != "" {
+		stamp := strconv.FormatInt(time.Now().Unix(), 10)
+		req.Header.Set("Parley-Timestamp", stamp)
+		req.Header.Set("Parley-Signature", "v1="+Sign(h.t.Secret, stamp, body))
+	}
+	return h.http.Do(req)
+}
+
+// Sign returns the signature of a body: the HMAC-SHA256 of the timestamp, a dot and the body, in hexadecimal.
+func Sign(secret, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = mac.Write([]byte(timestamp + "."))
+	_, _ = mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func hash(texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		fmt.Fprintf(h, "%d:%s", len(t), t)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// limited fails when more is read than allowed.
+type limited struct {
+	r    io.Reader
+	left int
+}
+
+// Read implements [io.Reader].
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= n; l.left < 0 {
+		return 0, fmt.Errorf("its response is larger than %d KiB", maxBody>>10)
+	}
+	return n, err
+}
+
+// Check sends a signed ping, which must have no side effects. 404 and 405 mean that the endpoint can be reached.
+func Check(ctx context.Context, t Tool, dial Dialer) (string, error) {
+	t.Effect = action.Reads // a ping changes nothing, and its failure leaves nothing in doubt
+	h := &hook{t, client(t, dial)}
+	res, err := h.send(ctx, request{Type: "ping"}, "ping")
+	if err != nil {
+		return "", h.failure(err)
+	}
+	defer res.Body.Close()
+	switch code := res.StatusCode; {
+	case code >= 200 && code <= 299:
+		return "it answers", nil
+	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
+		return fmt.Sprintf("it can be reached (it answered the ping with %d)", code), nil
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return "", fmt.Errorf("it answered the ping with %d; check the secret and the headers", code)
+	default:
+		return "", fmt.Errorf("it answered the ping with %d", code)
+	}
+}

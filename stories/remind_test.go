@@ -1,0 +1,167 @@
+package stories_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/core/chat"
+
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+// asksFor has the model set a reminder when from next speaks in a place.
+func (c *chatStory) asksFor(from Who, in Place, parameters string) {
+	c.model.Queue(Script{ToolCall("c", "REMIND_ME", parameters)}, Script{Text("I will.")})
+	c.Mention(from, in, "remind me please")
+	c.pass(20 * time.Second)
+}
+
+// reminded returns what the agent has sent in a place as reminders.
+func (c *chatStory) reminded(in Place) (all []string) {
+	for _, text := range Own(c, in) {
+		if strings.HasPrefix(text, "⏰") {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// A reminder is sent once, at its time, also if the process ended or died in between; one that was missed is sent late, with a note.
+func TestReminder(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.asksFor(Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
+		c.asksFor(Ada, c.group, `{"text":"stretch","in_minutes":120}`)
+		c.shutdown()
+		c.start()
+		c.pass(50 * time.Minute)
+		if got := c.reminded(c.ada); len(got) != 0 {
+			c.Fatalf("before its time she reads %q", got)
+		}
+		c.pass(10 * time.Minute)
+		if got := c.reminded(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
+			c.Fatalf("she reads %q", got)
+		}
+		c.crash()
+		time.Sleep(3 * time.Hour)
+		c.start()
+		c.pass(time.Hour)
+		if got := c.reminded(c.group); len(got) != 1 || !strings.HasPrefix(got[0], "⏰ Ada: stretch\n(This was due on ") {
+			c.Errorf("the group reads %q", got)
+		}
+		if got := c.reminded(c.ada); len(got) != 1 {
+			c.Errorf("after that she reads %q", got)
+		}
+		c.Say(Ada, c.ada, "/reminders")
+		c.pass(time.Minute)
+		if own := Own(c, c.ada); own[len(own)-1] != "You have no reminders here." {
+			c.Errorf("the list says %q", own)
+		}
+	})
+}
+
+// A crash at any moment around its time neither loses a reminder nor sends it twice.
+func TestReminderAndACrash(t *testing.T) {
+	for at := 1; at <= 10; at += 3 {
+		onEach(t, nil, func(c *chatStory) {
+			c.asksFor(Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
+			c.pass(50 * time.Minute)
+			f := &fuse{at: at, death: c.die}
+			c.fuse.Store(f)
+			if c.site.orphans {
+				c.orphans = 1
+			}
+			c.survive(f, 20*time.Minute)
+			c.fuse.Store(nil)
+			if n := f.count(); n < 8 {
+				c.Errorf("there were %d moments", n)
+			}
+			all := c.reminded(c.ada)
+			unmarked := slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.HasSuffix(text, progressive.Repetition) })
+			if len(all) == 0 || len(unmarked) > 1 {
+				c.Errorf("death at moment %d: she reads %q", at, all)
+			}
+		})
+	}
+}
+
+// Who asked lists and cancels reminders, nobody else; repeated ones come again, and not in the quiet hours.
+func TestReminders(t *testing.T) {
+	quiet := func(cfg *config.Config) {
+		cfg.Initiative.Timezone, cfg.Initiative.QuietHours = "UTC", "22:00-07:00"
+	}
+	onEach(t, quiet, func(c *chatStory) {
+		now := time.Now().UTC()
+		late := time.Date(now.Year(), now.Month(), now.Day()+1, 23, 0, 0, 0, time.UTC)
+		c.asksFor(Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"daily"}`, late.Format("2006-01-02T15:04")))
+		if got := c.prompt(1); !strings.Contains(got, "quiet hours, so it will be sent at 07:00") {
+			c.Errorf("the model reads %s", got)
+		}
+		c.asksFor(Ada, c.group, `{"text":"tea","in_minutes":6000}`)
+		list := func(who Who, command string) string {
+			c.Mention(who, c.group, command)
+			c.pass(time.Minute)
+			own := Own(c, c.group)
+			return own[len(own)-1]
+		}
+		if got := list(Ada, "/reminders"); !strings.Contains(got, "23:00 UTC: sleep (daily)") || !strings.Contains(got, "2. ") {
+			c.Errorf("her list is %q", got)
+		}
+		if got := list(Bob, "/reminders"); got != "You have no reminders here." {
+			c.Errorf("his list is %q", got)
+		}
+		if got := list(Bob, "/reminders cancel 1"); !strings.HasPrefix(got, "There is no reminder with this number.") {
+			c.Errorf("he cancels: %q", got)
+		}
+		if got := list(Ada, "/reminders cancel 2"); got != "Cancelled: tea" {
+			c.Errorf("she cancels: %q", got)
+		}
+		c.pass(time.Until(late.Add(7 * time.Hour)))
+		if got := c.reminded(c.group); len(got) != 0 {
+			c.Errorf("in the quiet hours they read %q", got)
+		}
+		c.pass(2 * time.Hour)
+		c.pass(24 * time.Hour)
+		if got := c.reminded(c.group); len(got) != 2 || !strings.HasPrefix(got[0], "⏰ Ada: sleep\n(This was due on ") {
+			c.Errorf("in two days they read %q", got)
+		}
+	})
+}
+
+// Reminders count towards the limit of messages, and wait for the next day.
+func TestReminderAtALimit(t *testing.T) {
+	most := 1
+	onEach(t, func(cfg *config.Config) { cfg.Limits.Person.Messages = &most }, func(c *chatStory) {
+		c.asksFor(Ada, c.ada, `{"text":"call mum","in_minutes":5}`)
+		now := time.Now().UTC()
+		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
+		c.pass(time.Until(midnight) - time.Minute)
+		if got := c.reminded(c.ada); len(got) != 0 {
+			c.Errorf("over the limit she reads %q", got)
+		}
+		c.pass(2 * time.Minute)
+		if got := c.reminded(c.ada); len(got) != 1 {
+			c.Errorf("the next day she reads %q", got)
+		}
+	})
+}
+
+// On the web a reminder stands in the conversation.
+func TestReminderOnTheWeb(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{ToolCall("c", "REMIND_ME", `{"text":"call mum","in_minutes":1}`)}, Script{Text("I will.")})
+		s.all(s.send(c, "1", "remind me"))
+		time.Sleep(2 * time.Minute)
+		all, err := s.node.store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9)
+		s.must(err)
+		if last := all[len(all)-1].Text; last != "⏰ call mum" {
+			s.Errorf("the last message is %q", last)
+		}
+	})
+}

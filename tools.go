@@ -1,0 +1,55 @@
+package parley
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"parley/config"
+	"parley/core/action"
+	"parley/internal/settings"
+	"parley/plugins/mcp"
+	"parley/plugins/webhook"
+)
+
+// mcpServers returns the MCP servers of the configuration.
+func mcpServers(cfg config.Config) (all []mcp.Server) {
+	for _, s := range cfg.MCP {
+		all = append(all, mcp.Server{
+			Name: s.Name, Command: s.Command, Dir: s.Dir, Env: settings.Reveal(s.Env), URL: s.URL, Headers: settings.Reveal(s.Headers),
+			Allow: s.Tools.Allow, Deny: s.Tools.Deny, Read: s.Tools.Read, Dangerous: s.Tools.Dangerous,
+			Available: settings.Users(s.Who, s.Rooms), Timeout: s.Timeout,
+		})
+	}
+	return all
+}
+
+// webhooks returns the tools of the configuration that call HTTP endpoints.
+func webhooks(cfg config.Config) (all []webhook.Tool) {
+	effects := map[config.ToolEffect]action.Effect{config.ToolReads: action.Reads, config.ToolDangerous: action.Dangerous}
+	for _, t := range cfg.Tools {
+		made := webhook.Tool{
+			Name: t.Name, Description: t.Description, URL: t.URL, Method: string(t.Method), Headers: settings.Reveal(t.Headers), Secret: t.Secret.Reveal(),
+			Effect: cmp.Or(effects[t.Effect], action.Writes), Available: settings.Users(t.Who, t.Rooms), Timeout: t.Timeout,
+		}
+		if t.Parameters != "" {
+			made.Parameters = json.RawMessage(t.Parameters)
+		}
+		all = append(all, made)
+	}
+	return all
+}
+
+// checkTools returns the checks of the MCP servers, which are connected and list their tools, and of the webhooks, which get a ping.
+// No tool is called.
+func checkTools(cfg config.Config, env Env) (parts []part) {
+	for _, s := range mcpServers(cfg) {
+		parts = append(parts, part{"mcp." + s.Name, func(ctx context.Context) (string, error) {
+			return mcp.Check(ctx, s, mcp.Options{Dial: env.Dial, Log: env.Log})
+		}})
+	}
+	for _, t := range webhooks(cfg) {
+		parts = append(parts, part{"tools." + t.Name, func(ctx context.Context) (string, error) { return webhook.Check(ctx, t, webhook.Dialer(env.Dial)) }})
+	}
+	return parts
+}
