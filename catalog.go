@@ -286,7 +286,7 @@ func newGate(ctx context.Context, on []Connector, b backends, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	continuing, err := progressive.Continuing(ctx, b.windows, len(open) > 0, log)
+	continuing, err := progressive.WithWindows(ctx, b.windows, len(open) > 0, log)
 	if err != nil {
 		return nil, err
 	}

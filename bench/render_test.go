@@ -67,7 +67,7 @@ func renders(b *testing.B, again bool, size, step, answers int) {
 }
 
 func prose() *progressive.MarkdownMessages {
-	return progressive.NewProse(progressive.MarkdownOptions{Dialect: markdown.HTML(markdown.HTMLOptions{Spoiler: "tg-spoiler"}),
+	return progressive.NewMarkdownMessages(progressive.MarkdownOptions{Dialect: markdown.HTML(markdown.HTMLOptions{Spoiler: "tg-spoiler"}),
 		Limits: markdown.Limits{Length: 4000, Raw: 32<<10 - 64, Entities: 90}, LongCode: progressive.InFile})
 }
 

@@ -23,5 +23,5 @@ func (d Display) Check(reject sections.Reject) { reject.Limit("max_messages", d.
 // Messages returns a converter for one answer, on a platform that o describes.
 func (d Display) Messages(o progressive.MarkdownOptions) *progressive.MarkdownMessages {
 	o.Progress, o.LongCode, o.MaxMessages = d.Progress, d.LongCode, d.MaxMessages
-	return progressive.NewProse(o)
+	return progressive.NewMarkdownMessages(o)
 }

@@ -31,7 +31,7 @@ func (p Progress) Lines(v answer.View) (lines []string) {
 	}
 	for _, s := range v.Segments {
 		if s.Call != "" && s.Tool.Name != "" {
-			lines = append(lines, inOneLine(s.Tool))
+			lines = append(lines, callLine(s.Tool))
 		}
 	}
 	if !done {
@@ -41,7 +41,7 @@ func (p Progress) Lines(v answer.View) (lines []string) {
 }
 
 // inOneLine is one call in one line: a sign for its stage, what is done with what, and how it goes.
-func inOneLine(t answer.Tool) string {
+func callLine(t answer.Tool) string {
 	sign, outcome := "⏳", t.ShortResult
 	switch {
 	case t.Stage == answer.StageRunning:
@@ -64,10 +64,10 @@ func inOneLine(t answer.Tool) string {
 // Under adds lines below the last of parts: the newest complete lines that fit. Once an answer has ended, all its lines
 // stay, if necessary in additional messages. render returns lines in the platform's dialect and as plain text, fits
 // reports whether a message is small enough.
-func Under(parts []Part, lines []string, ended bool, render func(lines []string) (text, plain string), fits func(Part) bool) []Part {
+func AppendLines(parts []Part, lines []string, ended bool, render func(lines []string) (text, plain string), fits func(Part) bool) []Part {
 	parts = slices.Clone(parts)
 	for at := range lines {
-		if p := with(parts, lines[at:], render); fits(p) {
+		if p := withLines(parts, lines[at:], render); fits(p) {
 			return append(parts[:max(0, len(parts)-1)], p)
 		} else if ended {
 			break
@@ -75,28 +75,28 @@ func Under(parts []Part, lines []string, ended bool, render func(lines []string)
 	}
 	for ended && len(lines) > 0 {
 		n := len(lines)
-		for n > 1 && !fits(with(nil, lines[:n], render)) {
+		for n > 1 && !fits(withLines(nil, lines[:n], render)) {
 			n--
 		}
-		parts, lines = append(parts, with(nil, lines[:n], render)), lines[n:]
+		parts, lines = append(parts, withLines(nil, lines[:n], render)), lines[n:]
 	}
 	return parts
 }
 
 // with is the last of parts with lines under it, or the lines alone.
-func with(parts []Part, lines []string, render func(lines []string) (text, plain string)) (p Part) {
+func withLines(parts []Part, lines []string, render func(lines []string) (text, plain string)) (p Part) {
 	text, plain := render(lines)
 	before := 0
 	if len(parts) == 0 {
 		p = Part{Text: text, Plain: plain}
 	} else {
 		p = parts[len(parts)-1]
-		before = utf8.RuneCountInString(p.reads())
+		before = utf8.RuneCountInString(p.readable())
 		if p.Text != "" { // else it has no markup, or none that the platform takes
 			p.Text += "\n\n" + text
 		}
 		p.Plain += "\n\n" + plain
 	}
-	p.Under = utf8.RuneCountInString(p.reads()) - before
+	p.StatusRunes = utf8.RuneCountInString(p.readable()) - before
 	return p
 }

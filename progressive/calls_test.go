@@ -67,16 +67,16 @@ func TestUnder(t *testing.T) {
 		want  []progressive.Part
 	}{
 		"none":                                   {one, nil, false, 99, one},
-		"under the last":                         {one, []string{"a <", "b"}, false, 99, []progressive.Part{one[0], {Text: "<b>last</b>\n\na &lt;\nb", Plain: "last\n\na <\nb", Under: 7}}},
-		"plain stays so":                         {plain, []string{"a"}, false, 99, []progressive.Part{{Plain: "last\n\na", Under: 3}}},
-		"alone":                                  {nil, []string{"a"}, false, 99, []progressive.Part{{Text: "a", Plain: "a", Under: 1}}},
-		"the newest that fit, never half a line": {plain, []string{"aaaa", "bb"}, false, 9, []progressive.Part{{Plain: "last\n\nbb", Under: 4}}},
+		"under the last":                         {one, []string{"a <", "b"}, false, 99, []progressive.Part{one[0], {Text: "<b>last</b>\n\na &lt;\nb", Plain: "last\n\na <\nb", StatusRunes: 7}}},
+		"plain stays so":                         {plain, []string{"a"}, false, 99, []progressive.Part{{Plain: "last\n\na", StatusRunes: 3}}},
+		"alone":                                  {nil, []string{"a"}, false, 99, []progressive.Part{{Text: "a", Plain: "a", StatusRunes: 1}}},
+		"the newest that fit, never half a line": {plain, []string{"aaaa", "bb"}, false, 9, []progressive.Part{{Plain: "last\n\nbb", StatusRunes: 4}}},
 		"no room":                                {plain, []string{"aaaa"}, false, 9, plain},
-		"no room at the end":                     {plain, []string{"aaaa", "bb", "ccc"}, true, 9, []progressive.Part{plain[0], {Text: "aaaa\nbb", Plain: "aaaa\nbb", Under: 7}, {Text: "ccc", Plain: "ccc", Under: 3}}},
-		"one that never fits stays":              {nil, []string{"aaaa"}, true, 3, []progressive.Part{{Text: "aaaa", Plain: "aaaa", Under: 4}}},
+		"no room at the end":                     {plain, []string{"aaaa", "bb", "ccc"}, true, 9, []progressive.Part{plain[0], {Text: "aaaa\nbb", Plain: "aaaa\nbb", StatusRunes: 7}, {Text: "ccc", Plain: "ccc", StatusRunes: 3}}},
+		"one that never fits stays":              {nil, []string{"aaaa"}, true, 3, []progressive.Part{{Text: "aaaa", Plain: "aaaa", StatusRunes: 4}}},
 	} {
 		before := append([]progressive.Part(nil), c.parts...)
-		if diff := cmp.Diff(c.want, progressive.Under(c.parts, c.lines, c.ended, html, upTo(c.room))); diff != "" {
+		if diff := cmp.Diff(c.want, progressive.AppendLines(c.parts, c.lines, c.ended, html, upTo(c.room))); diff != "" {
 			t.Errorf("%s\n%s", name, diff)
 		}
 		if diff := cmp.Diff(before, c.parts); diff != "" {

@@ -57,7 +57,7 @@ func pieces(r *rand.Rand, text string) (all []string) {
 func inPieces(t *testing.T, r *rand.Rand, o progressive.MarkdownOptions, pieces []string) []progressive.Part {
 	t.Helper()
 	var a answer.Answer
-	p := progressive.NewProse(o)
+	p := progressive.NewMarkdownMessages(o)
 	for _, piece := range pieces {
 		a.Apply(answer.Change{Kind: answer.Text, Text: piece})
 		if r.IntN(len(pieces)) == 0 {

@@ -48,34 +48,34 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 }
 
 func (m *Message) post(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
-	h := m.part(s.i)
+	h := m.partAt(s.index)
 	if h.state == gone {
-		*h = shown{again: true, refused: h.refused, unfit: h.unfit, posts: h.posts + 1}
+		*h = partState{reposted: true, refusedText: h.refusedText, refusedFile: h.refusedFile, replacements: h.replacements + 1}
 	}
 	repeated, was := h.state == unknown, *h
 	if !repeated && m.window > 0 {
-		h.until = time.Now().Add(m.window)
+		h.nonceUntil = time.Now().Add(m.window)
 	}
-	h.part, h.marked, h.intent, h.sure = s.part, s.marked, s.intent, false
-	id, err := m.sink.Post(ctx, m.marked(s), m.nonce(s.i, h.again))
-	err = certain(ctx, err)
-	leave(m.told(err))
+	h.sent, h.marked, h.intent, h.confirmed = s.part, s.marked, s.intent, false
+	id, err := m.sink.Post(ctx, m.marked(s), m.nonce(s.index, h.reposted))
+	err = markAmbiguous(ctx, err)
+	leave(m.withBudgetHint(err))
 	switch {
 	case err == nil:
-		h.state, h.id = there, id
-		h.sure = !repeated || m.window == 0 || m.editor == nil || // a known nonce gives the message with its old text
-			s.part.File != nil && was.part.shows(s.part)
+		h.state, h.id = posted, id
+		h.confirmed = !repeated || m.window == 0 || m.editor == nil || // a known nonce gives the message with its old text
+			s.part.File != nil && was.sent.sameFileAs(s.part)
 		m.succeeded()
-		return note(confirmed(id, h.intent))
+		return note(postedRecord(id, h.intent))
 	case errors.Is(err, ErrAmbiguous):
-		h.state, h.after = unknown, time.Now().Add(resendPause)
-	case errors.Is(err, ErrGone) && h.again:
-		h.state = left
+		h.state, h.resendAt = unknown, time.Now().Add(resendPause)
+	case errors.Is(err, ErrGone) && h.reposted:
+		h.state = abandoned
 	case errors.Is(err, ErrGone):
-		h.state, h.part = gone, Part{}
+		h.state, h.sent = gone, Part{}
 	default:
-		h.part, h.marked, h.intent = was.part, was.marked, was.intent
-		if werr := note(withdrawal(s.i, was)); werr != nil {
+		h.sent, h.marked, h.intent = was.sent, was.marked, was.intent
+		if werr := note(refusedRecord(s.index, was)); werr != nil {
 			return werr
 		}
 	}
@@ -83,23 +83,23 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 }
 
 func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
-	h := m.part(s.i)
+	h := m.partAt(s.index)
 	was := *h
-	h.part, h.marked, h.sure, h.untold = s.part, s.marked, false, false
-	err := certain(ctx, m.editor.Edit(ctx, h.id, m.marked(s)))
-	leave(m.told(err))
+	h.sent, h.marked, h.confirmed, h.contentUnknown = s.part, s.marked, false, false
+	err := markAmbiguous(ctx, m.editor.Edit(ctx, h.id, m.marked(s)))
+	leave(m.withBudgetHint(err))
 	switch {
 	case err == nil:
-		h.sure = true
+		h.confirmed = true
 		m.succeeded()
 		return nil
 	case errors.Is(err, ErrAmbiguous):
-	case errors.Is(err, ErrGone) && h.stuck: // by our own deletion, of which the fate was unknown
-		*h = shown{again: true, refused: h.refused, posts: h.posts + 1}
-	case errors.Is(err, ErrGone) && s.i < chat.FirstFile && !h.redo:
-		h.state = left
+	case errors.Is(err, ErrGone) && h.undeletable: // by our own deletion, of which the fate was unknown
+		*h = partState{reposted: true, refusedText: h.refusedText, replacements: h.replacements + 1}
+	case errors.Is(err, ErrGone) && s.index < chat.FirstFile && !h.replacing:
+		h.state = abandoned
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
-		h.state, h.part = gone, was.part // what people have read
+		h.state, h.sent = gone, was.sent // what people have read
 	default:
 		*h = was
 	}
@@ -107,19 +107,19 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 }
 
 func (m *Message) delete(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
-	h := m.part(s.i)
-	err := certain(ctx, m.deleter.Delete(ctx, h.id))
-	leave(m.told(err))
+	h := m.partAt(s.index)
+	err := markAmbiguous(ctx, m.deleter.Delete(ctx, h.id))
+	leave(m.withBudgetHint(err))
 	if err != nil && !errors.Is(err, ErrGone) && !errors.Is(err, ErrStale) {
 		return m.failed(s, err)
 	}
-	*h = shown{unfit: h.unfit, refused: h.refused, again: m.redoing(), posts: h.posts + 1}
+	*h = partState{refusedFile: h.refusedFile, refusedText: h.refusedText, reposted: m.replacingAny(), replacements: h.replacements + 1}
 	m.succeeded()
-	return note(chat.Shown{Part: s.i, Gone: true})
+	return note(chat.Shown{Part: s.index, Gone: true})
 }
 
 // certain marks an error as ambiguous if the request was cut off before the platform had said anything.
-func certain(ctx context.Context, err error) error {
+func markAmbiguous(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.As(err, new(RetryAfter)) {
 		return err
 	}
@@ -132,7 +132,7 @@ func certain(ctx context.Context, err error) error {
 }
 
 // told adds to err what the platform said beside it.
-func (m *Message) told(err error) error {
+func (m *Message) withBudgetHint(err error) error {
 	if s, ok := m.sink.(BudgetReporter); ok {
 		if l, ok := s.BudgetHint(); ok {
 			return errors.Join(err, l)
@@ -143,16 +143,16 @@ func (m *Message) told(err error) error {
 
 // succeeded is called when the parts say what was done. If that was all, what is not shown is younger than the view.
 func (m *Message) succeeded() {
-	m.failures, m.notBefore = 0, time.Time{}
-	if _, more := plan(m.parts[:min(len(m.parts), len(m.want))], m.want, m.read, m.resend != nil); !more {
-		m.fresh = m.read
+	m.failures, m.retryAt = 0, time.Time{}
+	if _, more := plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt, m.resend != nil); !more {
+		m.unshownSince = m.viewedAt
 	}
 }
 
 // failed decides what follows from err, beyond what the part itself now says.
 func (m *Message) failed(s step, err error) error {
-	h := m.part(s.i)
-	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)
+	h := m.partAt(s.index)
+	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)
 	var slow RetryAfter
 	switch {
 	case errors.As(err, &slow): // the gate waits
@@ -161,7 +161,7 @@ func (m *Message) failed(s step, err error) error {
 	case errors.Is(err, ErrForbidden):
 		log.Error("the conversation no longer accepts messages; the answer is not shown")
 		return errNoMore
-	case errors.Is(err, ErrGone) && h.state == left && s.i < chat.FirstFile:
+	case errors.Is(err, ErrGone) && h.state == abandoned && s.index < chat.FirstFile:
 		log.Info("a user deleted part of the answer; it ends")
 		return core.ErrRemoved
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
@@ -169,17 +169,17 @@ func (m *Message) failed(s step, err error) error {
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.File != nil:
 		log.Warn("the platform rejected a file; a notice is shown instead")
-		m.refuse(s.i, s.part)
+		m.markFileRefused(s.index, s.part)
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.Text != "":
 		log.Warn("the platform rejected the markup; this part is sent as plain text")
-		h.refused = s.part.Text
+		h.refusedText = s.part.Text
 		return nil
-	case errors.Is(err, ErrAmbiguous) && s.op == Post && !time.Now().Before(h.until):
+	case errors.Is(err, ErrAmbiguous) && s.op == Post && !time.Now().Before(h.nonceUntil):
 		log.Warn("it is unknown whether the message was created")
 		return nil
-	case m.ended && s.part != ask && s.part.File == nil && s.i < chat.FirstFile && !errors.Is(err, ErrUnsent):
-		return m.refusedLast(s, err)
+	case m.ended && s.part != probe && s.part.File == nil && s.index < chat.FirstFile && !errors.Is(err, ErrUnsent):
+		return m.finalRefused(s, err)
 	}
 	return m.retry(s, err)
 }
@@ -187,30 +187,30 @@ func (m *Message) failed(s step, err error) error {
 // retry sets a growing pause before the next request. The last word has a limited number of requests, but for those that
 // were never sent: they cost nothing, and the platform will be back.
 func (m *Message) retry(s step, err error) error {
-	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)
+	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)
 	if m.failures++; m.failures == 1 {
-		m.failing = time.Now()
+		m.failingSince = time.Now()
 	}
-	unsent := errors.Is(err, ErrUnsent) && time.Since(m.failing) < unsentFor
+	unsent := errors.Is(err, ErrUnsent) && time.Since(m.failingSince) < unsentFor
 	if !m.ended || m.failures < finalTries || unsent {
 		pause := min(leastPause<<min(m.failures-1, 10), mostPause)
-		m.notBefore = time.Now().Add(pause)
+		m.retryAt = time.Now().Add(pause)
 		log.Warn("a request failed", "pause", pause)
 		return nil
 	}
-	h := m.part(s.i)
+	h := m.partAt(s.index)
 	switch {
-	case s.op == Delete || s.part == ask:
+	case s.op == Delete || s.part == probe:
 		log.Error("a message can't be deleted")
-		h.state = left
+		h.state = abandoned
 	case h.state == unknown:
-		h.until = time.Time{} // it is not repeated any more
+		h.nonceUntil = time.Time{} // it is not repeated any more
 	case s.part.File != nil:
 		log.Error("a file can't be posted; a notice is shown instead")
-		m.refuse(s.i, s.part)
-	case s.op == Edit && h.stuck && errors.Is(err, ErrAmbiguous):
+		m.markFileRefused(s.index, s.part)
+	case s.op == Edit && h.undeletable && errors.Is(err, ErrAmbiguous):
 		log.Warn("a message can be neither edited nor deleted; the text goes into a new one, marked")
-		*h = shown{state: unknown, intent: chat.Shown{Part: s.i, Sent: hash(s.part), Last: true, Tries: 1}}
+		*h = partState{state: unknown, intent: chat.Shown{Part: s.index, Sent: hash(s.part), Last: true, Tries: 1}}
 	default:
 		log.Error("the end of the answer can't be shown")
 		return errNoMore

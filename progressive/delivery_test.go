@@ -361,7 +361,7 @@ type finalsOnly struct {
 }
 
 func (g *finalsOnly) Enter(ctx context.Context, t progressive.Ticket) (func(error), error) {
-	if g.closed.Load() && t.Priority < progressive.Final {
+	if g.closed.Load() && t.Priority < progressive.PriorityFinal {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}

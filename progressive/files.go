@@ -46,7 +46,7 @@ func called(f llm.File) string {
 }
 
 // apart takes the files out of parts.
-func apart(parts []Part) (texts, files []Part) {
+func splitFiles(parts []Part) (texts, files []Part) {
 	for _, p := range parts {
 		if p.File != nil {
 			files = append(files, p)
@@ -60,74 +60,74 @@ func apart(parts []Part) (texts, files []Part) {
 // resumeFile takes over a file from an earlier holder. Files of an answer that is rewritten are removed; files of an
 // answer whose options are removed stay.
 func (m *Message) resumeFile(h chat.Shown, run chat.Run) {
-	p, rewrite := m.part(h.Part), run.Verdict == nil
+	p, rewrite := m.partAt(h.Part), run.Verdict == nil
 	switch {
 	case run.Kind == chat.RunChoiceResult:
-		*p = shown{state: left, id: h.ID}
+		*p = partState{state: abandoned, id: h.ID}
 	case h.Gone, rewrite && (h.ID == "" || m.deleter == nil):
 	case h.ID == "":
-		*p = shown{state: unknown, intent: h, untold: h.Sent == ""}
+		*p = partState{state: unknown, intent: h, contentUnknown: h.Sent == ""}
 	default:
-		*p = shown{state: there, id: h.ID, stale: rewrite, untold: true}
+		*p = partState{state: posted, id: h.ID, stale: rewrite, contentUnknown: true}
 	}
 }
 
 // complete inserts empty parts into files for those that an earlier holder has shown and whose bytes are lost: files of
 // calls come before files with long text of the answer.
-func (m *Message) complete(files []Part) []Part {
-	of := slices.IndexFunc(files, Part.words)
+func (m *Message) alignFiles(files []Part) []Part {
+	of := slices.IndexFunc(files, Part.holdsAnswerText)
 	if of < 0 {
 		of = len(files)
 	}
-	return slices.Insert(files, of, slices.Repeat([]Part{{}}, max(0, m.ofCalls-of))...)
+	return slices.Insert(files, of, slices.Repeat([]Part{{}}, max(0, m.callFiles-of))...)
 }
 
 // planFiles returns the first step that brings the files of an answer below it. A create whose fate is unknown is
 // repeated only while its nonce is valid, since the platform would accept it as a second message later. If some files
 // are lost, the contents of the existing ones are unknown, so they stay.
-func planFiles(have []shown, want []Part, refused []string, now time.Time) (s step, ok bool) {
+func planFiles(have []partState, want []Part, refused []string, now time.Time) (s step, ok bool) {
 	for i, h := range have {
-		if h.stale && h.state == there {
-			return step{op: Delete, i: chat.FirstFile + i}, true
+		if h.stale && h.state == posted {
+			return step{op: Delete, index: chat.FirstFile + i}, true
 		}
 	}
-	some := slices.ContainsFunc(want, Part.lost)
+	some := slices.ContainsFunc(want, Part.bytesLost)
 	for i, p := range want {
-		h := shown{}
+		h := partState{}
 		if i < len(have) {
 			h = have[i]
 		}
-		if p.lost() || p.words() && slices.Contains(refused, p.File.Name) {
+		if p.bytesLost() || p.holdsAnswerText() && slices.Contains(refused, p.File.Name) {
 			continue
 		}
-		if sameFile(p.File, h.unfit) {
+		if sameFile(p.File, h.refusedFile) {
 			p.File = nil
 		}
 		if op, ok := h.fileStep(p, some, now); ok {
-			return step{op: op, i: chat.FirstFile + i, part: p}, true
+			return step{op: op, index: chat.FirstFile + i, part: p}, true
 		}
 	}
-	s, ok = takeBack(have, len(want), now)
-	s.i += chat.FirstFile
+	s, ok = deleteFrom(have, len(want), now)
+	s.index += chat.FirstFile
 	return s, ok
 }
 
 // fileStep is what brings h nearer to showing p. A message changes from one file to another, and never between a file and
 // words, which not every platform can.
-func (h shown) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
-	other := !h.untold && !h.part.shows(p)
+func (h partState) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
+	other := !h.contentUnknown && !h.sent.sameFileAs(p)
 	switch h.state {
 	case absent:
 		return Post, true
 	case gone:
-		return Post, other && h.part.File != nil
+		return Post, other && h.sent.File != nil
 	case unknown:
-		return Post, now.Before(h.until) || !h.untold && !h.carried(p)
-	case there:
+		return Post, now.Before(h.nonceUntil) || !h.contentUnknown && !h.mayHaveSent(p)
+	case posted:
 		switch {
-		case h.untold && (some || p.words()), h.sure && !other: // words are the same for every holder
+		case h.contentUnknown && (some || p.holdsAnswerText()), h.confirmed && !other: // words are the same for every holder
 			return 0, false
-		case !h.untold && (h.part.File == nil) != (p.File == nil):
+		case !h.contentUnknown && (h.sent.File == nil) != (p.File == nil):
 			return Delete, true
 		}
 		return Edit, true
@@ -144,34 +144,34 @@ func sameFile(f, o *llm.File) bool {
 }
 
 // shows reports whether p and o show the same file, or the same text in place of one.
-func (p Part) shows(o Part) bool {
+func (p Part) sameFileAs(o Part) bool {
 	return sameFile(p.File, o.File) && (p.File != nil || p.Plain == o.Plain)
 }
 
-func (p Part) lost() bool { return p.File == nil }
+func (p Part) bytesLost() bool { return p.File == nil }
 
 // doubts repeats in the text the words of a file whose fate will never be known. It reports whether there are more such
 // files than before.
-func (m *Message) doubts(files []Part) (more bool) {
-	for i, p := range m.complete(files) {
-		h := m.part(chat.FirstFile + i)
-		if p.words() && h.state == unknown && !time.Now().Before(h.until) && !slices.Contains(m.refused, p.File.Name) {
+func (m *Message) includeUncertainFiles(files []Part) (more bool) {
+	for i, p := range m.alignFiles(files) {
+		h := m.partAt(chat.FirstFile + i)
+		if p.holdsAnswerText() && h.state == unknown && !time.Now().Before(h.nonceUntil) && !slices.Contains(m.refusedFiles, p.File.Name) {
 			m.log.Warn("it is unknown whether a file was posted; its content goes into the text", "part", chat.FirstFile+i)
-			m.refused, more = append(m.refused, p.File.Name), true
+			m.refusedFiles, more = append(m.refusedFiles, p.File.Name), true
 		}
 	}
 	return more
 }
 
 // words reports whether p is a file with text of the answer.
-func (p Part) words() bool { return p.File != nil && p.Plain == "" }
+func (p Part) holdsAnswerText() bool { return p.File != nil && p.Plain == "" }
 
 // refuse remembers that the platform does not take the file of part i.
-func (m *Message) refuse(i int, p Part) {
-	if p.words() {
-		m.refused = append(m.refused, p.File.Name)
+func (m *Message) markFileRefused(i int, p Part) {
+	if p.holdsAnswerText() {
+		m.refusedFiles = append(m.refusedFiles, p.File.Name)
 	} else {
-		m.part(i).unfit = p.File
+		m.partAt(i).refusedFile = p.File
 	}
 }
 
@@ -181,11 +181,11 @@ func (m *Message) reportMissing(v answer.View) {
 		return
 	}
 	texts, files := m.render(v)
-	if n := m.missing(m.complete(files)); n > 0 {
+	if n := m.missing(m.alignFiles(files)); n > 0 {
 		m.log.Error("files of the answer may not have been shown: their process is gone, or the platform did not confirm", "files", n)
 	}
 	for i := range texts {
-		if h := m.part(i); h.state == absent || h.state == unknown {
+		if h := m.partAt(i); h.state == absent || h.state == unknown {
 			m.log.Error("part of the answer may not have been shown", "part", i)
 		}
 	}
@@ -194,10 +194,10 @@ func (m *Message) reportMissing(v answer.View) {
 // missing counts the files of an answer that people may not see.
 func (m *Message) missing(want []Part) (n int) {
 	for i, p := range want {
-		if p.words() && slices.Contains(m.refused, p.File.Name) {
+		if p.holdsAnswerText() && slices.Contains(m.refusedFiles, p.File.Name) {
 			continue
 		}
-		if h := m.part(chat.FirstFile + i); h.state == absent || h.state == unknown {
+		if h := m.partAt(chat.FirstFile + i); h.state == absent || h.state == unknown {
 			n++
 		}
 	}

@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	leastHold = 100 * time.Millisecond // for refusals that name no time
-	signEvery = 4 * time.Second        // of all who type in one chat (ST-15)
+	leastHold   = 100 * time.Millisecond // for refusals that name no time
+	typingEvery = 4 * time.Second        // of all who type in one chat (ST-15)
 )
 
 // MemoryGate is a [Gate] for one process. In the narrowest scope with more than one permit, one is reserved for [Final]
 // tickets, available immediately or within one permit's time; typing indicators leave more. What refusals teach it
 // applies for some minutes. Idle scopes use no resources.
 type MemoryGate struct {
-	budget  func(Scope) Budget
-	spent   time.Time // every window was full then; zero if it was not
-	crashed time.Time // one more second of every budget may have been spent by then; zero if not
-	holds   Holds     // nil if holds end with the process
-	windows Windows   // nil if what was spent is forgotten with the process
-	log     *slog.Logger
+	budget      func(Scope) Budget
+	exhaustedAt time.Time // every window was full then; zero if it was not
+	crashedAt   time.Time // one more second of every budget may have been spent by then; zero if not
+	holds       Holds     // nil if holds end with the process
+	windows     Windows   // nil if what was spent is forgotten with the process
+	log         *slog.Logger
 
-	mu      sync.Mutex
-	scopes  map[Scope]*scope
-	held    map[Scope]time.Time   // of scopes without a ticket so far
-	saved   map[Scope]Window      // likewise, of the process before
-	changed map[*scope]bool       // what is to be saved
-	saving  *time.Timer           // until it is; nil if nothing is to be saved
-	unsaved bool                  // the last save failed
-	ended   bool                  // nothing is to be saved any more
-	share   int                   // of how many equals this gate is one
-	wakes   priorityQueue[*scope] // the scopes where time alone changes something
-	timer   *time.Timer
-	armed   time.Time // what the timer is set to; zero if it is not
-	turn    uint64
+	mu            sync.Mutex
+	scopes        map[Scope]*scope
+	storedHolds   map[Scope]time.Time   // of scopes without a ticket so far
+	storedWindows map[Scope]Window      // likewise, of the process before
+	unsavedScopes map[*scope]bool       // what is to be saved
+	saving        *time.Timer           // until it is; nil if nothing is to be saved
+	saveFailed    bool                  // the last save failed
+	closed        bool                  // nothing is to be saved any more
+	replicas      int                   // of how many equals this gate is one
+	wakeQueue     priorityQueue[*scope] // the scopes where time alone changes something
+	timer         *time.Timer
+	timerAt       time.Time // what the timer is set to; zero if it is not
+	sequence      uint64
 }
 
 // GateOption configures the initial state of a [MemoryGate].
@@ -45,7 +45,7 @@ type GateOption func(*MemoryGate)
 
 // NewGate returns a gate with the budgets that budget returns for each scope. budget must not block.
 func NewGate(budget func(Scope) Budget, options ...GateOption) *MemoryGate {
-	g := &MemoryGate{budget: budget, scopes: map[Scope]*scope{}, share: 1}
+	g := &MemoryGate{budget: budget, scopes: map[Scope]*scope{}, replicas: 1}
 	for _, o := range options {
 		o(g)
 	}
@@ -71,14 +71,14 @@ func (g *MemoryGate) wait(ctx context.Context, t Ticket) (*waiter, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	w, err := g.ask(t)
+	w, err := g.submit(t)
 	if err != nil {
 		return nil, err
 	}
 	select {
-	case <-w.in:
+	case <-w.admitted:
 	case <-ctx.Done():
-		if g.giveUp(w) {
+		if g.abandon(w) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -86,50 +86,50 @@ func (g *MemoryGate) wait(ctx context.Context, t Ticket) (*waiter, error) {
 }
 
 // ask lets t in, or queues it where it has to wait first.
-func (g *MemoryGate) ask(t Ticket) (*waiter, error) {
+func (g *MemoryGate) submit(t Ticket) (*waiter, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	g.turn++
-	if t.Fresh.IsZero() {
-		t.Fresh = now
+	g.sequence++
+	if t.UnshownSince.IsZero() {
+		t.UnshownSince = now
 	}
-	w := &waiter{Ticket: t, rank: t.Fresh.Add(-t.Priority.headStart()), turn: g.turn, in: make(chan struct{})}
+	w := &waiter{Ticket: t, rank: t.UnshownSince.Add(-t.Priority.headStart()), sequence: g.sequence, admitted: make(chan struct{})}
 	for _, name := range t.Scopes {
 		s := g.scope(name, now)
 		s.users++
 		w.scopes = append(w.scopes, s)
 	}
 	g.setKind(w, now)
-	w.setKeeper()
-	w.count(1)
+	w.setReserving()
+	w.addWaiting(1)
 	switch at := w.blockedAt(now); {
 	case at == nil:
 		g.admit(w, now)
 	case t.Priority == PriorityTyping:
-		g.drop(w, now)
+		g.forget(w, now)
 		return nil, ErrNoPermit
 	default:
-		g.park(w, at, now)
+		g.enqueue(w, at, now)
 	}
 	return w, nil
 }
 
 // giveUp removes w, and reports whether it was still waiting.
-func (g *MemoryGate) giveUp(w *waiter) bool {
+func (g *MemoryGate) abandon(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if w.at == nil {
+	if w.queuedAt == nil {
 		return false
 	}
-	w.unpark()
-	g.drop(w, time.Now())
+	w.dequeue()
+	g.forget(w, time.Now())
 	return true
 }
 
 // drop forgets that w ever asked.
-func (g *MemoryGate) drop(w *waiter, now time.Time) {
-	w.count(-1)
+func (g *MemoryGate) forget(w *waiter, now time.Time) {
+	w.addWaiting(-1)
 	for _, s := range w.scopes {
 		s.users--
 	}
@@ -155,19 +155,19 @@ func (g *MemoryGate) settle(w *waiter, err error) (said Settlement) {
 	}
 	said.Unused = errors.Is(err, ErrUnused)
 	for _, s := range w.scopes {
-		s.inside--
+		s.inFlight--
 		if said.Unused {
-			s.allowed++
-			if s.edited.Equal(w.begun) {
-				s.edited = time.Time{}
+			s.hintLeft++
+			if s.lastStream.Equal(w.admittedAt) {
+				s.lastStream = time.Time{}
 			}
 			continue
 		}
-		s.spend(now)
+		s.recordUse(now)
 		g.change(s)
 	}
 	if l := (BudgetHint{}); errors.As(err, &l) {
-		s := g.scope(w.named(l.Scope), now)
+		s := g.scope(w.scopeName(l.Scope), now)
 		s.hint(l, now)
 		g.change(s)
 		g.schedule(s, now)
@@ -196,26 +196,26 @@ func (g *MemoryGate) release(w *waiter, said Settlement) {
 
 // admit lets w in. Its chat may have waited for that, if w is a final.
 func (g *MemoryGate) admit(w *waiter, now time.Time) {
-	w.count(-1)
-	w.begun = now
+	w.addWaiting(-1)
+	w.admittedAt = now
 	for _, s := range w.scopes {
-		s.inside++
-		s.allowed--
+		s.inFlight++
+		s.hintLeft--
 		if w.Priority.streams() {
-			s.edited = now
+			s.lastStream = now
 		}
 	}
 	if w.Priority == PriorityTyping && len(w.scopes) > 0 {
-		w.scopes[0].nextSign = now.Add(signEvery)
+		w.scopes[0].nextTyping = now.Add(typingEvery)
 	}
-	close(w.in)
-	if w.Priority == Final && len(w.scopes) > 0 {
+	close(w.admitted)
+	if w.Priority == PriorityFinal && len(w.scopes) > 0 {
 		g.advance(w.scopes[0], now)
 	}
 }
 
-func (g *MemoryGate) park(w *waiter, at *scope, now time.Time) {
-	w.at = at
+func (g *MemoryGate) enqueue(w *waiter, at *scope, now time.Time) {
+	w.queuedAt = at
 	heap.Push(&at.queue, w)
 	g.schedule(at, now)
 }
@@ -228,11 +228,11 @@ func (g *MemoryGate) advance(s *scope, now time.Time) {
 		if at == s {
 			break
 		}
-		w.unpark()
+		w.dequeue()
 		if at == nil {
 			g.admit(w, now)
 		} else {
-			g.park(w, at, now)
+			g.enqueue(w, at, now)
 		}
 	}
 	g.schedule(s, now)
@@ -248,15 +248,15 @@ func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
 
 // begin makes s known, with what was stored of it.
 func (g *MemoryGate) begin(s *scope, now time.Time) *scope {
-	s.share, s.index = g.share, -1
-	if held, ok := g.held[s.name]; ok {
-		s.slower(held)
-		delete(g.held, s.name)
+	s.replicas, s.index = g.replicas, -1
+	if held, ok := g.storedHolds[s.name]; ok {
+		s.halvePace(held)
+		delete(g.storedHolds, s.name)
 	}
 	g.restore(s, now)
-	if !g.spent.IsZero() && now.Before(g.spent.Add(s.Per)) {
+	if !g.exhaustedAt.IsZero() && now.Before(g.exhaustedAt.Add(s.Per)) {
 		for range s.N {
-			s.left = append(s.left, g.spent)
+			s.returned = append(s.returned, g.exhaustedAt)
 		}
 	}
 	g.scopes[s.name] = s

@@ -29,9 +29,9 @@ func WithHoldStore(ctx context.Context, h Holds, log *slog.Logger) (GateOption, 
 		return nil, fmt.Errorf("look for holds: %w", err)
 	}
 	return func(g *MemoryGate) {
-		g.holds, g.log, g.held = h, log, map[Scope]time.Time{}
+		g.holds, g.log, g.storedHolds = h, log, map[Scope]time.Time{}
 		for name, until := range ends {
-			g.held[Scope(name)] = until
+			g.storedHolds[Scope(name)] = until
 		}
 	}, nil
 }

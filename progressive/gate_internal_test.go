@@ -13,7 +13,7 @@ import (
 func remembered(g *MemoryGate) (scopes, wakes int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.scopes), len(g.wakes)
+	return len(g.scopes), len(g.wakeQueue)
 }
 
 // I10
@@ -21,7 +21,7 @@ func TestGateForgetsIdleScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 		for i := range 1000 {
-			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i))}, Priority: Final})
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i))}, Priority: PriorityFinal})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestGateForgetsScopesOfReplies(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
-			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: Final})
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: PriorityFinal})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestGateForgetsLessons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 		for i := range 5 {
-			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: Final})
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: PriorityFinal})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestGateGivingUp(t *testing.T) {
 			}
 			return Budget{}
 		})
-		leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"bot"}, Priority: Final})
+		leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"bot"}, Priority: PriorityFinal})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,13 +107,13 @@ func TestGateGivingUp(t *testing.T) {
 		begun := time.Now()
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := g.Enter(ctx, Ticket{Scopes: []Scope{"chat", "bot"}, Priority: Final}); !errors.Is(err, gone) {
+			if _, err := g.Enter(ctx, Ticket{Scopes: []Scope{"chat", "bot"}, Priority: PriorityFinal}); !errors.Is(err, gone) {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
 		all.Go(func() { // stopped by the final that waits in its chat
-			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: Interim})
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: PriorityStream})
 			if err != nil || time.Since(begun) != time.Minute {
 				t.Errorf("%v after %v", err, time.Since(begun))
 				return
@@ -146,9 +146,9 @@ func BenchmarkGateThousandWaiters(b *testing.B) {
 	b.ResetTimer()
 	for i := range 1000 {
 		all.Go(func() {
-			t := Ticket{Scopes: []Scope{Scope(fmt.Sprint(i)), "bot"}, Priority: Interim}
+			t := Ticket{Scopes: []Scope{Scope(fmt.Sprint(i)), "bot"}, Priority: PriorityStream}
 			for range per {
-				t.Fresh = time.Now()
+				t.UnshownSince = time.Now()
 				leave, err := g.Enter(b.Context(), t)
 				if err != nil {
 					b.Error(err)

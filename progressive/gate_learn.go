@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	shortWait  = 3 * time.Second // a longer wait says nothing about a pace
-	probeAfter = 5 * time.Minute // without a refusal, after which more is tried again
-	slowFor    = time.Minute     // how long a scope keeps half its pace after a long wait
-	heardFor   = time.Minute     // in which refusals in several chats
-	heardIn    = 3               // tell of all chats of that kind
-	sameMoment = 2 * time.Second // platforms count in whole seconds
+	shortWait      = 3 * time.Second // a longer wait says nothing about a pace
+	probeAfter     = 5 * time.Minute // without a refusal, after which more is tried again
+	halvedFor      = time.Minute     // how long a scope keeps half its pace after a long wait
+	refusalsWithin = time.Minute     // in which refusals in several chats
+	refusalsNeeded = 3               // tell of all chats of that kind
+	sameMoment     = 2 * time.Second // platforms count in whole seconds
 )
 
 // refusal is one of unknown scope.
@@ -42,20 +42,20 @@ func (g *MemoryGate) setKind(w *waiter, now time.Time) {
 // scope itself is slower, for a minute.
 func (g *MemoryGate) learn(w *waiter, slow RetryAfter, now time.Time) Scope {
 	after := max(slow.After, leastHold)
-	s := g.scope(g.blame(w, slow, now), now)
+	s := g.scope(g.refusedScope(w, slow, now), now)
 	switch {
 	case after > shortWait:
-		s.slower(now.Add(after))
+		s.halvePace(now.Add(after))
 	case s == w.narrowest():
-		s.teach(w, after, now)
-		if k := s.kind; k != nil && k.hear(s.name, now) {
-			k.teach(w, after, now)
+		s.learnPace(w, after, now)
+		if k := s.kind; k != nil && k.noteRefusal(s.name, now) {
+			k.learnPace(w, after, now)
 			g.change(k)
 		}
 	default:
-		s.restrain(w, after, now)
+		s.learnRate(w, after, now)
 	}
-	s.held = later(s.held, now.Add(after))
+	s.closedUntil = maxTime(s.closedUntil, now.Add(after))
 	g.change(s)
 	g.schedule(s, now)
 	return s.name
@@ -63,23 +63,23 @@ func (g *MemoryGate) learn(w *waiter, slow RetryAfter, now time.Time) Scope {
 
 // blame returns the scope that a refusal applies to. If the platform does not say, it is the chat, unless another was
 // refused at the same moment, or until the same moment: that is the bot, if the chat's own requests don't explain it.
-func (g *MemoryGate) blame(w *waiter, slow RetryAfter, now time.Time) Scope {
+func (g *MemoryGate) refusedScope(w *waiter, slow RetryAfter, now time.Time) Scope {
 	if slow.Scope != "" || len(w.scopes) < 2 {
-		return w.named(slow.Scope)
+		return w.scopeName(slow.Scope)
 	}
 	chat, bot := w.scopes[0], w.scopes[len(w.scopes)-1]
-	was, is := bot.refused, refusal{chat.name, now, now.Add(slow.After)}
-	bot.refused = is
+	was, is := bot.lastRefusal, refusal{chat.name, now, now.Add(slow.After)}
+	bot.lastRefusal = is
 	same := was.chat != "" && was.chat != is.chat && (is.at.Sub(was.at) < sameMoment || is.until.Sub(was.until).Abs() < sameMoment)
-	if !same || slow.After <= shortWait && chat.made(w.begun.Add(-slow.After)) > 0 {
+	if !same || slow.After <= shortWait && chat.usesSince(w.admittedAt.Add(-slow.After)) > 0 {
 		return chat.name
 	}
 	return bot.name
 }
 
 // made counts the requests since then, up to the budget.
-func (s *scope) made(since time.Time) (n int) {
-	for _, left := range s.left {
+func (s *scope) usesSince(since time.Time) (n int) {
+	for _, left := range s.returned {
 		if left.After(since) {
 			n++
 		}
@@ -88,45 +88,45 @@ func (s *scope) made(since time.Time) (n int) {
 }
 
 // slower has s run at half its pace for some time after a hold.
-func (s *scope) slower(until time.Time) {
+func (s *scope) halvePace(until time.Time) {
 	b := s.Budget
-	if time.Now().Before(s.slow) {
+	if time.Now().Before(s.learnedUntil) {
 		b = s.learned
 	}
-	s.held = later(s.held, until)
-	s.learned, s.slow = Budget{N: b.N, Per: 2 * b.Per}, later(s.slow, s.held.Add(slowFor))
+	s.closedUntil = maxTime(s.closedUntil, until)
+	s.learned, s.learnedUntil = Budget{N: b.N, Per: 2 * b.Per}, maxTime(s.learnedUntil, s.closedUntil.Add(halvedFor))
 }
 
 // teach has s make one request per wait, or fewer if that was too many.
-func (s *scope) teach(w *waiter, wait time.Duration, now time.Time) {
-	if now.Before(s.slow) && s.learned.N == 1 {
-		if w.begun.After(s.taught) {
+func (s *scope) learnPace(w *waiter, wait time.Duration, now time.Time) {
+	if now.Before(s.learnedUntil) && s.learned.N == 1 {
+		if w.admittedAt.After(s.learnedAt) {
 			wait += s.learned.Per
 		}
 		wait = max(wait, s.learned.Per)
 	}
-	s.learned, s.slow, s.taught = Budget{N: 1, Per: wait}, now.Add(probeAfter), now
+	s.learned, s.learnedUntil, s.learnedAt = Budget{N: 1, Per: wait}, now.Add(probeAfter), now
 }
 
 // restrain has s make as many requests per wait as in the last one, or fewer if that was too many.
-func (s *scope) restrain(w *waiter, wait time.Duration, now time.Time) {
-	n := max(s.made(now.Add(-wait)), 1)
-	if now.Before(s.slow) && s.learned.Per == wait {
+func (s *scope) learnRate(w *waiter, wait time.Duration, now time.Time) {
+	n := max(s.usesSince(now.Add(-wait)), 1)
+	if now.Before(s.learnedUntil) && s.learned.Per == wait {
 		n = min(n, s.learned.N)
-		if w.begun.After(s.taught) {
+		if w.admittedAt.After(s.learnedAt) {
 			n = max(n*3/4, 1)
 		}
 	}
-	s.learned, s.slow, s.taught = Budget{N: n, Per: wait}, now.Add(probeAfter), now
+	s.learned, s.learnedUntil, s.learnedAt = Budget{N: n, Per: wait}, now.Add(probeAfter), now
 }
 
 // hear notes that a chat was refused, and reports whether that says something of its kind: enough chats were, or it is
 // known already.
-func (s *scope) hear(chat Scope, now time.Time) bool {
-	if s.heard == nil {
-		s.heard = map[Scope]time.Time{}
+func (s *scope) noteRefusal(chat Scope, now time.Time) bool {
+	if s.refusedChats == nil {
+		s.refusedChats = map[Scope]time.Time{}
 	}
-	maps.DeleteFunc(s.heard, func(_ Scope, at time.Time) bool { return now.Sub(at) >= heardFor })
-	s.heard[chat] = now
-	return len(s.heard) >= heardIn || s.learned.N > 0
+	maps.DeleteFunc(s.refusedChats, func(_ Scope, at time.Time) bool { return now.Sub(at) >= refusalsWithin })
+	s.refusedChats[chat] = now
+	return len(s.refusedChats) >= refusalsNeeded || s.learned.N > 0
 }

@@ -25,21 +25,21 @@ func refused(after time.Duration) error { return progressive.RetryAfter{After: a
 func permitsOf(t *testing.T, g progressive.Gate, chat progressive.Scope, n int) (waits []time.Duration) {
 	t.Helper()
 	for range n {
-		waits = append(waits, enter(t, g, progressive.Final, nil, chat, "bot"))
+		waits = append(waits, enter(t, g, progressive.PriorityFinal, nil, chat, "bot"))
 	}
 	return waits
 }
 
 // ST-24: neither the pace of stream edits nor their reserve delays the last word, a first text or the answer to a command.
 func TestLastWordDoesNotWaitForThePace(t *testing.T) {
-	for _, p := range []progressive.Priority{progressive.First, progressive.PriorityReply, progressive.Final} {
+	for _, p := range []progressive.Priority{progressive.PriorityFirst, progressive.PriorityReply, progressive.PriorityFinal} {
 		synctest.Test(t, func(t *testing.T) {
 			table := map[progressive.Scope]progressive.Budget{"chat": {N: 5, Per: 5 * time.Second, Reserve: 1, Pace: time.Second}, "bot": {N: 30, Per: time.Second}}
 			g := progressive.NewGate(budgets(table))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for range 20 { // always, however long the edits have gone on
-				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.Interim, Owed: 1})
+				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.PriorityStream, Owed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +48,7 @@ func TestLastWordDoesNotWaitForThePace(t *testing.T) {
 			if w := enter(t, g, p, nil, "private/a", "bot"); w != 0 {
 				t.Errorf("priority %d waited %v", p, w)
 			}
-			if w := enter(t, g, progressive.Status, nil, "private/a", "bot"); w < time.Second {
+			if w := enter(t, g, progressive.PriorityStatus, nil, "private/a", "bot"); w < time.Second {
 				t.Errorf("a line about an action came %v after an edit", w)
 			}
 		})
@@ -64,7 +64,7 @@ func TestEditsLeaveWhatIsOwed(t *testing.T) {
 			defer cancel()
 			edits := 0
 			for ; ; edits++ {
-				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.Status, Owed: owed})
+				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStatus, Owed: owed})
 				if err != nil {
 					break
 				}
@@ -74,7 +74,7 @@ func TestEditsLeaveWhatIsOwed(t *testing.T) {
 				t.Errorf("%d edits of 5 leave %d", edits, owed)
 			}
 			for range owed {
-				if w := enter(t, g, progressive.Final, nil, "chat"); w != 0 {
+				if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != 0 {
 					t.Errorf("a last word waited %v", w)
 				}
 			}
@@ -97,7 +97,7 @@ func TestTicketsTellWhatIsOwed(t *testing.T) {
 		s.finish()
 		var got []int
 		for _, t := range h.tickets {
-			if t.Priority == progressive.Interim {
+			if t.Priority == progressive.PriorityStream {
 				got = append(got, t.Owed)
 			}
 		}
@@ -135,7 +135,7 @@ func TestRefusalsTeach(t *testing.T) {
 		"two at once": {func(t *testing.T, g progressive.Gate) {
 			var leave [2]func(error)
 			for i := range leave {
-				leave[i], _ = g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.Final})
+				leave[i], _ = g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.PriorityFinal})
 			}
 			leave[0](refused(3 * time.Second))
 			leave[1](refused(time.Second))
@@ -170,8 +170,8 @@ func TestRefusalsTeach(t *testing.T) {
 func TestSlownessEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 1, Per: 50 * time.Second}}))
-		enter(t, g, progressive.Final, refused(4*time.Second), "chat")
-		if w := enter(t, g, progressive.Final, nil, "chat"); w != 64*time.Second {
+		enter(t, g, progressive.PriorityFinal, refused(4*time.Second), "chat")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != 64*time.Second {
 			t.Errorf("waited %v", w)
 		}
 	})
@@ -184,8 +184,8 @@ func says(wait time.Duration, chats ...progressive.Scope) func(*testing.T, progr
 			if i > 0 {
 				time.Sleep(5 * time.Second)
 			}
-			enter(t, g, progressive.First, nil, chat, "bot")
-			enter(t, g, progressive.Final, refused(wait), chat, "bot")
+			enter(t, g, progressive.PriorityFirst, nil, chat, "bot")
+			enter(t, g, progressive.PriorityFinal, refused(wait), chat, "bot")
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestGateProbes(t *testing.T) {
 		if d := time.Since(begun); d < 290*time.Second || d > 320*time.Second {
 			t.Fatalf("more was tried after %v", d)
 		}
-		enter(t, g, progressive.Final, refused(time.Second), "private/d", "bot")
+		enter(t, g, progressive.PriorityFinal, refused(time.Second), "private/d", "bot")
 		if w := permitsOf(t, g, "private/e", 3); w[1] < time.Second || w[2] < time.Second {
 			t.Errorf("then permits took %v", w)
 		}
@@ -218,13 +218,13 @@ func TestRefusalsTeachTheBot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(many)
 		for i := range 20 {
-			enter(t, g, progressive.First, nil, progressive.Scope(fmt.Sprint("private/", i)), "bot")
+			enter(t, g, progressive.PriorityFirst, nil, progressive.Scope(fmt.Sprint("private/", i)), "bot")
 		}
-		enter(t, g, progressive.First, refused(time.Second), "private/x", "bot")
-		enter(t, g, progressive.First, refused(time.Second), "private/y", "bot")
+		enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/x", "bot")
+		enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/y", "bot")
 		begun, n := time.Now(), 0
 		for ; time.Since(begun) < 10*time.Second; n++ {
-			enter(t, g, progressive.First, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
+			enter(t, g, progressive.PriorityFirst, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
 		}
 		if n < 180 || n > 215 {
 			t.Errorf("%d requests in ten seconds", n)
@@ -233,10 +233,10 @@ func TestRefusalsTeachTheBot(t *testing.T) {
 			t.Errorf("a chat took %v", w)
 		}
 		time.Sleep(time.Minute)
-		enter(t, g, progressive.First, refused(time.Second), "private/x", "bot")
-		enter(t, g, progressive.First, refused(time.Second), "private/z", "bot")
+		enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/x", "bot")
+		enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/z", "bot")
 		for begun, n = time.Now(), 0; time.Since(begun) < 10*time.Second; n++ {
-			enter(t, g, progressive.First, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
+			enter(t, g, progressive.PriorityFirst, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
 		}
 		if n > 20 { // of what it made in the last second
 			t.Errorf("after another refusal %d requests in ten seconds", n)
@@ -250,30 +250,30 @@ func TestRefusalsAtTheSameMoment(t *testing.T) {
 		g := progressive.NewGate(many)
 		chats := []progressive.Scope{"private/a", "private/b", "private/c"}
 		for _, chat := range chats {
-			enter(t, g, progressive.First, nil, chat, "bot")
+			enter(t, g, progressive.PriorityFirst, nil, chat, "bot")
 		}
 		for _, chat := range chats {
-			enter(t, g, progressive.Final, refused(time.Second), chat, "bot")
+			enter(t, g, progressive.PriorityFinal, refused(time.Second), chat, "bot")
 		}
-		if w := enter(t, g, progressive.Final, nil, "private/new", "bot"); w != 0 {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "private/new", "bot"); w != 0 {
 			t.Errorf("the bot is held for %v", w)
 		}
-		if w := enter(t, g, progressive.Final, nil, "private/new", "bot"); w != time.Second {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "private/new", "bot"); w != time.Second {
 			t.Errorf("the next took %v", w)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // a long wait, until the same moment: the bot's
 		g := progressive.NewGate(many)
-		enter(t, g, progressive.Final, refused(33*time.Second), "private/a", "bot")
+		enter(t, g, progressive.PriorityFinal, refused(33*time.Second), "private/a", "bot")
 		time.Sleep(5 * time.Second)
-		enter(t, g, progressive.Final, refused(33*time.Second), "private/b", "bot")
-		if w := enter(t, g, progressive.Final, nil, "private/c", "bot"); w != 0 {
+		enter(t, g, progressive.PriorityFinal, refused(33*time.Second), "private/b", "bot")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "private/c", "bot"); w != 0 {
 			t.Errorf("another chat waited %v", w)
 		}
 		time.Sleep(3 * time.Second)
-		enter(t, g, progressive.First, nil, "private/d", "bot")
-		enter(t, g, progressive.Final, refused(30*time.Second), "private/d", "bot")
-		if w := enter(t, g, progressive.Final, nil, "private/e", "bot"); w != 30*time.Second {
+		enter(t, g, progressive.PriorityFirst, nil, "private/d", "bot")
+		enter(t, g, progressive.PriorityFinal, refused(30*time.Second), "private/d", "bot")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "private/e", "bot"); w != 30*time.Second {
 			t.Errorf("the bot was held for %v", w)
 		}
 	})
@@ -284,7 +284,7 @@ func TestLessonsOutliveTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &windows{}
 		gate := func() *progressive.MemoryGate {
-			o, err := progressive.Continuing(t.Context(), w, false, slog.New(slog.DiscardHandler))
+			o, err := progressive.WithWindows(t.Context(), w, false, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -316,12 +316,12 @@ func TestEditsOfManyChatsAreSpread(t *testing.T) {
 		begun, took := time.Now(), make(chan time.Duration, 20)
 		for i := range 20 {
 			go func() {
-				enter(t, g, progressive.Interim, nil, progressive.Scope(fmt.Sprint("private/", i)), "bot")
+				enter(t, g, progressive.PriorityStream, nil, progressive.Scope(fmt.Sprint("private/", i)), "bot")
 				took <- time.Since(begun)
 			}()
 		}
 		synctest.Wait()
-		if w := enter(t, g, progressive.Final, nil, "private/last", "bot"); w != 0 {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "private/last", "bot"); w != 0 {
 			t.Errorf("a last word waited %v", w)
 		}
 		for i := range 20 {
@@ -330,8 +330,8 @@ func TestEditsOfManyChatsAreSpread(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		enter(t, g, progressive.Interim, progressive.ErrUnused, "private/1", "bot")
-		if w := enter(t, g, progressive.Interim, nil, "private/2", "bot"); w != 0 {
+		enter(t, g, progressive.PriorityStream, progressive.ErrUnused, "private/1", "bot")
+		if w := enter(t, g, progressive.PriorityStream, nil, "private/2", "bot"); w != 0 {
 			t.Errorf("after a permit that was not used an edit waited %v", w)
 		}
 	})

@@ -21,22 +21,22 @@ func TestGateLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 2, Per: time.Second}}))
 		begun := time.Now()
-		enter(t, g, progressive.Final, progressive.BudgetHint{Left: 0, After: 5 * time.Second}, "chat")
-		enter(t, g, progressive.Final, nil, "chat")
+		enter(t, g, progressive.PriorityFinal, progressive.BudgetHint{Left: 0, After: 5 * time.Second}, "chat")
+		enter(t, g, progressive.PriorityFinal, nil, "chat")
 		if d := time.Since(begun); d != 5*time.Second {
 			t.Errorf("open after %v", d)
 		}
-		enter(t, g, progressive.Final, nil, "chat")
-		if w := enter(t, g, progressive.Final, nil, "chat"); w != time.Second {
+		enter(t, g, progressive.PriorityFinal, nil, "chat")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != time.Second {
 			t.Errorf("then a window took %v", w)
 		}
 		time.Sleep(time.Minute)
-		enter(t, g, progressive.Final, progressive.BudgetHint{Scope: "route", Left: 1, After: 9 * time.Second}, "chat", "route")
-		enter(t, g, progressive.Final, progressive.ErrUnused, "chat", "route")
-		if w := enter(t, g, progressive.Final, nil, "chat", "route"); w != 0 {
+		enter(t, g, progressive.PriorityFinal, progressive.BudgetHint{Scope: "route", Left: 1, After: 9 * time.Second}, "chat", "route")
+		enter(t, g, progressive.PriorityFinal, progressive.ErrUnused, "chat", "route")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "chat", "route"); w != 0 {
 			t.Errorf("the one that is left waited %v", w)
 		}
-		if w := enter(t, g, progressive.Final, nil, "chat", "route"); w != 9*time.Second {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "chat", "route"); w != 9*time.Second {
 			t.Errorf("the next waited %v", w)
 		}
 	})
@@ -51,7 +51,7 @@ func TestGateStarvesNoTicket(t *testing.T) {
 		for range 5 { // more finals than the bot has permits, all the time
 			all.Go(func() {
 				for {
-					leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"other", "bot"}, Priority: progressive.Final})
+					leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"other", "bot"}, Priority: progressive.PriorityFinal})
 					if err != nil {
 						return
 					}
@@ -61,7 +61,7 @@ func TestGateStarvesNoTicket(t *testing.T) {
 		}
 		synctest.Wait()
 		for p, most := range map[progressive.Priority]time.Duration{
-			progressive.Interim: 130 * time.Second, progressive.Status: 120 * time.Second, progressive.First: 100 * time.Second,
+			progressive.PriorityStream: 130 * time.Second, progressive.PriorityStatus: 120 * time.Second, progressive.PriorityFirst: 100 * time.Second,
 		} {
 			if w := enter(t, g, p, nil, "chat", "bot"); w > most || w < most/2 {
 				t.Errorf("priority %d waited %v", p, w)
@@ -115,7 +115,7 @@ func TestTicketsTellHowOldTheTextIs(t *testing.T) {
 		made = append(made, made[3])
 		s.finish()
 		for i, ticket := range h.tickets {
-			if late := ticket.Fresh.Sub(made[min(i, len(made)-1)]); late != 0 {
+			if late := ticket.UnshownSince.Sub(made[min(i, len(made)-1)]); late != 0 {
 				t.Errorf("ticket %d: off by %v", i, late)
 			}
 		}
@@ -150,9 +150,9 @@ func TestTicketsTellWhatTheyAreFor(t *testing.T) {
 		for _, t := range h.tickets {
 			got = append(got, t.Priority)
 		}
-		want := []progressive.Priority{progressive.First, progressive.Interim, progressive.Status, progressive.Interim}
+		want := []progressive.Priority{progressive.PriorityFirst, progressive.PriorityStream, progressive.PriorityStatus, progressive.PriorityStream}
 		got = slices.Compact(got)
-		if want = append(want, progressive.Status, progressive.Interim, progressive.Final); !slices.Equal(got, want) {
+		if want = append(want, progressive.PriorityStatus, progressive.PriorityStream, progressive.PriorityFinal); !slices.Equal(got, want) {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -192,7 +192,7 @@ func TestWhatASinkLearnsReachesTheGate(t *testing.T) {
 // What a command is answered with has its own place.
 func TestTicketsOfCommands(t *testing.T) {
 	for duty, want := range map[chat.RunKind]progressive.Priority{
-		chat.RunCommand: progressive.PriorityReply, chat.RunChoiceResult: progressive.PriorityReply, chat.RunNotify: progressive.Final, chat.RunRetry: progressive.Final,
+		chat.RunCommand: progressive.PriorityReply, chat.RunChoiceResult: progressive.PriorityReply, chat.RunNotify: progressive.PriorityFinal, chat.RunRetry: progressive.PriorityFinal,
 	} {
 		tell(t, editing, func(s *story) {
 			h := &heard{Gate: s.gate}

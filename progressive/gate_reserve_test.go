@@ -19,7 +19,7 @@ func edits(t *testing.T, g progressive.Gate, span time.Duration) (at []time.Dura
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
 	for {
-		leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.Interim})
+		leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream})
 		if err != nil {
 			return at
 		}
@@ -44,7 +44,7 @@ func TestGateSpreadsEdits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := progressive.NewGate(budgets(group))
 				for range c.spent {
-					enter(t, g, progressive.Final, nil, "chat")
+					enter(t, g, progressive.PriorityFinal, nil, "chat")
 				}
 				at := edits(t, g, 59*time.Second)
 				if len(at) < c.least || len(at) > c.most {
@@ -65,13 +65,13 @@ func TestGateReserveIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(group))
 		for range 16 {
-			enter(t, g, progressive.Final, nil, "chat")
+			enter(t, g, progressive.PriorityFinal, nil, "chat")
 		}
 		edited := make(chan time.Duration, 1)
 		begun := time.Now()
 		go func() {
 			leave, err := g.Enter(t.Context(), progressive.Ticket{
-				Scopes: []progressive.Scope{"chat"}, Priority: progressive.Interim, Fresh: begun.Add(-time.Hour),
+				Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream, UnshownSince: begun.Add(-time.Hour),
 			})
 			if err != nil {
 				t.Error(err)
@@ -81,7 +81,7 @@ func TestGateReserveIsOvertaken(t *testing.T) {
 			edited <- time.Since(begun)
 		}()
 		synctest.Wait()
-		for _, p := range []progressive.Priority{progressive.Status, progressive.First, progressive.PriorityReply, progressive.Final} {
+		for _, p := range []progressive.Priority{progressive.PriorityStatus, progressive.PriorityFirst, progressive.PriorityReply, progressive.PriorityFinal} {
 			if w := enter(t, g, p, nil, "chat"); w != 0 {
 				t.Errorf("priority %d waited %v", p, w)
 			}
@@ -99,7 +99,7 @@ func TestGateReserveOfAShare(t *testing.T) {
 		if at := edits(t, g, 59*time.Second); len(at) < 8 || len(at) > 9 {
 			t.Errorf("with half of the budget %d edits", len(at))
 		}
-		if w := enter(t, g, progressive.Final, nil, "chat"); w > 0 {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w > 0 {
 			t.Errorf("a last word waited %v", w)
 		}
 	})

@@ -58,17 +58,17 @@ type Settlement struct {
 // record of what was spent meanwhile.
 type SharedGate struct {
 	local  *MemoryGate
-	ledger SharedBudget
+	budget SharedBudget
 
-	mu    sync.Mutex
-	lost  bool      // the ledger was out of reach when we looked last
-	whole time.Time // from then on budgets are ours to share again
+	mu           sync.Mutex
+	unreachable  bool      // the ledger was out of reach when we looked last
+	dividedUntil time.Time // from then on budgets are ours to share again
 }
 
 // NewSharedGate returns a gate like [NewGate]. The other replicas also obey the holds that it starts with.
 func NewSharedGate(l SharedBudget, budget func(Scope) Budget, options ...GateOption) *SharedGate {
-	g := &SharedGate{local: NewGate(budget, options...), ledger: l}
-	for name, until := range g.local.held {
+	g := &SharedGate{local: NewGate(budget, options...), budget: l}
+	for name, until := range g.local.storedHolds {
 		l.Hold(name, until)
 	}
 	return g
@@ -76,8 +76,8 @@ func NewSharedGate(l SharedBudget, budget func(Scope) Budget, options ...GateOpt
 
 // Enter implements [Gate].
 func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), err error) {
-	if t.Fresh.IsZero() {
-		t.Fresh = time.Now() // keeps its place however often it asks
+	if t.UnshownSince.IsZero() {
+		t.UnshownSince = time.Now() // keeps its place however often it asks
 	}
 	for lost := false; ; {
 		reached := g.divide() && !lost
@@ -88,7 +88,7 @@ func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 		if !reached {
 			return once(func(err error) { g.release(w, g.local.settle(w, err)) }), nil
 		}
-		b, err := g.ledger.Book(context.WithoutCancel(ctx), g.local.claims(w))
+		b, err := g.budget.Book(context.WithoutCancel(ctx), g.local.claims(w))
 		switch {
 		case err != nil:
 			g.local.leave(w, ErrUnused)
@@ -106,15 +106,15 @@ func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 
 // divide sets this replica's share of the budgets, and reports whether the backend is reachable.
 func (g *SharedGate) divide() (reached bool) {
-	n, reached := g.ledger.Replicas()
+	n, reached := g.budget.Replicas()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch now := time.Now(); {
 	case !reached:
-		g.lost = true
-	case g.lost:
-		g.lost, g.whole = false, now.Add(slowFor)
-	case !now.Before(g.whole):
+		g.unreachable = true
+	case g.unreachable:
+		g.unreachable, g.dividedUntil = false, now.Add(halvedFor)
+	case !now.Before(g.dividedUntil):
 		n = 1
 	}
 	g.local.setShare(n)
@@ -124,7 +124,7 @@ func (g *SharedGate) divide() (reached bool) {
 // leave settles here and there. If the ledger is out of reach the booking counts until it expires there.
 func (g *SharedGate) leave(w *waiter, b Booking, err error) {
 	s := g.local.settle(w, err)
-	_ = g.ledger.Settle(context.Background(), b, s) // it says itself that it is out of reach
+	_ = g.budget.Settle(context.Background(), b, s) // it says itself that it is out of reach
 	g.release(w, s)
 }
 
@@ -132,7 +132,7 @@ func (g *SharedGate) leave(w *waiter, b Booking, err error) {
 func (g *SharedGate) release(w *waiter, s Settlement) {
 	g.local.release(w, s)
 	if s.Refused || s.closed() > longHold {
-		g.ledger.Hold(s.Scope, time.Now().Add(s.After))
+		g.budget.Hold(s.Scope, time.Now().Add(s.After))
 	}
 }
 
@@ -149,9 +149,9 @@ func (g *MemoryGate) claims(w *waiter) (all []Claim) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range w.scopes {
-		c := Claim{Scope: s.name, Budget: s.Budget, Keep: w.keep(s, s.Budget, w.Priority), Even: w.spreads(s)}
+		c := Claim{Scope: s.name, Budget: s.Budget, Keep: w.reserve(s, s.Budget, w.Priority), Even: w.spreadsEvenly(s)}
 		if c.Keep > 0 {
-			c.Soon = w.soon(s, s.Budget)
+			c.Soon = w.borrow(s, s.Budget)
 		}
 		all = append(all, c)
 	}
@@ -165,9 +165,9 @@ func (g *MemoryGate) refuse(w *waiter, c Claim, wait time.Duration) {
 	now := time.Now()
 	for _, s := range w.scopes {
 		if s.name == c.Scope {
-			for p := range s.full {
-				if Priority(p) <= w.Priority || w.keep(s, s.Budget, Priority(p)) >= c.Keep {
-					s.full[p] = later(s.full[p], now.Add(wait))
+			for p := range s.exhaustedUntil {
+				if Priority(p) <= w.Priority || w.reserve(s, s.Budget, Priority(p)) >= c.Keep {
+					s.exhaustedUntil[p] = maxTime(s.exhaustedUntil[p], now.Add(wait))
 				}
 			}
 		}
@@ -180,13 +180,13 @@ func (g *MemoryGate) refuse(w *waiter, c Claim, wait time.Duration) {
 func (g *MemoryGate) setShare(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n == g.share {
+	if n == g.replicas {
 		return
 	}
-	g.share = n
+	g.replicas = n
 	now := time.Now()
 	for _, s := range g.scopes {
-		s.share = n
+		s.replicas = n
 		g.advance(s, now)
 	}
 }

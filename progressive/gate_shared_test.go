@@ -72,13 +72,13 @@ func TestSharedGateKeepsTheReserve(t *testing.T) {
 		g := sharedGate(l)
 		var all sync.WaitGroup
 		all.Go(func() {
-			if w := enter(t, g, progressive.Interim, nil, "chat"); w != 20*time.Second {
+			if w := enter(t, g, progressive.PriorityStream, nil, "chat"); w != 20*time.Second {
 				t.Errorf("the edit waited %v", w)
 			}
 		})
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if w := enter(t, g, progressive.Final, progressive.RetryAfter{After: 4 * time.Second}, "chat"); w != 0 {
+		if w := enter(t, g, progressive.PriorityFinal, progressive.RetryAfter{After: 4 * time.Second}, "chat"); w != 0 {
 			t.Errorf("the final waited %v", w)
 		}
 		all.Wait()
@@ -97,19 +97,19 @@ func TestSharedGateAlone(t *testing.T) {
 			time.Sleep(time.Hour)
 			begun := time.Now()
 			for range 13 {
-				enter(t, g, progressive.Final, nil, "chat")
+				enter(t, g, progressive.PriorityFinal, nil, "chat")
 			}
 			if got := time.Since(begun) / 12; got < per-5*time.Second || got > per {
 				t.Errorf("one of %d: a permit each %v, want %v", n, got, per)
 			}
 			l.lose(nil)
-			if w := enter(t, g, progressive.Final, nil, "chat") + enter(t, g, progressive.Final, nil, "chat"); w < time.Minute-5*time.Second {
+			if w := enter(t, g, progressive.PriorityFinal, nil, "chat") + enter(t, g, progressive.PriorityFinal, nil, "chat"); w < time.Minute-5*time.Second {
 				t.Errorf("one of %d: as soon as the ledger was back two permits took %v", n, w)
 			}
 			time.Sleep(10 * time.Minute)
 			begun = time.Now()
 			for range 6 {
-				enter(t, g, progressive.Final, nil, "chat")
+				enter(t, g, progressive.PriorityFinal, nil, "chat")
 			}
 			if w := time.Since(begun); w != 0 {
 				t.Errorf("long after, six of six permits took %v", w)
@@ -152,7 +152,7 @@ func TestSharedGateTellsHolds(t *testing.T) {
 			if until := l.held["old"]; time.Until(until) != long {
 				t.Errorf("%s: at the start the ledger is told %v", name, l.held)
 			}
-			enter(t, g, progressive.Final, c.left, "chat")
+			enter(t, g, progressive.PriorityFinal, c.left, "chat")
 			if until, ok := l.held["chat"]; ok != c.held || ok && time.Until(until) < 30*time.Second {
 				t.Errorf("%s: the ledger is told %v", name, l.held)
 			}

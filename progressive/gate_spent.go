@@ -67,18 +67,18 @@ type SavedWindows struct {
 // Continuing starts the gate with the budgets used by its predecessor, and saves those used by this process: with the
 // commits of w, or at most once a second. If the predecessor crashed, it assumes one more second of each budget. If
 // nothing was ever saved, but open is set because runs were left open, every window starts full.
-func Continuing(ctx context.Context, w Windows, open bool, log *slog.Logger) (GateOption, error) {
+func WithWindows(ctx context.Context, w Windows, open bool, log *slog.Logger) (GateOption, error) {
 	saved, err := w.BeginWindows(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for what was spent: %w", err)
 	}
 	return func(g *MemoryGate) {
-		g.windows, g.log, g.saved, g.changed = w, log, saved.Windows, map[*scope]bool{}
+		g.windows, g.log, g.storedWindows, g.unsavedScopes = w, log, saved.Windows, map[*scope]bool{}
 		switch now := time.Now(); {
 		case !saved.Known && open:
-			g.spent = now
+			g.exhaustedAt = now
 		case saved.Known && !saved.Ended:
-			g.crashed = now
+			g.crashedAt = now
 		}
 		w.WithCommits(g.takeChanged)
 	}, nil
@@ -86,37 +86,37 @@ func Continuing(ctx context.Context, w Windows, open bool, log *slog.Logger) (Ga
 
 // restore begins s with what is known from the process before.
 func (g *MemoryGate) restore(s *scope, now time.Time) {
-	w, ok := g.saved[s.name]
+	w, ok := g.storedWindows[s.name]
 	if ok {
-		delete(g.saved, s.name)
+		delete(g.storedWindows, s.name)
 		for _, at := range w.Left {
 			if at.After(now) { // the clock was set back
 				at = now
 			}
-			s.left = append(s.left, at)
+			s.returned = append(s.returned, at)
 		}
-		s.left = s.left[max(0, len(s.left)-s.N):]
-		s.held = later(s.held, w.Held)
-		if w.Slow.After(s.slow) {
-			s.learned, s.slow = w.Learned, w.Slow
+		s.returned = s.returned[max(0, len(s.returned)-s.N):]
+		s.closedUntil = maxTime(s.closedUntil, w.Held)
+		if w.Slow.After(s.learnedUntil) {
+			s.learned, s.learnedUntil = w.Learned, w.Slow
 		}
-		s.resets, s.allowed = w.Resets, w.Allowed
+		s.hintUntil, s.hintLeft = w.Resets, w.Allowed
 	}
-	if !g.crashed.IsZero() && s.N > 0 && now.Before(g.crashed.Add(s.Per)) {
+	if !g.crashedAt.IsZero() && s.N > 0 && now.Before(g.crashedAt.Add(s.Per)) {
 		n := min(s.N, int((time.Duration(s.N)*unsaved+s.Per-1)/s.Per))
 		for range n {
-			s.spend(g.crashed)
+			s.recordUse(g.crashedAt)
 		}
-		s.allowed -= n
+		s.hintLeft -= n
 	}
 }
 
 // change notes that s has something to save. The first change starts the wait for the next save.
 func (g *MemoryGate) change(s *scope) {
-	if g.windows == nil || g.ended {
+	if g.windows == nil || g.closed {
 		return
 	}
-	g.changed[s] = true
+	g.unsavedScopes[s] = true
 	if g.saving == nil {
 		g.saving = time.AfterFunc(saveEvery, func() { g.saveChanged(false) })
 	}
@@ -127,11 +127,11 @@ func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var taken []*scope
-	for s := range g.changed {
+	for s := range g.unsavedScopes {
 		changed = append(changed, s.changed())
 		taken = append(taken, s)
 	}
-	clear(g.changed)
+	clear(g.unsavedScopes)
 	if g.saving != nil {
 		g.saving.Stop()
 		g.saving = nil
@@ -149,7 +149,7 @@ func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 }
 
 func (s *scope) changed() ChangedWindow {
-	return ChangedWindow{s.name, Window{append([]time.Time(nil), s.left...), s.held, s.learned, s.slow, s.resets, s.allowed}, s.idle()}
+	return ChangedWindow{s.name, Window{append([]time.Time(nil), s.returned...), s.closedUntil, s.learned, s.learnedUntil, s.hintUntil, s.hintLeft}, s.idleAt()}
 }
 
 // saveChanged saves what no commit has saved. Its failure is logged once, until it succeeds.
@@ -162,8 +162,8 @@ func (g *MemoryGate) saveChanged(end bool) error {
 	defer cancel()
 	err := g.windows.SaveWindows(ctx, changed, end)
 	g.mu.Lock()
-	failed := err != nil && !g.unsaved
-	g.unsaved = err != nil
+	failed := err != nil && !g.saveFailed
+	g.saveFailed = err != nil
 	g.mu.Unlock()
 	if failed && !end {
 		g.log.Warn("request counts can't be saved; after a crash, messages may be late or rate-limited once", "err", err)
@@ -175,11 +175,11 @@ func (g *MemoryGate) saveChanged(end bool) error {
 // Close saves the used budgets. After it, no permits are granted.
 func (g *MemoryGate) Close() error {
 	g.mu.Lock()
-	if g.windows == nil || g.ended {
+	if g.windows == nil || g.closed {
 		g.mu.Unlock()
 		return nil
 	}
-	g.ended = true
+	g.closed = true
 	g.mu.Unlock()
 	if err := g.saveChanged(true); err != nil {
 		return fmt.Errorf("save what was spent: %w", err)

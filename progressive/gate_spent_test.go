@@ -90,7 +90,7 @@ func (w *windows) left(scope progressive.Scope) []time.Time {
 
 func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
 	t.Helper()
-	o, err := progressive.Continuing(t.Context(), w, open, slog.New(slog.DiscardHandler))
+	o, err := progressive.WithWindows(t.Context(), w, open, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
 func waited(t *testing.T, g *progressive.MemoryGate, scope progressive.Scope) time.Duration {
 	t.Helper()
 	begun := time.Now()
-	leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.Final})
+	leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestGateSavesOnceASecond(t *testing.T) {
 		g := w.gate(t, false)
 		begun := time.Now()
 		for range 10 {
-			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"free"}, Priority: progressive.Final})
+			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"free"}, Priority: progressive.PriorityFinal})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestGateSavesOnceASecond(t *testing.T) {
 		if err := g.Close(); !errors.Is(err, full) {
 			t.Errorf("its end: %v", err)
 		}
-		if _, err := progressive.Continuing(t.Context(), w, false, nil); !errors.Is(err, full) {
+		if _, err := progressive.WithWindows(t.Context(), w, false, nil); !errors.Is(err, full) {
 			t.Errorf("what can't be read: %v", err)
 		}
 	})
@@ -207,7 +207,7 @@ func TestGateContinuesWhatItLearned(t *testing.T) {
 		for scope, said := range map[progressive.Scope]error{
 			"chat": progressive.RetryAfter{After: 20 * time.Second}, "free": progressive.BudgetHint{Left: 0, After: 10 * time.Second},
 		} {
-			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.Final})
+			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,13 +41,13 @@ func TestGateKeepsTheLastPermitForFinals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 3, Per: 3 * time.Second}, "bot": {N: 30, Per: time.Second}}))
 		var waits []time.Duration
-		for _, p := range []progressive.Priority{progressive.First, progressive.Interim, progressive.Final} {
+		for _, p := range []progressive.Priority{progressive.PriorityFirst, progressive.PriorityStream, progressive.PriorityFinal} {
 			waits = append(waits, enter(t, g, p, nil, "chat", "bot"))
 		}
 		if slices.Max(waits) != 0 {
 			t.Errorf("waited %v", waits)
 		}
-		if w := enter(t, g, progressive.Interim, nil, "chat", "bot"); w != 3*time.Second {
+		if w := enter(t, g, progressive.PriorityStream, nil, "chat", "bot"); w != 3*time.Second {
 			t.Errorf("the fourth waited %v", w)
 		}
 	})
@@ -62,11 +62,11 @@ func TestGateCountsFromLeave(t *testing.T) {
 		}
 		begun := time.Now()
 		time.AfterFunc(5*time.Second, func() { leave(errors.New("failures count too")) })
-		enter(t, g, progressive.Final, progressive.ErrUnused, "chat")
+		enter(t, g, progressive.PriorityFinal, progressive.ErrUnused, "chat")
 		if w := time.Since(begun); w != 6*time.Second {
 			t.Errorf("waited %v", w)
 		}
-		if w := enter(t, g, progressive.Final, nil, "chat"); w != 0 {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != 0 {
 			t.Errorf("an unused permit was counted: %v", w)
 		}
 	})
@@ -76,24 +76,24 @@ func TestGateCountsFromLeave(t *testing.T) {
 func TestGateHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 2, Per: time.Second}, "bot": {N: 30, Per: time.Second}}))
-		enter(t, g, progressive.Interim, fmt.Errorf("edit: %w", progressive.RetryAfter{Scope: "a", After: 300 * time.Second}), "a", "bot")
-		if w := enter(t, g, progressive.Final, nil, "b", "bot"); w != 0 {
+		enter(t, g, progressive.PriorityStream, fmt.Errorf("edit: %w", progressive.RetryAfter{Scope: "a", After: 300 * time.Second}), "a", "bot")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "b", "bot"); w != 0 {
 			t.Errorf("another chat waited %v", w)
 		}
 		if _, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"a", "bot"}}); !errors.Is(err, progressive.ErrNoPermit) {
 			t.Errorf("a sign got %v", err)
 		}
-		if w := enter(t, g, progressive.Final, nil, "a", "bot"); w != 300*time.Second {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "a", "bot"); w != 300*time.Second {
 			t.Errorf("the final waited %v", w)
 		}
-		enter(t, g, progressive.Final, nil, "a", "bot")
-		if w := enter(t, g, progressive.Final, nil, "a", "bot"); w != 2*time.Second {
+		enter(t, g, progressive.PriorityFinal, nil, "a", "bot")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "a", "bot"); w != 2*time.Second {
 			t.Errorf("soon after a refusal the window took %v", w)
 		}
 		time.Sleep(2 * time.Minute)
-		enter(t, g, progressive.Final, nil, "a", "bot")
-		enter(t, g, progressive.Final, nil, "a", "bot")
-		if w := enter(t, g, progressive.Final, nil, "a", "bot"); w != time.Second {
+		enter(t, g, progressive.PriorityFinal, nil, "a", "bot")
+		enter(t, g, progressive.PriorityFinal, nil, "a", "bot")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "a", "bot"); w != time.Second {
 			t.Errorf("later the window took %v", w)
 		}
 	})
@@ -103,8 +103,8 @@ func TestGateHolds(t *testing.T) {
 func TestGateHoldsAScopeItHasNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 5, Per: time.Second}}))
-		enter(t, g, progressive.Final, progressive.RetryAfter{Scope: "route", After: time.Minute}, "a")
-		if w := enter(t, g, progressive.Final, nil, "a", "route"); w != time.Minute {
+		enter(t, g, progressive.PriorityFinal, progressive.RetryAfter{Scope: "route", After: time.Minute}, "a")
+		if w := enter(t, g, progressive.PriorityFinal, nil, "a", "route"); w != time.Minute {
 			t.Errorf("waited %v", w)
 		}
 	})
@@ -113,7 +113,7 @@ func TestGateHoldsAScopeItHasNotSeen(t *testing.T) {
 func TestGateOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 1, Per: time.Second}}))
-		enter(t, g, progressive.Final, nil, "chat")
+		enter(t, g, progressive.PriorityFinal, nil, "chat")
 		var mu sync.Mutex
 		var got []string
 		var all sync.WaitGroup
@@ -122,9 +122,9 @@ func TestGateOrder(t *testing.T) {
 			name string
 			p    progressive.Priority
 			age  time.Duration
-		}{{"new interim", progressive.Interim, 1}, {"old interim", progressive.Interim, 9}, {"new final", progressive.Final, 2}, {"first", progressive.First, 0}, {"old final", progressive.Final, 3}} {
+		}{{"new interim", progressive.PriorityStream, 1}, {"old interim", progressive.PriorityStream, 9}, {"new final", progressive.PriorityFinal, 2}, {"first", progressive.PriorityFirst, 0}, {"old final", progressive.PriorityFinal, 3}} {
 			all.Go(func() {
-				leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: w.p, Fresh: now.Add(-w.age)})
+				leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: w.p, UnshownSince: now.Add(-w.age)})
 				if err != nil {
 					t.Error(err)
 					return
@@ -157,18 +157,18 @@ func TestGateSigns(t *testing.T) {
 		if err := sign(); err != nil {
 			t.Error(err)
 		}
-		if w := enter(t, g, progressive.First, nil, "chat"); w != 0 {
+		if w := enter(t, g, progressive.PriorityFirst, nil, "chat"); w != 0 {
 			t.Errorf("text waited %v for a sign", w)
 		}
 		if err := sign(); !errors.Is(err, progressive.ErrNoPermit) {
 			t.Errorf("the permits of text and final: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
-		enter(t, g, progressive.Final, nil, "other", "bot")
+		enter(t, g, progressive.PriorityFinal, nil, "other", "bot")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
-			_, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat", "bot"}, Priority: progressive.Interim})
+			_, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat", "bot"}, Priority: progressive.PriorityStream})
 			if !errors.Is(err, errDone) {
 				t.Errorf("got %v", err)
 			}
@@ -194,16 +194,16 @@ var errDone = errors.New("done")
 func TestGateFinalIsNotOvertakenInItsChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 1, Per: 10 * time.Second}, "bot": {N: 1, Per: time.Second}}))
-		enter(t, g, progressive.Final, nil, "other", "bot")
+		enter(t, g, progressive.PriorityFinal, nil, "other", "bot")
 		var all sync.WaitGroup
 		all.Go(func() {
-			if w := enter(t, g, progressive.Final, nil, "chat", "bot"); w != time.Second {
+			if w := enter(t, g, progressive.PriorityFinal, nil, "chat", "bot"); w != time.Second {
 				t.Errorf("the final waited %v", w)
 			}
 		})
 		synctest.Wait()
 		all.Go(func() {
-			if w := enter(t, g, progressive.Interim, nil, "chat"); w != 11*time.Second {
+			if w := enter(t, g, progressive.PriorityStream, nil, "chat"); w != 11*time.Second {
 				t.Errorf("the edit waited %v", w)
 			}
 		})
@@ -214,16 +214,16 @@ func TestGateFinalIsNotOvertakenInItsChat(t *testing.T) {
 // Where a version without saved budgets left something open, every window is taken for full.
 func TestGateBeginsSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began, err := progressive.Continuing(t.Context(), &windows{}, true, slog.New(slog.DiscardHandler))
+		began, err := progressive.WithWindows(t.Context(), &windows{}, true, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 3, Per: 3 * time.Second}}), began)
 		time.Sleep(time.Second)
-		if w := enter(t, g, progressive.Final, nil, "a"); w != 2*time.Second {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "a"); w != 2*time.Second {
 			t.Errorf("waited %v", w)
 		}
-		if w := enter(t, g, progressive.Final, nil, "b"); w != 0 {
+		if w := enter(t, g, progressive.PriorityFinal, nil, "b"); w != 0 {
 			t.Errorf("the window had passed: %v", w)
 		}
 	})
@@ -241,13 +241,13 @@ func TestGateThousandChatsShareABot(t *testing.T) {
 		request := func(c int, p progressive.Priority, fresh *time.Time, d time.Duration) {
 			s := progressive.Scope(fmt.Sprint("chat", c))
 			begun := time.Now()
-			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{s, "bot"}, Priority: p, Fresh: *fresh})
+			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{s, "bot"}, Priority: p, UnshownSince: *fresh})
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			mu.Lock()
-			if waited := time.Since(begun); p == progressive.Final {
+			if waited := time.Since(begun); p == progressive.PriorityFinal {
 				finals = append(finals, waited)
 			} else {
 				interims = append(interims, waited)
@@ -267,9 +267,9 @@ func TestGateThousandChatsShareABot(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(c), 1))
 				fresh, end := time.Now(), time.Now().Add(time.Duration(20+r.IntN(60))*time.Second)
 				for time.Now().Before(end) {
-					request(c, progressive.Interim, &fresh, time.Duration(r.IntN(800))*time.Millisecond)
+					request(c, progressive.PriorityStream, &fresh, time.Duration(r.IntN(800))*time.Millisecond)
 				}
-				request(c, progressive.Final, &fresh, 300*time.Millisecond)
+				request(c, progressive.PriorityFinal, &fresh, 300*time.Millisecond)
 			})
 		}
 		all.Wait()

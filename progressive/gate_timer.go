@@ -10,11 +10,11 @@ func (g *MemoryGate) schedule(s *scope, now time.Time) {
 	wake := time.Time{}
 	switch {
 	case len(s.queue) > 0:
-		if at, ok := s.opens(s.queue[0], now); ok {
-			wake = later(at, now)
+		if at, ok := s.permitAt(s.queue[0], now); ok {
+			wake = maxTime(at, now)
 		}
 	case s.users == 0:
-		if wake = s.idle(); !wake.After(now) {
+		if wake = s.idleAt(); !wake.After(now) {
 			delete(g.scopes, s.name)
 			wake = time.Time{}
 			if s.kind != nil {
@@ -32,24 +32,24 @@ func (g *MemoryGate) wakeAt(s *scope, wake time.Time) {
 	s.wake = wake
 	switch {
 	case wake.IsZero() && s.index >= 0:
-		heap.Remove(&g.wakes, s.index)
+		heap.Remove(&g.wakeQueue, s.index)
 	case wake.IsZero():
 	case s.index >= 0:
-		heap.Fix(&g.wakes, s.index)
+		heap.Fix(&g.wakeQueue, s.index)
 	default:
-		heap.Push(&g.wakes, s)
+		heap.Push(&g.wakeQueue, s)
 	}
 }
 
 func (g *MemoryGate) setTimer(now time.Time) {
 	next := time.Time{}
-	if len(g.wakes) > 0 {
-		next = g.wakes[0].wake
+	if len(g.wakeQueue) > 0 {
+		next = g.wakeQueue[0].wake
 	}
-	if next.Equal(g.armed) {
+	if next.Equal(g.timerAt) {
 		return
 	}
-	g.armed = next
+	g.timerAt = next
 	switch {
 	case next.IsZero():
 		g.timer.Stop()
@@ -64,9 +64,9 @@ func (g *MemoryGate) tick() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	g.armed = time.Time{}
-	for len(g.wakes) > 0 && !g.wakes[0].wake.After(now) {
-		s := g.wakes[0]
+	g.timerAt = time.Time{}
+	for len(g.wakeQueue) > 0 && !g.wakeQueue[0].wake.After(now) {
+		s := g.wakeQueue[0]
 		g.wakeAt(s, time.Time{})
 		g.advance(s, now)
 	}

@@ -29,17 +29,17 @@ func WithMark(p Part) Part {
 // intent returns what the journal is to hold while the outcome of the create request s is unknown. A request that repeats
 // another of unknown outcome keeps its time: its nonce is as old. It counts as another try unless the nonce tells.
 func (m *Message) intent(s step) chat.Shown {
-	i := chat.Shown{Part: s.i, Sent: hash(s.part), Last: m.ended && s.part != ask, At: time.Now().UTC().Round(0), Tries: 1}
-	h := m.part(s.i)
+	i := chat.Shown{Part: s.index, Sent: hash(s.part), Last: m.ended && s.part != probe, At: time.Now().UTC().Round(0), Tries: 1}
+	h := m.partAt(s.index)
 	if h.state != unknown {
 		return i
 	}
 	if !h.intent.At.IsZero() {
 		i.At = h.intent.At
 	}
-	if h.carried(s.part) {
+	if h.mayHaveSent(s.part) {
 		i.Tries = max(h.intent.Tries, 1)
-		if !time.Now().Before(h.until) {
+		if !time.Now().Before(h.nonceUntil) {
 			i.Tries++
 		}
 	}
@@ -56,7 +56,7 @@ func (m *Message) marked(s step) Part {
 
 // confirmed returns what the journal is to hold of a message that is there. That it was sent more than once stays, so that
 // the next holder leaves the mark.
-func confirmed(id string, intent chat.Shown) chat.Shown {
+func postedRecord(id string, intent chat.Shown) chat.Shown {
 	s := chat.Shown{Part: intent.Part, ID: id}
 	if intent.Tries > 1 {
 		s.Sent, s.Tries = intent.Sent, intent.Tries
@@ -66,7 +66,7 @@ func confirmed(id string, intent chat.Shown) chat.Shown {
 
 // withdrawal returns what the journal is to hold after a definite refusal of a create request: what it held before. Without
 // it the next holder would take the refused message for one that may have been delivered.
-func withdrawal(part int, was shown) chat.Shown {
+func refusedRecord(part int, was partState) chat.Shown {
 	if was.state == unknown {
 		return was.intent
 	}
@@ -76,15 +76,15 @@ func withdrawal(part int, was shown) chat.Shown {
 // resume takes over one part from an earlier holder. What a message of unknown fate would say is known by its hash; one of
 // an older version, which has none, counts as the last word if there is a verdict.
 func (m *Message) resume(h chat.Shown, run chat.Run) {
-	p := m.part(h.Part)
+	p := m.partAt(h.Part)
 	switch {
 	case h.Gone:
 	case h.ID == "":
-		*p = shown{state: unknown, intent: h, whole: run.Verdict != nil, until: m.nonceUntil(h, run)}
+		*p = partState{state: unknown, intent: h, assumeFinal: run.Verdict != nil, nonceUntil: m.nonceUntil(h, run)}
 	case m.editor == nil:
-		*p = shown{state: left, id: h.ID}
+		*p = partState{state: abandoned, id: h.ID}
 	default:
-		*p = shown{state: there, id: h.ID, intent: h}
+		*p = partState{state: posted, id: h.ID, intent: h}
 	}
 }
 

@@ -21,43 +21,43 @@ const (
 // waits for a change, waits for a permit, and only then reads the newest state, so that no permit is spent on outdated
 // text.
 type Message struct {
-	sink    Sink
-	editor  Editor   // nil if the sink can't
-	deleter Deleter  // nil if the sink can't
-	resend  Resender // nil if the sink is none, or does not want it
-	window  time.Duration
-	gate    Gate
-	log     *slog.Logger
-	run     chat.RunID
-	epoch   chat.Epoch
-	last    Priority // of the last word
+	sink          Sink
+	editor        Editor   // nil if the sink can't
+	deleter       Deleter  // nil if the sink can't
+	resend        Resender // nil if the sink is none, or does not want it
+	window        time.Duration
+	gate          Gate
+	log           *slog.Logger
+	run           chat.RunID
+	epoch         chat.Epoch
+	finalPriority Priority // of the last word
 
-	parts   []shown
-	below   []shown  // the files, below them
-	updates []shown  // what was important on the way, see nextUpdate
-	refused []string // the names of those with words that the platform does not take
-	ofCalls int      // how many files of calls an earlier holder had
-	resumed bool     // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
-	ended   bool
+	parts        []partState
+	files        []partState // the files, below them
+	updates      []partState // what was important on the way, see nextUpdate
+	refusedFiles []string    // the names of those with words that the platform does not take
+	callFiles    int         // how many files of calls an earlier holder had
+	resumed      bool        // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
+	ended        bool
 
-	seen      time.Time        // when there was something visible to show first
-	fresh     time.Time        // when the oldest was made that the reader does not see
-	read      time.Time        // when the view was taken that is being shown
-	want      []Part           // what it became
-	level     bool             // people see all of it that can be seen now
-	calls     []answer.Segment // what actions said and did in the view that was shown last
-	offer     *answer.Choices  // what could be chosen in it
-	failures  int              // in a row
-	failing   time.Time        // when the first of them was
-	notBefore time.Time        // because of them
+	firstVisible time.Time        // when there was something visible to show first
+	unshownSince time.Time        // when the oldest was made that the reader does not see
+	viewedAt     time.Time        // when the view was taken that is being shown
+	wanted       []Part           // what it became
+	upToDate     bool             // people see all of it that can be seen now
+	shownCalls   []answer.Segment // what actions said and did in the view that was shown last
+	shownChoices *answer.Choices  // what could be chosen in it
+	failures     int              // in a row
+	failingSince time.Time        // when the first of them was
+	retryAt      time.Time        // because of them
 }
 
 // New returns a surface for run in the conversation s. It continues from run.Shown. Errors on the way are logged: Show
 // returns an error only if the final state could not be shown.
 func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
-	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, last: Final, resumed: len(run.Shown) > 0}
+	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, finalPriority: PriorityFinal, resumed: len(run.Shown) > 0}
 	if run.Kind.OutOfBand() {
-		m.last = PriorityReply
+		m.finalPriority = PriorityReply
 	}
 	m.editor, _ = s.(Editor)
 	m.deleter, _ = s.(Deleter)
@@ -68,7 +68,7 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 		m.window = k.NonceWindow()
 	}
 	if run.Verdict != nil {
-		m.ofCalls = run.Verdict.Files
+		m.callFiles = run.Verdict.Files
 	}
 	for _, h := range run.Shown {
 		if h.Part >= chat.FirstFile && h.Part < chat.FirstUpdate {
@@ -80,16 +80,16 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 	return m
 }
 
-func (m *Message) part(i int) *shown {
+func (m *Message) partAt(i int) *partState {
 	all := &m.parts
 	switch {
 	case i >= chat.FirstUpdate:
 		all, i = &m.updates, i-chat.FirstUpdate
 	case i >= chat.FirstFile:
-		all, i = &m.below, i-chat.FirstFile
+		all, i = &m.files, i-chat.FirstFile
 	}
 	for len(*all) <= i {
-		*all = append(*all, shown{})
+		*all = append(*all, partState{})
 	}
 	return &(*all)[i]
 }
@@ -99,16 +99,16 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 	stopTyping := m.startTyping(ctx, a)
 	defer stopTyping()
 	for {
-		if err := alive(ctx, a); err != nil {
+		if err := waitForStart(ctx, a); err != nil {
 			return err
 		}
-		if m.fresh.IsZero() {
-			m.fresh = time.Now()
+		if m.unshownSince.IsZero() {
+			m.unshownSince = time.Now()
 		}
 		v := a.View()
 		s, ok := m.next(v)
 		if !ok {
-			m.tellSeen(a, v)
+			m.reportSeen(a, v)
 		}
 		var err error
 		switch {
@@ -130,11 +130,11 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 }
 
 // tellSeen reports the position up to which a is visible, when v requires no further requests.
-func (m *Message) tellSeen(a *answer.Answer, v answer.View) {
+func (m *Message) reportSeen(a *answer.Answer, v answer.View) {
 	switch {
-	case !m.ended && !m.mayPreview(time.Now()):
+	case !m.ended && !m.canPreview(time.Now()):
 		a.Seen(^answer.Cursor(0)) // don't wait for what is not shown
-	case m.level:
+	case m.upToDate:
 		a.Seen(v.At)
 	}
 }
@@ -143,49 +143,49 @@ func (m *Message) tellSeen(a *answer.Answer, v answer.View) {
 var errNoMore = errors.New("nothing more can be shown")
 
 // alive waits for the first change, and is an error once nothing more is to be shown by us.
-func alive(ctx context.Context, a *answer.Answer) error {
+func waitForStart(ctx context.Context, a *answer.Answer) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return a.Wait(ctx, 0)
 }
 
-func (m *Message) paused() bool { return time.Now().Before(m.notBefore) }
+func (m *Message) paused() bool { return time.Now().Before(m.retryAt) }
 
 // next is the next change on the way to v, if it is time for one.
 func (m *Message) next(v answer.View) (s step, ok bool) {
 	now, have := time.Now(), m.parts
-	m.level = false
+	m.upToDate = false
 	if v.Outcome.Done() && !m.ended {
 		m.ended = true
-		m.failures, m.notBefore = 0, time.Time{} // the last word has tries of its own
+		m.failures, m.retryAt = 0, time.Time{} // the last word has tries of its own
 	}
 	if m.paused() {
 		return step{}, false
 	}
-	if !m.ended && !m.mayPreview(now) {
+	if !m.ended && !m.canPreview(now) {
 		return m.nextUpdate(v, now)
 	}
 	var want, files []Part
 	if !v.Outcome.Withdrawn {
 		want, files = m.render(v)
 	}
-	m.read, m.want = now, want
+	m.viewedAt, m.wanted = now, want
 	if !m.ended || m.deleter == nil { // what is left over stays
 		have = have[:min(len(have), len(want))]
 	}
-	early := !m.ended && (len(files) == 0 && !m.ripe(want, now) || m.shrinks(v, want))
+	early := !m.ended && (len(files) == 0 && !m.worthPosting(want, now) || m.shrinks(v, want))
 	if !early {
 		s, ok = plan(have, want, now, m.resend != nil)
 	}
-	if ok && now.Before(s.after) {
-		m.notBefore = s.after
+	if ok && now.Before(s.notBefore) {
+		m.retryAt = s.notBefore
 		return step{}, false
 	}
 	if !ok {
 		s, ok = m.nextFile(files, v.Outcome.Withdrawn, now)
 	}
-	m.level = !ok && (!early || len(want) == 0)
+	m.upToDate = !ok && (!early || len(want) == 0)
 	return s, ok
 }
 
@@ -194,20 +194,20 @@ func (m *Message) nextFile(want []Part, withdrawn bool, now time.Time) (s step, 
 	if withdrawn {
 		want = nil
 	} else {
-		want = m.complete(want)
+		want = m.alignFiles(want)
 	}
-	s, ok = planFiles(m.below, want, m.refused, now)
+	s, ok = planFiles(m.files, want, m.refusedFiles, now)
 	return s, ok && (s.op != Delete || m.deleter != nil)
 }
 
 // mayPreview reports whether anything is shown before the end. A message that the user removed, or whose fate is
 // unknown, ends the preview.
-func (m *Message) mayPreview(now time.Time) bool {
+func (m *Message) canPreview(now time.Time) bool {
 	if m.editor == nil || m.resumed {
 		return false
 	}
 	for _, h := range m.parts {
-		if h.state == gone || h.state == unknown && !now.Before(h.until) {
+		if h.state == gone || h.state == unknown && !now.Before(h.nonceUntil) {
 			return false
 		}
 	}
@@ -217,25 +217,25 @@ func (m *Message) mayPreview(now time.Time) bool {
 // render converts v to parts, and skips intermediate texts that would never be seen, because rendering a long text for
 // each delta is expensive.
 func (m *Message) render(v answer.View) (texts, files []Part) {
-	texts, files = apart(m.sink.Render(v, m.refused...))
-	if m.doubts(files) {
-		texts, files = apart(m.sink.Render(v, m.refused...))
+	texts, files = splitFiles(m.sink.Render(v, m.refusedFiles...))
+	if m.includeUncertainFiles(files) {
+		texts, files = splitFiles(m.sink.Render(v, m.refusedFiles...))
 	}
-	return slices.DeleteFunc(texts, func(p Part) bool { return visible(p.reads(), 1) == 0 }), files
+	return slices.DeleteFunc(texts, func(p Part) bool { return visible(p.readable(), 1) == 0 }), files
 }
 
 // ripe reports whether want is long enough for a first message.
-func (m *Message) ripe(want []Part, now time.Time) bool {
+func (m *Message) worthPosting(want []Part, now time.Time) bool {
 	switch {
 	case len(m.parts) > 0:
 		return true
 	case len(want) == 0:
-		m.seen = time.Time{}
+		m.firstVisible = time.Time{}
 		return false
-	case m.seen.IsZero():
-		m.seen = now
+	case m.firstVisible.IsZero():
+		m.firstVisible = now
 	}
-	return !now.Before(m.seen.Add(firstWait)) || len(want) > 1 || visible(want[0].reads(), firstLength) >= firstLength
+	return !now.Before(m.firstVisible.Add(firstWait)) || len(want) > 1 || visible(want[0].readable(), firstLength) >= firstLength
 }
 
 // shrinks reports whether want would remove text that the model wrote, as unfinished markup can temporarily make it
@@ -247,8 +247,8 @@ func (m *Message) shrinks(v answer.View, want []Part) bool {
 // length is how much the reader sees.
 func (m *Message) length() (n int) {
 	for _, h := range m.parts {
-		if h.state == there {
-			n += length([]Part{h.part})
+		if h.state == posted {
+			n += length([]Part{h.sent})
 		}
 	}
 	return n
@@ -256,14 +256,14 @@ func (m *Message) length() (n int) {
 
 // wait returns when there is something newer than v, or when it is time to look again.
 func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) error {
-	until := m.notBefore
+	until := m.retryAt
 	if !m.paused() {
-		if len(m.parts) > 0 || m.seen.IsZero() {
+		if len(m.parts) > 0 || m.firstVisible.IsZero() {
 			err := a.Wait(ctx, v.At)
-			m.fresh = time.Now() // all that came before is shown
+			m.unshownSince = time.Now() // all that came before is shown
 			return err
 		}
-		until = m.seen.Add(firstWait)
+		until = m.firstVisible.Add(firstWait)
 	}
 	due, cancel := context.WithDeadlineCause(ctx, until, errDue)
 	defer cancel()
@@ -287,7 +287,7 @@ func (m *Message) nonce(i int, again bool) string {
 	case i >= chat.FirstUpdate:
 		return fmt.Sprintf("%s/update.%d/%d", m.run, m.epoch, i-chat.FirstUpdate)
 	case i >= chat.FirstFile: // of each holder's own: after a file was taken back, another may have its place
-		return fmt.Sprintf("%s/files.%d/%d.%d", m.run, m.epoch, i-chat.FirstFile, m.part(i).posts)
+		return fmt.Sprintf("%s/files.%d/%d.%d", m.run, m.epoch, i-chat.FirstFile, m.partAt(i).replacements)
 	case again:
 		return fmt.Sprintf("%s/%d/again", m.run, i)
 	}

@@ -39,7 +39,7 @@ func TestOptionsComeAndGo(t *testing.T) {
 				step("b", func() { offer(&answer.Choices{ID: "b", Options: []string{"x"}}) })
 				step("b", func() { s.say(prose + " " + prose + " " + prose) })
 				for _, ticket := range h.tickets[1:3] {
-					if ticket.Priority != progressive.Status {
+					if ticket.Priority != progressive.PriorityStatus {
 						t.Errorf("options come as %v", ticket.Priority)
 					}
 				}

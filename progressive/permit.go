@@ -21,7 +21,7 @@ func (m *Message) advance(ctx context.Context, a *answer.Answer, v answer.View, 
 	} else if err != nil {
 		return err
 	}
-	if err := alive(ctx, a); err != nil {
+	if err := waitForStart(ctx, a); err != nil {
 		leave(ErrUnused)
 		return err
 	}
@@ -31,12 +31,12 @@ func (m *Message) advance(ctx context.Context, a *answer.Answer, v answer.View, 
 		leave(ErrUnused)
 		return nil
 	}
-	m.calls, m.offer = calls(v), v.Choices
+	m.shownCalls, m.shownChoices = callSegments(v), v.Choices
 	return m.request(ctx, s, leave, note)
 }
 
 // calls are the segments of v that actions write.
-func calls(v answer.View) (all []answer.Segment) {
+func callSegments(v answer.View) (all []answer.Segment) {
 	for _, s := range v.Segments {
 		if s.Call != "" {
 			all = append(all, s)
@@ -53,29 +53,29 @@ func sameCall(a, b answer.Segment) bool {
 
 // enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
 func (m *Message) enter(ctx context.Context, a *answer.Answer, v answer.View, op Op) (leave func(error), err error) {
-	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh, Owed: m.owed()}
+	t := Ticket{Scopes: m.sink.Scopes(op), Priority: PriorityStream, UnshownSince: m.unshownSince, Owed: m.requestsOwed()}
 	if m.ended {
-		t.Priority = m.last
+		t.Priority = m.finalPriority
 		return m.gate.Enter(ctx, t)
 	}
 	switch {
 	case m.length() == 0:
-		t.Priority = First
-	case m.offer != v.Choices, !slices.EqualFunc(m.calls, calls(v), sameCall):
-		t.Priority = Status
+		t.Priority = PriorityFirst
+	case m.shownChoices != v.Choices, !slices.EqualFunc(m.shownCalls, callSegments(v), sameCall):
+		t.Priority = PriorityStatus
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { cancel(over(ctx, a)) })
+	watch.Go(func() { cancel(waitForEnd(ctx, a)) })
 	defer watch.Wait()
 	defer cancel(nil)
 	return m.gate.Enter(ctx, t)
 }
 
 // owed returns how many requests are left after the next one if the answer ends now, or grows by a word first.
-func (m *Message) owed() (n int) {
-	for i, p := range m.want {
-		if i >= len(m.parts) || m.parts[i].state != there || !m.parts[i].part.says(p) {
+func (m *Message) requestsOwed() (n int) {
+	for i, p := range m.wanted {
+		if i >= len(m.parts) || m.parts[i].state != posted || !m.parts[i].sent.sameContent(p) {
 			n++
 		}
 	}
@@ -83,7 +83,7 @@ func (m *Message) owed() (n int) {
 }
 
 // over waits until a has ended or was abandoned, and says which.
-func over(ctx context.Context, a *answer.Answer) error {
+func waitForEnd(ctx context.Context, a *answer.Answer) error {
 	for {
 		if err := a.Wait(ctx, ^answer.Cursor(0)); err != nil {
 			return err

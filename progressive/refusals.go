@@ -15,35 +15,35 @@ const editTries = 4
 // refusedLast decides what follows when a request of the final state was refused permanently, or failed too often:
 // plain text once, then a new message in place of the one that can't be edited, then a line that reports the missing
 // part. If a deletion fails as well, the platform is probably down: the edit is retried.
-func (m *Message) refusedLast(s step, err error) error {
-	h := m.part(s.i)
-	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)
+func (m *Message) finalRefused(s step, err error) error {
+	h := m.partAt(s.index)
+	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)
 	passing := errors.Is(err, ErrAmbiguous)
 	switch {
-	case s.op == Delete && h.redo:
-		h.redo, h.stuck = false, true
+	case s.op == Delete && h.replacing:
+		h.replacing, h.undeletable = false, true
 		if passing {
 			return m.retry(s, err)
 		}
 		log.Warn("a message can be neither edited nor deleted; the text goes into a new one")
-		*h = shown{state: gone, again: h.again, refused: h.refused, posts: h.posts}
-	case s.op == Delete, passing && (s.op == Post || h.stuck || m.failures+1 < editTries):
+		*h = partState{state: gone, reposted: h.reposted, refusedText: h.refusedText, replacements: h.replacements}
+	case s.op == Delete, passing && (s.op == Post || h.undeletable || m.failures+1 < editTries):
 		return m.retry(s, err)
-	case s.part.Text != "" && h.refused != s.part.Text:
+	case s.part.Text != "" && h.refusedText != s.part.Text:
 		log.Warn("the platform rejected the text; it is sent as plain text")
-		h.refused = s.part.Text
-	case s.op == Edit && m.deleter != nil && !h.again && !h.stuck:
+		h.refusedText = s.part.Text
+	case s.op == Edit && m.deleter != nil && !h.reposted && !h.undeletable:
 		log.Warn("a message can't be edited; a new one replaces it")
-		h.redo = true
-	case s.op == Edit && !h.again:
+		h.replacing = true
+	case s.op == Edit && !h.reposted:
 		log.Warn("a message can't be edited; the text goes into a new one")
-		*h = shown{state: gone, refused: h.refused, posts: h.posts}
-	case s.op == Post && !h.tried:
+		*h = partState{state: gone, refusedText: h.refusedText, replacements: h.replacements}
+	case s.op == Post && !h.retried:
 		log.Warn("the platform rejected a message; retrying once")
-		h.tried, m.notBefore = true, time.Now().Add(leastPause)
-	case !h.hopeless:
+		h.retried, m.retryAt = true, time.Now().Add(leastPause)
+	case !h.unpostable:
 		log.Error("the platform rejected part of the answer in every form")
-		h.hopeless = true
+		h.unpostable = true
 	default:
 		log.Error("the end of the answer can't be shown")
 		return errNoMore
@@ -55,9 +55,9 @@ func (m *Message) refusedLast(s step, err error) error {
 }
 
 // redoing reports whether parts are being taken back and reposted.
-func (m *Message) redoing() bool {
+func (m *Message) replacingAny() bool {
 	for i := range m.parts {
-		if m.parts[i].redo {
+		if m.parts[i].replacing {
 			return true
 		}
 	}

@@ -44,7 +44,7 @@ type queue struct {
 
 func (q *queue) Enter(ctx context.Context, t progressive.Ticket) (func(error), error) {
 	if t.Priority != progressive.PriorityTyping {
-		q.fresh = append(q.fresh, t.Fresh.Sub(q.begun))
+		q.fresh = append(q.fresh, t.UnshownSince.Sub(q.begun))
 	}
 	return q.Gate.Enter(ctx, t)
 }

@@ -18,23 +18,23 @@ const (
 )
 
 // most is how many messages of text an answer has that does not fit into MaxMessages: one is left to the file with the rest.
-func (p *MarkdownMessages) most() int { return max(p.MaxMessages-1, 1) }
+func (p *MarkdownMessages) maxTexts() int { return max(p.MaxMessages-1, 1) }
 
 // begun is what is shown of a text that grows: its first messages, so that nothing is taken back at its end.
-func (p *MarkdownMessages) begun(texts []Part) []Part {
-	if p.MaxMessages > 0 && len(texts) > p.most() {
-		return texts[:p.most()]
+func (p *MarkdownMessages) limitGrowing(texts []Part) []Part {
+	if p.MaxMessages > 0 && len(texts) > p.maxTexts() {
+		return texts[:p.maxTexts()]
 	}
 	return texts
 }
 
 // cut is what is left of the text of an ended answer with at most n messages, and the file with the rest.
-func (p *MarkdownMessages) cut(text string, n int, refused []string) (texts, files []Part) {
+func (p *MarkdownMessages) truncate(text string, n int, refused []string) (texts, files []Part) {
 	line := restLine
 	if slices.Contains(refused, restName) {
 		line = restRefused
 	}
-	at, open := p.boundary(text, n, "\n\n"+line)
+	at, open := p.cutPosition(text, n, "\n\n"+line)
 	texts, files = p.text(closeCode(text[:at], open)+"\n\n"+line, true, refused)
 	rest := strings.TrimLeft(text[at:], "\n")
 	if open != "" {
@@ -53,25 +53,25 @@ func (p *MarkdownMessages) cut(text string, n int, refused []string) (texts, fil
 }
 
 // shortened is what [MarkdownMessages.cut] came to.
-type shortened struct {
+type truncation struct {
 	text, refused string
 	most          int
 	texts, files  []Part
 }
 
 // shorten is cut, done once for the same arguments.
-func (p *MarkdownMessages) shorten(text string, n int, refused []string) (texts, files []Part) {
+func (p *MarkdownMessages) truncateOnce(text string, n int, refused []string) (texts, files []Part) {
 	names := strings.Join(refused, "\n")
-	if s := p.short; s == nil || s.most != n || s.refused != names || s.text != text {
-		texts, files = p.cut(text, n, refused)
-		p.short = &shortened{text, names, n, texts, files}
+	if s := p.truncated; s == nil || s.most != n || s.refused != names || s.text != text {
+		texts, files = p.truncate(text, n, refused)
+		p.truncated = &truncation{text, names, n, texts, files}
 	}
-	return slices.Clone(p.short.texts), slices.Clone(p.short.files)
+	return slices.Clone(p.truncated.texts), slices.Clone(p.truncated.files)
 }
 
 // boundary is the last place at which text can be cut so that what is before it fits, with a line below, into n messages. It is the
 // end of a block if one is near, else of a line or a word. In code, open is the line that opens it.
-func (p *MarkdownMessages) boundary(text string, n int, line string) (at int, open string) {
+func (p *MarkdownMessages) cutPosition(text string, n int, line string) (at int, open string) {
 	renderer := markdown.NewRenderer(p.Dialect, p.Limits)
 	fits := func(end int) bool {
 		_, open := fence(text[:end])

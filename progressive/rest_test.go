@@ -15,7 +15,7 @@ import (
 const restLine = "The rest of this answer is in the file rest-of-answer.md below."
 
 func capped(most int) *progressive.MarkdownMessages {
-	return progressive.NewProse(progressive.MarkdownOptions{
+	return progressive.NewMarkdownMessages(progressive.MarkdownOptions{
 		Dialect: markdown.Light(), Limits: markdown.Limits{Length: 500}, MostFile: 10 << 20, MaxMessages: most, Progress: progressive.Full,
 	})
 }

@@ -81,12 +81,12 @@ type BudgetReporter interface {
 // Part is one platform message: text, or a file. Files come below the text that exists when they are first shown. If
 // the platform refuses a file with [ErrUnparsable], its Plain is posted instead, if not empty; see [Sink].
 type Part struct {
-	File    *llm.File       // nil for text
-	Text    string          // in the platform's dialect; if it is empty, Plain is sent, without markup
-	Plain   string          // without markup, for a platform that refuses Text
-	Offer   *answer.Choices // buttons below it; nil removes existing ones
-	ReplyTo bool            // as a reply to the message in the address
-	Under   int             // the number of runes at its end that are lines about calls: they change, and can be dropped
+	File        *llm.File       // nil for text
+	Text        string          // in the platform's dialect; if it is empty, Plain is sent, without markup
+	Plain       string          // without markup, for a platform that refuses Text
+	Offer       *answer.Choices // buttons below it; nil removes existing ones
+	ReplyTo     bool            // as a reply to the message in the address
+	StatusRunes int             // the number of runes at its end that are lines about calls: they change, and can be dropped
 }
 
 // Op is the type of a request.
@@ -159,7 +159,7 @@ type Ticket struct {
 	Priority Priority
 	// Fresh is the time of the oldest text that is not visible yet; now if zero. The longest wait goes first, see
 	// [Priority].
-	Fresh time.Time
+	UnshownSince time.Time
 	// Owed is the number of requests that the last word will need. Stream edits and changes of status leave it so many
 	// permits.
 	Owed int
@@ -178,11 +178,11 @@ type Priority uint8
 // The priorities.
 const (
 	PriorityTyping Priority = iota // typing indicators: only when nothing else waits
-	Interim                        // text on the way
-	Status                         // what an action says or does: the reader wonders why nothing is written
-	First                          // the first text of an answer
+	PriorityStream                 // text on the way
+	PriorityStatus                 // what an action says or does: the reader wonders why nothing is written
+	PriorityFirst                  // the first text of an answer
 	PriorityReply                  // a reply to a command: short, and a user waits for it
-	Final                          // the last word of an answer
+	PriorityFinal                  // the last word of an answer
 )
 
 // headStart is over text on the way.
@@ -190,20 +190,20 @@ func (p Priority) headStart() time.Duration {
 	switch p {
 	case PriorityTyping:
 		return -24 * time.Hour
-	case Status:
+	case PriorityStatus:
 		return 10 * time.Second
-	case First:
+	case PriorityFirst:
 		return 30 * time.Second
 	case PriorityReply:
 		return time.Minute
-	case Final:
+	case PriorityFinal:
 		return 2 * time.Minute
 	}
 	return 0
 }
 
 // streams reports whether p is of text on the way, which is spread out and leaves permits to the last word.
-func (p Priority) streams() bool { return p == Interim || p == Status }
+func (p Priority) streams() bool { return p == PriorityStream || p == PriorityStatus }
 
 // Budget is the number of requests that a scope allows in any window of time. With N 0 there is no limit.
 type Budget struct {
@@ -223,7 +223,7 @@ type Budget struct {
 // reserve returns how many permits a request of priority p leaves to those of higher priority.
 func (b Budget) reserve(p Priority) int {
 	switch {
-	case p == Final:
+	case p == PriorityFinal:
 		return 0
 	case p == PriorityTyping && b.Reserve > 0:
 		return max(b.N/2, b.Reserve)
@@ -231,9 +231,9 @@ func (b Budget) reserve(p Priority) int {
 		return 2
 	case b.Reserve == 0:
 		return 1
-	case p == Interim:
+	case p == PriorityStream:
 		return b.Reserve
 	}
-	steps := int(Final - Interim) // from all of it to nothing
-	return b.Reserve * int(Final-p) / steps
+	steps := int(PriorityFinal - PriorityStream) // from all of it to nothing
+	return b.Reserve * int(PriorityFinal-p) / steps
 }

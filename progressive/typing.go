@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	signAfter = 200 * time.Millisecond // an answer that is ready at once needs no sign
-	signLife  = time.Minute            // without progress of the answer (ST-15)
-	signAgain = time.Second            // after there was no permit
-	signPause = 5 * time.Second        // after a failure
-	signLimit = 2 * time.Second        // of a request: text may have to wait for it
+	typingDelay        = 200 * time.Millisecond // an answer that is ready at once needs no sign
+	typingStall        = time.Minute            // without progress of the answer (ST-15)
+	typingRetry        = time.Second            // after there was no permit
+	typingFailurePause = 5 * time.Second        // after a failure
+	typingTimeout      = 2 * time.Second        // of a request: text may have to wait for it
 )
 
 var errText = errors.New("there is text to show")
@@ -40,11 +40,11 @@ func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func(
 func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 	seen, moved := a.View().At, time.Now()
 	select {
-	case <-time.After(signAfter):
+	case <-time.After(typingDelay):
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		wait, ok := m.sign(ctx, t)
+		wait, ok := m.showTyping(ctx, t)
 		if !ok {
 			return
 		}
@@ -56,7 +56,7 @@ func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 		switch at := a.View().At; {
 		case at != seen:
 			seen, moved = at, time.Now()
-		case time.Since(moved) >= signLife:
+		case time.Since(moved) >= typingStall:
 			if a.Wait(ctx, seen) != nil {
 				return
 			}
@@ -66,23 +66,23 @@ func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 }
 
 // sign shows the sign once and says when it is due again, if ever.
-func (m *Message) sign(ctx context.Context, t Typer) (wait time.Duration, again bool) {
-	leave, err := m.gate.Enter(ctx, Ticket{Scopes: m.sink.Scopes(Typing), Priority: PriorityTyping, Fresh: time.Now()})
+func (m *Message) showTyping(ctx context.Context, t Typer) (wait time.Duration, again bool) {
+	leave, err := m.gate.Enter(ctx, Ticket{Scopes: m.sink.Scopes(Typing), Priority: PriorityTyping, UnshownSince: time.Now()})
 	if errors.Is(err, ErrNoPermit) {
-		return signAgain, true
+		return typingRetry, true
 	} else if err != nil {
 		return 0, false
 	}
-	request, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), signLimit, errSilent)
+	request, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), typingTimeout, errSilent)
 	defer cancel()
 	stays, err := t.Typing(request)
-	leave(m.told(err))
+	leave(m.withBudgetHint(err))
 	switch {
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone), errors.Is(err, ErrStale):
 		m.log.Warn("the typing indicator was rejected", "err", err)
 		return 0, false
 	case err != nil:
-		return signPause, true
+		return typingFailurePause, true
 	}
 	return stays * 9 / 10, stays > 0
 }

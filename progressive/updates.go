@@ -14,12 +14,12 @@ func (m *Message) nextUpdate(v answer.View, now time.Time) (s step, ok bool) {
 		return step{}, false
 	}
 	for i, text := range v.Important {
-		h := m.part(chat.FirstUpdate + i)
-		if h.state != absent && (h.state != unknown || !now.Before(h.until)) {
+		h := m.partAt(chat.FirstUpdate + i)
+		if h.state != absent && (h.state != unknown || !now.Before(h.nonceUntil)) {
 			continue
 		}
 		if parts := m.sink.Render(answer.View{Segments: []answer.Segment{{Text: text}}}); len(parts) > 0 && parts[0].File == nil {
-			return step{op: Post, i: chat.FirstUpdate + i, part: parts[0]}, true
+			return step{op: Post, index: chat.FirstUpdate + i, part: parts[0]}, true
 		}
 	}
 	return step{}, false

@@ -8,7 +8,7 @@ import (
 )
 
 // reads is the text of p as people read it.
-func (p Part) reads() string {
+func (p Part) readable() string {
 	if p.Plain != "" {
 		return p.Plain
 	}
@@ -18,7 +18,7 @@ func (p Part) reads() string {
 // length counts the runes of parts that the agent says.
 func length(parts []Part) (n int) {
 	for _, p := range parts {
-		n += utf8.RuneCountInString(p.reads()) - p.Under
+		n += utf8.RuneCountInString(p.readable()) - p.StatusRunes
 	}
 	return n
 }

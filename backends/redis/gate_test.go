@@ -21,7 +21,7 @@ func permits(t *testing.T, g progressive.Gate, most int, scope progressive.Scope
 	for ; n < most; n++ {
 		// Longer than a ledger takes to find out that the server is silent.
 		ctx, cancel := context.WithTimeout(t.Context(), 3*limit)
-		leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.Final})
+		leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) {
 			return n

@@ -36,7 +36,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 			scope progressive.Scope
 			opens time.Duration
 		}{{"chat/2", 0}, {"chat/3", 30 * time.Minute}, {"chat/1", time.Hour}} {
-			leave, err := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{tt.scope}, Priority: progressive.Final})
+			leave, err := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{tt.scope}, Priority: progressive.PriorityFinal})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func gateOver(t *testing.T, store *Store) progressive.Gate {
 // told makes a request that the platform answers with err.
 func told(t *testing.T, gate progressive.Gate, err error) {
 	t.Helper()
-	leave, failed := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"elsewhere"}, Priority: progressive.Final})
+	leave, failed := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"elsewhere"}, Priority: progressive.PriorityFinal})
 	if failed != nil {
 		t.Fatal(failed)
 	}

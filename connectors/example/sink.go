@@ -42,7 +42,7 @@ func (e *Example) Open(_ context.Context, a chat.Address) (progressive.Sink, err
 	if a.ReplyTo == "" {
 		s.to.Message = "" // the address of the room, with the last message there
 	}
-	s.messages = progressive.NewProse(progressive.MarkdownOptions{
+	s.messages = progressive.NewMarkdownMessages(progressive.MarkdownOptions{
 		Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 3000}, MostFile: 1 << 20, Reply: s.to.Message != "",
 	})
 	return s, nil

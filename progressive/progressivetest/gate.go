@@ -83,7 +83,7 @@ func (g *gates) try(i int, p progressive.Priority, scopes ...progressive.Scope) 
 // open enters at replica i, however long that takes, and leaves with err.
 func (g *gates) open(i int, err error, scopes ...progressive.Scope) {
 	g.Helper()
-	leave, failed := g.all[i].Enter(g.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.Final})
+	leave, failed := g.all[i].Enter(g.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityFinal})
 	if failed != nil {
 		g.Fatal(failed)
 	}
@@ -92,7 +92,7 @@ func (g *gates) open(i int, err error, scopes ...progressive.Scope) {
 
 func (g *gates) shut(i int, why string, scopes ...progressive.Scope) {
 	g.Helper()
-	if leave, ok := g.try(i, progressive.Final, scopes...); ok {
+	if leave, ok := g.try(i, progressive.PriorityFinal, scopes...); ok {
 		leave(nil)
 		g.Errorf("replica %d: %s", i, why)
 	}
@@ -103,7 +103,7 @@ func oneAccount(t *testing.T, g *gates) {
 	g.open(0, nil, "chat")
 	g.open(1, errors.New("failures count too"), "chat")
 	g.open(2, nil, "chat")
-	leave, ok := g.try(0, progressive.Final, "chat")
+	leave, ok := g.try(0, progressive.PriorityFinal, "chat")
 	if !ok {
 		t.Fatal("the fourth permit is not to be had")
 	}
@@ -144,14 +144,14 @@ func unused(t *testing.T, g *gates) {
 func keptForFinals(t *testing.T, g *gates) {
 	g.budget("chat", 4, time.Hour)
 	for i := range 3 {
-		leave, ok := g.try(i, progressive.Interim, "chat")
+		leave, ok := g.try(i, progressive.PriorityStream, "chat")
 		if !ok {
 			t.Fatalf("edit %d waits", i)
 		}
 		leave(nil)
 	}
 	for i := range g.all {
-		if leave, ok := g.try(i, progressive.Interim, "chat"); ok {
+		if leave, ok := g.try(i, progressive.PriorityStream, "chat"); ok {
 			leave(nil)
 			t.Errorf("replica %d: an edit got the permit that is kept for finals", i)
 		}
@@ -217,7 +217,7 @@ func noWindowExceeded(t *testing.T, g *gates) {
 		all.Go(func() {
 			chat := progressive.Scope(fmt.Sprint("chat", w/2))
 			for n := range 8 {
-				p := []progressive.Priority{progressive.Interim, progressive.First, progressive.Final}[(w+n)%3]
+				p := []progressive.Priority{progressive.PriorityStream, progressive.PriorityFirst, progressive.PriorityFinal}[(w+n)%3]
 				leave, err := g.all[w%len(g.all)].Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{chat, "bot"}, Priority: p})
 				if err != nil {
 					t.Error(err)

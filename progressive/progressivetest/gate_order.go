@@ -23,7 +23,7 @@ type wish struct {
 func (g *gates) queued(wishes []wish) (in []wish) {
 	g.Helper()
 	g.budget("bot", 1, 10*time.Millisecond)
-	leave, err := g.all[0].Enter(g.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat/busy", "bot"}, Priority: progressive.Final})
+	leave, err := g.all[0].Enter(g.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat/busy", "bot"}, Priority: progressive.PriorityFinal})
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func (g *gates) queued(wishes []wish) (in []wish) {
 	var all sync.WaitGroup
 	for _, w := range wishes {
 		all.Go(func() {
-			t := progressive.Ticket{Scopes: []progressive.Scope{w.chat, "bot"}, Priority: w.Priority, Fresh: now.Add(-w.waited)}
+			t := progressive.Ticket{Scopes: []progressive.Scope{w.chat, "bot"}, Priority: w.Priority, UnshownSince: now.Add(-w.waited)}
 			leave, err := g.all[0].Enter(g.Context(), t)
 			if err != nil {
 				g.Error(err)
@@ -57,7 +57,7 @@ func (g *gates) queued(wishes []wish) (in []wish) {
 func order(_ *testing.T, g *gates) {
 	for name, chats := range map[string]progressive.Priority{"in one chat": 1, "between chats": 9} {
 		var want []wish
-		for p := progressive.Final; p > progressive.PriorityTyping; p-- {
+		for p := progressive.PriorityFinal; p > progressive.PriorityTyping; p-- {
 			want = append(want, wish{p, 0, progressive.Scope(fmt.Sprint("chat/", p%chats))})
 		}
 		for _, asked := range [][]wish{want, {want[4], want[3], want[2], want[1], want[0]}, {want[2], want[4], want[0], want[3], want[1]}} {
@@ -71,11 +71,11 @@ func order(_ *testing.T, g *gates) {
 // noTicketStarves: a ticket that has waited for minutes goes before all new ones, in any chat.
 func noTicketStarves(_ *testing.T, g *gates) {
 	var want []wish
-	for i, p := range []progressive.Priority{progressive.Interim, progressive.Status, progressive.First, progressive.PriorityReply} {
+	for i, p := range []progressive.Priority{progressive.PriorityStream, progressive.PriorityStatus, progressive.PriorityFirst, progressive.PriorityReply} {
 		want = append(want, wish{p, 10*time.Minute - time.Duration(i)*2*time.Minute, progressive.Scope(fmt.Sprint("chat/", i))})
 	}
 	for n := range 3 {
-		want = append(want, wish{progressive.Final, -time.Duration(n) * time.Second, progressive.Scope(fmt.Sprint("chat/new", n))})
+		want = append(want, wish{progressive.PriorityFinal, -time.Duration(n) * time.Second, progressive.Scope(fmt.Sprint("chat/new", n))})
 	}
 	asked := slices.Clone(want)
 	slices.Reverse(asked)

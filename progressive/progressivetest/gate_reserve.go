@@ -24,9 +24,9 @@ func reserveIsLeft(t *testing.T, g *gates) {
 	for n := range 6 {
 		g.open(n%len(g.all), nil, "chat")
 	}
-	for n, p := range []progressive.Priority{progressive.Status, progressive.First, progressive.PriorityReply, progressive.Final} {
+	for n, p := range []progressive.Priority{progressive.PriorityStatus, progressive.PriorityFirst, progressive.PriorityReply, progressive.PriorityFinal} {
 		for i := range g.all {
-			for below := progressive.Interim; below < p; below++ {
+			for below := progressive.PriorityStream; below < p; below++ {
 				if leave, ok := g.try(i, below, "chat"); ok {
 					leave(progressive.ErrUnused)
 					t.Errorf("replica %d: priority %d got a permit that is kept for %d", i, below, p)
@@ -47,7 +47,7 @@ func editsAreSpread(t *testing.T, g *gates) {
 	const window = 4 * time.Second
 	g.reserve("chat", 20, 4, window)
 	edit := func(i int) time.Time {
-		leave, err := g.all[i%len(g.all)].Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.Interim})
+		leave, err := g.all[i%len(g.all)].Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ type filingNonced struct{ filing }
 func (f filingNonced) NonceWindow() time.Duration { return 2 * time.Minute }
 
 func newFiling(c *progressivetest.Chat) filing {
-	return filing{full(c).(progressivetest.Full), progressive.NewProse(progressive.MarkdownOptions{
+	return filing{full(c).(progressivetest.Full), progressive.NewMarkdownMessages(progressive.MarkdownOptions{
 		Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 200}, MostFile: 1 << 20, LongCode: progressive.InFile,
 	})}
 }
@@ -225,7 +225,7 @@ func TestProse(t *testing.T) {
 	o := progressive.MarkdownOptions{Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 200}, Reply: true}
 	for code, files := range map[progressive.LongCode]int{"": 0, progressive.InMessages: 0, progressive.InFile: 1} {
 		o.LongCode = code
-		parts := progressive.NewProse(o).Parts(v)
+		parts := progressive.NewMarkdownMessages(o).Parts(v)
 		got := 0
 		for i, p := range parts {
 			if p.ReplyTo != (i == 0) {

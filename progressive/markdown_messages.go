@@ -36,13 +36,13 @@ type MarkdownOptions struct {
 // and files. It caches its work, so each answer needs its own. It is not safe for concurrent use.
 type MarkdownMessages struct {
 	MarkdownOptions
-	renderer *markdown.Renderer
-	said     answer.TextCache
-	short    *shortened // the end of a long answer
+	renderer  *markdown.Renderer
+	textCache answer.TextCache
+	truncated *truncation // the end of a long answer
 }
 
 // NewProse returns a converter for one answer.
-func NewProse(o MarkdownOptions) *MarkdownMessages {
+func NewMarkdownMessages(o MarkdownOptions) *MarkdownMessages {
 	if o.LongCode == InFile {
 		o.Limits.Code = 2 * o.Limits.Length
 	}
@@ -52,17 +52,17 @@ func NewProse(o MarkdownOptions) *MarkdownMessages {
 // Parts converts v, as needed for [Sink].Render.
 func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	done := v.Outcome.Done()
-	text := p.said.Text(v)
+	text := p.textCache.Text(v)
 	texts, code := p.text(text, done, refused)
 	files, tooLarge := Files(v, p.MostFile)
 	lines := append(p.Progress.Lines(v), tooLarge...)
 	if !done {
-		texts = p.begun(texts)
+		texts = p.limitGrowing(texts)
 	}
-	all := Under(texts, lines, done, p.renderer.Lines, p.fits)
+	all := AppendLines(texts, lines, done, p.renderer.Lines, p.fits)
 	if done && p.MaxMessages > 0 && len(all) > p.MaxMessages {
-		texts, code = p.shorten(text, p.most()-min(len(all)-len(texts), p.most()-1), refused)
-		all = Under(texts, lines, done, p.renderer.Lines, p.fits)
+		texts, code = p.truncateOnce(text, p.maxTexts()-min(len(all)-len(texts), p.maxTexts()-1), refused)
+		all = AppendLines(texts, lines, done, p.renderer.Lines, p.fits)
 	}
 	texts = all
 	if n := len(texts); n > 0 {
