@@ -1,7 +1,6 @@
 package parley
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,11 +121,19 @@ func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models
 	if cfg.Agent.Recall != config.RecallMeaning {
 		return d
 	}
-	d.Embedder, d.Backfill, d.Model = models.Embedder, cfg.Agent.RecallBackfill, cmp.Or(cfg.Models.Embedding.Model, "the program's own")
+	d.Embedder, d.Backfill, d.Model = models.Embedder, cfg.Agent.RecallBackfill, embedding(cfg)
 	if d.Embedder == nil {
 		env.Log.Warn("agent.recall: meaning needs an embedding model; recall searches by words", "set", "models.embedding.model")
 	}
 	return d
+}
+
+// embedding names the model of embeddings: vectors of another one can't be compared with its own.
+func embedding(cfg config.Config) string {
+	if cfg.Models.Embedding.Model == "" {
+		return "the program's own"
+	}
+	return string(cfg.SlotProvider(cfg.Models.Embedding)) + " " + cfg.Models.Embedding.Model
 }
 
 func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {

@@ -7,6 +7,7 @@ import (
 	stores "parley/backends"
 	"parley/config"
 	"parley/core/llm"
+	"parley/core/recall"
 )
 
 // charactersPerToken is what providers give as a rule of thumb.
@@ -24,7 +25,7 @@ func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) 
 		return "", fmt.Errorf("open the store: %w", err)
 	}
 	defer store.Close() //nolint:errcheck // nothing was written
-	messages, characters, err := store.BackfillSize(ctx)
+	messages, characters, err := store.BackfillSize(ctx, recall.EmbedCharacters)
 	if err != nil {
 		return "", err
 	}

@@ -29,6 +29,19 @@ func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all
 	return all, wrap(err, "looking for messages without vectors")
 }
 
+// ReleaseUnembedded implements [storage.VectorIndex].
+func (s *memories) ReleaseUnembedded(ctx context.Context, tickets []chat.Ticket) error {
+	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		for _, t := range tickets {
+			if _, err := q.Exec(ctx, `UPDATE memory_vectors SET claimed = 0 WHERE seq = $1 AND version = $2`, t.Seq, t.Version); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return wrap(err, "releasing %d messages without vectors", len(tickets))
+}
+
 // SaveVectors implements [storage.VectorIndex].
 func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
@@ -78,11 +91,13 @@ func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err erro
 }
 
 // BackfillSize implements [storage.VectorBackfill].
-func (s *memories) BackfillSize(ctx context.Context) (messages, characters int, err error) {
+func (s *memories) BackfillSize(ctx context.Context, longest int) (messages, characters int, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
-			SELECT count(*), coalesce(sum(length(text)), 0) FROM memories m
-			WHERE kind = '' AND NOT EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = m.seq)`).Scan(&messages, &characters)
+			SELECT count(*), coalesce(sum(least($1, length(text) + CASE content WHEN '' THEN 0 ELSE (
+				SELECT coalesce(sum(length(concat(f->>'title', f->>'description', f->>'text'))), 0)
+				FROM jsonb_array_elements(coalesce(content::jsonb->'files', '[]')) f) END)), 0)
+			FROM memories m WHERE kind = '' AND NOT EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = m.seq)`, longest).Scan(&messages, &characters)
 	})
 	return messages, characters, wrap(err, "counting messages without vectors")
 }

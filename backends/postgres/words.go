@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"time"
 
 	"parley/backends/record"
 	"parley/core/chat"
@@ -13,15 +14,15 @@ import (
 const directRooms = 20
 
 // IndexWords implements [storage.WordIndex]. Replicas take turns.
-func (s *memories) IndexWords(ctx context.Context, limit int, vectors bool) (more bool, err error) {
+func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (more bool, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
-		more, err = indexWords(ctx, q, limit, vectors)
+		more, err = indexWords(ctx, q, limit, embed)
 		return err
 	})
 	return more, wrap(err, "indexing words")
 }
 
-func indexWords(ctx context.Context, q querier, limit int, vectors bool) (more bool, err error) {
+func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (more bool, err error) {
 	var was, next int64
 	var settled bool
 	err = q.QueryRow(ctx, `SELECT seq, next, fence <= pg_snapshot_xmin(pg_current_snapshot()) FROM memory_words_until FOR UPDATE`).Scan(&was, &next, &settled)
@@ -35,16 +36,16 @@ func indexWords(ctx context.Context, q querier, limit int, vectors bool) (more b
 	rows, err := q.Query(ctx, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories m
 		WHERE seq > $1 AND kind = '' AND NOT EXISTS (SELECT 1 FROM memory_words w WHERE w.seq = m.seq)
-		ORDER BY seq LIMIT $2 FOR KEY SHARE OF m`, until, limit) // nobody deletes them meanwhile
+		ORDER BY seq LIMIT $2 FOR SHARE OF m`, until, limit) // they are not deleted or revised meanwhile
 	all, err := collect(rows, err, record.ScanNumbered)
 	if err != nil || len(all) == 0 && until == was {
 		return false, err
 	}
 	for _, m := range all {
-		if err := saveWords(ctx, q, m.Seq, m.Memory, `NOTHING`); err != nil {
+		if err := saveWords(ctx, q, m.Seq, m.Memory); err != nil {
 			return false, err
 		}
-		if vectors {
+		if !embed.IsZero() && !m.At.Before(embed) {
 			if err := awaitVector(ctx, q, m); err != nil {
 				return false, err
 			}
@@ -60,11 +61,11 @@ func indexWords(ctx context.Context, q querier, limit int, vectors bool) (more b
 }
 
 // saveWords indexes a message, also one without words: it is then known to be indexed.
-func saveWords(ctx context.Context, q querier, seq int64, m chat.Memory, known string) error {
+func saveWords(ctx context.Context, q querier, seq int64, m chat.Memory) error {
 	words := record.WordsOf(m)
 	_, err := q.Exec(ctx, `
 		INSERT INTO memory_words (seq, room, words, found) VALUES ($1, $2, $3, array_to_tsvector($4::text[]))
-		ON CONFLICT (seq) DO `+known, seq, m.Room, words, distinct(words))
+		ON CONFLICT (seq) DO NOTHING`, seq, m.Room, words, distinct(words))
 	return err
 }
 
@@ -80,7 +81,7 @@ func distinct(words string) []string {
 	return all
 }
 
-// replaceWords indexes a revised message.
+// replaceWords indexes a revised message again, if it was indexed.
 func replaceWords(ctx context.Context, q querier, m chat.Memory) error {
 	var seq int64
 	if err := q.QueryRow(ctx, `SELECT seq FROM memories WHERE id = $1`, m.ID).Scan(&seq); err != nil || m.Kind != chat.Said {
@@ -90,7 +91,9 @@ func replaceWords(ctx context.Context, q querier, m chat.Memory) error {
 	if err != nil {
 		return err
 	}
-	return saveWords(ctx, q, seq, m, `UPDATE SET words = excluded.words, found = excluded.found`)
+	words := record.WordsOf(m)
+	_, err = q.Exec(ctx, `UPDATE memory_words SET words = $2, found = array_to_tsvector($3::text[]) WHERE seq = $1`, seq, words, distinct(words))
+	return err
 }
 
 // FindWords implements [storage.WordIndex].

@@ -30,6 +30,9 @@ func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all
 	return all, wrap(err, "looking for messages without vectors")
 }
 
+// ReleaseUnembedded implements [storage.VectorIndex]. There is only one replica, so there is nothing to do.
+func (*memories) ReleaseUnembedded(context.Context, []chat.Ticket) error { return nil }
+
 // SaveVectors implements [storage.VectorIndex].
 func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
@@ -76,10 +79,13 @@ func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err erro
 }
 
 // BackfillSize implements [storage.VectorBackfill].
-func (s *memories) BackfillSize(ctx context.Context) (messages, characters int, err error) {
+func (s *memories) BackfillSize(ctx context.Context, longest int) (messages, characters int, err error) {
 	err = s.read(ctx, func(db reader) error {
 		return db.QueryRowContext(ctx, `
-			SELECT count(*), ifnull(sum(length(text)), 0) FROM memories WHERE kind = '' AND seq NOT IN (SELECT seq FROM memory_vectors)`).
+			SELECT count(*), ifnull(sum(min(?, length(text) + CASE content WHEN '' THEN 0 ELSE (
+				SELECT ifnull(sum(length(concat(value->>'title', value->>'description', value->>'text'))), 0)
+				FROM json_each(content, '$.files')) END)), 0)
+			FROM memories WHERE kind = '' AND seq NOT IN (SELECT seq FROM memory_vectors)`, longest).
 			Scan(&messages, &characters)
 	})
 	return messages, characters, wrap(err, "counting messages without vectors")

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+	"time"
 
 	"parley/backends/record"
 	"parley/core/chat"
@@ -15,20 +16,20 @@ import (
 const directRooms = 20
 
 // IndexWords implements [storage.WordIndex]. While nothing is new it writes nothing.
-func (s *memories) IndexWords(ctx context.Context, limit int, vectors bool) (more bool, err error) {
+func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (more bool, err error) {
 	err = s.read(ctx, func(db reader) error {
 		return db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE seq > (SELECT seq FROM memory_words_until))`).Scan(&more)
 	})
 	if err == nil && more {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-			more, err = indexWords(ctx, tx, limit, vectors)
+			more, err = indexWords(ctx, tx, limit, embed)
 			return err
 		})
 	}
 	return more, wrap(err, "indexing words")
 }
 
-func indexWords(ctx context.Context, tx *sql.Conn, limit int, vectors bool) (more bool, err error) {
+func indexWords(ctx context.Context, tx *sql.Conn, limit int, embed time.Time) (more bool, err error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 		WHERE seq > (SELECT seq FROM memory_words_until) ORDER BY seq LIMIT ? + 0`, limit)
@@ -43,7 +44,7 @@ func indexWords(ctx context.Context, tx *sql.Conn, limit int, vectors bool) (mor
 		if err := insertWords(ctx, tx, m.Seq, m.Memory); err != nil {
 			return false, err
 		}
-		if vectors {
+		if !embed.IsZero() && !m.At.Before(embed) {
 			if err := awaitVector(ctx, tx, m); err != nil {
 				return false, err
 			}

@@ -20,7 +20,7 @@ func TestForgottenWordsAreGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.IndexWords(t.Context(), 10, false); err != nil {
+	if _, err := s.IndexWords(t.Context(), 10, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	held := func(word string) (n int) {

@@ -3,6 +3,7 @@ package coretest
 import (
 	"context"
 	"slices"
+	"unicode/utf8"
 
 	"parley/core/chat"
 	"parley/core/search"
@@ -49,6 +50,9 @@ func (m *storeModel) vectorOf(s storedMemory) *keptVector {
 	}
 	return v
 }
+
+// ReleaseUnembedded implements [parley/core/storage.VectorIndex].
+func (*storeModel) ReleaseUnembedded(context.Context, []chat.Ticket) error { return nil }
 
 // SaveVectors implements [parley/core/storage.VectorIndex].
 func (m *storeModel) SaveVectors(_ context.Context, model string, vectors []chat.Vector) error {
@@ -98,13 +102,17 @@ func (m *storeModel) Backfill(_ context.Context, limit int) (more bool, err erro
 }
 
 // BackfillSize implements [parley/core/storage.VectorBackfill].
-func (m *storeModel) BackfillSize(context.Context) (messages, characters int, err error) {
+func (m *storeModel) BackfillSize(_ context.Context, longest int) (messages, characters int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.said {
 		if m.vectors[s.ID] == nil && s.Kind == chat.Said {
 			messages++
-			characters += len([]rune(s.Text))
+			length := utf8.RuneCountInString(s.Text)
+			for _, f := range s.Files {
+				length += utf8.RuneCountInString(f.Title + f.Description + f.Text)
+			}
+			characters += min(length, longest)
 		}
 	}
 	return messages, characters, nil

@@ -3,13 +3,14 @@ package coretest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"parley/core/chat"
 	"parley/core/search"
 )
 
 // IndexWords implements [parley/core/storage.WordIndex].
-func (m *storeModel) IndexWords(_ context.Context, limit int, vectors bool) (more bool, err error) {
+func (m *storeModel) IndexWords(_ context.Context, limit int, embed time.Time) (more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
@@ -17,7 +18,7 @@ func (m *storeModel) IndexWords(_ context.Context, limit int, vectors bool) (mor
 		if s.Kind == chat.Said && !m.indexed[s.ID] && n < limit {
 			m.indexed[s.ID] = true
 			n++
-			if vectors {
+			if !embed.IsZero() && !s.At.Before(embed) {
 				m.await(s)
 			}
 		}

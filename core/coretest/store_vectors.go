@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"testing"
+	"time"
 
 	"parley/core/chat"
 )
@@ -13,6 +14,9 @@ func vectorChecks() []storeCheck {
 		{"a forgotten message is forgotten with its vector, and a revised one waits for another", forgottenVectors},
 		{"messages with a vector of another model or length wait for another", otherVectors},
 		{"earlier messages get vectors only if that is wished", backfilled},
+		{"messages from before a time get no vectors without a backfill", indexedLate},
+		{"a message that was revised before it was indexed waits for a vector of its new text", revisedBeforeIndex},
+		{"messages that are given back can be embedded at once", releasedVectors},
 	}
 }
 
@@ -29,11 +33,14 @@ func (s store) embed(model string, vectors map[string][]float32) (n int) {
 	return len(all)
 }
 
+// always is before each message.
+var always = time.Unix(0, 0)
+
 func (s store) indexWithVectors() {
 	s.t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = s.IndexWords(s.t.Context(), 3, true)
+		more, err = s.IndexWords(s.t.Context(), 3, always)
 		s.must(err)
 	}
 }
@@ -128,9 +135,17 @@ func backfilled(_ *testing.T, s store) {
 	s.tells("room", 3, "?", "")
 	s.index()
 	s.same("waiting", s.embed("m", spots), 0)
-	messages, characters, err := s.BackfillSize(s.t.Context())
-	s.must(err)
-	s.same("the size", []int{messages, characters}, []int{3, 10})
+	size := func(longest int) []int {
+		s.t.Helper()
+		messages, characters, err := s.BackfillSize(s.t.Context(), longest)
+		s.must(err)
+		return []int{messages, characters}
+	}
+	s.same("the size", size(100), []int{3, 10})
+	s.same("the size, cut", size(4), []int{3, 9})
+	s.must(s.Revise(s.t.Context(), message("room", 3).ID, "?", []chat.Attachment{{Name: "n", Title: "tü", Description: "des", Text: "text"}, {Name: "x"}}))
+	s.same("the size with files", size(100), []int{3, 19})
+	s.must(s.Revise(s.t.Context(), message("room", 3).ID, "?", nil))
 	for _, want := range []bool{true, true, false} {
 		more, err := s.Backfill(s.t.Context(), 1)
 		s.must(err)
@@ -138,4 +153,43 @@ func backfilled(_ *testing.T, s store) {
 	}
 	s.same("waiting then", s.embed("m", spots), 2)
 	s.same("found", s.near("room", 3, "", "m", 1, 0), []string{"east"})
+}
+
+func indexedLate(_ *testing.T, s store) {
+	old := message("room", 1)
+	old.Text, old.At = "east", time.Now().Add(-time.Hour)
+	s.accept(old, alone)
+	s.tells("room", 2, "north", "")
+	s.tells("room", 3, "?", "")
+	_, err := s.IndexWords(s.t.Context(), 10, time.Now().Add(-time.Minute))
+	s.must(err)
+	s.same("waiting", s.embed("m", spots), 1)
+	s.same("by words", s.finds("room", 3, "", "east"), [][]string{{"east"}})
+	_, err = s.Backfill(s.t.Context(), 10)
+	s.must(err)
+	s.same("waiting after a backfill", s.embed("m", spots), 1)
+}
+
+func revisedBeforeIndex(_ *testing.T, s store) {
+	s.tells("room", 1, "west", "")
+	s.tells("room", 2, "?", "")
+	s.must(s.Revise(s.t.Context(), message("room", 1).ID, "east", nil))
+	s.indexWithVectors()
+	s.same("waiting", s.embed("m", spots), 1)
+	s.same("found", s.near("room", 2, "", "m", 1, 0), []string{"east"})
+	s.same("by words", s.finds("room", 2, "", "west east"), [][]string{{"east"}})
+}
+
+func releasedVectors(_ *testing.T, s store) {
+	s.tells("room", 1, "east", "")
+	s.tells("room", 2, "north", "")
+	s.indexWithVectors()
+	taken, err := s.Unembedded(s.t.Context(), "m", 10)
+	s.must(err)
+	s.same("waiting", len(taken), 2)
+	s.must(s.ReleaseUnembedded(s.t.Context(), []chat.Ticket{taken[0].Ticket, taken[1].Ticket}))
+	s.same("waiting again", s.embed("m", spots), 2)
+	s.same("waiting then", s.embed("m", spots), 0)
+	s.must(s.ReleaseUnembedded(s.t.Context(), []chat.Ticket{taken[0].Ticket}))
+	s.same("after a late release", s.embed("m", spots), 0)
 }

@@ -3,6 +3,7 @@ package coretest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"parley/core/chat"
 	"parley/core/search"
@@ -37,7 +38,7 @@ func (s store) index() {
 	s.t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = s.IndexWords(s.t.Context(), 3, false)
+		more, err = s.IndexWords(s.t.Context(), 3, time.Time{})
 		s.must(err)
 	}
 }
@@ -159,7 +160,7 @@ func wordsInSteps(_ *testing.T, s store) {
 		s.tells("room", n+1, "an apple", "")
 	}
 	for i, want := range []bool{true, true, false, false} {
-		more, err := s.IndexWords(s.t.Context(), 2, false)
+		more, err := s.IndexWords(s.t.Context(), 2, time.Time{})
 		s.must(err)
 		s.same(fmt.Sprintf("more after step %d", i), more, want)
 	}

@@ -15,13 +15,18 @@ import (
 
 // The time limits of embeddings. Search by words needs no request, so a slow embedder never delays a turn for long.
 const (
-	together     = 64   // messages per request
-	embedTokens  = 2000 // of a message
-	questionTime = 2500 * time.Millisecond
-	questionRest = 30 * time.Second // after a failure to embed a question
-	batchTime    = 2 * time.Minute
-	firstPause   = time.Second // after a failure to embed messages; it doubles
-	longestPause = 10 * time.Minute
+	together    = 64   // messages per request
+	embedTokens = 2000 // of a message
+	// EmbedCharacters is about how many characters of a message are embedded at most.
+	EmbedCharacters = 4 * embedTokens
+	questionTime    = 2500 * time.Millisecond
+	questionRest    = 30 * time.Second // after a failure to embed a question
+	batchTime       = 2 * time.Minute
+	releaseTime     = 3 * time.Second
+	firstPause      = time.Second // after a failure to embed messages; it doubles
+	longestPause    = 10 * time.Minute
+	lookAgain       = 10 * time.Minute // messages that a replica was embedding when it died wait for another
+	recent          = 24 * time.Hour   // older messages that were never indexed are earlier ones, which only a backfill embeds
 )
 
 // asker embeds questions. After a failure it rests, and questions are answered by words meanwhile.
@@ -81,9 +86,20 @@ func (w *worker) embedAll(ctx context.Context) error {
 		}
 		if err := w.embedBatch(ctx, waiting); err != nil {
 			w.size /= 2
-			return err
+			return errors.Join(err, w.release(waiting))
 		}
 	}
+}
+
+// release gives back messages that were not embedded, also when the program ends.
+func (w *worker) release(all []chat.Unembedded) error {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	var tickets []chat.Ticket
+	for _, u := range all {
+		tickets = append(tickets, u.Ticket)
+	}
+	return w.Store.ReleaseUnembedded(ctx, tickets)
 }
 
 func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) error {
@@ -94,7 +110,7 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 		texts = append(texts, embedText(u.Memory))
 	}
 	vectors, err := embed(limited, w.Embedder, texts)
-	if refused(err) && len(waiting) == 1 {
+	if len(waiting) == 1 && w.refused(limited, err) {
 		vectors, err = [][]float32{nil}, nil // no other try can help this text
 	}
 	if err != nil {
@@ -104,20 +120,32 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	for i, u := range waiting {
 		save = append(save, chat.Vector{Ticket: u.Ticket, Vector: vectors[i]})
 	}
-	return w.Store.SaveVectors(ctx, w.Model, save)
+	err = w.Store.SaveVectors(ctx, w.Model, save)
+	w.saved = w.saved || err == nil
+	return err
 }
 
-// refused reports whether the provider does not take a text, whatever happens.
-func refused(err error) bool {
+// refused reports whether the provider does not take a text, whenever it is asked: the text is too long, or the provider takes
+// another one.
+func (w *worker) refused(ctx context.Context, err error) bool {
 	var f *llm.Failure
-	return errors.As(err, &f) && (f.Kind == llm.PromptTooLong || f.Kind == llm.ConversationTooLong)
+	switch {
+	case !errors.As(err, &f):
+		return false
+	case f.Kind == llm.PromptTooLong || f.Kind == llm.ConversationTooLong:
+		return true
+	case f.Kind != llm.ProviderIssue || f.Retry:
+		return false
+	}
+	_, err = embed(ctx, w.Embedder, []string{"OK"})
+	return err == nil
 }
 
 // embedText returns what a message says, with its files.
 func embedText(m chat.Memory) string {
 	texts := []string{m.Text}
 	for _, f := range m.Files {
-		texts = append(texts, f.Title, f.Description, f.Text)
+		texts = append(texts, f.Name, f.Title, f.Description, f.Text)
 	}
 	return text.CutTokens(strings.TrimSpace(strings.Join(texts, "\n")), embedTokens)
 }

@@ -13,6 +13,7 @@ type worker struct {
 	wake   chan struct{} // has a token if there can be something new
 	size   int           // of the next batch of embeddings
 	failed bool          // this was logged
+	saved  bool          // vectors were, since the last failure
 	filled bool          // earlier messages wait for vectors
 }
 
@@ -38,12 +39,16 @@ func (w *worker) work(ctx context.Context) {
 		}
 		w.report(ctx, err)
 		if err != nil {
+			if w.saved {
+				pause = firstPause
+			}
 			sleep(ctx, pause)
-			pause = min(2*pause, longestPause)
+			pause, w.saved = min(2*pause, longestPause), false
 		} else {
 			pause = firstPause
 			select {
 			case <-w.wake:
+			case <-w.again():
 			case <-ctx.Done():
 			}
 			sleep(ctx, settleTime)
@@ -56,6 +61,22 @@ func (w *worker) work(ctx context.Context) {
 		default:
 		}
 	}
+}
+
+// again returns a channel that asks for another look at messages without vectors; nil without an embedder.
+func (w *worker) again() <-chan time.Time {
+	if w.Embedder == nil {
+		return nil
+	}
+	return time.After(lookAgain)
+}
+
+// embedFrom returns from when on messages are embedded without being asked for; zero is never.
+func (w *worker) embedFrom() time.Time {
+	if w.Embedder == nil {
+		return time.Time{}
+	}
+	return time.Now().Add(-recent)
 }
 
 // report logs the first of several failures.
@@ -77,7 +98,7 @@ func sleep(ctx context.Context, d time.Duration) {
 func (w *worker) index(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
-		if more, err = w.Store.IndexWords(ctx, sizeOfBatch, w.Embedder != nil); err != nil {
+		if more, err = w.Store.IndexWords(ctx, sizeOfBatch, w.embedFrom()); err != nil {
 			return err
 		}
 		if more {

@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/search"
 )
 
@@ -56,8 +57,9 @@ func pets() *concepts {
 // shop is a store with messages.
 type shop struct {
 	*sqlite.Store
-	t *testing.T
-	n int
+	t    *testing.T
+	n    int
+	file string // with each message
 }
 
 func newShop(t *testing.T) *shop {
@@ -66,12 +68,15 @@ func newShop(t *testing.T) *shop {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return &shop{s, t, 0}
+	return &shop{Store: s, t: t}
 }
 
 func (s *shop) hears(text string) chat.Memory {
 	s.n++
 	m := chat.Memory{ID: chat.MemoryID(fmt.Sprint(s.n)), Room: "room", Author: "ada", Name: "Ada", Text: text, At: time.Now()}
+	if s.file != "" {
+		m.Files = []chat.Attachment{{Name: s.file}}
+	}
 	if _, err := s.Accept(s.t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room", Kind: chat.Direct}}, chat.JoinRule{}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -79,8 +84,10 @@ func (s *shop) hears(text string) chat.Memory {
 }
 
 // working runs the background work of a plugin for a while.
-func (s *shop) working(d Deps, lasts time.Duration) action.Plugin {
-	d.Store, d.Log = s, slog.New(slog.DiscardHandler)
+func (s *shop) working(d Deps, lasts time.Duration) action.Plugin { return s.workingOn(s, d, lasts) }
+
+func (s *shop) workingOn(store Store, d Deps, lasts time.Duration) action.Plugin {
+	d.Store, d.Log = store, slog.New(slog.DiscardHandler)
 	p := New(d)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ended := make(chan struct{})
@@ -166,9 +173,18 @@ func TestEveryMessageIsEmbedded(t *testing.T) {
 		for i := range 200 {
 			s.hears(fmt.Sprint("the kitten number ", i))
 		}
+		s.file = "cat.jpg"
+		s.hears("")
+		s.file = ""
 		e.broken = func(texts []string) error {
 			if slices.Contains(texts, "the kitten number 77") {
 				return &llm.Failure{Kind: llm.PromptTooLong, Err: errors.New("too long")}
+			}
+			if slices.Contains(texts, "the kitten number 99") {
+				return &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("unsafe")}
+			}
+			if slices.Contains(texts, "") {
+				return errors.New("empty")
 			}
 			if fails--; fails >= 0 {
 				return errors.New("down")
@@ -207,4 +223,97 @@ func TestBackfill(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Messages that were never indexed, because recall was off or the program is new, are earlier ones too.
+func TestNeverIndexed(t *testing.T) {
+	for _, backfill := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newShop(t)
+			s.hears(catFact)
+			time.Sleep(recent + time.Hour)
+			p := s.working(Deps{Embedder: pets(), Model: "pets", Backfill: backfill}, time.Minute)
+			if got := s.recalls(p, catQuestion); strings.Contains(got, catFact) != backfill {
+				t.Errorf("with backfill %v it recalls %q", backfill, got)
+			}
+			if got := s.recalls(p, "Where is the kitten?"); !strings.Contains(got, catFact) {
+				t.Errorf("by words, with backfill %v, it recalls %q", backfill, got)
+			}
+		})
+	}
+}
+
+// claiming is a store whose messages are left to the replica that asks for their vectors, until it gives them back.
+type claiming struct {
+	*shop
+	claimed map[chat.Ticket]bool
+	deaf    time.Time // until then another replica has all of them
+}
+
+func (c *claiming) Unembedded(ctx context.Context, model string, limit int) (free []chat.Unembedded, err error) {
+	all, err := c.shop.Unembedded(ctx, model, 1000)
+	for _, u := range all {
+		if !c.claimed[u.Ticket] && len(free) < limit && time.Now().After(c.deaf) {
+			c.claimed[u.Ticket] = true
+			free = append(free, u)
+		}
+	}
+	return free, err
+}
+
+func (c *claiming) ReleaseUnembedded(_ context.Context, tickets []chat.Ticket) error {
+	for _, t := range tickets {
+		delete(c.claimed, t)
+	}
+	return nil
+}
+
+// What fails is given back, so that it is tried again, with fewer at a time; also what another replica left when it died.
+func TestFailedBatchIsTriedAgain(t *testing.T) {
+	for what, fails := range map[string]int{"failures": 3, "a replica that died": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			s, e := newShop(t), pets()
+			c := &claiming{s, map[chat.Ticket]bool{}, time.Time{}}
+			if fails == 0 {
+				c.deaf = time.Now().Add(5 * time.Minute)
+			}
+			for i := range 10 {
+				s.hears(fmt.Sprint("the kitten number ", i))
+			}
+			e.broken = func([]string) error {
+				if fails--; fails >= 0 {
+					return errors.New("down")
+				}
+				return nil
+			}
+			s.workingOn(c, Deps{Embedder: e, Model: "m"}, time.Hour)
+			if left, err := s.Unembedded(t.Context(), "m", 100); err != nil || len(left) > 0 {
+				t.Errorf("after %s %d wait, %v; the batches were %v", what, len(left), err, e.asked)
+			}
+		})
+	}
+}
+
+// Embeddings count towards the limits. When they are reached, words are searched, and the messages are embedded the next day.
+func TestEmbeddingsWithinTheLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, e := newShop(t), pets()
+		meter := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 500}}, s, slog.New(slog.DiscardHandler))
+		d := Deps{Embedder: meter.Models(llm.Models{Embedder: e}).Embedder, Model: "m"}
+		s.hears(catFact)
+		for i := range 100 {
+			s.hears(fmt.Sprint("The train number ", i, " was late again, and nobody knows why"))
+		}
+		p := s.working(d, time.Minute)
+		embedded := 0
+		for _, n := range e.asked {
+			embedded += n
+		}
+		if embedded == 0 || embedded > 50 {
+			t.Errorf("with 500 tokens %d messages are embedded", embedded)
+		}
+		if got := s.recalls(p, "What did the kitten do?"); !strings.Contains(got, catFact) {
+			t.Errorf("at the limit it recalls %q", got)
+		}
+	})
 }

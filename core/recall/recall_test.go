@@ -34,7 +34,7 @@ func (s *shelf) FindWords(_ context.Context, q chat.Search) ([]chat.Passage, err
 	return s.found, s.err
 }
 
-func (s *shelf) IndexWords(context.Context, int, bool) (bool, error) {
+func (s *shelf) IndexWords(context.Context, int, time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++

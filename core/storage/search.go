@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"time"
 
 	"parley/core/chat"
 )
@@ -10,9 +11,9 @@ import (
 // that did so returns.
 type WordIndex interface {
 	// IndexWords makes the next messages findable that are not yet, at most limit, in one step: a crash loses and repeats
-	// nothing. It reports whether there can be more. Storing a message does not index it. With vectors, the messages also wait for
-	// vectors, see [VectorIndex].
-	IndexWords(ctx context.Context, limit int, vectors bool) (more bool, err error)
+	// nothing. It reports whether there can be more. Storing a message does not index it. Messages from embed or later also wait for
+	// vectors, see [VectorIndex]; none do if embed is zero.
+	IndexWords(ctx context.Context, limit int, embed time.Time) (more bool, err error)
 	// FindWords returns the passages whose messages match best, the best first. Messages that are no part of a transcript are not
 	// among them.
 	FindWords(ctx context.Context, q chat.Search) ([]chat.Passage, error)
@@ -23,6 +24,8 @@ type VectorIndex interface {
 	// Unembedded returns messages that wait for a vector, or have one of another model, at most limit, the newest first. Another
 	// replica is not given the same for some minutes.
 	Unembedded(ctx context.Context, model string, limit int) ([]chat.Unembedded, error)
+	// ReleaseUnembedded gives messages of Unembedded back: each replica can be given them at once.
+	ReleaseUnembedded(ctx context.Context, tickets []chat.Ticket) error
 	// SaveVectors stores vectors of the model for messages of Unembedded, unless they were revised or forgotten since. A nil vector
 	// means that there is none for this text.
 	SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error
@@ -35,6 +38,7 @@ type VectorIndex interface {
 type VectorBackfill interface {
 	// Backfill does so for the next messages, at most limit, and reports whether there can be more.
 	Backfill(ctx context.Context, limit int) (more bool, err error)
-	// BackfillSize returns for how many messages that would be, of how many characters.
-	BackfillSize(ctx context.Context) (messages, characters int, err error)
+	// BackfillSize returns for how many messages that would be, of how many characters with the texts of their files. Of a message
+	// at most longest characters count.
+	BackfillSize(ctx context.Context, longest int) (messages, characters int, err error)
 }
