@@ -1,5 +1,5 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
-.PHONY: help run test fmt vet lint unit bench soak tools install
+.PHONY: help run test fmt vet lint unit bench recall soak tools install
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -26,6 +26,9 @@ unit:
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
+
+recall: ## measure what an embedding model finds: EMBEDDING=text-embedding-3-small, with OPENAI_BASE_URL and OPENAI_API_KEY
+	go run ./bench/recall -model "$(EMBEDDING)"
 
 soak: ## kill the gateway every five seconds under load, for SOAK=3m, and judge what people see; REPLICAS=3 shares PostgreSQL and Redis, which die too
 	go run ./sim/soak -for $(or $(SOAK),3m) $(if $(REPLICAS),-replicas $(REPLICAS) -outages)

@@ -2,7 +2,6 @@ package stories_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -37,24 +36,6 @@ func TestFactOfLongAgo(t *testing.T) {
 	}
 }
 
-// synonyms embeds texts: each number counts the words that mean the same.
-type synonyms [][]string
-
-// Embed implements [llm.Embedder].
-func (s synonyms) Embed(_ context.Context, texts []string) (all [][]float32, err error) {
-	for _, t := range texts {
-		v := make([]float32, len(s)+1)
-		v[len(s)] = 0.1
-		for i, words := range s {
-			for _, w := range words {
-				v[i] += float32(strings.Count(strings.ToLower(t), w))
-			}
-		}
-		all = append(all, v)
-	}
-	return all, nil
-}
-
 func longConversation(t *testing.T, address string, recall config.Recall, fact string) {
 	const question = "What is my cat called?"
 	model := New(Options{Choose: func(r Request) Script {
@@ -67,7 +48,7 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 	cfg.Agent.Summaries, cfg.Web.Limits, cfg.Agent.Recall = false, config.Limits{}, recall
 	var kept storage.Store
 	g, end := live(t, cfg, parley.Env{
-		Models: llm.Models{Embedder: synonyms{{"cat", "kitten"}, {"called", "answers to"}}},
+		Models: llm.Models{Embedder: Concepts{"cat kitten", "called answers"}},
 		Wrap:   func(s storage.Store) storage.Store { kept = s; return s },
 	})
 	defer func() { end() }()

@@ -18,40 +18,28 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/quota"
-	"parley/core/search"
+	"parley/models/modelfake"
 )
 
-// concepts is a synthetic embedder: each of its lines is a direction, and the words of it mean the same.
+// concepts is a synthetic embedder that can fail.
 type concepts struct {
-	lines  []string
+	modelfake.Concepts
 	broken func(texts []string) error
 	asked  []int // the sizes of its batches
 }
 
-func (c *concepts) Embed(_ context.Context, texts []string) (all [][]float32, err error) {
+func (c *concepts) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	c.asked = append(c.asked, len(texts))
 	if c.broken != nil {
 		if err := c.broken(texts); err != nil {
 			return nil, err
 		}
 	}
-	for _, t := range texts {
-		v := make([]float32, len(c.lines)+1)
-		v[len(c.lines)] = 0.1
-		for i, line := range c.lines {
-			for _, w := range search.Words(t) {
-				if slices.Contains(strings.Fields(line), w) {
-					v[i]++
-				}
-			}
-		}
-		all = append(all, v)
-	}
-	return all, nil
+	return c.Concepts.Embed(ctx, texts)
 }
 
 func pets() *concepts {
-	return &concepts{lines: []string{"kitten cat pet tomcat", "name called answers call", "train rail station"}}
+	return &concepts{Concepts: modelfake.Concepts{"kitten cat pet tomcat", "name called answers call", "train rail station"}}
 }
 
 // shop is a store with messages.
