@@ -40,6 +40,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
 	parts = append(parts, models.checks...)
+	parts = append(parts, checkPrices(cfg))
 	parts = append(parts, checkTools(cfg, env)...)
 	if cfg.Agent.Recall == config.RecallMeaning {
 		parts = append(parts, part{"agent.recall", func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) }})

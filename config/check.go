@@ -52,11 +52,12 @@ func (d *decoder) checkModels(c *Config) {
 		d.checkChat(c)
 	} else {
 		d.checkModel("models.large", c.Models.Large)
-		d.checkProvider(c, namedSlot{Slot{c.Models.Large.Provider, c.Models.Large.Model}, "models.large", "", sections.Answers})
+		d.checkProvider(c, namedSlot{Slot{Provider: c.Models.Large.Provider, Model: c.Models.Large.Model}, "models.large", "", sections.Answers})
 	}
 	for _, s := range c.slots() {
 		d.checkProvider(c, s)
 	}
+	d.checkPrices(c)
 }
 
 // checkModel checks the parameters of a model that answers.

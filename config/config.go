@@ -127,6 +127,8 @@ type Slot struct {
 	Provider Provider `yaml:"provider"`
 	// The model name, such as gpt-4o-mini. Empty = off.
 	Model string `yaml:"model"`
+	// What it costs: see models.large.price. A transcription has {minute: 0.006}, image generation {image: 0.04}, embeddings {input: 0.02}.
+	Price Price `yaml:"price" default:"auto"`
 }
 
 // Model is a model and its parameters.
@@ -142,6 +144,9 @@ type Model struct {
 	Temperature *float64 `yaml:"temperature"`
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
+	// What it costs in US dollars per million tokens, such as {input: 0.15, cached: 0.075, output: 0.60}; also cache_write. 0 = free, for
+	// models of your own. auto = from the table of known prices: see docs/limits.md.
+	Price Price `yaml:"price" default:"auto"`
 }
 
 // ChatModel is one of several models that can answer.
@@ -158,6 +163,8 @@ type ChatModel struct {
 	Temperature *float64 `yaml:"temperature"`
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
+	// What it costs: see models.large.price.
+	Price Price `yaml:"price" default:"auto"`
 	// The names of the models that continue when it fails, in order.
 	Fallback []string `yaml:"fallback"`
 }

@@ -74,6 +74,8 @@ func (d *decoder) decode(path string, n *node, into reflect.Value) {
 			text, _ := json.Marshal(free(n)) // of what was parsed
 			into.SetString(string(text))
 		}
+	case into.Type() == reflect.TypeFor[Price]() && n.kind != list:
+		d.decodePrice(path, n, into, form)
 	case into.Kind() == reflect.Map && (n.kind == section || n.kind == absent):
 		d.table(path, n, into)
 	case form.kind == section && (n.kind == section || n.kind == absent):

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/invopop/jsonschema"
 
+	"parley/core/price"
 	"parley/internal/sections"
 )
 
@@ -37,6 +38,10 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
 	case Object:
 		return &jsonschema.Schema{Type: "object"}
+	case price.Rate, price.USD:
+		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0"})
+	case Price:
+		return priceSchema()
 	case netip.Prefix:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: prefixPattern})
 	case Account:
@@ -76,6 +81,17 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 func idSchema(kind func(sections.Section) sections.ID, more ...string) *jsonschema.Schema {
 	pattern, _ := Connectors(platforms).ids(kind, more...)
 	return orReference(&jsonschema.Schema{Type: "string", Pattern: pattern})
+}
+
+// priceSchema allows auto, 0, or a section.
+func priceSchema() *jsonschema.Schema {
+	all := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+	for _, e := range entries(reflect.ValueOf(Price{})) {
+		amount := schemaOf(e.value.Type())
+		amount.AnyOf = append(amount.AnyOf, &jsonschema.Schema{Type: "string", Enum: []any{"auto"}})
+		all.Properties.Set(e.key, amount)
+	}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{"auto"}}, {Type: "number", Enum: []any{0}}, all}}
 }
 
 // generate builds the schema from the structs, their tags and their comments.
@@ -203,6 +219,14 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		{"web: {public: true, origins: ['https://a.example'], limits: {messages_per_minute: '${env:N:-3}'}}", true},
 		{"models: {large: {temperature: 0.5}}", true},
 		{"models: {large: {temperature: auto, provider: ''}}", true},
+		{"models: {large: {price: {input: 0.15, cached: 0.075, output: 1}}}", true},
+		{"models: {large: {price: 0}}", true},
+		{"models: {large: {price: auto}}", true},
+		{"models: {large: {price: 1}}", false},
+		{"models: {large: {price: cheap}}", false},
+		{"models: {large: {price: [1]}}", false},
+		{"models: {large: {price: {input: -1, output: 1}}}", false},
+		{"models: {large: {price: {in: 1, out: 1}}}", false},
 		{"turns: {idle: 1m30s, timeout: '${env:X:-5m}', direct: '${env:X:-queue}'}", true},
 		{"owner: ['telegram:1', '${env:X:-discord:2}', 'telegram:${env:N:-3}']", true},
 		{"connectors: {discord: {enabled: false, token: a.b.c}}", true},

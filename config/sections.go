@@ -54,6 +54,21 @@ type namedSlot struct {
 	needs      sections.Ability
 }
 
+// TaskSlot is a slot with its key in the configuration and its task.
+type TaskSlot struct {
+	Slot
+	Key  string
+	Task sections.Ability
+}
+
+// Slots returns the models besides those that answer, also those that are off.
+func (c Config) Slots() (all []TaskSlot) {
+	for _, s := range c.slots() {
+		all = append(all, TaskSlot{s.Slot, s.path, s.needs})
+	}
+	return all
+}
+
 func (c Config) slots() []namedSlot {
 	m := c.Models
 	return []namedSlot{

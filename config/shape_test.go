@@ -64,7 +64,7 @@ func (s *shape) check(path string, value any) (wrong []string) {
 	if s.Type != "" && !hasType(value, s.Type) {
 		fail("%v is not of type %s", value, s.Type)
 	}
-	if len(s.Enum) > 0 && !slices.Contains(s.Enum, value) {
+	if len(s.Enum) > 0 && !slices.Contains(s.Enum, enumValue(value)) {
 		fail("%v is none of %v", value, s.Enum)
 	}
 	if word, ok := value.(string); ok && s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(word) {
@@ -78,6 +78,14 @@ func (s *shape) check(path string, value any) (wrong []string) {
 		fail("%v fits no alternative", value)
 	}
 	return append(wrong, s.checkInside(path, value)...)
+}
+
+// enumValue returns value as JSON has it: all numbers are of one type there.
+func enumValue(value any) any {
+	if n, ok := asNumber(value); ok {
+		return n
+	}
+	return value
 }
 
 func (s *shape) checkInside(path string, value any) (wrong []string) {

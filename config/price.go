@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"parley/core/price"
+	"parley/internal/sections"
+)
+
+// Price is what a model costs, in US dollars. The zero value leaves that to the table of known prices.
+type Price struct {
+	// Per million input tokens.
+	Input *price.Rate `yaml:"input"`
+	// Per million input tokens that the provider reads from its cache. auto = as input.
+	Cached *price.Rate `yaml:"cached"`
+	// Per million input tokens that it writes to its cache. auto = as input.
+	CacheWrite *price.Rate `yaml:"cache_write"`
+	// Per million output tokens.
+	Output *price.Rate `yaml:"output"`
+	// Of a transcription: per minute of sound.
+	Minute *price.USD `yaml:"minute"`
+	// Of image generation: per image.
+	Image *price.USD `yaml:"image"`
+
+	// Free is the price 0.
+	Free bool `yaml:"-"`
+}
+
+// Given returns the price that the configuration sets; false if it sets none.
+func (p Price) Given() (price.Price, bool) {
+	input := orZero(p.Input)
+	given := price.Price{
+		Rates: price.Rates{Input: input, Cached: input, CacheWrite: input, Output: orZero(p.Output)},
+		Hour:  60 * orZero(p.Minute), Image: orZero(p.Image),
+	}
+	if p.Cached != nil {
+		given.Cached = *p.Cached
+	}
+	if p.CacheWrite != nil {
+		given.CacheWrite = *p.CacheWrite
+	}
+	return given, p != (Price{})
+}
+
+func orZero[T any](value *T) (zero T) {
+	if value == nil {
+		return zero
+	}
+	return *value
+}
+
+// decodePrice decodes auto, 0, or the section.
+func (d *decoder) decodePrice(path string, n *node, into reflect.Value, form form) {
+	switch {
+	case n.kind == section:
+		d.section(path, n, into)
+	case n.text == "auto" && n.kind != number:
+	case n.kind == number && n.text == "0":
+		into.Set(reflect.ValueOf(Price{Free: true}))
+	default:
+		d.reject(path, "is not "+form.name, form.hint)
+	}
+}
+
+// checkPrice requires the keys that a model for a task is billed by, and only those.
+func (d *decoder) checkPrice(path string, p Price, task sections.Ability) {
+	if p.Free || p == (Price{}) || d.broken(path) {
+		return
+	}
+	needed, also := []string{"input", "output"}, []string{"cached", "cache_write"}
+	switch task {
+	case sections.Transcription:
+		needed, also = []string{"minute"}, nil
+	case sections.Painting:
+		needed, also = []string{"image"}, nil
+	case sections.Embeddings:
+		needed, also = []string{"input"}, nil
+	}
+	for _, e := range entries(reflect.ValueOf(p)) {
+		switch set := !e.value.IsNil(); {
+		case set && !slices.Contains(needed, e.key) && !slices.Contains(also, e.key):
+			d.reject(path+"."+e.key, "is not what such a model is billed by", "set "+strings.Join(needed, " and "))
+		case !set && slices.Contains(needed, e.key):
+			d.reject(path, "has no "+e.key, "set "+strings.Join(needed, " and "))
+		}
+	}
+}
+
+// checkPrices checks the prices of all models.
+func (d *decoder) checkPrices(c *Config) {
+	d.checkPrice("models.large.price", c.Models.Large.Price, sections.Answers)
+	for i, m := range c.Models.Chat {
+		d.checkPrice(fmt.Sprintf("models.chat[%d].price", i), m.Price, sections.Answers)
+	}
+	for _, s := range c.slots() {
+		d.checkPrice(s.path+".price", s.Price, s.needs)
+	}
+}
+
+// AtHome reports whether the models of a provider are asked at the provider's own address, as the configuration has it by default. What
+// others cost who speak its API is unknown.
+func (c Config) AtHome(name Provider) bool {
+	if name == ProviderOpenAI {
+		return c.Providers.OpenAI.BaseURL == openAIBase
+	}
+	s, ok := c.Provider(name)
+	if !ok {
+		return false
+	}
+	for _, e := range entries(reflect.ValueOf(s.Values).Elem()) {
+		if e.key == "base_url" {
+			return e.value.String() == e.fallback
+		}
+	}
+	return false
+}

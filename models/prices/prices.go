@@ -1,0 +1,108 @@
+// Package prices is a table of what the models of providers cost, from a given day. It is generated: see tools/prices.
+package prices
+
+import (
+	_ "embed"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/core/price"
+)
+
+//go:generate npm ci --prefix ../../tools/prices --ignore-scripts
+//go:generate node ../../tools/prices/generate.mjs
+
+//go:embed prices.tsv
+var table string
+
+var (
+	day   = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+	dated = regexp.MustCompile(`-(20[0-9]{2}-[01][0-9]-[0-3][0-9]|20[0-9]{2}[01][0-9][0-3][0-9])$`)
+)
+
+// Date returns the day that the prices are of, such as 2026-09-23.
+func Date() string { return day.FindString(table) }
+
+// The columns of the table.
+const (
+	columnProvider = iota
+	columnModel
+	columnFrom
+	columnRates
+	columnOver = columnRates + 4
+	columnLong = columnOver + 1
+	columnHour = columnLong + 4
+	columns    = columnHour + 1
+)
+
+// Tokens returns the price of a model's tokens on a day, by the provider's key in the configuration and its name for the model. A name
+// with a date at its end that is not in the table has the price of the name without it.
+func Tokens(provider, model string, on time.Time) (price.Price, bool) {
+	row := find(provider, model, on, columnRates)
+	if row == nil {
+		return price.Price{}, false
+	}
+	p := price.Price{Rates: rates(row[columnRates:])}
+	if row[columnOver] != "" {
+		p.Over, _ = strconv.Atoi(row[columnOver])
+		p.Long = rates(row[columnLong:])
+	}
+	return p, true
+}
+
+// Sound is [Tokens] for models that transcribe and bill the length of the sound.
+func Sound(provider, model string, on time.Time) (price.Price, bool) {
+	row := find(provider, model, on, columnHour)
+	if row == nil {
+		return price.Price{}, false
+	}
+	hour, err := price.ParseUSD(row[columnHour])
+	return price.Price{Hour: hour}, err == nil
+}
+
+// rates reads four columns, which a test has checked.
+func rates(row []string) price.Rates {
+	var all [4]price.Rate
+	for i := range all {
+		all[i], _ = price.ParseRate(row[i])
+	}
+	return price.Rates{Input: all[0], Cached: all[1], CacheWrite: all[2], Output: all[3]}
+}
+
+// find returns the row of a model that has a value in column, or nil.
+func find(provider, model string, on time.Time, column int) []string {
+	if provider == "responses" {
+		provider = "openai" // the same models
+	}
+	name := strings.ToLower(strings.TrimPrefix(model, "models/"))
+	for _, name := range []string{name, dated.ReplaceAllString(name, "")} {
+		for _, matches := range []func(string) bool{
+			func(key string) bool { return key == name },
+			func(key string) bool {
+				beginning, ok := strings.CutSuffix(key, "*")
+				return ok && strings.HasPrefix(name, beginning)
+			},
+		} {
+			if row := row(provider, matches, on.Format(time.DateOnly), column); row != nil {
+				return row
+			}
+		}
+	}
+	return nil
+}
+
+// row returns the newest row that holds on a day, of the first model that matches.
+func row(provider string, matches func(key string) bool, on string, column int) (found []string) {
+	for line := range strings.Lines(table) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		switch {
+		case len(row) != columns || row[columnProvider] != provider || row[column] == "":
+		case found != nil && row[columnModel] != found[columnModel], found == nil && !matches(row[columnModel]):
+		case row[columnFrom] <= on && (found == nil || row[columnFrom] >= found[columnFrom]):
+			found = row
+		}
+	}
+	return found
+}

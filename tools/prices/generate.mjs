@@ -1,0 +1,95 @@
+// Writes models/prices/prices.tsv from the npm package @pydantic/genai-prices (MIT), whose version package.json pins and whose
+// content package-lock.json checks. In this folder: npm ci --ignore-scripts && node generate.mjs
+//
+// To update: npm install --package-lock-only --ignore-scripts @pydantic/genai-prices@VERSION, then the same.
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+const name = '@pydantic/genai-prices'
+const { calcPrice, findProvider } = createRequire(import.meta.url)(name)
+const { version } = JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url)))
+const published = JSON.parse(execFileSync('npm', ['view', `${name}@${version}`, 'time', '--json'], { stdio: ['ignore', 'pipe', 'ignore'] }))[version]
+const date = published.slice(0, 10)
+
+// The keys of our providers, and theirs.
+const providers = { openai: 'openai', anthropic: 'anthropic', gemini: 'google', openrouter: 'openrouter', groq: 'groq', mistral: 'mistral', deepseek: 'deepseek', xai: 'x-ai' }
+const keys = ['input_mtok', 'cache_read_mtok', 'cache_write_mtok', 'output_mtok']
+
+// names returns the names that a rule matches: whole ones, and beginnings of names, which end with *. Dates at the end of a name are
+// left to the reader of the table. Rules that are neither are skipped: the models are then without a price.
+function names(rule) {
+  if (rule.or) return rule.or.flatMap(names)
+  if (rule.and) return rule.and.flatMap(names)
+  if (rule.equals !== undefined) return [rule.equals.toLowerCase()]
+  const beginning = rule.starts_with ?? rule.contains
+  return beginning === undefined ? [] : [beginning.toLowerCase() + '*']
+}
+
+// rates returns the rates below a price, and those above the number of tokens from which on other rates apply.
+function rates(prices) {
+  const tiered = keys.map((k) => prices[k]).filter((v) => typeof v === 'object')
+  if (tiered.some((v) => v.tiers.length !== 1 || v.tiers[0].start !== tiered[0].tiers[0].start)) throw new Error('more than one threshold')
+  const pick = (of) => {
+    const [input = 0, cached = input, written = input, output = 0] = keys.map((k) => (prices[k] === undefined ? undefined : of(prices[k])))
+    return [input, cached, written, output].map((v) => Number((Math.ceil(v * 1e6 - 1e-6) / 1e6).toFixed(6))) // we have six decimals
+  }
+  const base = pick((v) => v.base ?? v)
+  return tiered.length ? [...base, tiered[0].tiers[0].start, ...pick((v) => v.tiers?.[0].price ?? v)] : base
+}
+
+// dated returns the prices of a model with the dates from which on they apply. Where they depend on the time of day, it is the highest.
+function dated(prices) {
+  if (!Array.isArray(prices)) return [['', prices]]
+  const hours = prices.filter((p) => p.constraint?.start_time).map((p) => rates(p.prices))
+  if (hours.length === 0) return prices.map((p) => [p.constraint?.start_date ?? '', p.prices])
+  const highest = (p) => Object.fromEntries(keys.map((k, i) => [k, Math.max(rates(p)[i], ...hours.map((h) => h[i]))]))
+  return prices.filter((p) => !p.constraint?.start_time).map((p) => [p.constraint?.start_date ?? '', highest(p.prices)])
+}
+
+const lines = []
+for (const [ours, theirs] of Object.entries(providers)) {
+  const seen = new Set()
+  for (const model of findProvider({ providerId: theirs }).models) {
+    if (ours === 'gemini' && !model.id.startsWith('gem')) continue
+    for (const key of names(model.match)) {
+      if (seen.has(key)) continue
+      seen.add(key)
+      for (const [from, prices] of dated(model.prices)) {
+        const free = Object.keys(prices).length === 0 && key.endsWith(':free')
+        if (prices.input_mtok === undefined && prices.audio_hours === undefined && !free) continue
+        const fields = prices.input_mtok === undefined ? (free ? [0, 0, 0, 0] : []) : rates(prices)
+        const hour = prices.input_mtok === undefined ? prices.audio_hours : undefined
+        const line = [ours, key, from, ...fields]
+        while (line.length < 12) line.push('')
+        lines.push([...line, hour ?? ''].join('\t'))
+      }
+    }
+  }
+}
+
+// Whole names have the price that the package finds for them.
+const at = new Date(date)
+const current = {}
+for (const line of lines) {
+  const [provider, key, from, input] = line.split('\t')
+  if (from <= date) current[`${provider}\t${key}`] = input
+}
+for (const [entry, input] of Object.entries(current)) {
+  const [provider, key] = entry.split('\t')
+  if (key.endsWith('*') || input === '' || provider === 'deepseek') continue // DeepSeek's depend on the time of day
+  const found = calcPrice({ input_tokens: 1_000_000 }, key, { providerId: providers[provider], timestamp: at })
+  const [price] = found ? rates(found.model_price) : []
+  if (price !== undefined && String(price) !== input) throw new Error(`${entry}: ${input}, not ${price}`)
+}
+
+const head = [
+  `# Prices of models in US dollars, of ${date}, generated by tools/prices/generate.mjs from the npm package ${name} ${version}. Do not edit.`,
+  '#',
+  ...readFileSync(new URL(`node_modules/${name}/LICENSE`, import.meta.url), 'utf8').trim().split('\n').map((l) => `# ${l}`.trim()),
+  '#',
+  '# provider, model (* = names that begin so), from this day on, per million tokens: input, cached input, cache write, output, then above so many input',
+  '# tokens: the same four, and per hour of sound',
+]
+writeFileSync(new URL('../../models/prices/prices.tsv', import.meta.url), [...head, ...lines, ''].join('\n'))
+rmSync(new URL('node_modules', import.meta.url), { recursive: true })
