@@ -21,7 +21,7 @@ const (
 // Words returns the words of the configuration.
 func (Progress) Words() []string { return []string{string(Off), string(Compact), string(Full)} }
 
-const mostLines = 8 // about calls while the answer is being written: the newest
+const mostLines = 8 // the number of newest calls that are shown while the answer is being written
 
 // Lines returns the visible lines for the calls of v, oldest first.
 func (p Progress) Lines(v answer.View) (lines []string) {
@@ -40,7 +40,7 @@ func (p Progress) Lines(v answer.View) (lines []string) {
 	return lines
 }
 
-// inOneLine is one call in one line: a sign for its stage, what is done with what, and how it goes.
+// callLine describes a call in one line: a symbol for its stage, its name, its main parameters and its result so far.
 func callLine(t answer.Tool) string {
 	sign, outcome := "⏳", t.ShortResult
 	switch {
@@ -61,9 +61,9 @@ func callLine(t answer.Tool) string {
 	return l
 }
 
-// Under adds lines below the last of parts: the newest complete lines that fit. Once an answer has ended, all its lines
-// stay, if necessary in additional messages. render returns lines in the platform's dialect and as plain text, fits
-// reports whether a message is small enough.
+// AppendLines adds lines below the last of parts: the newest ones that fit. Once an answer has ended, it adds all of them,
+// if necessary in additional messages, because nothing replaces them any more. render returns lines in the platform's
+// dialect and as plain text; fits reports whether a message is small enough.
 func AppendLines(parts []Part, lines []string, ended bool, render func(lines []string) (text, plain string), fits func(Part) bool) []Part {
 	parts = slices.Clone(parts)
 	for at := range lines {
@@ -83,7 +83,7 @@ func AppendLines(parts []Part, lines []string, ended bool, render func(lines []s
 	return parts
 }
 
-// with is the last of parts with lines under it, or the lines alone.
+// withLines returns the last of parts with lines below its text, or a part with only the lines.
 func withLines(parts []Part, lines []string, render func(lines []string) (text, plain string)) (p Part) {
 	text, plain := render(lines)
 	before := 0
@@ -92,7 +92,7 @@ func withLines(parts []Part, lines []string, render func(lines []string) (text, 
 	} else {
 		p = parts[len(parts)-1]
 		before = utf8.RuneCountInString(p.readable())
-		if p.Text != "" { // else it has no markup, or none that the platform takes
+		if p.Text != "" { // otherwise it is sent without markup
 			p.Text += "\n\n" + text
 		}
 		p.Plain += "\n\n" + plain

@@ -12,8 +12,8 @@ import (
 
 const (
 	requestTimeout = 15 * time.Second
-	uploadTimeout  = time.Minute // of a file
-	finalTries     = 8           // in a row: about two minutes
+	uploadTimeout  = time.Minute // for a file
+	finalTries     = 8           // failures in a row before the end of an answer is given up: about two minutes
 	unsentFor      = 24 * time.Hour
 	leastPause     = time.Second
 	mostPause      = time.Minute
@@ -21,8 +21,9 @@ const (
 
 var errSilent = errors.New("the platform did not respond in time")
 
-// request makes one request and records its result. It is not canceled with ctx: otherwise what is shown would be
-// unknown. An error ends the message.
+// request makes one request and records its result. The request is not canceled with ctx, because the outcome of a
+// canceled request is unknown, and the next process would have to repeat it. leave returns the gate's permit; note writes
+// to the run's journal. An error ends Show.
 func (m *Message) request(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	if s.op == Post {
 		s.intent = m.intent(s)
@@ -47,6 +48,8 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 	}
 }
 
+// post creates a message. If the outcome is unknown, the journal keeps the record that it may exist; a refusal restores the
+// earlier record.
 func (m *Message) post(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	h := m.partAt(s.index)
 	if h.state == gone {
@@ -63,7 +66,7 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	switch {
 	case err == nil:
 		h.state, h.id = posted, id
-		h.confirmed = !repeated || m.window == 0 || m.editor == nil || // a known nonce gives the message with its old text
+		h.confirmed = !repeated || m.window == 0 || m.editor == nil || // a repeated nonce returns the existing message with its old content, so an edit has to follow
 			s.part.File != nil && was.sent.sameFileAs(s.part)
 		m.succeeded()
 		return note(postedRecord(id, h.intent))
@@ -82,6 +85,8 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	return m.failed(s, err)
 }
 
+// edit changes a posted message. A message that a user deleted ends the answer (text), or is posted again (files, and texts
+// that this process itself tried to delete).
 func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 	h := m.partAt(s.index)
 	was := *h
@@ -94,18 +99,19 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 		m.succeeded()
 		return nil
 	case errors.Is(err, ErrAmbiguous):
-	case errors.Is(err, ErrGone) && h.undeletable: // by our own deletion, of which the fate was unknown
+	case errors.Is(err, ErrGone) && h.undeletable: // an earlier deletion of this process, whose outcome was unknown, did succeed
 		*h = partState{reposted: true, refusedText: h.refusedText, replacements: h.replacements + 1}
 	case errors.Is(err, ErrGone) && s.index < chat.FirstFile && !h.replacing:
 		h.state = abandoned
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
-		h.state, h.sent = gone, was.sent // what people have read
+		h.state, h.sent = gone, was.sent // people have read the earlier content; see isLast and readsLike in plan
 	default:
 		*h = was
 	}
 	return m.failed(s, err)
 }
 
+// delete deletes a posted message, and records that it may be posted again under another nonce.
 func (m *Message) delete(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	h := m.partAt(s.index)
 	err := markAmbiguous(ctx, m.deleter.Delete(ctx, h.id))
@@ -118,7 +124,8 @@ func (m *Message) delete(ctx context.Context, s step, leave func(error), note fu
 	return note(chat.Shown{Part: s.index, Gone: true})
 }
 
-// certain marks an error as ambiguous if the request was cut off before the platform had said anything.
+// markAmbiguous adds [ErrAmbiguous] to an error of a request that timed out without a response from the platform: it may
+// have been carried out.
 func markAmbiguous(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.As(err, new(RetryAfter)) {
 		return err
@@ -131,7 +138,7 @@ func markAmbiguous(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrAmbiguous, err)
 }
 
-// told adds to err what the platform said beside it.
+// withBudgetHint joins err with the remaining budget that the platform reported in its response, for the gate.
 func (m *Message) withBudgetHint(err error) error {
 	if s, ok := m.sink.(BudgetReporter); ok {
 		if l, ok := s.BudgetHint(); ok {
@@ -141,7 +148,7 @@ func (m *Message) withBudgetHint(err error) error {
 	return err
 }
 
-// succeeded is called when the parts say what was done. If that was all, what is not shown is younger than the view.
+// succeeded resets the failures after a request. If the view is now shown completely, only newer text is unshown.
 func (m *Message) succeeded() {
 	m.failures, m.retryAt = 0, time.Time{}
 	if _, more := plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt, m.resend != nil); !more {
@@ -149,13 +156,14 @@ func (m *Message) succeeded() {
 	}
 }
 
-// failed decides what follows from err, beyond what the part itself now says.
+// failed handles the error of a request, after the state of its part was updated. A nil result means that the next
+// comparison of wanted and existing messages decides what follows.
 func (m *Message) failed(s step, err error) error {
 	h := m.partAt(s.index)
 	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)
 	var slow RetryAfter
 	switch {
-	case errors.As(err, &slow): // the gate waits
+	case errors.As(err, &slow): // the gate delays the next request
 		log.Warn("the platform's rate limit is reached")
 		return nil
 	case errors.Is(err, ErrForbidden):
@@ -184,8 +192,9 @@ func (m *Message) failed(s step, err error) error {
 	return m.retry(s, err)
 }
 
-// retry sets a growing pause before the next request. The last word has a limited number of requests, but for those that
-// were never sent: they cost nothing, and the platform will be back.
+// retry sets a growing pause before the next request. While the answer grows, attempts are not limited: its end is what
+// counts. The final state has a limited number of attempts, except if there was no connection at all: then nothing was
+// sent, nothing can appear twice, and a network outage of some hours must not lose an answer.
 func (m *Message) retry(s step, err error) error {
 	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)
 	if m.failures++; m.failures == 1 {
@@ -204,7 +213,7 @@ func (m *Message) retry(s step, err error) error {
 		log.Error("a message can't be deleted")
 		h.state = abandoned
 	case h.state == unknown:
-		h.nonceUntil = time.Time{} // it is not repeated any more
+		h.nonceUntil = time.Time{} // don't repeat it with its nonce any more
 	case s.part.File != nil:
 		log.Error("a file can't be posted; a notice is shown instead")
 		m.markFileRefused(s.index, s.part)

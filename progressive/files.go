@@ -26,7 +26,7 @@ func Files(v answer.View, most int) (parts []Part, lines []string) {
 	return parts, lines
 }
 
-// nameOf is the name of the nth file of an answer.
+// nameOf returns the name of the nth file of an answer. Actions may return files without names, which platforms refuse.
 func nameOf(f llm.File, n int) string {
 	switch {
 	case f.Name != "":
@@ -37,7 +37,7 @@ func nameOf(f llm.File, n int) string {
 	return fmt.Sprintf("file-%d", n)
 }
 
-// called is what people call a file in a sentence.
+// called returns what a sentence for people calls a file.
 func called(f llm.File) string {
 	if f.Picture() {
 		return "An image"
@@ -45,7 +45,7 @@ func called(f llm.File) string {
 	return "The file " + f.Name
 }
 
-// apart takes the files out of parts.
+// splitFiles separates the files from the texts. They are posted as messages of their own, below the text.
 func splitFiles(parts []Part) (texts, files []Part) {
 	for _, p := range parts {
 		if p.File != nil {
@@ -57,8 +57,8 @@ func splitFiles(parts []Part) (texts, files []Part) {
 	return texts, files
 }
 
-// resumeFile takes over a file from an earlier holder. Files of an answer that is rewritten are removed; files of an
-// answer whose options are removed stay.
+// resumeFile sets the state of a file that an earlier process posted. If the answer is written anew, its old files are
+// deleted. If only the options of a finished answer are removed, they stay.
 func (m *Message) resumeFile(h chat.Shown, run chat.Run) {
 	p, rewrite := m.partAt(h.Part), run.Verdict == nil
 	switch {
@@ -72,8 +72,9 @@ func (m *Message) resumeFile(h chat.Shown, run chat.Run) {
 	}
 }
 
-// complete inserts empty parts into files for those that an earlier holder has shown and whose bytes are lost: files of
-// calls come before files with long text of the answer.
+// alignFiles inserts an empty part for each file of a call that an earlier process has shown. Their bytes are not stored,
+// so they can't be compared or posted again, but their places must stay taken: files of calls come before files with long
+// text of the answer.
 func (m *Message) alignFiles(files []Part) []Part {
 	of := slices.IndexFunc(files, Part.holdsAnswerText)
 	if of < 0 {
@@ -82,9 +83,9 @@ func (m *Message) alignFiles(files []Part) []Part {
 	return slices.Insert(files, of, slices.Repeat([]Part{{}}, max(0, m.callFiles-of))...)
 }
 
-// planFiles returns the first step that brings the files of an answer below it. A create whose fate is unknown is
-// repeated only while its nonce is valid, since the platform would accept it as a second message later. If some files
-// are lost, the contents of the existing ones are unknown, so they stay.
+// planFiles is [plan] for the files. They differ from texts: they are never marked as repetitions, a create request with an
+// unknown outcome is only repeated while its nonce is valid, and if the bytes of some are lost, the existing messages stay
+// as they are.
 func planFiles(have []partState, want []Part, refused []string, now time.Time) (s step, ok bool) {
 	for i, h := range have {
 		if h.stale && h.state == posted {
@@ -112,8 +113,8 @@ func planFiles(have []partState, want []Part, refused []string, now time.Time) (
 	return s, ok
 }
 
-// fileStep is what brings h nearer to showing p. A message changes from one file to another, and never between a file and
-// words, which not every platform can.
+// fileStep returns the request that makes h show p. A message with a file can be edited to have another file. Between a
+// file and text it is deleted and posted again, because not every platform can edit one into the other.
 func (h partState) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
 	other := !h.contentUnknown && !h.sent.sameFileAs(p)
 	switch h.state {
@@ -125,7 +126,7 @@ func (h partState) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
 		return Post, now.Before(h.nonceUntil) || !h.contentUnknown && !h.mayHaveSent(p)
 	case posted:
 		switch {
-		case h.contentUnknown && (some || p.holdsAnswerText()), h.confirmed && !other: // words are the same for every holder
+		case h.contentUnknown && (some || p.holdsAnswerText()), h.confirmed && !other: // the text of an answer is the same in every process
 			return 0, false
 		case !h.contentUnknown && (h.sent.File == nil) != (p.File == nil):
 			return Delete, true
@@ -143,15 +144,17 @@ func sameFile(f, o *llm.File) bool {
 	return f.Name == o.Name && f.Type == o.Type && bytes.Equal(f.Data, o.Data)
 }
 
-// shows reports whether p and o show the same file, or the same text in place of one.
+// sameFileAs reports whether p and o show the same file, or the same line in place of one.
 func (p Part) sameFileAs(o Part) bool {
 	return sameFile(p.File, o.File) && (p.File != nil || p.Plain == o.Plain)
 }
 
+// bytesLost reports whether p stands for a file whose bytes are not stored; see [Message.alignFiles].
 func (p Part) bytesLost() bool { return p.File == nil }
 
-// doubts repeats in the text the words of a file whose fate will never be known. It reports whether there are more such
-// files than before.
+// includeUncertainFiles makes the text contain what is in files of which it will never be known whether they were posted:
+// text of an answer must not be missing, and twice is better. It reports whether there are more such files than before, so
+// that the text must be rendered again.
 func (m *Message) includeUncertainFiles(files []Part) (more bool) {
 	for i, p := range m.alignFiles(files) {
 		h := m.partAt(chat.FirstFile + i)
@@ -163,10 +166,10 @@ func (m *Message) includeUncertainFiles(files []Part) (more bool) {
 	return more
 }
 
-// words reports whether p is a file with text of the answer.
+// holdsAnswerText reports whether p is a file with text of the answer, rather than one that an action returned.
 func (p Part) holdsAnswerText() bool { return p.File != nil && p.Plain == "" }
 
-// refuse remembers that the platform does not take the file of part i.
+// markFileRefused notes that the platform refused the file of part i, so that text is shown instead.
 func (m *Message) markFileRefused(i int, p Part) {
 	if p.holdsAnswerText() {
 		m.refusedFiles = append(m.refusedFiles, p.File.Name)
@@ -175,7 +178,7 @@ func (m *Message) markFileRefused(i int, p Part) {
 	}
 }
 
-// reportMissing tells the operator what may not have reached the reader.
+// reportMissing logs how many files people may not see.
 func (m *Message) reportMissing(v answer.View) {
 	if v.Outcome.Withdrawn {
 		return
@@ -191,7 +194,7 @@ func (m *Message) reportMissing(v answer.View) {
 	}
 }
 
-// missing counts the files of an answer that people may not see.
+// missing returns the number of files of an answer that people may not see.
 func (m *Message) missing(want []Part) (n int) {
 	for i, p := range want {
 		if p.holdsAnswerText() && slices.Contains(m.refusedFiles, p.File.Name) {

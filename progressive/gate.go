@@ -10,33 +10,38 @@ import (
 )
 
 const (
-	leastHold   = 100 * time.Millisecond // for refusals that name no time
-	typingEvery = 4 * time.Second        // of all who type in one chat (ST-15)
+	leastHold = 100 * time.Millisecond // after refusals that name no time
+	// A typing indicator is shown at most this often in a chat. Several answers in it share one: people see no difference.
+	typingEvery = 4 * time.Second
 )
 
-// MemoryGate is a [Gate] for one process. In the narrowest scope with more than one permit, one is reserved for [Final]
-// tickets, available immediately or within one permit's time; typing indicators leave more. What refusals teach it
-// applies for some minutes. Idle scopes use no resources.
+// MemoryGate is a [Gate] for one process. In the narrowest scope with more than one permit, one is reserved for
+// [PriorityFinal] tickets, available immediately or within one permit's time; typing indicators leave more. What it
+// learns from refusals applies for some minutes. Idle scopes use no resources.
+//
+// A ticket is blocked by at most one scope at a time, and waits in the queue of that scope. When a permit is returned there
+// or time passes, the first of the queue is examined again: it is admitted, or moves to the queue of the next scope that
+// blocks it. So a change costs no more than the tickets that it concerns, however many chats wait.
 type MemoryGate struct {
 	budget      func(Scope) Budget
-	exhaustedAt time.Time // every window was full then; zero if it was not
-	crashedAt   time.Time // one more second of every budget may have been spent by then; zero if not
-	holds       Holds     // nil if holds end with the process
-	windows     Windows   // nil if what was spent is forgotten with the process
+	exhaustedAt time.Time // if not zero, every budget counts as used up at this time
+	crashedAt   time.Time // if not zero, the previous process crashed, and one more second of each budget may be used
+	holds       Holds     // nil if holds are not stored
+	windows     Windows   // nil if used budgets are not stored
 	log         *slog.Logger
 
 	mu            sync.Mutex
 	scopes        map[Scope]*scope
-	storedHolds   map[Scope]time.Time   // of scopes without a ticket so far
-	storedWindows map[Scope]Window      // likewise, of the process before
-	unsavedScopes map[*scope]bool       // what is to be saved
-	saving        *time.Timer           // until it is; nil if nothing is to be saved
-	saveFailed    bool                  // the last save failed
-	closed        bool                  // nothing is to be saved any more
-	replicas      int                   // of how many equals this gate is one
-	wakeQueue     priorityQueue[*scope] // the scopes where time alone changes something
+	storedHolds   map[Scope]time.Time   // stored holds of scopes that had no ticket yet
+	storedWindows map[Scope]Window      // likewise, used budgets of the previous process
+	unsavedScopes map[*scope]bool       // scopes with changes that are not stored yet
+	saving        *time.Timer           // fires when they have to be stored; nil if there are none
+	saveFailed    bool                  // the last attempt to store them failed, and was logged
+	closed        bool                  // nothing is stored any more
+	replicas      int                   // how many replicas share the budgets; this gate uses one share of each
+	wakeQueue     priorityQueue[*scope] // scopes in which something changes at a known time, the earliest first
 	timer         *time.Timer
-	timerAt       time.Time // what the timer is set to; zero if it is not
+	timerAt       time.Time // when the timer fires; zero if it is stopped
 	sequence      uint64
 }
 
@@ -66,7 +71,7 @@ func once(leave func(error)) func(error) {
 	return func(err error) { once.Do(func() { leave(err) }) }
 }
 
-// wait returns once t is let in.
+// wait returns once t has a permit.
 func (g *MemoryGate) wait(ctx context.Context, t Ticket) (*waiter, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -85,7 +90,7 @@ func (g *MemoryGate) wait(ctx context.Context, t Ticket) (*waiter, error) {
 	return w, nil
 }
 
-// ask lets t in, or queues it where it has to wait first.
+// submit gives t a permit, or queues it at the first scope that blocks it.
 func (g *MemoryGate) submit(t Ticket) (*waiter, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,7 +120,7 @@ func (g *MemoryGate) submit(t Ticket) (*waiter, error) {
 	return w, nil
 }
 
-// giveUp removes w, and reports whether it was still waiting.
+// abandon removes w, whose context ended, and reports whether it was still waiting. If not, it has a permit.
 func (g *MemoryGate) abandon(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,7 +132,7 @@ func (g *MemoryGate) abandon(w *waiter) bool {
 	return true
 }
 
-// drop forgets that w ever asked.
+// forget removes all traces of w, which may unblock others.
 func (g *MemoryGate) forget(w *waiter, now time.Time) {
 	w.addWaiting(-1)
 	for _, s := range w.scopes {
@@ -138,13 +143,14 @@ func (g *MemoryGate) forget(w *waiter, now time.Time) {
 	}
 }
 
-// leave ends w's request.
+// leave ends w's request, which ended with err.
 func (g *MemoryGate) leave(w *waiter, err error) {
 	s := g.settle(w, err)
 	g.release(w, s)
 }
 
-// settle counts what w has spent and learns from err. It returns what other replicas have to know.
+// settle counts the request of w in its scopes, and adapts them to what the platform said in err. It returns what other
+// replicas have to know.
 func (g *MemoryGate) settle(w *waiter, err error) (said Settlement) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -178,7 +184,7 @@ func (g *MemoryGate) settle(w *waiter, err error) (said Settlement) {
 	return said
 }
 
-// release lets others in after w, and stores a long hold.
+// release gives the permits of w to others, and stores a long hold.
 func (g *MemoryGate) release(w *waiter, said Settlement) {
 	g.mu.Lock()
 	now := time.Now()
@@ -194,7 +200,8 @@ func (g *MemoryGate) release(w *waiter, said Settlement) {
 	}
 }
 
-// admit lets w in. Its chat may have waited for that, if w is a final.
+// admit gives w its permit. Tickets of lower priority wait as long as a final state waits in their chat, so they are examined
+// again then.
 func (g *MemoryGate) admit(w *waiter, now time.Time) {
 	w.addWaiting(-1)
 	w.admittedAt = now
@@ -214,13 +221,14 @@ func (g *MemoryGate) admit(w *waiter, now time.Time) {
 	}
 }
 
+// enqueue makes w wait in the queue of at.
 func (g *MemoryGate) enqueue(w *waiter, at *scope, now time.Time) {
 	w.queuedAt = at
 	heap.Push(&at.queue, w)
 	g.schedule(at, now)
 }
 
-// advance moves on those who wait at s: in, or to the next scope that stops them.
+// advance examines the queue of s: each ticket that s no longer blocks is admitted, or moves to the next scope that does.
 func (g *MemoryGate) advance(s *scope, now time.Time) {
 	for len(s.queue) > 0 {
 		w := s.queue[0]
@@ -238,7 +246,7 @@ func (g *MemoryGate) advance(s *scope, now time.Time) {
 	g.schedule(s, now)
 }
 
-// scope finds or makes the scope of that name.
+// scope returns the scope of that name.
 func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
 	if s := g.scopes[name]; s != nil {
 		return s
@@ -246,7 +254,7 @@ func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
 	return g.begin(&scope{name: name, Budget: g.budget(name)}, now)
 }
 
-// begin makes s known, with what was stored of it.
+// begin adds a new scope, in the state that was stored for it.
 func (g *MemoryGate) begin(s *scope, now time.Time) *scope {
 	s.replicas, s.index = g.replicas, -1
 	if held, ok := g.storedHolds[s.name]; ok {

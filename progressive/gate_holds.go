@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	longHold = time.Minute     // what is over sooner may be forgotten with the process
-	saveTime = 5 * time.Second // for how long a save may take
+	longHold = time.Minute     // shorter holds are over by the time a process has restarted, and are not stored
+	saveTime = 5 * time.Second // limit for storing one
 )
 
 // Holds persists long holds across restarts, so that a restart doesn't violate them. Its methods are safe for
@@ -36,7 +36,7 @@ func WithHoldStore(ctx context.Context, h Holds, log *slog.Logger) (GateOption, 
 	}, nil
 }
 
-// save is called by who leaves, after the hold is in force.
+// save stores a hold that applies already. It is called without the lock, because it waits for the store.
 func (g *MemoryGate) save(scope Scope, until time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
 	defer cancel()

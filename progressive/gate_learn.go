@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	shortWait      = 3 * time.Second // a longer wait says nothing about a pace
-	probeAfter     = 5 * time.Minute // without a refusal, after which more is tried again
-	halvedFor      = time.Minute     // how long a scope keeps half its pace after a long wait
-	refusalsWithin = time.Minute     // in which refusals in several chats
-	refusalsNeeded = 3               // tell of all chats of that kind
-	sameMoment     = 2 * time.Second // platforms count in whole seconds
+	shortWait      = 3 * time.Second // a longer wait is a penalty, and says nothing about the pace that is allowed
+	probeAfter     = 5 * time.Minute // without a refusal, after which the configured pace is tried again
+	halvedFor      = time.Minute     // how long a scope runs at half its pace after a long wait
+	refusalsWithin = time.Minute     // refusals within this time count together
+	refusalsNeeded = 3               // refusals in so many chats apply to all chats of the kind
+	sameMoment     = 2 * time.Second // refusals within this time have one cause: platforms count in whole seconds
 )
 
-// refusal is one of unknown scope.
+// refusal is a refused request of which the platform did not say which scope was full.
 type refusal struct {
 	chat      Scope
 	at, until time.Time
 }
 
-// setKind has the chat of w learn from others of its kind with the same bot.
+// setKind connects the chat of w with the scope in which all chats of its kind with the same bot learn together.
 func (g *MemoryGate) setKind(w *waiter, now time.Time) {
 	if len(w.scopes) < 2 || w.scopes[0].kind != nil {
 		return
@@ -36,10 +36,10 @@ func (g *MemoryGate) setKind(w *waiter, now time.Time) {
 	w.scopes[0].kind = s
 }
 
-// learn closes the scope of a refusal and adapts its pace. A short wait teaches a chat to make one request per wait, and
-// if three chats were told so within a minute, all of their kind with that bot; a scope of many chats learns to make as
-// many per wait as it just made. That holds until no request was refused for five minutes. After a long wait only the
-// scope itself is slower, for a minute.
+// learn closes the scope of a refusal until it is over, and adapts its pace. After a short wait, a chat makes one request
+// per such wait; if three chats had to wait within a minute, all chats of their kind with that bot do. A scope of many
+// chats then makes as many requests per wait as it just made. That applies until no request was refused for five minutes.
+// After a long wait only the scope itself is slower, for a minute.
 func (g *MemoryGate) learn(w *waiter, slow RetryAfter, now time.Time) Scope {
 	after := max(slow.After, leastHold)
 	s := g.scope(g.refusedScope(w, slow, now), now)
@@ -61,8 +61,9 @@ func (g *MemoryGate) learn(w *waiter, slow RetryAfter, now time.Time) Scope {
 	return s.name
 }
 
-// blame returns the scope that a refusal applies to. If the platform does not say, it is the chat, unless another was
-// refused at the same moment, or until the same moment: that is the bot, if the chat's own requests don't explain it.
+// refusedScope returns the scope that a refusal applies to. If the platform does not say, it is the chat. But if another
+// chat was refused at the same moment, or until the same moment, and the chat's own requests don't explain the refusal, it
+// is the bot's budget.
 func (g *MemoryGate) refusedScope(w *waiter, slow RetryAfter, now time.Time) Scope {
 	if slow.Scope != "" || len(w.scopes) < 2 {
 		return w.scopeName(slow.Scope)
@@ -77,7 +78,7 @@ func (g *MemoryGate) refusedScope(w *waiter, slow RetryAfter, now time.Time) Sco
 	return bot.name
 }
 
-// made counts the requests since then, up to the budget.
+// usesSince returns the number of requests since then, at most the budget's.
 func (s *scope) usesSince(since time.Time) (n int) {
 	for _, left := range s.returned {
 		if left.After(since) {
@@ -87,7 +88,7 @@ func (s *scope) usesSince(since time.Time) (n int) {
 	return n
 }
 
-// slower has s run at half its pace for some time after a hold.
+// halvePace closes s until then, and makes it run at half its pace for some time after.
 func (s *scope) halvePace(until time.Time) {
 	b := s.Budget
 	if time.Now().Before(s.learnedUntil) {
@@ -97,7 +98,8 @@ func (s *scope) halvePace(until time.Time) {
 	s.learned, s.learnedUntil = Budget{N: b.N, Per: 2 * b.Per}, maxTime(s.learnedUntil, s.closedUntil.Add(halvedFor))
 }
 
-// teach has s make one request per wait, or fewer if that was too many.
+// learnPace limits s to one request per wait. A refusal of a request that was made after s had learned a pace means that
+// this pace was too fast, so the waits add up.
 func (s *scope) learnPace(w *waiter, wait time.Duration, now time.Time) {
 	if now.Before(s.learnedUntil) && s.learned.N == 1 {
 		if w.admittedAt.After(s.learnedAt) {
@@ -108,7 +110,8 @@ func (s *scope) learnPace(w *waiter, wait time.Duration, now time.Time) {
 	s.learned, s.learnedUntil, s.learnedAt = Budget{N: 1, Per: wait}, now.Add(probeAfter), now
 }
 
-// restrain has s make as many requests per wait as in the last one, or fewer if that was too many.
+// learnRate limits s to as many requests per wait as it made in the last one, or fewer if that was learned already and was
+// too many.
 func (s *scope) learnRate(w *waiter, wait time.Duration, now time.Time) {
 	n := max(s.usesSince(now.Add(-wait)), 1)
 	if now.Before(s.learnedUntil) && s.learned.Per == wait {
@@ -120,8 +123,8 @@ func (s *scope) learnRate(w *waiter, wait time.Duration, now time.Time) {
 	s.learned, s.learnedUntil, s.learnedAt = Budget{N: n, Per: wait}, now.Add(probeAfter), now
 }
 
-// hear notes that a chat was refused, and reports whether that says something of its kind: enough chats were, or it is
-// known already.
+// noteRefusal notes that a chat was refused, and reports whether all chats of this kind should learn from it: enough of them
+// were refused, or they have learned before.
 func (s *scope) noteRefusal(chat Scope, now time.Time) bool {
 	if s.refusedChats == nil {
 		s.refusedChats = map[Scope]time.Time{}

@@ -61,8 +61,8 @@ type SharedGate struct {
 	budget SharedBudget
 
 	mu           sync.Mutex
-	unreachable  bool      // the ledger was out of reach when we looked last
-	dividedUntil time.Time // from then on budgets are ours to share again
+	unreachable  bool      // the backend could not be reached last time
+	dividedUntil time.Time // until then each replica uses only its share, as if the backend were still unreachable
 }
 
 // NewSharedGate returns a gate like [NewGate]. The other replicas also obey the holds that it starts with.
@@ -77,7 +77,7 @@ func NewSharedGate(l SharedBudget, budget func(Scope) Budget, options ...GateOpt
 // Enter implements [Gate].
 func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), err error) {
 	if t.UnshownSince.IsZero() {
-		t.UnshownSince = time.Now() // keeps its place however often it asks
+		t.UnshownSince = time.Now() // so that it keeps its place in the queue through several attempts
 	}
 	for lost := false; ; {
 		reached := g.divide() && !lost
@@ -92,7 +92,7 @@ func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 		switch {
 		case err != nil:
 			g.local.leave(w, ErrUnused)
-			lost = true // once more, alone
+			lost = true // try once more, with this replica's share
 		case b.Wait == 0:
 			return once(func(err error) { g.leave(w, b, err) }), nil
 		case t.Priority == PriorityTyping:
@@ -121,14 +121,15 @@ func (g *SharedGate) divide() (reached bool) {
 	return reached
 }
 
-// leave settles here and there. If the ledger is out of reach the booking counts until it expires there.
+// leave settles the request in this process and in the backend. If the backend is unreachable, the booking counts there
+// until it expires.
 func (g *SharedGate) leave(w *waiter, b Booking, err error) {
 	s := g.local.settle(w, err)
-	_ = g.budget.Settle(context.Background(), b, s) // it says itself that it is out of reach
+	_ = g.budget.Settle(context.Background(), b, s) // it logs by itself that it is unreachable
 	g.release(w, s)
 }
 
-// release lets others in, and keeps in the ledger what is closed for more than a moment.
+// release gives the permits of w to others, and tells the other replicas about long holds.
 func (g *SharedGate) release(w *waiter, s Settlement) {
 	g.local.release(w, s)
 	if s.Refused || s.closed() > longHold {
@@ -144,7 +145,7 @@ func (s Settlement) closed() time.Duration {
 	return s.After
 }
 
-// claims are what w wants of the ledger.
+// claims returns what w needs of the shared budgets.
 func (g *MemoryGate) claims(w *waiter) (all []Claim) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -158,8 +159,8 @@ func (g *MemoryGate) claims(w *waiter) (all []Claim) {
 	return all
 }
 
-// refuse takes back w's permit: other replicas have spent too much of c's scope for requests that leave as many permits
-// there as c, and for those of w's priority.
+// refuse returns w's permit unused, because other replicas have used too much of c's scope. The same then applies for the
+// given time to all requests of w's priority or below, and to all that leave as many permits as c.
 func (g *MemoryGate) refuse(w *waiter, c Claim, wait time.Duration) {
 	g.mu.Lock()
 	now := time.Now()
@@ -176,7 +177,7 @@ func (g *MemoryGate) refuse(w *waiter, c Claim, wait time.Duration) {
 	g.leave(w, ErrUnused)
 }
 
-// setShare makes this gate one of n equals.
+// setShare makes this gate use one of n shares of every budget.
 func (g *MemoryGate) setShare(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	saveEvery = time.Second // how often what was spent is saved at most, where nothing else is stored
-	unsaved   = time.Second // what a crashed process spent since the last save, in time
+	saveEvery = time.Second // used budgets are stored at most this often, if no other commit includes them
+	unsaved   = time.Second // at most this much of each budget is used between two saves, so a crash loses no more
 )
 
 // Window is the state of one scope's budget.
@@ -22,7 +22,7 @@ type Window struct {
 	Allowed int       `json:"allowed,omitempty"` //
 }
 
-// returns are times in JSON, as [time.Time] encodes them: many, with each commit.
+// returns are times that are encoded like [time.Time] in JSON, but without reflection: there are many, with each commit.
 type returns []time.Time
 
 // MarshalJSON implements [json.Marshaler].
@@ -84,13 +84,13 @@ func WithWindows(ctx context.Context, w Windows, open bool, log *slog.Logger) (G
 	}, nil
 }
 
-// restore begins s with what is known from the process before.
+// restore sets the state of s from what the previous process stored.
 func (g *MemoryGate) restore(s *scope, now time.Time) {
 	w, ok := g.storedWindows[s.name]
 	if ok {
 		delete(g.storedWindows, s.name)
 		for _, at := range w.Left {
-			if at.After(now) { // the clock was set back
+			if at.After(now) { // the clock was set back: without this the budget would look used up for that long
 				at = now
 			}
 			s.returned = append(s.returned, at)
@@ -111,7 +111,7 @@ func (g *MemoryGate) restore(s *scope, now time.Time) {
 	}
 }
 
-// change notes that s has something to save. The first change starts the wait for the next save.
+// change notes that s has changes to store, and starts the timer for that.
 func (g *MemoryGate) change(s *scope) {
 	if g.windows == nil || g.closed {
 		return
@@ -122,7 +122,7 @@ func (g *MemoryGate) change(s *scope) {
 	}
 }
 
-// takeChanged returns what is to be saved. If that fails, it is to be saved again.
+// takeChanged returns the changes to store. done must be called with the result: after an error they are stored again.
 func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *scope) changed() ChangedWindow {
 	return ChangedWindow{s.name, Window{append([]time.Time(nil), s.returned...), s.closedUntil, s.learned, s.learnedUntil, s.hintUntil, s.hintLeft}, s.idleAt()}
 }
 
-// saveChanged saves what no commit has saved. Its failure is logged once, until it succeeds.
+// saveChanged stores the changes that no commit has included. Its failure is logged once, until it succeeds.
 func (g *MemoryGate) saveChanged(end bool) error {
 	changed, done := g.takeChanged()
 	if len(changed) == 0 && !end {

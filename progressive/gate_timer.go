@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// schedule says when s is to be looked at again: when its first may go, or when it can be forgotten.
+// schedule sets when s is examined again: when its first ticket can be admitted, or when s can be removed.
 func (g *MemoryGate) schedule(s *scope, now time.Time) {
 	wake := time.Time{}
 	switch {
@@ -27,7 +27,7 @@ func (g *MemoryGate) schedule(s *scope, now time.Time) {
 	g.setTimer(now)
 }
 
-// wakeAt has s looked at then, or not by time alone if wake is zero.
+// wakeAt puts s into the wake queue, or removes it if wake is zero.
 func (g *MemoryGate) wakeAt(s *scope, wake time.Time) {
 	s.wake = wake
 	switch {
@@ -41,6 +41,7 @@ func (g *MemoryGate) wakeAt(s *scope, wake time.Time) {
 	}
 }
 
+// setTimer sets the only timer of the gate to the earliest wake-up. Timers of thousands of chats would cost more.
 func (g *MemoryGate) setTimer(now time.Time) {
 	next := time.Time{}
 	if len(g.wakeQueue) > 0 {
@@ -60,6 +61,7 @@ func (g *MemoryGate) setTimer(now time.Time) {
 	}
 }
 
+// tick examines the scopes whose time has come.
 func (g *MemoryGate) tick() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	resendPause = 5 * time.Second // before a last word of unknown fate is sent once more, so that a short failure is over
-	mostTries   = 2               // of a last word whose fate no nonce tells
+	resendPause = 5 * time.Second // before a final text with an unknown outcome is sent once more: a short failure is over by then
+	mostTries   = 2               // create requests for a final text whose outcome no nonce can tell
 )
 
 // Repetition marks a message as a possible repetition.
@@ -26,8 +26,8 @@ func WithMark(p Part) Part {
 	return p
 }
 
-// intent returns what the journal is to hold while the outcome of the create request s is unknown. A request that repeats
-// another of unknown outcome keeps its time: its nonce is as old. It counts as another try unless the nonce tells.
+// intent returns the journal's record of the create request s, to be written before it is sent. A repetition keeps the time
+// of the first request, because its nonce is as old. It counts as another try if no nonce prevents a second message.
 func (m *Message) intent(s step) chat.Shown {
 	i := chat.Shown{Part: s.index, Sent: hash(s.part), Last: m.ended && s.part != probe, At: time.Now().UTC().Round(0), Tries: 1}
 	h := m.partAt(s.index)
@@ -46,7 +46,7 @@ func (m *Message) intent(s step) chat.Shown {
 	return i
 }
 
-// marked returns the part of s as it is sent.
+// marked returns the content of s as it is sent: with the line about a repetition, if it needs one.
 func (m *Message) marked(s step) Part {
 	if s.marked && m.resend != nil {
 		return m.resend.Marked(s.part)
@@ -54,8 +54,8 @@ func (m *Message) marked(s step) Part {
 	return s.part
 }
 
-// confirmed returns what the journal is to hold of a message that is there. That it was sent more than once stays, so that
-// the next holder leaves the mark.
+// postedRecord returns the journal's record of a posted message. It keeps that the message was sent more than once, so
+// that another process does not remove the line that says so.
 func postedRecord(id string, intent chat.Shown) chat.Shown {
 	s := chat.Shown{Part: intent.Part, ID: id}
 	if intent.Tries > 1 {
@@ -64,8 +64,8 @@ func postedRecord(id string, intent chat.Shown) chat.Shown {
 	return s
 }
 
-// withdrawal returns what the journal is to hold after a definite refusal of a create request: what it held before. Without
-// it the next holder would take the refused message for one that may have been delivered.
+// refusedRecord returns the journal's record after a definite refusal of a create request: the one before the request.
+// Otherwise, after a crash, the next process would assume that the refused message may have been delivered.
 func refusedRecord(part int, was partState) chat.Shown {
 	if was.state == unknown {
 		return was.intent
@@ -73,8 +73,9 @@ func refusedRecord(part int, was partState) chat.Shown {
 	return chat.Shown{Part: part, Gone: true}
 }
 
-// resume takes over one part from an earlier holder. What a message of unknown fate would say is known by its hash; one of
-// an older version, which has none, counts as the last word if there is a verdict.
+// resume sets the state of a part from the record h of an earlier process. A record without an id is a create request with
+// an unknown outcome; its hash says what it contained. Older versions stored no hash: if the answer had ended by then, it
+// was the final text.
 func (m *Message) resume(h chat.Shown, run chat.Run) {
 	p := m.partAt(h.Part)
 	switch {
@@ -88,7 +89,7 @@ func (m *Message) resume(h chat.Shown, run chat.Run) {
 	}
 }
 
-// nonceUntil returns until when the nonce of an earlier holder's intent is good; zero without nonces.
+// nonceUntil returns until when the platform recognizes the nonce of an earlier process's request; zero without nonces.
 func (m *Message) nonceUntil(h chat.Shown, run chat.Run) time.Time {
 	switch {
 	case m.window == 0:

@@ -38,7 +38,7 @@ type MarkdownMessages struct {
 	MarkdownOptions
 	renderer  *markdown.Renderer
 	textCache answer.TextCache
-	truncated *truncation // the end of a long answer
+	truncated *truncation // the last result of truncate; nil before
 }
 
 // NewProse returns a converter for one answer.
@@ -72,7 +72,7 @@ func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	return slices.Concat(texts, files, code)
 }
 
-// text is what the agent says, and the code that is too long for that.
+// text converts Markdown to messages, and returns code that is too long for them as files.
 func (p *MarkdownMessages) text(text string, whole bool, refused []string) (texts, files []Part) {
 	var parts []markdown.Rendered
 	var long []markdown.Attachment
@@ -81,7 +81,7 @@ func (p *MarkdownMessages) text(text string, whole bool, refused []string) (text
 	} else {
 		parts = p.renderer.Render(text, false)
 	}
-	if whole && len(parts) == 0 { // nothing but marks
+	if whole && len(parts) == 0 { // only markup, such as "**": show it as it is
 		parts = p.renderer.Verbatim(text)
 	}
 	texts = make([]Part, 0, len(parts))
@@ -94,7 +94,7 @@ func (p *MarkdownMessages) text(text string, whole bool, refused []string) (text
 	return texts, files
 }
 
-// fits reports whether a message is small enough.
+// fits reports whether m is within the platform's limits.
 func (p *MarkdownMessages) fits(m Part) bool {
 	return p.renderer.Fits(markdown.Rendered{Text: m.Text, Plain: m.Plain})
 }

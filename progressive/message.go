@@ -13,47 +13,62 @@ import (
 )
 
 const (
-	firstLength = 24                      // characters that are worth a first message (ST-20)
-	firstWait   = 1500 * time.Millisecond // after which any visible text is
+	// The first message appears with this many characters, because a notification on a phone shows only the first text,
+	// and one of a single syllable says nothing.
+	firstLength = 24
+	// A slower model gets its message anyway after this time, as soon as anything is visible.
+	firstWait = 1500 * time.Millisecond
 )
 
-// Message is a [core.Surface] over a [Sink]. One goroutine, the caller of Show, makes all requests sequentially: it
-// waits for a change, waits for a permit, and only then reads the newest state, so that no permit is spent on outdated
-// text.
+// Message is a [core.Surface] over a [Sink]: an answer as one or more messages of a chat, which are edited while the
+// answer grows.
+//
+// One goroutine, the caller of Show, makes all requests sequentially, in a loop of three steps: wait for a change of the
+// answer; wait at the [Gate] for permission to make a request; only then read the newest state of the answer, and send
+// that. A request therefore never carries outdated text, and however fast the model writes, an answer needs no more
+// requests than the platform allows.
+//
+// What to request is not remembered from change to change. Each time, [plan] compares the messages that exist with those
+// that the answer should have, and returns the first difference. A failed or lost request therefore needs no special
+// handling: the difference is still there, and the next comparison finds it. Before a message is created, the intent is
+// stored in the run's journal, so that after a crash the next process knows which messages may exist.
 type Message struct {
 	sink          Sink
-	editor        Editor   // nil if the sink can't
-	deleter       Deleter  // nil if the sink can't
-	resend        Resender // nil if the sink is none, or does not want it
+	editor        Editor   // nil if the sink can't edit
+	deleter       Deleter  // nil if the sink can't delete
+	resend        Resender // nil if the sink can't mark repetitions, or is configured not to repeat
 	window        time.Duration
 	gate          Gate
 	log           *slog.Logger
 	run           chat.RunID
 	epoch         chat.Epoch
-	finalPriority Priority // of the last word
+	finalPriority Priority // of requests that show the final state
 
-	parts        []partState
-	files        []partState // the files, below them
-	updates      []partState // what was important on the way, see nextUpdate
-	refusedFiles []string    // the names of those with words that the platform does not take
-	callFiles    int         // how many files of calls an earlier holder had
-	resumed      bool        // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
-	ended        bool
+	parts        []partState // the messages with the text, in order
+	files        []partState // the messages with files, below the text
+	updates      []partState // messages about important progress, on platforms without edits; see nextUpdate
+	refusedFiles []string    // names of files with text of the answer that the platform refused: their text goes into messages
+	callFiles    int         // the number of files of calls that an earlier process showed
+	// resumed is set if an earlier process showed something. The model may write another text now, or a shorter one, so
+	// existing messages are only changed to the final state. Otherwise people would see a text shrink.
+	resumed bool
+	ended   bool // the answer has ended, and the final state is being shown
 
-	firstVisible time.Time        // when there was something visible to show first
-	unshownSince time.Time        // when the oldest was made that the reader does not see
-	viewedAt     time.Time        // when the view was taken that is being shown
-	wanted       []Part           // what it became
-	upToDate     bool             // people see all of it that can be seen now
-	shownCalls   []answer.Segment // what actions said and did in the view that was shown last
-	shownChoices *answer.Choices  // what could be chosen in it
-	failures     int              // in a row
-	failingSince time.Time        // when the first of them was
-	retryAt      time.Time        // because of them
+	firstVisible time.Time        // when there was visible text for the first time; zero before
+	unshownSince time.Time        // the time of the oldest text that is not shown yet; the gate serves the oldest first
+	viewedAt     time.Time        // when the view that is being shown was taken
+	wanted       []Part           // that view, rendered
+	upToDate     bool             // everything in that view that can be shown now is shown
+	shownCalls   []answer.Segment // the segments of calls in the view that was shown last
+	shownChoices *answer.Choices  // the options in that view
+	failures     int              // of requests, since the last success
+	failingSince time.Time        // the time of the first of these failures
+	retryAt      time.Time        // no request is made before
 }
 
-// New returns a surface for run in the conversation s. It continues from run.Shown. Errors on the way are logged: Show
-// returns an error only if the final state could not be shown.
+// New returns a surface for run in the conversation s. It continues from run.Shown, the messages that an earlier process
+// has created or may have created. Show logs the errors of single requests. It returns an error only if the final state
+// could not be shown.
 func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, finalPriority: PriorityFinal, resumed: len(run.Shown) > 0}
 	if run.Kind.OutOfBand() {
@@ -80,6 +95,8 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 	return m
 }
 
+// partAt returns the state of part i. The numbers of text, files and updates begin at 0, [chat.FirstFile] and
+// [chat.FirstUpdate], so that a number identifies a message in the run's journal whatever it contains.
 func (m *Message) partAt(i int) *partState {
 	all := &m.parts
 	switch {
@@ -113,7 +130,7 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 		var err error
 		switch {
 		case ok:
-			stopTyping() // the sign is never in the way of text
+			stopTyping() // text must not wait for the permit of a typing indicator
 			err = m.advance(ctx, a, v, s.op, note)
 		case v.Outcome.Done() && !m.paused():
 			m.reportMissing(v)
@@ -129,20 +146,22 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 	}
 }
 
-// tellSeen reports the position up to which a is visible, when v requires no further requests.
+// reportSeen reports the position up to which a is visible, when v requires no further requests. The core waits for it
+// before it replaces the text of an action's callback, so that people can read each one.
 func (m *Message) reportSeen(a *answer.Answer, v answer.View) {
 	switch {
 	case !m.ended && !m.canPreview(time.Now()):
-		a.Seen(^answer.Cursor(0)) // don't wait for what is not shown
+		a.Seen(^answer.Cursor(0)) // nothing is shown before the end, so nothing has to wait
 	case m.upToDate:
 		a.Seen(v.At)
 	}
 }
 
-// errNoMore means that the end of the answer can't be shown.
+// errNoMore means that the chat accepts nothing any more, so that Show can only end.
 var errNoMore = errors.New("nothing more can be shown")
 
-// alive waits for the first change, and is an error once nothing more is to be shown by us.
+// waitForStart waits until the answer has begun. It returns an error once this process must not show anything any more:
+// ctx has ended, or another process has taken over the run.
 func waitForStart(ctx context.Context, a *answer.Answer) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -152,13 +171,14 @@ func waitForStart(ctx context.Context, a *answer.Answer) error {
 
 func (m *Message) paused() bool { return time.Now().Before(m.retryAt) }
 
-// next is the next change on the way to v, if it is time for one.
+// next returns the next request that brings the chat closer to v. ok is false if there is none, or if it is not time for
+// it yet: after a failure, or while the text is too short for a first message.
 func (m *Message) next(v answer.View) (s step, ok bool) {
 	now, have := time.Now(), m.parts
 	m.upToDate = false
 	if v.Outcome.Done() && !m.ended {
 		m.ended = true
-		m.failures, m.retryAt = 0, time.Time{} // the last word has tries of its own
+		m.failures, m.retryAt = 0, time.Time{} // failed previews must not use up the attempts of the final state
 	}
 	if m.paused() {
 		return step{}, false
@@ -171,7 +191,7 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 		want, files = m.render(v)
 	}
 	m.viewedAt, m.wanted = now, want
-	if !m.ended || m.deleter == nil { // what is left over stays
+	if !m.ended || m.deleter == nil { // surplus messages stay: more text may come, or they can't be deleted
 		have = have[:min(len(have), len(want))]
 	}
 	early := !m.ended && (len(files) == 0 && !m.worthPosting(want, now) || m.shrinks(v, want))
@@ -189,7 +209,8 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 	return s, ok
 }
 
-// nextFile is the next change below a text that stands, or is taken back.
+// nextFile returns the next request for the files. It is called once the text is complete, or withdrawn, so that files
+// come below it.
 func (m *Message) nextFile(want []Part, withdrawn bool, now time.Time) (s step, ok bool) {
 	if withdrawn {
 		want = nil
@@ -200,8 +221,8 @@ func (m *Message) nextFile(want []Part, withdrawn bool, now time.Time) (s step, 
 	return s, ok && (s.op != Delete || m.deleter != nil)
 }
 
-// mayPreview reports whether anything is shown before the end. A message that the user removed, or whose fate is
-// unknown, ends the preview.
+// canPreview reports whether anything is shown before the end of the answer. Once a message was deleted by a user, or it
+// is unknown whether it exists, only the final state is shown: growing text would otherwise appear twice.
 func (m *Message) canPreview(now time.Time) bool {
 	if m.editor == nil || m.resumed {
 		return false
@@ -214,8 +235,8 @@ func (m *Message) canPreview(now time.Time) bool {
 	return true
 }
 
-// render converts v to parts, and skips intermediate texts that would never be seen, because rendering a long text for
-// each delta is expensive.
+// render converts v to messages. It drops those without a visible character, which a platform would refuse, such as
+// markup that has just begun.
 func (m *Message) render(v answer.View) (texts, files []Part) {
 	texts, files = splitFiles(m.sink.Render(v, m.refusedFiles...))
 	if m.includeUncertainFiles(files) {
@@ -224,7 +245,7 @@ func (m *Message) render(v answer.View) (texts, files []Part) {
 	return slices.DeleteFunc(texts, func(p Part) bool { return visible(p.readable(), 1) == 0 }), files
 }
 
-// ripe reports whether want is long enough for a first message.
+// worthPosting reports whether want is long enough for a first message. Later changes are always shown.
 func (m *Message) worthPosting(want []Part, now time.Time) bool {
 	switch {
 	case len(m.parts) > 0:
@@ -238,13 +259,14 @@ func (m *Message) worthPosting(want []Part, now time.Time) bool {
 	return !now.Before(m.firstVisible.Add(firstWait)) || len(want) > 1 || visible(want[0].readable(), firstLength) >= firstLength
 }
 
-// shrinks reports whether want would remove text that the model wrote, as unfinished markup can temporarily make it
-// seem. Output of actions can become shorter: it is replaced.
+// shrinks reports whether want has less text than is shown. Unfinished markup can do that for a moment: a "[" may become
+// a link, whose address is then hidden. People should not see text disappear, so such a view is skipped. The output of
+// actions may become shorter, because callbacks replace each other.
 func (m *Message) shrinks(v answer.View, want []Part) bool {
 	return len(v.History) == 0 && length(want) < m.length()
 }
 
-// length is how much the reader sees.
+// length returns the number of characters of the answer that are shown.
 func (m *Message) length() (n int) {
 	for _, h := range m.parts {
 		if h.state == posted {
@@ -254,13 +276,14 @@ func (m *Message) length() (n int) {
 	return n
 }
 
-// wait returns when there is something newer than v, or when it is time to look again.
+// wait returns when the answer has changed since v, or when next should be asked again: a pause after a failure is over, or
+// the text is old enough for a first message.
 func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) error {
 	until := m.retryAt
 	if !m.paused() {
 		if len(m.parts) > 0 || m.firstVisible.IsZero() {
 			err := a.Wait(ctx, v.At)
-			m.unshownSince = time.Now() // all that came before is shown
+			m.unshownSince = time.Now() // everything older is shown
 			return err
 		}
 		until = m.firstVisible.Add(firstWait)
@@ -282,11 +305,13 @@ func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) err
 
 var errDue = errors.New("it is time to look again")
 
+// nonce returns the idempotency key for the creation of part i. It depends only on the run and the part, so that another
+// process repeats a request of this one with the same key, and no second message appears.
 func (m *Message) nonce(i int, again bool) string {
 	switch {
 	case i >= chat.FirstUpdate:
 		return fmt.Sprintf("%s/update.%d/%d", m.run, m.epoch, i-chat.FirstUpdate)
-	case i >= chat.FirstFile: // of each holder's own: after a file was taken back, another may have its place
+	case i >= chat.FirstFile: // differs per process and attempt: after a file was deleted, its key would return the deleted one
 		return fmt.Sprintf("%s/files.%d/%d.%d", m.run, m.epoch, i-chat.FirstFile, m.partAt(i).replacements)
 	case again:
 		return fmt.Sprintf("%s/%d/again", m.run, i)

@@ -12,12 +12,12 @@ import (
 	"parley/core/llm"
 )
 
-// advance makes one request of the kind op on the way to v, if that is still what the newest view asks for once there is
-// a permit.
+// advance waits for a permit for a request of the kind op, and then makes the next request for the newest view. If that
+// needs no such request any more, the permit is returned unused.
 func (m *Message) advance(ctx context.Context, a *answer.Answer, v answer.View, op Op, note func(chat.Shown) error) error {
 	leave, err := m.enter(ctx, a, v, op)
 	if errors.Is(err, io.EOF) {
-		return nil // ended meanwhile: the last word asks again
+		return nil // the answer ended meanwhile: ask again, with the priority of the final state
 	} else if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (m *Message) advance(ctx context.Context, a *answer.Answer, v answer.View, 
 	return m.request(ctx, s, leave, note)
 }
 
-// calls are the segments of v that actions write.
+// callSegments returns the segments of v that belong to calls of actions.
 func callSegments(v answer.View) (all []answer.Segment) {
 	for _, s := range v.Segments {
 		if s.Call != "" {
@@ -45,13 +45,14 @@ func callSegments(v answer.View) (all []answer.Segment) {
 	return all
 }
 
-// sameCall reports whether the visible state of a call is unchanged.
+// sameCall reports whether a call looks the same in both segments. Internal changes are not worth a request.
 func sameCall(a, b answer.Segment) bool {
 	return a.Call == b.Call && a.Text == b.Text && a.Tool.Stage == b.Tool.Stage && a.Tool.ShortResult == b.Tool.ShortResult &&
 		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o llm.File) bool { return sameFile(&f, &o) })
 }
 
-// enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
+// enter waits for a permit. If the answer ends meanwhile, it returns io.EOF: the final state has a higher priority, and must
+// not wait in the queue of previews.
 func (m *Message) enter(ctx context.Context, a *answer.Answer, v answer.View, op Op) (leave func(error), err error) {
 	t := Ticket{Scopes: m.sink.Scopes(op), Priority: PriorityStream, UnshownSince: m.unshownSince, Owed: m.requestsOwed()}
 	if m.ended {
@@ -72,7 +73,8 @@ func (m *Message) enter(ctx context.Context, a *answer.Answer, v answer.View, op
 	return m.gate.Enter(ctx, t)
 }
 
-// owed returns how many requests are left after the next one if the answer ends now, or grows by a word first.
+// requestsOwed returns how many requests the final state needs after the next one, at least 1. The gate keeps so many
+// permits for it.
 func (m *Message) requestsOwed() (n int) {
 	for i, p := range m.wanted {
 		if i >= len(m.parts) || m.parts[i].state != posted || !m.parts[i].sent.sameContent(p) {
@@ -82,7 +84,7 @@ func (m *Message) requestsOwed() (n int) {
 	return max(n-1, 1)
 }
 
-// over waits until a has ended or was abandoned, and says which.
+// waitForEnd waits until a has ended, and returns io.EOF, or until ctx ends, and returns its cause.
 func waitForEnd(ctx context.Context, a *answer.Answer) error {
 	for {
 		if err := a.Wait(ctx, ^answer.Cursor(0)); err != nil {

@@ -11,53 +11,54 @@ import (
 	"parley/core/llm"
 )
 
-// shown is one part of the answer as we last had word of it.
+// partState is what is known about one message of the answer. It is knowledge, not the truth: a user may have deleted the
+// message meanwhile, and the outcome of a request can be unknown.
 type partState struct {
 	state       messageState
-	id          string     // of a message that is there
-	sent        Part       // what was asked last
-	confirmed   bool       // and it is what the reader sees
-	intent      chat.Shown // of an unknown one: what the journal holds of the request
-	marked      bool       // part was asked with the mark of a repetition
-	resendAt    time.Time  // it is not repeated before
-	assumeFinal bool       // of an unknown one without a hash: it counts as the last word
-	nonceUntil  time.Time  // the nonce is good until then; zero without nonces
-	refusedText string     // the text that the platform can't read: it is sent plain
-	replacing   bool       // taken back with all messages below it, and reposted
-	unpostable  bool       // the platform accepts neither its text nor a new message: a line reports that it is missing
-	retried     bool       // a create was refused though it was plain
-	undeletable bool       // it can't be deleted either
-	reposted    bool       // it was sent again once, after the user had removed it
+	id          string     // the platform's id, if the message is posted
+	sent        Part       // the content of the last request
+	confirmed   bool       // the platform has confirmed that the message has this content
+	intent      chat.Shown // the journal's record of a create request whose outcome is unknown
+	marked      bool       // it was sent with a line that marks it as a repetition
+	resendAt    time.Time  // a create request with an unknown outcome is not repeated before
+	assumeFinal bool       // a record of an older version doesn't say what was sent: assume the final text
+	nonceUntil  time.Time  // the platform recognizes a repeated nonce until then; zero if it has none
+	refusedText string     // text whose markup the platform refused: it is sent without markup
+	replacing   bool       // it can't be edited: it is deleted with all messages below it, and posted again
+	unpostable  bool       // the platform refuses its text in every form: a line says that a part is missing
+	retried     bool       // a create request without markup was refused, and is repeated once
+	undeletable bool       // it can be neither edited nor deleted
+	reposted    bool       // it was posted again after a user had deleted it; that is done once
 
-	// Of files:
-	stale          bool      // it belongs to an earlier answer of the run
-	contentUnknown bool      // its content is unknown
-	refusedFile    *llm.File // the platform does not take it: there are words instead
-	replacements   int       // how often another was posted in its place
+	// For files only:
+	stale          bool      // it belongs to an earlier answer of the run, and is deleted
+	contentUnknown bool      // another process posted it, and its bytes are not stored
+	refusedFile    *llm.File // the platform refused this file: a line is shown instead
+	replacements   int       // how often the message was deleted and posted anew; part of its nonce
 }
 
-// state is what we know of a part's message.
+// messageState says whether a part's message exists, as far as is known.
 type messageState uint8
 
 const (
-	absent  messageState = iota // certainly not there
-	unknown                     // requested, with an unknown outcome
+	absent  messageState = iota // it does not exist
+	unknown                     // a create request was sent, and its outcome is unknown
 	posted
-	gone      // removed, or not to be changed any more: the text goes into a new message
-	abandoned // nothing more is done about it
+	gone      // it was deleted, or can no longer be edited: its text goes into a new message
+	abandoned // no more requests are made for it
 )
 
-// step is one request that brings what is shown nearer to what is wanted.
+// step is one request that brings the chat closer to the wanted messages.
 type step struct {
 	op        Op
-	index     int // of the part
+	index     int // the number of the part, see [Message.partAt]
 	part      Part
-	marked    bool       // it carries the mark of a repetition, too
-	notBefore time.Time  // not before
-	intent    chat.Shown // of a post: what the journal holds before it is made
+	marked    bool       // it is sent with a line that marks it as a repetition
+	notBefore time.Time  // the earliest time of the request; zero means now
+	intent    chat.Shown // of a Post: the journal's record, written before the request
 }
 
-// carried reports whether the create request of unknown outcome carried p.
+// mayHaveSent reports whether the create request with an unknown outcome had the content p.
 func (h partState) mayHaveSent(p Part) bool {
 	if h.intent.Sent == "" {
 		return h.assumeFinal
@@ -65,15 +66,19 @@ func (h partState) mayHaveSent(p Part) bool {
 	return h.intent.Sent == hash(p)
 }
 
-// repeated reports whether p was sent, or is about to be sent, more than once, so that it needs a mark.
+// repeated reports whether p was sent more than once, or will be, so that people may see it twice and it needs a mark.
 func (h partState) repeated(p Part) bool { return h.intent.Tries > 1 && h.intent.Sent == hash(p) }
 
-// ask stands for a part that is not wanted: it is posted with its old nonce, to learn the message's id and delete it.
+// probe is posted in place of a part that is no longer wanted and may exist. The platform answers the old nonce with the
+// id of the existing message, or creates this one; either can then be deleted.
 var probe = Part{Plain: "…"}
 
-// plan returns the first step that turns have into want: parts in order, then what is left over, from the end. ok is false
-// when nothing is to be done. With resend, a part that a request of unknown outcome carried is posted once more, marked,
-// where no nonce tells whether it is there.
+// plan returns the first request that turns the messages have into want: missing and outdated messages in order, then the
+// deletion of surplus ones, from the end. ok is false if nothing has to be done, or nothing can be done.
+//
+// A message whose create request has an unknown outcome is requested again while the platform recognizes its nonce, or if
+// the request had another content, which is then certainly not shown. Otherwise it may already be visible: with resend it
+// is posted once more, marked as a repetition; without, it counts as shown.
 func plan(have []partState, want []Part, now time.Time, resend bool) (s step, ok bool) {
 	for i, p := range want {
 		if i >= len(have) {
@@ -112,7 +117,8 @@ func plan(have []partState, want []Part, now time.Time, resend bool) (s step, ok
 	return deleteFrom(have, len(want), now)
 }
 
-// takeBack is the first step that takes away what stands from part n on, from the end.
+// deleteFrom returns the request that deletes the last existing message, down to message n. From the end, because an
+// answer whose beginning is missing would be confusing.
 func deleteFrom(have []partState, n int, now time.Time) (s step, ok bool) {
 	for i := len(have) - 1; i >= n; i-- {
 		switch h := have[i]; {
@@ -125,7 +131,8 @@ func deleteFrom(have []partState, n int, now time.Time) (s step, ok bool) {
 	return step{}, false
 }
 
-// last reports whether no message of the answer exists below i.
+// isLast reports whether no message of the answer exists below message i. A new message would appear below them all, so
+// only the last one can be replaced.
 func isLast(have []partState, i int) bool {
 	for _, h := range have[i+1:] {
 		if h.state == posted || h.state == unknown {
@@ -135,7 +142,8 @@ func isLast(have []partState, i int) bool {
 	return true
 }
 
-// hash identifies what a reader sees of p, whatever its markup and buttons.
+// hash identifies the content of p as people see it, without markup and buttons. The journal stores it instead of the
+// text, to compare requests across processes.
 func hash(p Part) string {
 	h := sha256.New()
 	if p.File != nil {
@@ -147,12 +155,12 @@ func hash(p Part) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// same tells whether a reader of p has read o, whatever their markup.
+// readsLike reports whether p and o look the same, perhaps with different markup.
 func (p Part) readsLike(o Part) bool {
 	return p.sameContent(o) || p.sameButtons(o) && p.Plain != "" && p.Plain == o.Plain
 }
 
-// says tells whether a message that was made to say p says o.
+// sameContent reports whether a message with the content p needs no edit to have the content o.
 func (p Part) sameContent(o Part) bool {
 	if p.Text == "" && o.Text == "" {
 		return p.sameButtons(o) && p.Plain == o.Plain
@@ -160,7 +168,7 @@ func (p Part) sameContent(o Part) bool {
 	return p.sameButtons(o) && p.Text == o.Text
 }
 
-// offers tells whether p has the buttons of o.
+// sameButtons reports whether p and o have the same buttons.
 func (p Part) sameButtons(o Part) bool {
 	if p.Offer == nil || o.Offer == nil {
 		return p.Offer == o.Offer

@@ -1,11 +1,11 @@
 package progressive
 
-// priorityQueue is a heap, to be used with package heap, whose first comes before all others. Each knows its place in it.
+// priorityQueue is a heap for package heap. Each item knows its index, so that it can be removed or moved in logarithmic time.
 type priorityQueue[T prioritized[T]] []T
 
 type prioritized[T any] interface {
 	before(T) bool
-	place() *int // -1 once it was taken out
+	place() *int // its index; -1 after it was removed
 }
 
 func (p priorityQueue[T]) Len() int           { return len(p) }

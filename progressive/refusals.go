@@ -8,11 +8,11 @@ import (
 // Missing is shown in place of a text that the platform does not accept.
 const Missing = "(Part of the answer is missing here because it could not be shown.)"
 
-// editTries is how many edits of one message fail before another way is tried. They can be repeated without harm, but the
-// room waits.
+// editTries is the number of edits of one message that fail before another way is tried. Edits can be repeated without
+// harm, but the next question in the room waits.
 const editTries = 4
 
-// refusedLast decides what follows when a request of the final state was refused permanently, or failed too often:
+// finalRefused decides what follows when a request of the final state was refused permanently, or failed too often:
 // plain text once, then a new message in place of the one that can't be edited, then a line that reports the missing
 // part. If a deletion fails as well, the platform is probably down: the edit is retried.
 func (m *Message) finalRefused(s step, err error) error {
@@ -54,7 +54,7 @@ func (m *Message) finalRefused(s step, err error) error {
 	return nil
 }
 
-// redoing reports whether parts are being taken back and reposted.
+// replacingAny reports whether messages are being deleted to be posted again.
 func (m *Message) replacingAny() bool {
 	for i := range m.parts {
 		if m.parts[i].replacing {

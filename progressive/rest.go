@@ -17,10 +17,12 @@ const (
 	restRefused = "_(The rest of this answer is too long for this chat.)_"
 )
 
-// most is how many messages of text an answer has that does not fit into MaxMessages: one is left to the file with the rest.
+// maxTexts returns how many messages of text an answer has that does not fit into MaxMessages. One is left for the file
+// with the rest.
 func (p *MarkdownMessages) maxTexts() int { return max(p.MaxMessages-1, 1) }
 
-// begun is what is shown of a text that grows: its first messages, so that nothing is taken back at its end.
+// limitGrowing returns the messages that are shown while a text grows. They are no more than those of a truncated answer, so
+// that none has to be deleted at its end.
 func (p *MarkdownMessages) limitGrowing(texts []Part) []Part {
 	if p.MaxMessages > 0 && len(texts) > p.maxTexts() {
 		return texts[:p.maxTexts()]
@@ -28,7 +30,7 @@ func (p *MarkdownMessages) limitGrowing(texts []Part) []Part {
 	return texts
 }
 
-// cut is what is left of the text of an ended answer with at most n messages, and the file with the rest.
+// truncate returns an ended answer as at most n messages, and the rest as a file.
 func (p *MarkdownMessages) truncate(text string, n int, refused []string) (texts, files []Part) {
 	line := restLine
 	if slices.Contains(refused, restName) {
@@ -52,14 +54,14 @@ func (p *MarkdownMessages) truncate(text string, n int, refused []string) (texts
 	return texts[:min(len(texts), n)], files
 }
 
-// shortened is what [MarkdownMessages.cut] came to.
+// truncation is a result of [MarkdownMessages.truncate] with its arguments.
 type truncation struct {
 	text, refused string
 	most          int
 	texts, files  []Part
 }
 
-// shorten is cut, done once for the same arguments.
+// truncateOnce is truncate with a cache of one result: Render is called again for each request of the same final state.
 func (p *MarkdownMessages) truncateOnce(text string, n int, refused []string) (texts, files []Part) {
 	names := strings.Join(refused, "\n")
 	if s := p.truncated; s == nil || s.most != n || s.refused != names || s.text != text {
@@ -69,8 +71,9 @@ func (p *MarkdownMessages) truncateOnce(text string, n int, refused []string) (t
 	return slices.Clone(p.truncated.texts), slices.Clone(p.truncated.files)
 }
 
-// boundary is the last place at which text can be cut so that what is before it fits, with a line below, into n messages. It is the
-// end of a block if one is near, else of a line or a word. In code, open is the line that opens it.
+// cutPosition returns the last position at which text can be cut so that the part before it fits into n messages, with line
+// below. It is the end of a block if one is near, otherwise of a line or a word. In code, open is the line that opens it,
+// to be repeated at the beginning of the rest.
 func (p *MarkdownMessages) cutPosition(text string, n int, line string) (at int, open string) {
 	renderer := markdown.NewRenderer(p.Dialect, p.Limits)
 	fits := func(end int) bool {
@@ -123,7 +126,7 @@ func fence(text string) (mark, open string) {
 	return mark, open
 }
 
-// closeCode is text with its fenced code closed, if open opened some.
+// closeCode returns text with its fenced code closed; open is the line that opened it, or empty.
 func closeCode(text, open string) string {
 	if open == "" {
 		return text

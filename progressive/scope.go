@@ -6,49 +6,53 @@ import (
 	"time"
 )
 
-// scope is one budget, who spends it, and who waits for it. While users is above 0 it is not forgotten.
+// scope is one budget: how much of it is used, and which tickets wait for it. It is removed once it has no users and
+// nothing about it is worth remembering.
 type scope struct {
 	name Scope
 	Budget
-	replicas       int                          // of how many equals we are one
-	users          int                          // tickets that name it, waiting anywhere or inside
-	inFlight       int                          // permits given and not yet left
-	waiting        [PriorityFinal + 1]int       // tickets that wait anywhere and have this as their narrowest scope, by priority
-	returned       []time.Time                  // when the last N permits were left, oldest first
-	lastStream     time.Time                    // when text on the way was let in last
-	closedUntil    time.Time                    // closed until then
-	exhaustedUntil [PriorityFinal + 1]time.Time // what other replicas spent leaves nothing until then, by priority
-	learned        Budget                       // what refusals taught, beside Budget
-	learnedUntil   time.Time                    // until then it applies
-	learnedAt      time.Time                    // when it was learned last
-	kind           *scope                       // what all chats of its kind have learned; nil if it is no chat
-	refusedChats   map[Scope]time.Time          // of a kind: when its chats were refused lately
-	lastRefusal    refusal                      // of a bot: the last one of unknown scope
-	hintUntil      time.Time                    // until then the platform lets in no more than
-	hintLeft       int                          // so many
+	replicas       int                          // how many replicas share the budget
+	users          int                          // tickets that need it, waiting or with a permit
+	inFlight       int                          // permits that are not returned yet
+	waiting        [PriorityFinal + 1]int       // tickets that wait anywhere and have this as their narrowest scope (their chat), by priority
+	returned       []time.Time                  // when the last N permits were returned, oldest first
+	lastStream     time.Time                    // when a stream edit was admitted last
+	closedUntil    time.Time                    // nothing is admitted before: the platform refused a request
+	exhaustedUntil [PriorityFinal + 1]time.Time // other replicas have used up the budget until then, by priority
+	learned        Budget                       // a budget learned from refusals, in addition to Budget
+	learnedUntil   time.Time                    // the learned budget applies until then
+	learnedAt      time.Time                    // when it was learned
+	kind           *scope                       // of a chat: the scope in which all chats of its kind learn together
+	refusedChats   map[Scope]time.Time          // of a kind: when its chats were refused last
+	lastRefusal    refusal                      // of a bot: the last refusal that named no scope
+	hintUntil      time.Time                    // the platform reported a remaining budget that applies until then
+	hintLeft       int                          // the remaining budget
 	nextTyping     time.Time
-	queue          priorityQueue[*waiter] // requests that this scope holds up
+	queue          priorityQueue[*waiter] // tickets that this scope blocks
 
 	wake  time.Time
-	index int // among the wakes; -1 if nothing will happen by time alone
+	index int // in the wake queue; -1 if it is not there
 }
 
+// recordUse counts a request that ended now. Only the last N are kept: older ones have left every window.
 func (s *scope) recordUse(now time.Time) {
 	if s.returned = append(s.returned, now); len(s.returned) > max(s.N, s.learned.N) {
 		s.returned = s.returned[1:]
 	}
 }
 
-// hint takes over what the platform said. Those who are inside it may or may not have counted.
+// hint applies the remaining budget that the platform reported. It may not include requests in flight, so those are
+// subtracted.
 func (s *scope) hint(l BudgetHint, now time.Time) {
 	allowed := l.Left - s.inFlight
 	if s.hintUntil.After(now) {
-		allowed = min(allowed, s.hintLeft) // answers may overtake each other
+		allowed = min(allowed, s.hintLeft) // responses may arrive out of order: the lower one is the newer one
 	}
 	s.hintLeft, s.hintUntil = allowed, maxTime(s.hintUntil, now.Add(l.After))
 }
 
-// of returns the share of one of n equals, which is never nothing.
+// of returns the share of one of n replicas. It is never empty: with fewer permits than replicas, each gets one permit in a
+// longer time.
 func (b Budget) of(n int) Budget {
 	switch own := b.N / n; {
 	case b.N == 0 || n == 1:
@@ -59,7 +63,7 @@ func (b Budget) of(n int) Budget {
 	return Budget{N: 1, Per: b.Per * time.Duration(n) / time.Duration(b.N)}
 }
 
-// opens returns when w has a permit here, as far as is known now. ok is false if that depends on other requests, not on
+// permitAt returns when s admits w, as far as is known now. ok is false if that depends on other requests rather than on
 // time.
 func (s *scope) permitAt(w *waiter, now time.Time) (at time.Time, ok bool) {
 	at = s.closedUntil
@@ -97,7 +101,8 @@ func (s *scope) permitAt(w *waiter, now time.Time) (at time.Time, ok bool) {
 	return at, true
 }
 
-// permit returns when w has a permit of budget all.
+// budgetPermitAt returns when w gets a permit of the budget all, of which this process has a share. A request must leave
+// some permits to those of higher priority. One of these can be borrowed if another will be returned soon.
 func (s *scope) budgetPermitAt(w *waiter, all Budget, now time.Time) (at time.Time, ok bool) {
 	if all.N == 0 {
 		return at, true
@@ -108,7 +113,7 @@ func (s *scope) budgetPermitAt(w *waiter, all Budget, now time.Time) (at time.Ti
 		return at, false
 	}
 	soon := w.borrow(s, b)
-	at = s.freedAt(b, b.N-s.inFlight-max(keep-1, 0)) // one may be borrowed
+	at = s.freedAt(b, b.N-s.inFlight-max(keep-1, 0)) // with one borrowed
 	if keep > 0 {
 		at = maxTime(at, s.freedAt(b, b.N-s.inFlight-keep).Add(-soon))
 	}
@@ -118,18 +123,18 @@ func (s *scope) budgetPermitAt(w *waiter, all Budget, now time.Time) (at time.Ti
 	return at, true
 }
 
-// spread returns when the next of n permits may be taken if those that are left are taken evenly, until the window lets
-// go of its oldest or soon before.
+// spreadAt returns when the next of n permits can be used, if the unused ones are spread evenly over the time until the
+// oldest use leaves the window. Edits become rarer in this way as the budget shrinks, instead of stopping suddenly.
 func (s *scope) spreadAt(b Budget, n int, soon time.Duration, now time.Time) time.Time {
 	i := slices.IndexFunc(s.returned, func(left time.Time) bool { return left.Add(b.Per).After(now) })
 	if i < 0 || n <= len(s.returned)-i {
-		return time.Time{} // all are left, or none: then freed says when
+		return time.Time{} // none is used, or all are: then freedAt says when
 	}
 	last := s.returned[len(s.returned)-1]
 	return last.Add(s.returned[i].Add(b.Per-soon).Sub(last) / time.Duration(n-(len(s.returned)-i)+1))
 }
 
-// freed is when so many permits of b are free. Those who are inside are not counted.
+// freedAt returns when n permits of b are free, not counting requests in flight.
 func (s *scope) freedAt(b Budget, n int) time.Time {
 	if i := len(s.returned) - n; i >= 0 {
 		return s.returned[i].Add(b.Per)
@@ -137,14 +142,14 @@ func (s *scope) freedAt(b Budget, n int) time.Time {
 	return time.Time{}
 }
 
-// idle is when nothing about s is worth remembering.
+// idleAt returns when the state of s is the same as that of a new scope, so that it can be removed.
 func (s *scope) idleAt() time.Time {
 	at := maxTime(maxTime(s.closedUntil, s.learnedUntil), maxTime(s.hintUntil, s.nextTyping))
 	at = maxTime(at, s.exhaustedUntil[PriorityTyping])
 	at = maxTime(at, s.lastStream.Add(s.Pace))
 	at = maxTime(at, s.lastRefusal.until.Add(sameMoment))
 	if len(s.refusedChats) > 0 {
-		at = maxTime(at, s.learnedUntil.Add(probeAfter)) // then one refusal is enough to know again
+		at = maxTime(at, s.learnedUntil.Add(probeAfter)) // until then one refusal is enough to slow down again
 	}
 	if n := len(s.returned); n > 0 {
 		at = maxTime(at, s.returned[n-1].Add(s.of(s.replicas).Per))
@@ -159,22 +164,22 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// before reports whether s must be checked sooner than o.
+// before orders the wake queue.
 func (s *scope) before(o *scope) bool { return s.wake.Before(o.wake) }
 
 func (s *scope) place() *int { return &s.index }
 
-// waiter is a ticket on its way in.
+// waiter is a ticket that waits, or has a permit.
 type waiter struct {
 	Ticket
 	scopes     []*scope
-	reserving  *scope // the narrowest that has permits to keep
+	reserving  *scope // the scope in which it leaves permits to others; nil if there is none
 	rank       time.Time
 	sequence   uint64
-	admitted   chan struct{} // closed when it may go
-	admittedAt time.Time     // when it went
+	admitted   chan struct{} // closed once it has a permit
+	admittedAt time.Time     // when it got the permit
 
-	queuedAt *scope // where it is queued
+	queuedAt *scope // the scope that blocks it; nil if none does
 	index    int
 }
 
@@ -185,7 +190,8 @@ func (w *waiter) narrowest() *scope {
 	return w.scopes[0]
 }
 
-// setKeeper finds where w leaves permits to those who matter more.
+// setReserving chooses the scope in which w leaves permits to requests of higher priority: the narrowest one that has more
+// than one permit.
 func (w *waiter) setReserving() {
 	for _, s := range w.scopes {
 		if s.N > 1 {
@@ -195,8 +201,8 @@ func (w *waiter) setReserving() {
 	}
 }
 
-// keep returns how many permits a ticket like w of priority p leaves in s, of which b is our share: where it keeps some,
-// what the budget says; and a sign a third of what many share.
+// reserve returns how many permits a ticket like w, of priority p, leaves to others in s, of which b is the share of this
+// process. In its reserving scope the budget and the final state decide. Typing indicators leave a third of every scope.
 func (w *waiter) reserve(s *scope, b Budget, p Priority) (n int) {
 	switch {
 	case w.reserving == s:
@@ -210,7 +216,8 @@ func (w *waiter) reserve(s *scope, b Budget, p Priority) (n int) {
 	return max(min(n, b.N-1), 0)
 }
 
-// soon returns for how long w may borrow a permit that it leaves to others in s.
+// borrow returns for how long w can borrow a permit of s that is reserved for others. It can't if it would use one that the
+// final state of its own answer needs.
 func (w *waiter) borrow(s *scope, b Budget) time.Duration {
 	if w.Priority == PriorityTyping || b.N == 0 || w.reserving == s && w.Priority.streams() && w.Owed >= w.reserve(s, b, w.Priority) {
 		return 0
@@ -218,12 +225,12 @@ func (w *waiter) borrow(s *scope, b Budget) time.Duration {
 	return b.Per / time.Duration(b.N)
 }
 
-// spreads reports whether w takes what it may have of s evenly.
+// spreadsEvenly reports whether w uses its part of s evenly over time. Only stream edits do: everything else is awaited.
 func (w *waiter) spreadsEvenly(s *scope) bool {
 	return w.reserving == s && s.Reserve > 0 && w.Priority == PriorityStream
 }
 
-// named is the scope of that name, or the narrowest without one.
+// scopeName returns name, or the narrowest scope if the platform did not say what its response applies to.
 func (w *waiter) scopeName(name Scope) Scope {
 	if name == "" && len(w.Scopes) > 0 {
 		return w.Scopes[0]
@@ -237,7 +244,8 @@ func (w *waiter) addWaiting(n int) {
 	}
 }
 
-// blockedAt returns the first scope that stops w. Waiters keep their order in every scope that blocks them.
+// blockedAt returns the first scope that blocks w, or nil. A ticket never overtakes an earlier one that waits at the same
+// scope.
 func (w *waiter) blockedAt(now time.Time) *scope {
 	for _, s := range w.scopes {
 		if len(s.queue) > 0 && s.queue[0] != w && s.queue[0].beforeAt(s, w) {
@@ -252,8 +260,8 @@ func (w *waiter) blockedAt(now time.Time) *scope {
 
 func (w *waiter) before(o *waiter) bool { return w.beforeAt(w.queuedAt, o) }
 
-// beforeAt reports whether w comes before o at s. Where there is a reserve that is a matter of priority first: an edit
-// that waits because it has to leave permits to others is not in their way, however long it waits.
+// beforeAt reports whether w comes before o at s. In a scope with a reserve, priority decides first: an edit that waits
+// because it has to leave permits to others must not block them, however long it waits.
 func (w *waiter) beforeAt(s *scope, o *waiter) bool {
 	if s.Reserve > 0 && w.reserving == s && o.reserving == s && w.Priority != o.Priority {
 		return w.Priority > o.Priority

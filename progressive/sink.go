@@ -1,5 +1,14 @@
 // Package progressive shows an answer in chat messages that are edited while it is generated, within the platform's
 // rate limits.
+//
+// A [Message] is one answer in one chat. It renders the answer to parts, one for each message of the platform, compares
+// them with the messages that exist, and makes one request after the other until they are equal. A [Sink] is the platform:
+// it renders, and makes single requests. A [Gate] decides when a request may be made, so that all answers together keep
+// to the budgets of each chat and of the bot. [MarkdownMessages] renders Markdown for most platforms.
+//
+// The package's promises, which its tests check with requests that fail at every possible point: text that people have
+// seen does not disappear; the final state is shown, or a line that says what is missing; no message appears twice
+// without a mark, even if the process dies between a request and its response.
 package progressive
 
 import (
@@ -86,7 +95,7 @@ type Part struct {
 	Plain       string          // without markup, for a platform that refuses Text
 	Offer       *answer.Choices // buttons below it; nil removes existing ones
 	ReplyTo     bool            // as a reply to the message in the address
-	StatusRunes int             // the number of runes at its end that are lines about calls: they change, and can be dropped
+	StatusRunes int             // runes at its end that are lines about calls: unlike the text, they may disappear
 }
 
 // Op is the type of a request.
@@ -133,7 +142,7 @@ func (l BudgetHint) Error() string {
 	return fmt.Sprintf("%s has room for %d more within %v", l.Scope, l.Left, l.After)
 }
 
-// What the platform's answers come down to.
+// The results of requests that need different reactions; see [Sink].
 var (
 	ErrGone       = errors.New("the message is gone")
 	ErrForbidden  = errors.New("the chat no longer accepts messages")
@@ -160,32 +169,32 @@ type Ticket struct {
 	// Fresh is the time of the oldest text that is not visible yet; now if zero. The longest wait goes first, see
 	// [Priority].
 	UnshownSince time.Time
-	// Owed is the number of requests that the last word will need. Stream edits and changes of status leave it so many
-	// permits.
+	// Owed is the number of requests that the final state will need. Stream edits and changes of status leave so many
+	// permits for it.
 	Owed int
 }
 
-// What passes between a [Gate] and its guests.
+// The errors of permits.
 var (
-	ErrNoPermit = errors.New("no permit at hand")
+	ErrNoPermit = errors.New("no permit is available now")
 	ErrUnused   = errors.New("the permit was not used")
 )
 
-// Priority orders tickets: each level is worth a head start over those below, as if its text were that much older. So
-// no ticket starves: once it is older than the head start, it goes first.
+// Priority orders tickets. Each level is worth a head start over those below, as if its text were that much older. No
+// ticket starves, because a ticket that is older than the head start goes first.
 type Priority uint8
 
 // The priorities.
 const (
-	PriorityTyping Priority = iota // typing indicators: only when nothing else waits
-	PriorityStream                 // text on the way
-	PriorityStatus                 // what an action says or does: the reader wonders why nothing is written
+	PriorityTyping Priority = iota // typing indicators: only if nothing else waits
+	PriorityStream                 // text of a growing answer
+	PriorityStatus                 // what an action does: people wonder why no text appears
 	PriorityFirst                  // the first text of an answer
 	PriorityReply                  // a reply to a command: short, and a user waits for it
-	PriorityFinal                  // the last word of an answer
+	PriorityFinal                  // the final state of an answer
 )
 
-// headStart is over text on the way.
+// headStart returns the advantage of p over stream edits.
 func (p Priority) headStart() time.Duration {
 	switch p {
 	case PriorityTyping:
@@ -202,7 +211,7 @@ func (p Priority) headStart() time.Duration {
 	return 0
 }
 
-// streams reports whether p is of text on the way, which is spread out and leaves permits to the last word.
+// streams reports whether p is a change of a growing answer. Those are spread out, and leave permits for the final state.
 func (p Priority) streams() bool { return p == PriorityStream || p == PriorityStatus }
 
 // Budget is the number of requests that a scope allows in any window of time. With N 0 there is no limit.
@@ -213,10 +222,10 @@ type Budget struct {
 	// the higher their priority, the fewer those leave. The remaining permits are spread evenly over the rest of the
 	// window, so edits become rarer as the budget shrinks. Typing uses at most half of N. With 0, all tickets except
 	// final ones leave one permit. A permit left this way can be borrowed if another one returns within Per / N, unless
-	// the last word will need it.
+	// the final state will need it.
 	Reserve int
-	// Pace is the minimum time between two stream edits or changes of status: those of many chats don't come in bursts
-	// then, which a last word would have to wait for. Nothing else waits for it.
+	// Pace is the minimum time between two stream edits or changes of status, so that those of many chats don't come in
+	// bursts, which a final state would have to wait for. No other request waits for it.
 	Pace time.Duration
 }
 

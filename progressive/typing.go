@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	typingDelay        = 200 * time.Millisecond // an answer that is ready at once needs no sign
-	typingStall        = time.Minute            // without progress of the answer (ST-15)
-	typingRetry        = time.Second            // after there was no permit
-	typingFailurePause = 5 * time.Second        // after a failure
-	typingTimeout      = 2 * time.Second        // of a request: text may have to wait for it
+	typingDelay        = 200 * time.Millisecond // an answer that is ready at once needs no indicator
+	typingStall        = time.Minute            // without progress of the answer, after which the indicator would lie
+	typingRetry        = time.Second            // until the next attempt, if there was no permit
+	typingFailurePause = 5 * time.Second        // until the next attempt, after a failed request
+	typingTimeout      = 2 * time.Second        // of a request; short, because text may have to wait for it
 )
 
 var errText = errors.New("there is text to show")
@@ -36,7 +36,7 @@ func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func(
 	}
 }
 
-// typing renews the sign just before it runs out, while the answer makes progress.
+// typing renews the indicator just before the platform hides it, while the answer makes progress.
 func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 	seen, moved := a.View().At, time.Now()
 	select {
@@ -65,7 +65,7 @@ func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 	}
 }
 
-// sign shows the sign once and says when it is due again, if ever.
+// showTyping shows the indicator once, and returns when to show it again. again is false if it can't be shown at all.
 func (m *Message) showTyping(ctx context.Context, t Typer) (wait time.Duration, again bool) {
 	leave, err := m.gate.Enter(ctx, Ticket{Scopes: m.sink.Scopes(Typing), Priority: PriorityTyping, UnshownSince: time.Now()})
 	if errors.Is(err, ErrNoPermit) {

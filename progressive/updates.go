@@ -7,8 +7,9 @@ import (
 	"parley/core/chat"
 )
 
-// nextUpdate posts what calls took for important, each once, where nothing can be changed later and the last word is all that
-// is shown otherwise. What has not gone out by the end is dropped: the last word is worth more.
+// nextUpdate returns the request that posts the next important update of a call (such as a link to sign in) as a message of
+// its own. That is only done on platforms that can't edit messages, where otherwise nothing is visible before the end.
+// Updates that are not posted by then are dropped, because the answer is more important than its progress.
 func (m *Message) nextUpdate(v answer.View, now time.Time) (s step, ok bool) {
 	if m.editor != nil || m.resumed || m.ended {
 		return step{}, false

@@ -7,7 +7,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// reads is the text of p as people read it.
+// readable returns the text of p without markup, as people read it.
 func (p Part) readable() string {
 	if p.Plain != "" {
 		return p.Plain
@@ -15,7 +15,7 @@ func (p Part) readable() string {
 	return p.Text
 }
 
-// length counts the runes of parts that the agent says.
+// length returns the number of runes of the answer in parts, without lines about calls.
 func length(parts []Part) (n int) {
 	for _, p := range parts {
 		n += utf8.RuneCountInString(p.readable()) - p.StatusRunes
@@ -23,7 +23,8 @@ func length(parts []Part) (n int) {
 	return n
 }
 
-// visible counts the characters of s from its first to its last visible one, as people count them, up to enough.
+// visible returns the number of characters of s, as people count them, from its first to its last visible one. It stops
+// counting at enough, because it is called for each change of a growing text.
 func visible(s string, enough int) (n int) {
 	all, state := 0, -1
 	for s != "" && n < enough {
@@ -49,7 +50,8 @@ func shows(c string) bool {
 	return false
 }
 
-// filler names the letters and symbols that are drawn as nothing.
+// filler reports whether r is one of the letters and symbols that fonts draw as nothing. Platforms count a message of them
+// as empty and refuse it.
 func filler(r rune) bool {
 	switch r {
 	case '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800':
