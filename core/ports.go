@@ -25,7 +25,7 @@ type Tracker interface {
 
 // Surface shows an answer in one conversation.
 type Surface interface {
-	// Show follows a until it has ended, and returns nil when its last word is shown or can't be: if that is before the end,
+	// Show follows a until it has ended, and returns nil when its final state is shown or can't be: if that is before the end,
 	// the turn is over. It calls note before it creates a message (no ID), when it has it, and when it has taken it back or
 	// the platform has definitely refused to create it (Gone); if note fails it changes nothing more and returns that error.
 	// When ctx is done it lets a request under way end, and returns the cause. When people have removed the answer it shows

@@ -55,7 +55,7 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 }
 
 // noteShown guards what the run creates: the first message needs the room, each is journalled before and after, also if
-// that has to wait for the store. Once the verdict stands the tracker is not asked any more: the last word is owed.
+// that has to wait for the store. Once the verdict is stored the tracker is not asked any more: the end of the answer must be shown.
 func (x *execution) noteShown(s chat.Shown) error {
 	if !x.seen() && !x.answer.View().Outcome.Done() {
 		if err := x.Settle(); err != nil {

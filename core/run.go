@@ -190,7 +190,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
 		err = x.Note(x.life, chat.Note{Verdict: &v, Files: x.savedFiles})
 	}
-	if err != nil { // no last word: the process that adopts the run shows it
+	if err != nil { // the end is not shown: the process that adopts the run shows it
 		hide(err)
 		if surface != nil {
 			<-shown

@@ -40,7 +40,7 @@ func (x *execution) verdict(err error) chat.Verdict {
 	}
 }
 
-// wasRemoved returns v as it ends when people removed the answer before they saw its last word.
+// wasRemoved returns v as it ends when people removed the answer before they saw its end.
 func wasRemoved(v chat.Verdict) chat.Verdict {
 	if v.Outcome.Status != answer.Completed {
 		return v // it says why already
