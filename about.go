@@ -10,9 +10,6 @@ import (
 // about returns what commands tell users about this gateway.
 func about(g *Gateway) core.About {
 	a := core.About{Version: version(), Models: []core.ModelName{{Work: "answers", Name: g.models.name}}}
-	for i, c := range g.models.Chat[min(1, len(g.models.Chat)):] {
-		a.Models = append(a.Models, core.ModelName{Work: "also answers, as " + c.Name, Name: g.models.names[i+1]})
-	}
 	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {
 		if s.config.Model != "" {
 			a.Models = append(a.Models, core.ModelName{Work: s.task, Name: s.config.Model})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"parley/config"
 	"parley/connectors"
@@ -20,8 +21,7 @@ import (
 // models holds the configured models by task.
 type models struct {
 	llm.Models
-	name    string   // the answering model's name in logs
-	names   []string // of all that can answer, if there are several
+	name    string // the answering model's name in logs
 	checks  []part
 	closers []func() error
 }
@@ -138,10 +138,11 @@ func (m *models) chat(cfg config.Config, env Env) {
 		}
 		options := config.Model{Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature}
 		model, name := m.answering(cfg, env, "models.chat."+c.Name, fmt.Sprintf("models.chat[%d].model", i), options, provider)
-		m.Chat = append(m.Chat, llm.Named{Name: c.Name, Model: model, Vision: c.Vision, Fallback: c.Fallback})
-		m.names = append(m.names, name)
+		m.Chat = append(m.Chat, llm.Named{
+			Name: c.Name, Model: model, Label: name, Vision: c.Vision, NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
+		})
 	}
-	m.Large, m.name = m.Chat[0].Model, m.names[0]
+	m.Large, m.name = m.Chat[0].Model, m.Chat[0].Label
 }
 
 // answering creates a model that answers, and returns its name in logs. key is its key in the configuration, for checks,
@@ -169,10 +170,11 @@ func (m *models) answering(cfg config.Config, env Env, key, setting string, c co
 // reader returns a reader of attachments that uses the configured models.
 func (g *Gateway) reader() *media.Reader {
 	m := g.models.Models
-	if m.Vision == nil && m.LargeVision {
-		m.Vision = m.Large // for later questions about an image
+	sees := slices.IndexFunc(m.Answering(), func(n llm.Named) bool { return n.Vision })
+	if m.Vision == nil && sees >= 0 {
+		m.Vision = m.Answering()[sees].Model // for later questions about an image, and for models that see none
 	}
-	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.LargeVision, Documents: g.env.Documents, Log: g.env.Log})
+	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: sees >= 0, Documents: g.env.Documents, Log: g.env.Log})
 }
 
 // fetch downloads a file from the connector that it came from. Connectors are looked up on use, because some are

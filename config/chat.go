@@ -45,10 +45,15 @@ func (d *decoder) checkChat(c *Config) {
 			d.reject(path, "has no name", "give it one of your own, such as name: fast")
 		case !modelName.MatchString(m.Name):
 			d.reject(path+".name", "is not a name", "use at most 40 letters, digits, dots, dashes and underscores")
+		case isDefaultName(m.Name):
+			d.reject(path+".name", "is what people write to take their choice back", "choose another name")
 		case slices.Contains(names, m.Name):
 			d.reject(path+".name", "is the name of two models", "give each its own")
 		}
 		names = append(names, m.Name)
+		if m.PromptTokens != 0 && m.PromptTokens < 1000 {
+			d.reject(path+".prompt_tokens", "is less than 1000", "no question would fit; set 0 for agent.prompt_tokens")
+		}
 		d.checkModel(path, m.answering())
 		provider := m.Provider
 		if provider == ProviderAuto {

@@ -24,7 +24,7 @@ func (d *decoder) check(c *Config) {
 			d.reject(fmt.Sprintf("agent.names[%d]", i), "is empty", "remove it")
 		}
 	}
-	d.checkOverrides(c.Access.Overrides)
+	d.checkOverrides(c)
 	d.checkDay(c.Limits, c.Web.Public)
 	d.checkPrompts(c.Agent)
 	d.checkModels(c)
@@ -36,15 +36,6 @@ func (d *decoder) check(c *Config) {
 	d.checkTools(c)
 	d.checkInitiative(c.Initiative)
 	c.Connectors.check(d)
-}
-
-// checkOverrides requires each override to apply to something.
-func (d *decoder) checkOverrides(all []Override) {
-	for i, o := range all {
-		if path := fmt.Sprintf("access.overrides[%d]", i); len(o.Rooms)+len(o.Worlds) == 0 && !d.broken(path) {
-			d.reject(path, "applies to no room", "set rooms or worlds")
-		}
-	}
 }
 
 func (d *decoder) checkModels(c *Config) {

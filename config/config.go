@@ -109,6 +109,8 @@ type Models struct {
 	//     provider: ollama
 	//     model: llama3.2
 	Chat []ChatModel `yaml:"chat"`
+	// Who can choose among models.chat for a chat with /model, besides the owner.
+	Switch Switch `yaml:"switch"`
 	// For short questions, such as whether a message in a group is meant for the agent. Off = the large model does it.
 	Small Slot `yaml:"small"`
 	// Describes images, for a large model without image input. Off = images are only mentioned by name.
@@ -165,6 +167,10 @@ type ChatModel struct {
 	Vision bool `yaml:"vision"`
 	// What it costs: see models.large.price.
 	Price Price `yaml:"price" default:"auto"`
+	// false = it can't call tools, so it is given none.
+	Tools *bool `yaml:"tools"`
+	// The maximum tokens of its prompts, such as its context window without the answer. 0 = agent.prompt_tokens.
+	PromptTokens int `yaml:"prompt_tokens"`
 	// The names of the models that continue when it fails, in order.
 	Fallback []string `yaml:"fallback"`
 }
@@ -195,11 +201,14 @@ type Access struct {
 	// and at most 20 a minute; off = answer nothing.
 	Bots BotAccess `yaml:"bots" default:"off"`
 	// Overrides for some rooms or worlds, each with any of: group, as above; system, a system prompt instead of agent.system;
-	// tools, the only actions that can be used there. Such as
+	// tools, the only actions that can be used there; model, one of models.chat that answers there. Such as
 	//   - rooms: ["discord:80351110224678912"]
 	//     group: ambient
 	//     system: You help with the homework of the seventh class.
 	//     tools: []
+	// Or a model for some people, wherever they write:
+	//   - users: ["telegram:123456789"]
+	//     model: fast
 	// An override for a thread or channel takes precedence over one for its server.
 	Overrides []Override `yaml:"overrides"`
 }
@@ -236,6 +245,10 @@ type Override struct {
 	System string `yaml:"system"`
 	// The only actions that can be used there, by name. Empty = all.
 	Tools []string `yaml:"tools"`
+	// The model that answers there, by its name in models.chat. Empty = the first one. A model chosen with /model takes precedence.
+	Model string `yaml:"model"`
+	// Instead of rooms and worlds: the accounts whom the model answers wherever they write. It takes precedence over that of the room.
+	Users []Account `yaml:"users"`
 }
 
 // DayLimits are daily limits on model usage. With web.public, the token limits per person and in total must not be 0.

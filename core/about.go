@@ -47,29 +47,21 @@ func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// models says which model answers, and what others there are.
-func (cr *commandRun) models(context.Context) (string, error) {
-	var lines []string
-	for _, m := range cr.x.rt.cfg.About.Models {
-		lines = append(lines, fmt.Sprintf("- %s: `%s`", m.Work, m.Name))
-	}
-	if len(lines) == 0 {
-		return "No model name is configured.", nil
-	}
-	return strings.Join(lines, "\n"), nil
-}
-
 // status says how things stand in the room, and around it.
 func (cr *commandRun) status(ctx context.Context) (string, error) {
 	var room chat.Room
 	var attention chat.Attention
 	var open []chat.Run
+	var model string
 	err := cr.x.persist(ctx, func() (err error) {
 		if room, err = cr.store.Room(ctx, cr.x.run.Room); err != nil {
 			return err
 		}
 		if attention, err = cr.store.Attention(ctx, cr.x.run.Room); err == nil {
 			open, err = cr.store.OpenRuns(ctx, cr.x.run.Room)
+		}
+		if err == nil {
+			model, err = cr.model(ctx, room)
 		}
 		return err
 	})
@@ -81,8 +73,8 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 		"- Now: " + workload(schedule.Lane{}.Of(open)),
 		"- Time limit per answer: " + minutes(cr.x.rt.cfg.Turns.Limit),
 	}
-	if models := cr.x.rt.cfg.About.Models; len(models) > 0 {
-		lines = append([]string{fmt.Sprintf("- Model: `%s`", models[0].Name)}, lines...)
+	if model != "" {
+		lines = append([]string{fmt.Sprintf("- Model: `%s`", model)}, lines...)
 	}
 	for _, h := range cr.health(ctx) {
 		state := "ok"

@@ -57,7 +57,7 @@ func commands() []command {
 		{CommandSpec: CommandSpec{newCommand, "Forget this conversation and start over"}, reply: (*commandRun).askToForget},
 		{CommandSpec: CommandSpec{chat.Stop, "Stop the current answer"}, more: true},
 		{CommandSpec: CommandSpec{retryCommand, "Retry the last question"}, reply: (*commandRun).nothingToRetry},
-		{CommandSpec: CommandSpec{modelCommand, "Show the model"}, reply: (*commandRun).models},
+		{CommandSpec: CommandSpec{modelCommand, "Show the models, or switch to another one"}, reply: (*commandRun).models, more: true},
 		{CommandSpec: CommandSpec{statusCommand, "Show status"}, reply: (*commandRun).status},
 		{CommandSpec: CommandSpec{chat.MemoryCommand, "Show what I remember about you here"}, reply: (*commandRun).plugin},
 		{CommandSpec: CommandSpec{chat.ForgetCommand, "Forget something I remember about you, or the message you reply to"}, reply: (*commandRun).plugin, more: true},

@@ -31,6 +31,10 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: schedule.Excuse})
 		return nil, errTold
 	}
+	model, err := pn.chooseModel(ctx, turn)
+	if err != nil {
+		return nil, fmt.Errorf("choose the model of %s: %w", pn.x.run.Room, err)
+	}
 	if err := pn.x.countAttempt(ctx); err != nil {
 		return nil, err
 	}
@@ -38,10 +42,10 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 		return nil, err
 	}
 	pn.x.turn.Actions = pn.x.toolCalls.Tools()
-	pn.trimHistory(ctx)
+	pn.trimHistory(ctx, model.Prompt)
 	st := pn.x.rt.composer.Turn(pn.x.turn)
 	pn.x.state = st
-	st.Images = pn.pictures
+	st.Images, st.Limit = pn.pictures, model.Prompt
 	return st, nil
 }
 

@@ -18,6 +18,9 @@ func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err er
 		if s.Room, err = pn.store.Room(ctx, pn.x.run.Room); err != nil {
 			return err
 		}
+		if s.Settings, err = pn.x.rt.models.Settings(ctx, s.Room.ID); err != nil {
+			return err
+		}
 		applyOverride(pn.x.rt.cfg.Access.OverrideFor(s.Room), &s)
 		if s.Recent, err = pn.store.Recent(ctx, pn.x.run.Room, chat.Said, pn.x.run.Response, prompt.Window); err != nil {
 			return err

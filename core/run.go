@@ -135,7 +135,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 	x := &execution{rt: rt, store: s.run, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
 	x.prep, x.deciding, x.asking, x.command = preparation{x: x, store: s.prepare}, deciding{x}, asking{x: x, store: s.ask}, commandRun{x, s.status}
 	x.prep.reading = attachment.Reading{
-		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Vision: rt.cfg.Models.LargeVision, Describes: rt.cfg.Models.Vision != nil,
+		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Describes: rt.cfg.Models.Vision != nil,
 		Describe: func() string { return rt.composer.Describe(rt.cfg.Agent.Name) }, Life: life, Log: rt.cfg.Log,
 	}
 	x.toolCalls = &toolcall.Calls{
@@ -152,7 +152,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 		},
 	}
 	x.gen = &generate.Writer{
-		Config: rt.cfg.Generation, Route: rt.routes.Route(""), First: rt.cfg.Turns.First, Idle: rt.cfg.Turns.Idle, Answer: a, Calls: x.toolCalls,
+		Config: rt.cfg.Generation, First: rt.cfg.Turns.First, Idle: rt.cfg.Turns.Idle, Answer: a, Calls: x.toolCalls,
 		Unfollow: x.unfollow, Jitter: rt.jitter, Info: x.info, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 	}
 	return x

@@ -69,7 +69,7 @@ type Runtime struct {
 	desk     *approval.Desk
 	hub      *event.Hub
 	composer *prompt.Composer
-	routes   *route.Table
+	models   *route.Switch
 	live     *relay.Registry
 	bots     schedule.Bots
 	work     sync.WaitGroup // rooms being served
@@ -92,7 +92,7 @@ type Runtime struct {
 
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
-	rt, store := &Runtime{cfg: cfg, routes: route.NewTable(cfg.Models.Answering()), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
+	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
 	rt.cfg.Store = nil // each part has what it needs
 	rt.stores = stores{run: store, prepare: store, files: store, ask: store, status: store, notice: store, summary: store, upkeep: store}
 	rt.intake, rt.changes, rt.choices, rt.commands = intake{rt, store}, changes{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
@@ -103,6 +103,7 @@ func New(cfg Config) (*Runtime, error) {
 		_, err := rt.say(ctx, n)
 		return err
 	}}
+	rt.models = &route.Switch{Table: route.NewTable(cfg.Models.Answering()), Policy: cfg.Access, Store: store, Owns: rt.pairing.Owns}
 	rt.desk = &approval.Desk{Policy: cfg.Approval, Store: store, Owns: rt.pairing.Owns, Rooms: rt.pairing.OwnersRooms, Tell: rt.pairing.Tell, Log: cfg.Log}
 	var err error
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
@@ -120,7 +121,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := checkTools(rt.tools, cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, access.ApprovalHandler: approvalHandler{rt.pairing}, approval.Handler: rt.desk}
+	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, access.ApprovalHandler: approvalHandler{rt.pairing}, approval.Handler: rt.desk, route.Handler: rt.models}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)

@@ -14,9 +14,9 @@ import (
 
 const maxSummary = 4000 // characters
 
-// trimHistory fits the conversation of the turn to what prompts may hold, with the summary of what went before. Without a summary that
+// trimHistory fits the conversation of the turn to what prompts of at most limit tokens may hold (0 is the usual number), with the summary of what went before. Without a summary that
 // can be read the turn goes on.
-func (pn *preparation) trimHistory(ctx context.Context) {
+func (pn *preparation) trimHistory(ctx context.Context, limit int) {
 	limits := pn.x.rt.composer.Recall
 	s := &pn.x.turn
 	var summed chat.MemoryID
@@ -35,7 +35,7 @@ func (pn *preparation) trimHistory(ctx context.Context) {
 		}
 	}
 	var lost bool
-	s.Recent, lost = pn.x.rt.composer.Trim(*s, summed)
+	s.Recent, lost = pn.x.rt.composer.Trim(*s, summed, limit)
 	pn.lost = lost && limits.Summaries
 }
 

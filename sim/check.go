@@ -126,9 +126,9 @@ func lastWordStored(e Evidence) (wrong []string) {
 	return wrong
 }
 
-var notice = regexp.MustCompile(`[_*]?` + regexp.QuoteMeta(strings.Trim(answer.AnotherModel, "_")) + `[_*]?\n*`)
+var notice = regexp.MustCompile(`[_*]?(` + regexp.QuoteMeta(strings.Trim(answer.AnotherModel, "_")) + `|` + regexp.QuoteMeta(strings.Trim(answer.RemovedModel, "_")) + `)[_*]?\n*`)
 
-// WithoutNotice returns a visible text without the notice that another model answered, which is not stored.
+// WithoutNotice returns a visible text without the notice that another model answered or one was removed, which is not stored.
 func WithoutNotice(text string) string {
 	if !notice.MatchString(text) {
 		return text

@@ -30,6 +30,7 @@ type Policy struct {
 	// Overrides apply to some rooms. If several match a room, the one for its smallest chat wins, and one for a world
 	// comes last.
 	Overrides []Override
+	Switch    SwitchPolicy
 }
 
 // A RoomSet lists chats, as "connector:id" with the platform's own id, and whole worlds.
@@ -41,9 +42,11 @@ type RoomSet struct {
 // An Override changes settings in some rooms.
 type Override struct {
 	RoomSet
-	Group  GroupAccess // empty: unchanged
-	System string      // replaces the agent's system prompt; empty: unchanged
-	Tools  []string    // the names of the actions that can be used there; nil: all
+	Group  GroupAccess            // empty: unchanged
+	System string                 // replaces the agent's system prompt; empty: unchanged
+	Tools  []string               // the names of the actions that can be used there; nil: all
+	Model  string                 // the name of the model that answers; empty: the default one
+	Users  map[chat.EntityID]bool // whom Model answers in every room; such an override has neither rooms nor other settings
 }
 
 // BotAccess decides which messages of allowed bots are answered. The default is BotsOff.

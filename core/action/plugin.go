@@ -84,8 +84,10 @@ type TurnContext struct {
 	// known users, by account or role, rather than guests. Both follow from platform accounts, never from the text of a
 	// message, which its author can forge.
 	Owner, Allowed bool
-	Summary        string // a summary of what was said before Recent; empty if there is none
-	Actions        []Spec // the actions available in this turn
+	// Settings are the settings of the room, except those that the runtime itself follows. Nil: not read yet.
+	Settings []chat.RoomNote
+	Summary  string // a summary of what was said before Recent; empty if there is none
+	Actions  []Spec // the actions available in this turn
 
 	Answered []chat.MemoryID // the messages to answer
 	AskModel func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)

@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"slices"
+
 	"parley/core/answer"
 	"parley/core/llm"
 )
@@ -15,7 +17,7 @@ func (w *Writer) another(r *round, err error) bool {
 	}
 	w.Log.Warn("a model failed; another one continues", "run", w.Info.Run, "model", failed, "next", w.Route.Current().Name, "withdrawn_bytes", r.text.Len(), "err", err)
 	r.takeBack()
-	w.notice(r.step)
+	w.notice(r.step, answer.AnotherModel)
 	return true
 }
 
@@ -34,17 +36,20 @@ func (r *round) takeBack() {
 	}
 }
 
-// notice tells people once that another model answers.
-func (w *Writer) notice(step int) {
+// notice tells people that another model answers, and why. Only the first notice of an answer is shown.
+func (w *Writer) notice(step int, why string) {
 	if w.noticed {
 		return
 	}
 	w.noticed = true
-	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: answer.AnotherModel})
+	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: why})
 }
 
-// seenBy returns req as m can take it: only models with vision accept images.
+// seenBy returns req as m can take it: only models with vision accept images, and some know no tools.
 func seenBy(m llm.Named, req llm.Request) llm.Request {
+	if m.NoTools {
+		req = withoutTools(req)
+	}
 	if m.Vision {
 		return req
 	}
@@ -60,5 +65,24 @@ func seenBy(m llm.Named, req llm.Request) llm.Request {
 		req.Messages = all
 		return req
 	}
+	return req
+}
+
+// withoutTools returns req without tools. Calls that were made, and their results, become text.
+func withoutTools(req llm.Request) llm.Request {
+	req.Tools = nil
+	all := make([]llm.Message, len(req.Messages))
+	names := map[string]string{} // of calls, by id
+	for i, m := range req.Messages {
+		for _, c := range m.Calls {
+			names[c.ID] = c.Name
+		}
+		if m.Role == llm.RoleTool {
+			m = llm.Message{Role: llm.RoleUser, Context: true, Text: "Result of " + names[m.Call] + ":\n" + m.Text}
+		}
+		m.Calls, m.Opaque = nil, nil
+		all[i] = m
+	}
+	req.Messages = slices.DeleteFunc(all, func(m llm.Message) bool { return m.Role == llm.RoleAssistant && m.Text == "" })
 	return req
 }

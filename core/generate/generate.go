@@ -62,6 +62,9 @@ type Writer struct {
 	Emit        func(event.Event)
 	Log         *slog.Logger
 
+	// Removed reports whether the model that was chosen for the room is no longer configured: people are told so.
+	Removed bool
+
 	Trace Trace // how the answer came about
 
 	noticed bool // people were told that another model answers
@@ -69,8 +72,10 @@ type Writer struct {
 
 // Write writes the answer from the prompts of st. [chat.ErrNothingToSay] if the model chose to say nothing.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
-	if w.Route.Replaced() {
-		w.notice(0)
+	if w.Removed {
+		w.notice(0, answer.RemovedModel)
+	} else if w.Route.Replaced() {
+		w.notice(0, answer.AnotherModel)
 	}
 	switch form := w.Mode == XML; {
 	case form && w.MultiStep:

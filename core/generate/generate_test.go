@@ -159,3 +159,38 @@ func TestAnotherModelContinues(t *testing.T) {
 		})
 	}
 }
+
+// heard remembers what it was asked.
+type heard struct {
+	broken
+	asked []llm.Request
+}
+
+func (h *heard) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	h.asked = append(h.asked, req)
+	return h.broken.Generate(ctx, req)
+}
+
+// A model without tools is given none, also when it goes on for another one: calls that were made are text to it.
+func TestModelWithoutTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := []llm.Chunk{{Call: &llm.CallDelta{ID: "c", Name: "LOOK", Parameters: "{}"}}, {Finish: llm.FinishCalls}}
+		first := &script{rounds: [][]llm.Chunk{call, nil, nil, nil}}
+		plain := &heard{broken: broken{chunks: []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}}}
+		a := new(answer.Answer)
+		err := write(t, []llm.Named{{Name: "a", Model: first, Fallback: []string{"b"}}, {Name: "b", Model: plain, NoTools: true}}, a, generate.Native)
+		if err != nil || len(plain.asked) != 1 || !strings.HasSuffix(a.View().Text(), "It is noon.") {
+			t.Fatalf("%v, %d calls: %q", err, len(plain.asked), a.View().Text())
+		}
+		told := ""
+		for _, m := range plain.asked[0].Messages {
+			if m.Role == llm.RoleTool || len(m.Calls) > 0 {
+				t.Errorf("it is told of calls as %+v", m)
+			}
+			told += m.Text + "\n"
+		}
+		if len(plain.asked[0].Tools) != 0 || !strings.Contains(told, "Result of LOOK:\n") {
+			t.Errorf("it is given %d tools and told %q", len(plain.asked[0].Tools), told)
+		}
+	})
+}

@@ -33,7 +33,10 @@ type Models struct {
 type Named struct {
 	Name     string
 	Model    Model
+	Label    string   // what its provider calls it, for people; can be empty
 	Vision   bool     // it accepts images, see [Message.Images]
+	NoTools  bool     // it can't call tools
+	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
 	Fallback []string // the names of those that continue for it when it fails, in order
 }
 

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -131,10 +132,11 @@ func (s *starts) set(room chat.RoomID, start chat.MemoryID) {
 }
 
 // Trim returns the messages of a turn that its prompts contain, after the last one that a summary covers. It continues from where the
-// room's prompts began before.
-func (c *Composer) Trim(s action.TurnContext, summed chat.MemoryID) (kept []chat.Memory, lost bool) {
-	longest := c.Recall.Prompt / 2 / max(1, len(s.Answered))
-	in := Keep(s.Recent, AnsweredFrom(s), Cut{Summed: summed, Start: c.starts.of(s.Room.ID), Budget: c.Recall.History, Longest: longest, Steps: true})
+// room's prompts began before. limit is as [Builder.Limit].
+func (c *Composer) Trim(s action.TurnContext, summed chat.MemoryID, limit int) (kept []chat.Memory, lost bool) {
+	limit = cmp.Or(limit, c.Recall.Prompt)
+	longest := limit / 2 / max(1, len(s.Answered))
+	in := Keep(s.Recent, AnsweredFrom(s), Cut{Summed: summed, Start: c.starts.of(s.Room.ID), Budget: min(c.Recall.History, limit), Longest: longest, Steps: true})
 	c.starts.set(s.Room.ID, in.Start)
 	return in.Kept, in.Lost
 }

@@ -62,7 +62,7 @@ func TestHistoryIsTrimmedInSteps(t *testing.T) {
 			s := room
 			s.Recent = all[max(0, n-Window):n]
 			s.Answered = []chat.MemoryID{all[n-1].ID}
-			kept, lost := composer.Trim(s, "")
+			kept, lost := composer.Trim(s, "", 0)
 			if len(kept) > c.most || kept[len(kept)-1].ID != all[n-1].ID || lost != (len(kept) < n) {
 				t.Fatalf("%s: of %d messages, %d are kept, lost %v", name, n, len(kept), lost)
 			}

@@ -65,7 +65,7 @@ func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, e
 	st := q.c.Turn(c.Turn)
 	st.AskNamed(ctx, RequestedProviders(c.Parameters))
 	all := func(action.ProviderSpec) bool { return true }
-	return action.Result{Text: cmp.Or(st.fragments(all, q.c.Recall.Prompt/share), "They returned nothing.")}, nil
+	return action.Result{Text: cmp.Or(st.fragments(all, st.limit()/share), "They returned nothing.")}, nil
 }
 
 // RequestedProviders returns the provider names in the parameters of a call.

@@ -17,7 +17,7 @@ import (
 // then provider results are cut.
 func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
-	limit := st.c.Recall.Prompt
+	limit := st.limit()
 	over := 0
 	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
 		req, history := st.draft(fragments)

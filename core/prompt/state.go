@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -71,6 +72,7 @@ type Builder struct {
 	Outputs []Output // in prompt order
 
 	Images []llm.File // images that the question is about
+	Limit  int        // the maximum tokens of a prompt, instead of the composer's; 0 means the composer's
 }
 
 // Output is the result of one provider.
@@ -83,6 +85,9 @@ type Output struct {
 func (c *Composer) Turn(s action.TurnContext) *Builder {
 	return &Builder{c: c, set: *c.set.Load(), turn: s}
 }
+
+// limit returns the maximum tokens of a prompt.
+func (st *Builder) limit() int { return cmp.Or(st.Limit, st.c.Recall.Prompt) }
 
 // Native reports whether answers use separate messages and native tool calls. A template for answers that asks for the
 // text format does not.
@@ -98,7 +103,7 @@ func (st *Builder) Prompt(ctx context.Context, name string, more map[string]stri
 		return llm.Request{}, fmt.Errorf("there is no template %q", name)
 	}
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
-	limit := st.c.Recall.Prompt
+	limit := st.limit()
 	req := llm.Request{}
 	if speaks(name) {
 		req.System = st.turn.Agent.System

@@ -19,8 +19,10 @@ func Access(cfg config.Config) access.Policy {
 		Direct: access.DirectAccess(c.Direct), Group: access.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
 		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots),
 	}
+	direct, page := cfg.SwitchDirect()
+	a.Switch = access.SwitchPolicy{Users: set(cfg.Models.Switch.Users, Entity), Direct: direct, Connectors: map[string]bool{web.Name: page}}
 	for _, o := range c.Overrides {
-		override := access.Override{RoomSet: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools}
+		override := access.Override{RoomSet: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools, Model: o.Model, Users: set(o.Users, Entity)}
 		if o.Group != nil {
 			override.Group = access.GroupAccess(*o.Group)
 		}

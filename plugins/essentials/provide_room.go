@@ -103,13 +103,18 @@ func (d Deps) surroundings(ctx context.Context, s action.TurnContext) (action.Pr
 
 // settings lists the settings of the room.
 func (d Deps) settings(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-	notes, err := d.Store.Notes(ctx, s.Room.ID, chat.SettingNote, chat.MaxNotes)
-	if err != nil || len(notes) == 0 {
-		return action.ProviderResult{}, err
+	notes, err := s.Settings, error(nil)
+	if notes == nil {
+		notes, err = d.Store.Notes(ctx, s.Room.ID, chat.SettingNote, chat.MaxNotes)
 	}
 	var lines []string
 	for _, n := range notes {
-		lines = append(lines, text.Label(n.Key)+": "+n.Text)
+		if n.Key != chat.ModelSetting {
+			lines = append(lines, text.Label(n.Key)+": "+n.Text)
+		}
+	}
+	if err != nil || len(lines) == 0 {
+		return action.ProviderResult{}, err
 	}
 	return action.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 }

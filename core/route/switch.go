@@ -1,0 +1,184 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/core/access"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/text"
+)
+
+// Default is what people choose, or write after /model, to take their choice back. No model has this name.
+const Default = "Default"
+
+// What people are told who choose a model.
+const (
+	notAllowed   = "Only my owner, and people they allow, can switch the model here."
+	oneModel     = "There is only one model."
+	unknownModel = "There is no model called %q. The models are %s."
+	switched     = "From now on **%s** answers in this chat."
+	defaultAgain = "The default model, **%s**, answers in this chat again."
+	removedModel = "The model chosen for this chat, %s, was removed. The default one answers."
+)
+
+// Store is what a [Switch] needs of a store. Errors are those of package storage.
+type Store interface {
+	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	SaveNote(ctx context.Context, n chat.RoomNote) error
+}
+
+// Switch holds the models that answer in rooms: what people chose there, else what the configuration says. The choice is a setting
+// of the room. It is safe for concurrent use.
+type Switch struct {
+	Table  *Table
+	Policy access.Policy
+	Store  Store
+	Owns   func(ctx context.Context, author chat.EntityID) (bool, error) // reports whether author is the agent's owner
+}
+
+// Settings returns the settings of a room, not nil.
+func (s *Switch) Settings(ctx context.Context, room chat.RoomID) ([]chat.RoomNote, error) {
+	notes, err := s.Store.Notes(ctx, room, chat.SettingNote, chat.MaxNotes)
+	return append([]chat.RoomNote{}, notes...), err
+}
+
+// chosen returns the name of the model that was chosen in a room with these settings, or "".
+func chosen(settings []chat.RoomNote) string {
+	for _, n := range settings {
+		if n.Key == chat.ModelSetting {
+			return n.Text
+		}
+	}
+	return ""
+}
+
+// Model returns the model that answers author in a room with these settings. removed reports whether another one was chosen there
+// that is no longer configured.
+func (s *Switch) Model(settings []chat.RoomNote, room chat.Room, author chat.EntityID) (m llm.Named, removed bool) {
+	name := chosen(settings)
+	if m, ok := s.Table.find(name); ok {
+		return m, false
+	}
+	m, ok := s.Table.find(s.Policy.ModelFor(room, author))
+	if !ok {
+		m = s.Table.models[0]
+	}
+	return m, name != ""
+}
+
+// Label returns what people read as the name of the model that answers author in room: what its provider calls it.
+func (s *Switch) Label(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
+	settings, err := s.Settings(ctx, room.ID)
+	m, _ := s.Model(settings, room, author)
+	return cmp.Or(m.Label, m.Name), err
+}
+
+// Allowed reports whether author can choose the model of room. It depends on their account only.
+func (s *Switch) Allowed(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
+	if s.Policy.Switch.Allows(room, author) {
+		return true, nil
+	}
+	return s.Owns(ctx, author)
+}
+
+// List lists the models, with the one that answers author in room.
+func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
+	settings, err := s.Settings(ctx, room.ID)
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	answers, removed := s.Model(settings, room, author)
+	if removed {
+		lines = append(lines, fmt.Sprintf(removedModel, text.Label(chosen(settings))), "")
+	}
+	for i, m := range s.Table.models {
+		name, here := m.Name, ""
+		if m.Name == answers.Name {
+			name, here = "**"+m.Name+"**", " (answers here)"
+		}
+		if m.Label != "" {
+			name += fmt.Sprintf(": `%s`", m.Label)
+		}
+		lines = append(lines, fmt.Sprintf("%d. %s%s", i+1, name, here))
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// Options returns what a question with at most that many options offers: the first models, and the default.
+func (s *Switch) Options(most int) (options []string) {
+	for _, m := range s.Table.models {
+		options = append(options, m.Name)
+	}
+	return append(options[:min(len(options), most-1)], Default)
+}
+
+// Handler is the name of [Switch] as a choice handler. It is stored with questions.
+const Handler = "switch model"
+
+// Name implements [action.ChoiceHandler].
+func (s *Switch) Name() string { return Handler }
+
+// Chosen implements [action.ChoiceHandler].
+func (s *Switch) Chosen(ctx context.Context, q chat.Question) (string, error) {
+	room, err := s.Store.Room(ctx, q.Room)
+	if err != nil {
+		return "", err
+	}
+	return s.To(ctx, room, q.By, q.Options[q.Choice])
+}
+
+// To switches room to the model that author names, by its name or its number in the list, and returns what author is told. Those who
+// can't, or name no model, change nothing.
+func (s *Switch) To(ctx context.Context, room chat.Room, author chat.EntityID, wanted string) (string, error) {
+	if len(s.Table.models) == 1 {
+		return oneModel, nil
+	}
+	if can, err := s.Allowed(ctx, room, author); err != nil || !can {
+		return notAllowed, err
+	}
+	name, told := "", ""
+	if i := s.numbered(wanted); i >= 0 {
+		name = s.Table.models[i].Name
+		told = fmt.Sprintf(switched, name)
+	} else if strings.EqualFold(wanted, Default) {
+		m, _ := s.Model(nil, room, author)
+		told = fmt.Sprintf(defaultAgain, m.Name)
+	} else {
+		var names []string
+		for _, m := range s.Table.models {
+			names = append(names, m.Name)
+		}
+		return fmt.Sprintf(unknownModel, text.Label(wanted), strings.Join(names, ", ")), nil
+	}
+	return told, s.Save(ctx, room.ID, name)
+}
+
+// Save stores the name of the model that answers in a room; an empty name removes the choice.
+func (s *Switch) Save(ctx context.Context, room chat.RoomID, name string) error {
+	err := s.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: chat.ModelSetting, Text: name, At: time.Now()})
+	if err != nil {
+		return fmt.Errorf("save the model of a room: %w", err)
+	}
+	return nil
+}
+
+// numbered returns the index of the model with this name, or this number in the list, or -1.
+func (s *Switch) numbered(wanted string) int {
+	all := s.Table.models
+	if i := slices.IndexFunc(all, func(m llm.Named) bool { return strings.EqualFold(m.Name, wanted) }); i >= 0 {
+		return i
+	}
+	if n, err := strconv.Atoi(wanted); err == nil && n >= 1 && n <= len(all) {
+		return n - 1
+	}
+	return -1
+}

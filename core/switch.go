@@ -1,0 +1,91 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/route"
+)
+
+// chooseModel has the turn answered by the model of its room, and returns that. People are told once if the model that was chosen
+// there was removed.
+func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (llm.Named, error) {
+	m, removed := pn.x.rt.models.Model(s.Settings, s.Room, s.Message.Author)
+	if removed {
+		if err := pn.x.persist(ctx, func() error { return pn.x.rt.models.Save(ctx, s.Room.ID, "") }); err != nil {
+			return m, err
+		}
+	}
+	pn.x.gen.Route, pn.x.gen.Removed = pn.x.rt.models.Table.Route(m.Name), removed
+	pn.reading.Vision = m.Vision
+	return m, nil
+}
+
+// models lists the models, or switches to the one that is named.
+func (cr *commandRun) models(ctx context.Context) (said string, err error) {
+	m, err := cr.x.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, wanted, _ := strings.Cut(strings.TrimSpace(m.Text), " ")
+	wanted = strings.TrimSpace(wanted)
+	can := false
+	err = cr.x.persist(ctx, func() error {
+		room, err := cr.store.Room(ctx, m.Room)
+		switch {
+		case err != nil:
+		case wanted != "":
+			said, err = cr.x.rt.models.To(ctx, room, m.Author, wanted)
+		case cr.several():
+			if said, err = cr.x.rt.models.List(ctx, room, m.Author); err == nil {
+				can, err = cr.x.rt.models.Allowed(ctx, room, m.Author)
+			}
+		}
+		return err
+	})
+	if err != nil || wanted != "" {
+		return said, err
+	}
+	said = strings.TrimSpace(said + "\n\n" + cr.otherModels())
+	if can {
+		_, err = cr.x.asking.ask(ctx, chat.Question{Options: cr.x.rt.models.Options(mostOptions), For: []chat.EntityID{m.Author}, Chooser: route.Handler})
+		said += "\n\nWhich one should answer in this chat?"
+	}
+	return said, err
+}
+
+// several reports whether there is more than one model that can answer.
+func (cr *commandRun) several() bool { return len(cr.x.rt.models.Table.Models()) > 1 }
+
+// otherModels lists the models by their work, without those that answer where there are several.
+func (cr *commandRun) otherModels() string {
+	var lines []string
+	for i, m := range cr.x.rt.cfg.About.Models {
+		if i > 0 || !cr.several() {
+			lines = append(lines, fmt.Sprintf("- %s: `%s`", m.Work, m.Name))
+		}
+	}
+	if len(lines) == 0 && !cr.several() {
+		return "No model name is configured."
+	}
+	return strings.Join(lines, "\n")
+}
+
+// model returns what people read as the name of the model that answers the author of the command in room, or "".
+func (cr *commandRun) model(ctx context.Context, room chat.Room) (string, error) {
+	if !cr.several() {
+		if all := cr.x.rt.cfg.About.Models; len(all) > 0 {
+			return all[0].Name, nil
+		}
+		return "", nil
+	}
+	m, err := cr.x.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	return cr.x.rt.models.Label(ctx, room, m.Author)
+}
