@@ -21,6 +21,7 @@ import (
 	"parley/internal/local"
 	"parley/internal/schema"
 	"parley/internal/settings"
+	"parley/media/thumbnail"
 )
 
 // Gateway is one gateway process.
@@ -134,7 +135,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(g.backends.store, g.runtime), LocalToken: token,
-		Suggestions: suggestions(g.cfg),
+		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg),
 	}))
 	return nil
 }

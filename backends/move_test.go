@@ -58,6 +58,11 @@ func filled(t *testing.T) string {
 	must(nil, s.SaveNote(ctx, chat.RoomNote{Room: "room", Kind: chat.SettingNote, Key: "k", Text: "t"}))
 	must(s.Spend(ctx, "2026-01-02", quota.Charge{Bucket: "ada", Cost: quota.Cost{Tokens: 7}}))
 	must(nil, s.AddReminder(ctx, chat.Reminder{ID: "r", Room: "room", Person: "ada", Text: "tea", Due: at, First: at}, chat.ReminderRule{Person: 1, Room: 1}))
+	for _, key := range []string{"a", "b"} {
+		must(s.BeginUpload(ctx, chat.Upload{ID: key, Room: "room", Sender: "ada", Name: "ä", Type: "b/c", Size: 3, At: at, Attempt: "1"}, chat.UploadRule{}))
+		must(nil, s.AddPiece(ctx, key, "1", 0, []byte{0, 1, 0xff}))
+	}
+	must(nil, s.EndUpload(ctx, "a", "1", "b/c", []byte{0xff}))
 	must(s.Mark(ctx, "room", "command"))
 	must(nil, s.Keep(ctx, "name", "value"))
 	must(nil, s.SaveHold(ctx, "scope", time.Now().Add(time.Hour)))
@@ -94,6 +99,11 @@ func contents(t *testing.T, address string) map[string]any {
 	keep("run", run, err)
 	file, err := s.File(ctx, "room#1", 0)
 	keep("file", file, err)
+	upload, err := s.Upload(ctx, "a")
+	upload.At = time.Time{} // by the clock of the process, to the microsecond
+	keep("upload", upload, err)
+	piece, err := s.Piece(ctx, "a", 0)
+	keep("piece", piece, err)
 	owner, err := s.Owner(ctx)
 	keep("owner", owner, err)
 	entity, err := s.Entity(ctx, "ada")

@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/storage"
 )
 
 // fox is cut into deltas.
@@ -29,7 +30,7 @@ func delta(i int) answer.Change {
 }
 
 // rooms is a store that knows every conversation.
-type rooms struct{}
+type rooms struct{ storage.Uploads }
 
 func (rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	return chat.Room{ID: id, Kind: chat.API, Connector: web.Name}, nil

@@ -11,6 +11,7 @@ const (
 	upkeepEvery = 30 * time.Second
 	upkeepSteps = 50             // of the store, at most, each time
 	keepMarks   = 48 * time.Hour // platforms redeliver for a day at most
+	keepUploads = time.Hour      // a message names them soon
 	keepRest    = 30 * 24 * time.Hour
 )
 
@@ -32,7 +33,7 @@ func (rt *Runtime) upkeep(ctx context.Context) {
 func (rt *Runtime) expire(ctx context.Context) {
 	for range upkeepSteps {
 		now := time.Now()
-		more, err := rt.stores.upkeep.Expire(ctx, chat.Expiry{Marks: now.Add(-keepMarks), Rest: now.Add(-keepRest)})
+		more, err := rt.stores.upkeep.Expire(ctx, chat.Expiry{Marks: now.Add(-keepMarks), Uploads: now.Add(-keepUploads), Rest: now.Add(-keepRest)})
 		if err != nil && ctx.Err() == nil {
 			rt.cfg.Log.Error("can't delete expired data from the store; it will be retried", "err", err)
 		}

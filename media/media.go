@@ -243,3 +243,17 @@ func capped(text string) string {
 	}
 	return string([]rune(text)[:maxText]) + "\n[… truncated]"
 }
+
+// Refuse returns why a file can't be read that has this name, claimed type and beginning, in a few words for users, or "" if it can be
+// tried. Nothing is fetched for that.
+func (r *Reader) Refuse(name, claimed string, head []byte) string {
+	kind := kindOf(claimed, name)
+	if why := r.hopeless(kind); why != "" {
+		return string(why)
+	}
+	found := foundKind(head, kind)
+	if found == other {
+		return string(strange)
+	}
+	return string(r.hopeless(found))
+}

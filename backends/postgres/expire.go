@@ -23,11 +23,13 @@ var expiredRows = []string{
 
 // forsakenRows are deleted when nothing belongs to them any more, by table.
 var forsakenRows = []struct{ table, old string }{
+	{"uploads", `t.at < $3 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = t.message)`},
 	{"rooms", `t.created > 0 AND t.created < $3 AND t.world = '' AND t.attention = ''
 		AND NOT EXISTS (SELECT 1 FROM memories WHERE room = t.id)
 		AND NOT EXISTS (SELECT 1 FROM runs WHERE room = t.id)
 		AND NOT EXISTS (SELECT 1 FROM room_notes WHERE room = t.id)
 		AND NOT EXISTS (SELECT 1 FROM reminders WHERE room = t.id)
+		AND NOT EXISTS (SELECT 1 FROM uploads WHERE room = t.id)
 		AND NOT EXISTS (SELECT 1 FROM people WHERE address::json ->> 'room' = t.id)
 		AND NOT EXISTS (SELECT 1 FROM knocks WHERE address::json ->> 'room' = t.id)`},
 	{"entities", `t.met < $3 AND NOT EXISTS (SELECT 1 FROM memories WHERE author = t.id)
@@ -52,7 +54,11 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 		more = more || further
 	}
 	for _, f := range forsakenRows {
-		further, err := s.expireForsaken(ctx, f.table, f.old, before.Rest)
+		age := before.Rest
+		if f.table == "uploads" {
+			age = before.Uploads
+		}
+		further, err := s.expireForsaken(ctx, f.table, f.old, age)
 		if err != nil {
 			return more, wrap(err, "deleting what has expired")
 		}

@@ -110,6 +110,9 @@ func (s *memories) clearRoom(ctx context.Context, q querier, room chat.RoomID) (
 	if _, err = q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND (last_turn > 0 OR kind <> $2)`, room, chat.SettingNote); err != nil {
 		return 0, err
 	}
+	if _, err = q.Exec(ctx, `DELETE FROM uploads WHERE room = $1`, room); err != nil {
+		return 0, err
+	}
 	if err := withdraw(ctx, q, room, ""); err != nil {
 		return 0, err
 	}

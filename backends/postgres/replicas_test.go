@@ -35,6 +35,7 @@ type replicas struct {
 	storage.Leases
 	storage.Fleet
 	storage.Files
+	storage.Uploads
 	storage.Questions
 	storage.Approvals
 	crowd
@@ -62,7 +63,7 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	r.WordIndex, r.VectorIndex, r.VectorBackfill = r.one(), r.one(), r.one()
 	r.Notebook, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
-	r.reminding = r.one()
+	r.reminding, r.Uploads = r.one(), r.one()
 	return r
 }
 

@@ -47,6 +47,7 @@ type Store struct {
 	directory
 	people
 	reminders
+	uploads
 	questions
 	usage
 	upkeep
@@ -59,6 +60,7 @@ type (
 	memories  struct{ *database } // what was said, notes and files
 	directory struct{ *database } // worlds, rooms, and who is in them
 	reminders struct{ *database } // what people asked to be reminded of
+	uploads   struct{ *database } // files of people
 	people    struct{ *database } // who is approved, and who asks for it
 	questions struct{ *database } // what people were asked, and what they chose
 	usage     struct{ *database } // what was spent
@@ -91,7 +93,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err := db.open(ctx, url, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: opening the database: %w", explain(err)), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, questions{db}, usage{db}, upkeep{db}, leases{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, leases{db}}, nil
 }
 
 func (s *database) open(ctx context.Context, url string, o Options) (err error) {

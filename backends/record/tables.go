@@ -24,6 +24,8 @@ func Tables() []Table {
 	}
 	files := table("files", 2, "run n name type data")
 	files.Page = 4
+	pieces := table("upload_pieces", 2, "upload n data")
+	pieces.Page = 16
 	return []Table{
 		table("rooms", 1, "id world kind connector name created turns attention chats address gone"),
 		table("memories", 1, "seq id room turn role kind author name text in_reply_to at history interrupted failure content"),
@@ -45,6 +47,8 @@ func Tables() []Table {
 		table("holds", 1, "scope until"),
 		table("windows", 1, "scope until saved"),
 		table("reminders", 1, "seq id room person due content"),
+		table("uploads", 1, "id room sender message name type size at attempt complete thumbnail evicted"),
+		pieces,
 	}
 }
 

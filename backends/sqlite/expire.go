@@ -15,6 +15,7 @@ const expireRows = 1000
 // expiring lists, by table, which rows have expired; ?3 is the time before which they have to be.
 func expiring() []struct{ table, old string } {
 	return []struct{ table, old string }{
+		{"uploads", `at < ?3 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = uploads.message)`},
 		{"runs", `status <> '' AND opened < ?3`},
 		{"questions", `expires < ?3 AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier))`},
 		{"rooms", `created > 0 AND created < ?3 AND world = '' AND attention = ''
@@ -22,6 +23,7 @@ func expiring() []struct{ table, old string } {
 			AND NOT EXISTS (SELECT 1 FROM runs WHERE id BETWEEN rooms.id || '#' AND rooms.id || '$')
 			AND NOT EXISTS (SELECT 1 FROM room_notes WHERE room = rooms.id)
 			AND NOT EXISTS (SELECT 1 FROM reminders WHERE room = rooms.id)
+			AND NOT EXISTS (SELECT 1 FROM uploads WHERE room = rooms.id)
 			AND NOT EXISTS (SELECT 1 FROM people WHERE address ->> '$.room' = rooms.id)
 			AND NOT EXISTS (SELECT 1 FROM knocks WHERE address ->> '$.room' = rooms.id)`},
 		{"entities", `met < ?3 AND NOT EXISTS (SELECT 1 FROM memories WHERE author = entities.id)
@@ -37,8 +39,12 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 	more, err = s.expireMarks(ctx, record.Nanos(before.Marks))
 	for _, e := range expiring() {
 		if err == nil {
+			age := before.Rest
+			if e.table == "uploads" {
+				age = before.Uploads
+			}
 			var further bool
-			further, err = s.expireRows(ctx, e.table, e.old, record.Nanos(before.Rest))
+			further, err = s.expireRows(ctx, e.table, e.old, record.Nanos(age))
 			more = more || further
 		}
 	}

@@ -98,6 +98,9 @@ func clearRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) (deleted int
 	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind <> ?)`, room, chat.SettingNote); err != nil {
 		return 0, err
 	}
+	if _, err = tx.ExecContext(ctx, `DELETE FROM uploads WHERE room = ?`, room); err != nil {
+		return 0, err
+	}
 	if err := withdraw(ctx, tx, room, ""); err != nil {
 		return 0, err
 	}

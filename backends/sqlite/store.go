@@ -40,6 +40,7 @@ type Store struct {
 	directory
 	people
 	reminders
+	uploads
 	questions
 	usage
 	upkeep
@@ -51,6 +52,7 @@ type (
 	memories  struct{ *database } // what was said, notes and files
 	directory struct{ *database } // worlds, rooms, and who is in them
 	reminders struct{ *database } // what people asked to be reminded of
+	uploads   struct{ *database } // files of people
 	people    struct{ *database } // who is approved, and who asks for it
 	questions struct{ *database } // what people were asked, and what they chose
 	usage     struct{ *database } // what was spent
@@ -92,7 +94,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := db.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, questions{db}, usage{db}, upkeep{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}}, nil
 }
 
 func (s *database) open(ctx context.Context, path string, o Options) error {

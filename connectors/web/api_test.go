@@ -15,18 +15,29 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/coretest"
 	"parley/core/llm"
 	"parley/sim"
 )
 
 // rooms is a store that knows every conversation, unless it is broken.
-type rooms struct{ broken error }
+type rooms struct {
+	broken error
+	*coretest.Uploads
+}
 
 func (s rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	if strings.HasSuffix(string(id), "unknown") {
 		return chat.Room{}, chat.ErrNotFound
 	}
 	return chat.Room{ID: id, Kind: chat.API, Connector: Name}, s.broken
+}
+
+// keptUploads is a store for uploads to every conversation but unknown ones.
+func keptUploads() *coretest.Uploads {
+	kept := coretest.NewUploads()
+	kept.Rooms = func(room chat.RoomID) bool { return !strings.HasSuffix(string(room), "unknown") }
+	return kept
 }
 
 func (s rooms) SaveRoom(context.Context, chat.Room) error { return s.broken }
@@ -110,7 +121,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.
 			t.Fatal(err)
 		}
 		a := &answer.Answer{}
-		o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{},
+		o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{Uploads: keptUploads()},
 			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
 		if edit != nil {
 			edit(&o)

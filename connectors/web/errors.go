@@ -16,12 +16,20 @@ const (
 // refuseBody replies to a request without processing its body. Most clients send the whole body before they read the
 // reply, and would see a broken connection instead. So the rest is read and discarded, within limits.
 func refuseBody(rw http.ResponseWriter, body io.Reader, no *refusal) {
+	if no.status == http.StatusRequestTimeout {
+		body = nil // the connection is closed after a read timeout
+	}
+	replyEarly(rw, body, func() { no.reply(rw) })
+}
+
+// replyEarly replies before the body has been read, and discards the rest of it; nil is no rest.
+func replyEarly(rw http.ResponseWriter, body io.Reader, send func()) {
 	ctl := http.NewResponseController(rw)
 	_ = ctl.EnableFullDuplex() // if unsupported, only the reply is sent
 	rw.Header().Set("Connection", "close")
-	no.reply(rw)
-	if no.status == http.StatusRequestTimeout {
-		return // the connection is closed after a read timeout
+	send()
+	if body == nil {
+		return
 	}
 	if ctl.Flush() != nil || ctl.SetReadDeadline(time.Now().Add(skipTimeout)) != nil {
 		return

@@ -1,27 +1,19 @@
 package web
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
-
-	"parley/connectors"
-	"parley/core/chat"
-	"parley/core/llm"
 )
 
 const (
 	maxImages    = 4
-	maxImage     = 5 << 20  // characters of base64
-	maxImageName = 255      // characters
-	maxShelf     = 64 << 20 // bytes of all cached images
+	maxImage     = 5 << 20 // characters of base64
+	maxImageName = 255     // characters
 	wordless     = "Please describe the attached image."
 	largeImage   = "Images may be at most 5 MiB (base64)."
 )
@@ -90,61 +82,4 @@ func (p picture) decode() (image, *refusal) {
 		return image{}, &refusal{http.StatusBadRequest, "An image is not valid base64."}
 	}
 	return image{data, p.MimeType, p.Name}, nil
-}
-
-// shelve caches the images of a message until they are read.
-func (w *Web) shelve(id chat.MemoryID, images []image) (files []chat.Attachment) {
-	for n, i := range images {
-		ref := fmt.Sprintf("%s/%d", id, n)
-		w.shelf.put(ref, i.data)
-		files = append(files, chat.Attachment{Ref: ref, Name: i.name, Type: i.mimeType, Size: int64(len(i.data))})
-	}
-	return files
-}
-
-var _ connectors.Fetcher = (*Web)(nil)
-
-// Fetch implements [connectors.Fetcher]. Images are only cached: a new process has none, and older ones are evicted.
-func (w *Web) Fetch(_ context.Context, f chat.Attachment, limit int64) (llm.File, error) {
-	data, ok := w.shelf.get(f.Ref)
-	switch {
-	case !ok:
-		return llm.File{}, fmt.Errorf("%w: uploaded images are only kept for a short time", chat.ErrNotFound)
-	case int64(len(data)) > limit:
-		return llm.File{}, chat.ErrTooLarge
-	}
-	return llm.File{Name: f.Name, Type: f.Type, Data: data}, nil
-}
-
-// imageCache holds a bounded number of bytes and evicts the oldest images. Its zero value is empty.
-type imageCache struct {
-	mu    sync.Mutex
-	files map[string][]byte
-	order []string // oldest first
-	size  int
-}
-
-// put stores data unless the name is taken.
-func (s *imageCache) put(ref string, data []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.files[ref] != nil {
-		return
-	}
-	if s.files == nil {
-		s.files = map[string][]byte{}
-	}
-	s.files[ref], s.order, s.size = data, append(s.order, ref), s.size+len(data)
-	for s.size > maxShelf {
-		s.size -= len(s.files[s.order[0]])
-		delete(s.files, s.order[0])
-		s.order = s.order[1:]
-	}
-}
-
-func (s *imageCache) get(ref string) ([]byte, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	data, ok := s.files[ref]
-	return data, ok
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -51,23 +49,6 @@ func TestImagesRefused(t *testing.T) {
 				t.Errorf("%v, %d %s", ok, rec.Code, rec.Body)
 			}
 		})
-	}
-}
-
-// SE-11: however many pictures come, what is held is bounded; the newest are there.
-func TestShelf(t *testing.T) {
-	w := &Web{}
-	for i := range 40 {
-		w.shelve(chat.MemoryID(fmt.Sprint(i)), []image{{make([]byte, 3<<20), "image/png", ""}})
-	}
-	if w.shelf.size > maxShelf || len(w.shelf.files) != len(w.shelf.order) {
-		t.Errorf("%d bytes in %d files", w.shelf.size, len(w.shelf.files))
-	}
-	if _, err := w.Fetch(t.Context(), chat.Attachment{Ref: "39/0"}, 4<<20); err != nil {
-		t.Errorf("the newest: %v", err)
-	}
-	if _, err := w.Fetch(t.Context(), chat.Attachment{Ref: "0/0"}, 4<<20); !errors.Is(err, chat.ErrNotFound) {
-		t.Errorf("the oldest: %v", err)
 	}
 }
 

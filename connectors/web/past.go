@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -63,16 +64,26 @@ func pastTools(m chat.Memory) (out []frame) {
 	return out
 }
 
-// attached is a user's attachment; only its name is kept.
+// attached is a user's attachment.
 type attached struct {
-	Name string `json:"name"`
-	Type string `json:"type,omitempty"`
-	Size int64  `json:"size,omitempty"`
+	Name      string `json:"name"`
+	Type      string `json:"type,omitempty"`
+	Size      int64  `json:"size,omitempty"`
+	URL       string `json:"url,omitempty"`
+	Thumbnail string `json:"thumbnail,omitempty"` // the address of a small JPEG
+	Unread    string `json:"unread,omitempty"`    // why it can't be read
 }
 
 func attachedTo(m chat.Memory) (all []attached) {
 	for _, f := range m.Files {
-		all = append(all, attached{f.Name, f.Type, f.Size})
+		a := attached{Name: f.Name, Type: f.Type, Size: f.Size, Unread: f.Unread}
+		if key, ok := strings.CutPrefix(f.Ref, string(m.Room)+"/"); ok && !strings.Contains(key, "/") { // others were only cached
+			a.URL = uploadPath(m.Room, key)
+			if f.Thumbnail {
+				a.Thumbnail = a.URL + "/thumbnail"
+			}
+		}
+		all = append(all, a)
 	}
 	return all
 }
@@ -99,15 +110,20 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		w.broken(rw, "read a file", err)
 	default:
-		h := rw.Header()
-		h.Set("Content-Type", f.Type)
-		if !(llm.File{Type: f.Type}).Picture() {
-			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(f.Name, "file")}))
-		}
-		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // regardless of the content
-		if strings.Contains(r.Header.Get("Range"), ",") {
-			r.Header.Del("Range") // serve the whole file instead of several ranges, because each range would be a separate read
-		}
-		http.ServeContent(rw, r, "", time.Time{}, f) // media players request ranges
+		serveFile(rw, r, f.Name, f.Type, f)
 	}
+}
+
+// serveFile replies with a file. Anything but an image is for download.
+func serveFile(rw http.ResponseWriter, r *http.Request, name, kind string, content io.ReadSeeker) {
+	h := rw.Header()
+	h.Set("Content-Type", kind)
+	if !(llm.File{Type: kind}).Picture() {
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(name, "file")}))
+	}
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // regardless of the content
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		r.Header.Del("Range") // serve the whole file instead of several ranges, because each range would be a separate read
+	}
+	http.ServeContent(rw, r, "", time.Time{}, content) // media players request ranges
 }

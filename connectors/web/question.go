@@ -19,6 +19,7 @@ const (
 type question struct {
 	Text            string
 	Images          []image
+	Files           []string // uploads, by their keys
 	ClientMessageID string
 	StreamProtocol  string
 	Source          string
@@ -63,21 +64,35 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	if err := readBody(rw, r, maxBody, q.field); err != nil {
 		return q, refuse(err, "The request must be the JSON object {\"text\": …, \"clientMessageId\": …}.")
 	}
-	if strings.TrimSpace(q.Text) == "" && len(q.Images) > 0 {
-		q.Text = wordless
-	}
+	q.Text = q.words()
 	switch {
 	case strings.TrimSpace(q.Text) == "":
 		return q, &refusal{http.StatusBadRequest, "text is required."}
 	case utf8.RuneCountInString(q.Text) > maxText:
 		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
-	case len(q.ClientMessageID) > maxKey || strings.ContainsFunc(q.ClientMessageID, unfit):
+	case !isKey(q.ClientMessageID):
 		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\"."}
 	case q.ClientMessageID == "":
 		q.ClientMessageID = newID() // a client that never retries
 	}
 	return q, nil
 }
+
+// words returns the text, or what a message means that consists only of files.
+func (q *question) words() string {
+	switch {
+	case strings.TrimSpace(q.Text) != "":
+		return q.Text
+	case len(q.Files) > 0:
+		return wordlessFiles
+	case len(q.Images) > 0:
+		return wordless
+	}
+	return ""
+}
+
+// isKey reports whether a client can use key as an id; none is one too.
+func isKey(key string) bool { return len(key) <= maxKey && !strings.ContainsFunc(key, unfit) }
 
 func unfit(c rune) bool { return c <= ' ' || c == '/' || c == 0x7f || c == utf8.RuneError }
 
@@ -92,6 +107,8 @@ func (q *question) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&q.StreamProtocol)
 	case "source":
 		return dec.Decode(&q.Source)
+	case "files":
+		return readArray(dec, q.addFile)
 	case "images":
 		return readArray(dec, q.addImage)
 	}
@@ -110,7 +127,7 @@ func refuse(err error, form string) *refusal {
 	case errors.Is(err, errSlow):
 		return &refusal{http.StatusRequestTimeout, "This message arrived too slowly. Please try again."}
 	case errors.Is(err, errUploads):
-		return &refusal{http.StatusServiceUnavailable, "Too many image uploads right now. Please try again in a moment."}
+		return &refusal{http.StatusServiceUnavailable, "Too many uploads right now. Please try again in a moment."}
 	case errors.Is(err, errComplex):
 		return &refusal{http.StatusBadRequest, "The request has too many values, or is nested too deeply."}
 	}

@@ -86,7 +86,9 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		if !w.allow(rw, r, w.messages) {
 			return nil
 		}
-		files = w.shelve(id, q.Images)
+		if files, ok = w.attach(rw, r, room.ID, payer, q); !ok {
+			return nil
+		}
 	}
 	acc, err := w.submit(r.Context(), chat.Message{
 		Memory:  chat.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},

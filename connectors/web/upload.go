@@ -14,7 +14,7 @@ const (
 	smallBody  = 256 << 10        // bytes: any text without an image
 	uploadStep = 256 << 10        // bytes that a larger body takes from the share at a time
 	maxUploads = 4 * maxBody      // bytes of larger bodies held at a time
-	maxArrival = time.Minute      // time limit of a body
+	maxArrival = time.Minute      // time limit of a message's body
 	rateEvery  = 10 * time.Second // the minimum rate: in each such interval
 	rateBytes  = 64 << 10         // this many bytes must arrive, or the end of the body
 	largeWait  = 5 * time.Second  // retry delay of a refused upload
@@ -31,8 +31,10 @@ var (
 type upload struct {
 	io.ReadCloser
 	ctl   *http.ResponseController
-	share *share
+	share *share // nil: what is read is not held
 	who   netip.Prefix
+
+	within time.Duration // time limit of the body
 
 	got   int64 // bytes received
 	held  int64 // bytes taken from share
@@ -44,11 +46,15 @@ type upload struct {
 
 // receive wraps the body of r with a minimum rate and a share of the memory. end returns the share.
 func (w *Web) receive(rw http.ResponseWriter, r *http.Request) (end func()) {
-	now := time.Now()
-	u := &upload{ReadCloser: r.Body, ctl: http.NewResponseController(rw), share: &w.uploads, who: w.guard.client(r),
-		ends: now.Add(rateEvery), last: now.Add(maxArrival)}
+	u := &upload{ReadCloser: r.Body, ctl: http.NewResponseController(rw), share: &w.uploads, who: w.guard.client(r), within: maxArrival}
+	u.begin()
 	r.Body = u
 	return func() { u.share.give(u.who, u.held) }
+}
+
+func (u *upload) begin() {
+	now := time.Now()
+	u.ends, u.last = now.Add(rateEvery), now.Add(u.within)
 }
 
 // Read implements io.Reader.
@@ -63,7 +69,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	u.got += int64(n)
 	u.since += int64(n)
 	u.over = err == io.EOF
-	for u.held < u.got-smallBody {
+	for u.share != nil && u.held < u.got-smallBody {
 		if !u.share.take(u.who, uploadStep) {
 			return 0, errUploads
 		}

@@ -38,6 +38,7 @@ type Store interface {
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	storage.Files
+	storage.Uploads
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
 	// Known is that of storage.Inbox.
 	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
@@ -58,6 +59,10 @@ type Options struct {
 	// Local serves programs on the same machine below LocalPath, if they send LocalToken; nil disables it.
 	Local      http.Handler
 	LocalToken string
+	// Refuse returns why a file with that name, claimed type and beginning can't be read, in a few words for users, or "". nil accepts all.
+	Refuse func(name, kind string, head []byte) string
+	// Thumbnail returns a small JPEG of an image, or an error if it can't be decoded. nil: there are no thumbnails.
+	Thumbnail func(picture []byte) ([]byte, error)
 	// Suggestions are first messages that an empty page offers.
 	Suggestions []string
 	Log         *slog.Logger
@@ -80,11 +85,11 @@ type Web struct {
 	messages  *limiter // only new messages
 	openings  *limiter
 	reads     *limiter
-	places    share // concurrent requests
-	building  share // conversations being read
-	replies   share // bytes of conversations being sent
-	uploads   share // bytes of large bodies being received
-	shelf     imageCache
+	places    share         // concurrent requests
+	building  share         // conversations being read
+	replies   share         // bytes of conversations being sent
+	uploads   share         // bytes of large bodies being received
+	drawing   chan struct{} // thumbnails being made
 	leaving   chan struct{} // closed when the gateway stops: streams end with a request to reconnect
 	streams   sync.WaitGroup
 }
@@ -103,6 +108,7 @@ func New(o Options) *Web {
 		building:  share{all: maxBuilding, each: maxBuilding / 2},
 		replies:   share{all: maxReplies, each: 2 * maxReply},
 		uploads:   share{all: maxUploads, each: 2 * maxBody},
+		drawing:   make(chan struct{}, 1),
 		leaving:   make(chan struct{}),
 	}
 }
@@ -154,6 +160,10 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("POST /api/conversations", w.open)
 	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
 	api.HandleFunc("GET /api/conversations/{id}/messages/{message}/files/{n}", w.file)
+	api.HandleFunc("POST /api/conversations/{id}/files", w.receiveFile)
+	api.HandleFunc("GET /api/conversations/{id}/files/{file}", w.uploaded)
+	api.HandleFunc("GET /api/conversations/{id}/files/{file}/thumbnail", w.thumbnail)
+	api.HandleFunc("DELETE /api/conversations/{id}/files/{file}", w.dropFile)
 	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
 	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)

@@ -4,6 +4,7 @@ import "time"
 
 // Expiry contains the times before which data has expired.
 type Expiry struct {
-	Marks time.Time
-	Rest  time.Time
+	Marks   time.Time
+	Uploads time.Time // that no message names
+	Rest    time.Time
 }

@@ -121,8 +121,9 @@ type Attachment struct {
 	Text        string `json:"text,omitempty"`        // extracted text of a document, an image or a voice message
 	// Seen is the message with which a model with vision was shown the image. In turns about other messages its
 	// description is used.
-	Seen   MemoryID `json:"seen,omitempty"`
-	Unread string   `json:"unread,omitempty"` // why it can't be read, in a few words for users
+	Seen      MemoryID `json:"seen,omitempty"`
+	Unread    string   `json:"unread,omitempty"`    // why it can't be read, in a few words for users
+	Thumbnail bool     `json:"thumbnail,omitempty"` // the connector has a small picture of it
 }
 
 // Read reports whether reading f is finished, successfully or not.

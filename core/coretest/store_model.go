@@ -37,6 +37,7 @@ type storeModel struct {
 	embedded map[chat.MemoryID]string // their texts
 	versions int64
 	remind   []chat.Reminder // as they were asked for
+	*Uploads
 }
 
 type storedMemory struct {
@@ -54,9 +55,16 @@ type ownedRun struct {
 }
 
 func newStoreModel() *storeModel {
-	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
+	s := &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
 		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[chat.RunID]bool{},
-		indexed: map[chat.MemoryID]bool{}, vectors: map[chat.MemoryID]*keptVector{}, embedded: map[chat.MemoryID]string{}}
+		indexed: map[chat.MemoryID]bool{}, vectors: map[chat.MemoryID]*keptVector{}, embedded: map[chat.MemoryID]string{}, Uploads: NewUploads()}
+	s.Rooms = func(room chat.RoomID) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_, ok := s.rooms[room]
+		return ok
+	}
+	return s
 }
 
 func (s *storeModel) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) (all []chat.Memory, _ error) {
@@ -115,6 +123,7 @@ func (s *storeModel) Forget(_ context.Context, id chat.MemoryID) error {
 	}
 	gone := s.said[i]
 	s.said = slices.Delete(s.said, i, i+1)
+	s.drop(func(u chat.Upload) bool { return u.Message == id })
 	s.leaveMark(gone)
 	s.dropNotes(gone.Room, gone.Response)
 	r := s.find(gone.Run)
@@ -145,6 +154,7 @@ func (s *storeModel) ClearEntirely(_ context.Context, room chat.RoomID, person c
 }
 
 func (s *storeModel) clear(room chat.RoomID) (int, error) {
+	s.drop(func(u chat.Upload) bool { return u.Room == room })
 	before := len(s.said)
 	for _, m := range s.said {
 		if m.Room == room {

@@ -14,6 +14,7 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	maps.DeleteFunc(s.marks, func(_ chat.MemoryID, m storedMark) bool { return m.at.Before(before.Marks) })
+	s.drop(func(u chat.Upload) bool { return u.At.Before(before.Uploads) && s.index(u.Message) < 0 })
 	s.runs = slices.DeleteFunc(s.runs, func(r *ownedRun) bool { return r.Outcome.Done() && r.Opened.Before(before.Rest) })
 	s.asked = slices.DeleteFunc(s.asked, func(q chat.Question) bool {
 		return s.find(q.Run) == nil && s.find(q.ResultRun) == nil && q.Expires.Before(before.Rest)
@@ -31,7 +32,7 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 func (s *storeModel) empty(room chat.RoomID) bool {
 	return !slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Room == room }) &&
 		!slices.ContainsFunc(s.runs, func(r *ownedRun) bool { return r.Room == room }) &&
-		!slices.ContainsFunc(s.notes, func(n keptNote) bool { return n.Room == room }) && !s.reaches(room)
+		!slices.ContainsFunc(s.notes, func(n keptNote) bool { return n.Room == room }) && !s.holds(room) && !s.reaches(room)
 }
 
 // traceless reports whether nothing belongs to an entity.

@@ -92,7 +92,8 @@ type Fleet interface {
 
 // Upkeep removes what has outlived its use.
 type Upkeep interface {
-	// Expire removes what is older than before says: marks by when they were set; runs that have ended, by when they were opened;
+	// Expire removes what is older than before says: marks by when they were set; uploads that no message names, by when
+	// they began; runs that have ended, by when they were opened;
 	// questions of such runs; rooms of no world in which nothing is remembered, noted, set or to be reminded of and no person is reached, by their
 	// Created if they have one; and entities that nothing is remembered of, who are in no world and no people of the owner's. It does a
 	// bounded part of the work, and reports whether there is more to do: then it goes on with the next call. With the last part,

@@ -29,6 +29,7 @@ type Store interface {
 	Leases
 	Fleet
 	Files
+	Uploads
 	Questions
 	Approvals
 	People

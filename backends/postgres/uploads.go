@@ -1,0 +1,163 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// uploadsLock is the lock of those that begin: each looks at how many there are.
+var uploadsLock = scopeOf("uploads", "")
+
+const selectUploads = `SELECT ` + record.UploadColumns + ` FROM uploads `
+
+// BeginUpload implements [storage.Uploads].
+func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.UploadRule) (is chat.Upload, err error) {
+	if err = record.CheckUpload(u); err == nil {
+		err = s.write(ctx, uploadsLock, func(ctx context.Context, q querier) error {
+			is, err = record.ScanUpload(q.QueryRow(ctx, selectUploads+`WHERE id = $1 FOR UPDATE`, u.ID))
+			if err == nil && is.Complete || record.UnlessMissing(err) != nil {
+				is.At = s.clock.local(is.At)
+				return err
+			}
+			is = u
+			return s.beginUpload(ctx, q, u, rule)
+		})
+	}
+	return is, wrap(err, "beginning an upload to %q", u.Room)
+}
+
+func (s *uploads) beginUpload(ctx context.Context, q querier, u chat.Upload, rule chat.UploadRule) error {
+	if _, err := q.Exec(ctx, `DELETE FROM uploads WHERE id = $1`, u.ID); err != nil {
+		return err
+	}
+	var waiting int
+	var total int64
+	err := q.QueryRow(ctx, `
+		SELECT (SELECT count(*) FROM uploads WHERE sender = $1 AND message = ''), (SELECT coalesce(sum(size), 0)::bigint FROM uploads WHERE NOT evicted)
+		FROM rooms WHERE id = $2`, u.Sender, u.Room).Scan(&waiting, &total)
+	switch {
+	case err != nil:
+		return record.Found(err)
+	case rule.Waiting > 0 && waiting >= rule.Waiting:
+		return chat.ErrTooMany
+	}
+	if over := total + u.Size - rule.Total; rule.Total > 0 && over > 0 {
+		if err := evictUploads(ctx, q, over); err != nil {
+			return err
+		}
+	}
+	_, err = q.Exec(ctx, `INSERT INTO uploads (id, room, sender, name, type, size, at, attempt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		u.ID, u.Room, u.Sender, u.Name, u.Type, u.Size, s.clock.stored(u.At), u.Attempt)
+	return err
+}
+
+// evictUploads removes the content of the oldest uploads that a message names, until enough bytes are free.
+func evictUploads(ctx context.Context, q querier, enough int64) error {
+	rows, err := q.Query(ctx, selectUploads+`WHERE id IN (
+		SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY at, id) - size AS before FROM uploads WHERE NOT evicted AND message <> '') AS old WHERE before < $1)`, enough)
+	old, err := collect(rows, err, record.ScanUpload)
+	if err != nil {
+		return err
+	}
+	for _, u := range old {
+		enough -= u.Size
+		if _, err := q.Exec(ctx, `UPDATE uploads SET evicted = true WHERE id = $1`, u.ID); err != nil {
+			return err
+		}
+		if _, err := q.Exec(ctx, `DELETE FROM upload_pieces WHERE upload = $1 AND n >= 0`, u.ID); err != nil {
+			return err
+		}
+	}
+	if enough > 0 {
+		return chat.ErrNoSpace
+	}
+	return nil
+}
+
+// AddPiece implements [storage.Uploads].
+func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte) error {
+	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		return some(q.Exec(ctx, `
+			WITH u AS (SELECT id FROM uploads WHERE id = $1 AND attempt = $2 AND NOT complete FOR UPDATE)
+			INSERT INTO upload_pieces (upload, n, data) SELECT id, $3, $4 FROM u
+			ON CONFLICT (upload, n) DO UPDATE SET data = excluded.data`, id, attempt, n, data))
+	})
+	return wrap(err, "storing a piece of an upload")
+}
+
+// EndUpload implements [storage.Uploads].
+func (s *uploads) EndUpload(ctx context.Context, id, attempt, kind string, thumbnail []byte) error {
+	err := record.CheckText(kind)
+	if err == nil {
+		err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+			err := some(q.Exec(ctx, `UPDATE uploads SET complete = true, type = $1, thumbnail = $2 WHERE id = $3 AND attempt = $4 AND NOT complete`,
+				kind, len(thumbnail) > 0, id, attempt))
+			if err == nil && len(thumbnail) > 0 {
+				_, err = q.Exec(ctx, `INSERT INTO upload_pieces (upload, n, data) VALUES ($1, $2, $3)`, id, chat.ThumbnailPiece, thumbnail)
+			}
+			return err
+		})
+	}
+	return wrap(err, "ending an upload")
+}
+
+// some returns [answer.ErrLost] if a statement has changed nothing.
+func some(done pgconn.CommandTag, err error) error {
+	if err == nil && done.RowsAffected() == 0 {
+		err = answer.ErrLost
+	}
+	return err
+}
+
+// Upload implements [storage.Uploads].
+func (s *uploads) Upload(ctx context.Context, id string) (u chat.Upload, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		u, err = record.ScanUpload(q.QueryRow(ctx, selectUploads+`WHERE id = $1`, id))
+		return err
+	})
+	u.At = s.clock.local(u.At)
+	return u, wrap(err, "finding an upload")
+}
+
+// Piece implements [storage.Uploads].
+func (s *uploads) Piece(ctx context.Context, id string, n int) (data []byte, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		return record.Found(q.QueryRow(ctx, `SELECT data FROM upload_pieces WHERE upload = $1 AND n = $2`, id, n).Scan(&data))
+	})
+	return data, wrap(err, "reading a piece of an upload")
+}
+
+// NameUploads implements [storage.Uploads].
+func (s *uploads) NameUploads(ctx context.Context, message chat.MemoryID, ids ...string) (all []chat.Upload, err error) {
+	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		all = nil
+		for _, id := range ids {
+			u, err := record.ScanUpload(q.QueryRow(ctx, `
+				UPDATE uploads SET message = $1 WHERE id = $2 AND complete AND message IN ('', $1) RETURNING `+record.UploadColumns, message, id))
+			if err != nil {
+				return err
+			}
+			u.At = s.clock.local(u.At)
+			all = append(all, u)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, wrap(err, "naming the uploads of %q", message)
+	}
+	return all, nil
+}
+
+// DropUpload implements [storage.Uploads].
+func (s *uploads) DropUpload(ctx context.Context, id string) error {
+	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		_, err := q.Exec(ctx, `DELETE FROM uploads WHERE id = $1 AND message = ''`, id)
+		return err
+	})
+	return wrap(err, "removing an upload")
+}

@@ -1,0 +1,161 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+const selectUploads = `SELECT ` + record.UploadColumns + ` FROM uploads `
+
+// BeginUpload implements [storage.Uploads].
+func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.UploadRule) (is chat.Upload, err error) {
+	if err = record.CheckUpload(u); err == nil {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+			is, err = record.ScanUpload(tx.QueryRowContext(ctx, selectUploads+`WHERE id = ?`, u.ID))
+			if err == nil && is.Complete || record.UnlessMissing(err) != nil {
+				return err
+			}
+			is = u
+			return beginUpload(ctx, tx, u, rule)
+		})
+	}
+	return is, wrap(err, "beginning an upload to %q", u.Room)
+}
+
+func beginUpload(ctx context.Context, tx *sql.Conn, u chat.Upload, rule chat.UploadRule) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ?`, u.ID); err != nil {
+		return err
+	}
+	var waiting int
+	var total int64
+	err := tx.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM uploads WHERE sender = ? AND message = ''), (SELECT ifnull(sum(size), 0) FROM uploads WHERE NOT evicted)
+		FROM rooms WHERE id = ?`, u.Sender, u.Room).Scan(&waiting, &total)
+	switch {
+	case err != nil:
+		return record.Found(err)
+	case rule.Waiting > 0 && waiting >= rule.Waiting:
+		return chat.ErrTooMany
+	}
+	if over := total + u.Size - rule.Total; rule.Total > 0 && over > 0 {
+		if err := evictUploads(ctx, tx, over); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO uploads (id, room, sender, name, type, size, at, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, u.Room, u.Sender, u.Name, u.Type, u.Size, record.Nanos(u.At), u.Attempt)
+	return err
+}
+
+// evictUploads removes the content of the oldest uploads that a message names, until enough bytes are free.
+func evictUploads(ctx context.Context, tx *sql.Conn, enough int64) error {
+	rows, err := tx.QueryContext(ctx, selectUploads+`WHERE id IN (
+		SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY at, id) - size AS before FROM uploads WHERE NOT evicted AND message <> '') WHERE before < ?)`, enough)
+	if err != nil {
+		return err
+	}
+	old, err := collect(rows, record.ScanUpload)
+	if err != nil {
+		return err
+	}
+	for _, u := range old {
+		enough -= u.Size
+		if _, err := tx.ExecContext(ctx, `DELETE FROM upload_pieces WHERE upload = ? AND n >= 0`, u.ID); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE uploads SET evicted = TRUE WHERE id = ?`, u.ID); err != nil {
+			return err
+		}
+	}
+	if enough > 0 {
+		return chat.ErrNoSpace
+	}
+	return nil
+}
+
+// AddPiece implements [storage.Uploads].
+func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		return some(tx.ExecContext(ctx, `INSERT INTO upload_pieces (upload, n, data) SELECT id, ?, ? FROM uploads WHERE id = ? AND attempt = ? AND NOT complete
+			ON CONFLICT (upload, n) DO UPDATE SET data = excluded.data`, n, data, id, attempt))
+	})
+	return wrap(err, "storing a piece of an upload")
+}
+
+// EndUpload implements [storage.Uploads].
+func (s *uploads) EndUpload(ctx context.Context, id, attempt, kind string, thumbnail []byte) error {
+	err := record.CheckText(kind)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+			err := some(tx.ExecContext(ctx, `UPDATE uploads SET complete = TRUE, type = ?, thumbnail = ? WHERE id = ? AND attempt = ? AND NOT complete`,
+				kind, len(thumbnail) > 0, id, attempt))
+			if err == nil && len(thumbnail) > 0 {
+				_, err = tx.ExecContext(ctx, `INSERT INTO upload_pieces (upload, n, data) VALUES (?, ?, ?)`, id, chat.ThumbnailPiece, thumbnail)
+			}
+			return err
+		})
+	}
+	return wrap(err, "ending an upload")
+}
+
+// some returns [answer.ErrLost] if a statement has changed nothing.
+func some(done sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, answer.ErrLost)
+	}
+	return nil
+}
+
+// Upload implements [storage.Uploads].
+func (s *uploads) Upload(ctx context.Context, id string) (u chat.Upload, err error) {
+	err = s.read(ctx, func(db reader) error {
+		u, err = record.ScanUpload(db.QueryRowContext(ctx, selectUploads+`WHERE id = ?`, id))
+		return err
+	})
+	return u, wrap(err, "finding an upload")
+}
+
+// Piece implements [storage.Uploads].
+func (s *uploads) Piece(ctx context.Context, id string, n int) (data []byte, err error) {
+	err = s.read(ctx, func(db reader) error {
+		return record.Found(db.QueryRowContext(ctx, `SELECT data FROM upload_pieces WHERE upload = ? AND n = ?`, id, n).Scan(&data))
+	})
+	return data, wrap(err, "reading a piece of an upload")
+}
+
+// NameUploads implements [storage.Uploads].
+func (s *uploads) NameUploads(ctx context.Context, message chat.MemoryID, ids ...string) (all []chat.Upload, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		all = nil
+		for _, id := range ids {
+			u, err := record.ScanUpload(tx.QueryRowContext(ctx, `
+				UPDATE uploads SET message = ?1 WHERE id = ?2 AND complete AND message IN ('', ?1) RETURNING `+record.UploadColumns, message, id))
+			if err != nil {
+				return err
+			}
+			all = append(all, u)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, wrap(err, "naming the uploads of %q", message)
+	}
+	return all, nil
+}
+
+// DropUpload implements [storage.Uploads].
+func (s *uploads) DropUpload(ctx context.Context, id string) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ? AND message = ''`, id)
+		return err
+	})
+	return wrap(err, "removing an upload")
+}

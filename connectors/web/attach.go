@@ -1,0 +1,135 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"parley/connectors"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+const (
+	maxFiles      = 8 // per message, with its images
+	wordlessFiles = "Please read the attached files."
+)
+
+// addFile reads the id of the next file of the body.
+func (q *question) addFile(dec *json.Decoder) error {
+	var key string
+	switch err := dec.Decode(&key); {
+	case err != nil:
+		return err
+	case key == "" || !isKey(key):
+		return &refusal{http.StatusBadRequest, "files are the ids of uploaded files."}
+	case len(q.Files) == maxFiles:
+		return &refusal{http.StatusBadRequest, "At most 8 files per message."}
+	}
+	q.Files = append(q.Files, key)
+	return nil
+}
+
+// attach makes the message of q the one that its files belong to, and returns them. It answers the request itself on failure.
+func (w *Web) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, sender chat.EntityID, q question) (files []chat.Attachment, ok bool) {
+	if len(q.Images)+len(q.Files) == 0 {
+		return nil, true
+	}
+	var ids []string
+	for n, i := range q.Images {
+		id, err := w.keepImage(r.Context(), room, sender, fmt.Sprintf("%s~%d", q.ClientMessageID, n), i)
+		if err != nil {
+			w.broken(rw, "store an image", err)
+			return nil, false
+		}
+		ids = append(ids, id)
+	}
+	for _, key := range q.Files {
+		ids = append(ids, uploadID(room, key))
+	}
+	all, err := w.opts.Store.NameUploads(r.Context(), q.id(room), ids...)
+	switch {
+	case errors.Is(err, chat.ErrNotFound):
+		fail(rw, http.StatusConflict, "A file is not there any more. Please attach it again.")
+		return nil, false
+	case err != nil:
+		w.broken(rw, "find the files of a message", err)
+		return nil, false
+	}
+	for _, u := range all {
+		files = append(files, chat.Attachment{Ref: u.ID, Name: u.Name, Type: u.Type, Size: u.Size, Thumbnail: u.Thumbnail})
+	}
+	return files, true
+}
+
+// keepImage stores an image that came inside a message, once.
+func (w *Web) keepImage(ctx context.Context, room chat.RoomID, sender chat.EntityID, key string, i image) (id string, err error) {
+	u := chat.Upload{ID: uploadID(room, key), Room: room, Sender: sender, Name: i.name, Type: i.mimeType, Size: int64(len(i.data)), At: time.Now(), Attempt: rand.Text()}
+	is, err := w.opts.Store.BeginUpload(ctx, u, chat.UploadRule{Total: maxStored})
+	if err == nil && !is.Complete {
+		_, err = w.keep(ctx, is, bytes.NewReader(i.data))
+	}
+	return u.ID, err
+}
+
+var _ connectors.Fetcher = (*Web)(nil)
+
+// Fetch implements [connectors.Fetcher]. Any replica has the file.
+func (w *Web) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
+	u, err := w.opts.Store.Upload(ctx, f.Ref)
+	switch {
+	case err != nil:
+		return llm.File{}, fmt.Errorf("find an uploaded file: %w", err)
+	case u.Size > limit:
+		return llm.File{}, chat.ErrTooLarge
+	}
+	data, err := w.content(ctx, u)
+	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
+}
+
+// content returns all of a file.
+func (w *Web) content(ctx context.Context, u chat.Upload) ([]byte, error) {
+	data := make([]byte, 0, u.Size)
+	for n := 0; int64(len(data)) < u.Size; n++ {
+		piece, err := w.opts.Store.Piece(ctx, u.ID, n)
+		if err != nil {
+			return nil, fmt.Errorf("read an uploaded file: %w", err)
+		}
+		data = append(data, piece...)
+	}
+	return data, nil
+}
+
+// maxDrawn is the size of the images that have thumbnails, in bytes, and maxThumbnail that of a thumbnail.
+const (
+	maxDrawn     = 10 << 20
+	maxThumbnail = 128 << 10
+)
+
+// draw returns the thumbnail of a stored file, or nil. One is made at a time: a decoded image can be large.
+func (w *Web) draw(ctx context.Context, u chat.Upload) []byte {
+	if w.opts.Thumbnail == nil || !(llm.File{Type: u.Type}).Picture() || u.Size > maxDrawn {
+		return nil
+	}
+	select {
+	case w.drawing <- struct{}{}:
+		defer func() { <-w.drawing }()
+	case <-ctx.Done():
+		return nil
+	}
+	data, err := w.content(ctx, u)
+	var small []byte
+	if err == nil {
+		small, err = w.opts.Thumbnail(data)
+	}
+	if err != nil || len(small) > maxThumbnail {
+		w.opts.Log.Debug("an image has no thumbnail", "type", u.Type, "bytes", u.Size, "err", err)
+		return nil
+	}
+	return small
+}

@@ -1,0 +1,210 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+const (
+	maxFile     = 20 << 20         // bytes of an uploaded file
+	maxWaiting  = 16               // files of an address that no message names yet
+	maxStored   = 2 << 30          // bytes of all files: the oldest make room for new ones
+	maxFileName = 255              // characters
+	fileArrival = 10 * time.Minute // time limit of a file's body
+)
+
+// Reasons to give up an upload.
+var errCut = errors.New("the body ends early")
+
+// uploadPath returns the address of an uploaded file, relative to the gateway's.
+func uploadPath(room chat.RoomID, key string) string {
+	return "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/files/" + url.PathEscape(key)
+}
+
+// uploadID returns the id of a file in the store. Like the conversation's, it gives access.
+func uploadID(room chat.RoomID, key string) string { return string(room) + "/" + key }
+
+// receiveFile stores a file that a message can name. The body is passed to the store piece by piece. The same request again, after its
+// reply was lost, returns the same file.
+func (w *Web) receiveFile(rw http.ResponseWriter, r *http.Request) {
+	body := r.Body
+	u, no := w.announced(r)
+	if wait := w.attempts.take(w.guard.client(r)); wait > 0 {
+		retryLater(rw, wait)
+		no = &refusal{http.StatusTooManyRequests, "That was a lot at once. Please wait a moment."}
+	}
+	if no == nil {
+		u.Sender, no = w.sender(r)
+	}
+	if no == nil {
+		u, no = w.begin(r, u)
+	}
+	switch {
+	case no != nil:
+		refuseBody(rw, body, no)
+	case u.Complete:
+		replyEarly(rw, body, func() { reply(rw, http.StatusOK, uploadReply(u)) })
+	default:
+		w.receivePieces(rw, r, u)
+	}
+}
+
+// announced checks what the request says about its file.
+func (w *Web) announced(r *http.Request) (u chat.Upload, no *refusal) {
+	q := r.URL.Query()
+	key, name := q.Get("clientFileId"), q.Get("name")
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil || len(kind) > maxFileName:
+		kind = "application/octet-stream"
+	case strings.HasPrefix(kind, "multipart/"):
+		return u, &refusal{http.StatusUnsupportedMediaType, "Send the file itself as the body, without a form."}
+	}
+	switch {
+	case r.ContentLength < 0:
+		return u, &refusal{http.StatusLengthRequired, "The request needs a Content-Length."}
+	case r.ContentLength == 0:
+		return u, &refusal{http.StatusBadRequest, "This file is empty."}
+	case r.ContentLength > maxFile:
+		return u, &refusal{http.StatusRequestEntityTooLarge, "Files may be at most 20 MiB."}
+	case !isKey(key):
+		return u, &refusal{http.StatusBadRequest, "clientFileId must be 1 to 128 bytes, without spaces, control characters or \"/\"."}
+	case utf8.RuneCountInString(name) > maxFileName || !utf8.ValidString(name):
+		return u, &refusal{http.StatusBadRequest, "File names may be at most 255 characters."}
+	case key == "":
+		key = newID()
+	}
+	room := roomOf(r.PathValue("id"))
+	return chat.Upload{ID: uploadID(room, key), Room: room, Name: name, Type: kind, Size: r.ContentLength, At: time.Now(), Attempt: rand.Text()}, nil
+}
+
+// sender returns whose limit an upload counts against: an address with all its conversations.
+func (w *Web) sender(r *http.Request) (chat.EntityID, *refusal) {
+	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
+	if err != nil {
+		return "", w.failed("hash a visitor's address", err)
+	}
+	return id, nil
+}
+
+// failed logs an internal error and returns what the client is told.
+func (w *Web) failed(what string, err error) *refusal {
+	if errors.Is(err, chat.ErrShutdown) {
+		return &refusal{http.StatusServiceUnavailable, "The gateway is restarting. Please try again."}
+	}
+	w.opts.Log.Error("a web request failed", "what", what, "err", err)
+	return &refusal{http.StatusServiceUnavailable, "This file could not be saved. Please try again."}
+}
+
+// begin announces a file to the store, and returns what that has of it.
+func (w *Web) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
+	is, err := w.opts.Store.BeginUpload(r.Context(), u, chat.UploadRule{Waiting: maxWaiting, Total: maxStored})
+	switch {
+	case err == nil:
+		return is, nil
+	case errors.Is(err, chat.ErrNotFound):
+		return u, &refusal{http.StatusNotFound, "Conversation not found."}
+	case errors.Is(err, chat.ErrTooMany):
+		return u, &refusal{http.StatusConflict, fmt.Sprintf("Send the files that you have added first: at most %d can wait.", maxWaiting)}
+	case errors.Is(err, chat.ErrNoSpace):
+		return u, &refusal{http.StatusServiceUnavailable, "There is no space for files right now. Please try again later."}
+	}
+	return u, w.failed("begin an upload", err)
+}
+
+// receivePieces stores the body of r, and replies.
+func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Upload) {
+	who, body := w.guard.client(r), r.Body
+	if !w.uploads.take(who, chat.UploadPiece) {
+		refuseBody(rw, body, refuse(errUploads, ""))
+		return
+	}
+	defer w.uploads.give(who, chat.UploadPiece)
+	in := &upload{ReadCloser: body, ctl: http.NewResponseController(rw), who: who, within: fileArrival}
+	in.begin()
+	u, err := w.keep(r.Context(), u, in)
+	var no *refusal
+	switch {
+	case err == nil:
+		reply(rw, http.StatusCreated, uploadReply(u))
+		return
+	case errors.As(err, &no):
+	case errors.Is(err, errSlow):
+		no = &refusal{http.StatusRequestTimeout, "This file arrived too slowly. Please try again."}
+	case errors.Is(err, errCut):
+		no = &refusal{http.StatusBadRequest, "Only a part of this file arrived. Please try again."}
+	case errors.Is(err, answer.ErrLost):
+		no = &refusal{http.StatusConflict, "This file is being sent again."}
+	default:
+		no = w.failed("store an upload", err)
+	}
+	refuseBody(rw, body, no)
+}
+
+// keep stores a file from content, which has u.Size bytes. It holds one piece in memory.
+func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader) (chat.Upload, error) {
+	piece := make([]byte, min(u.Size, chat.UploadPiece))
+	for n, got := 0, int64(0); got < u.Size; n++ {
+		k, err := io.ReadFull(content, piece[:min(u.Size-got, chat.UploadPiece)])
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return u, errCut
+		case err != nil:
+			return u, fmt.Errorf("receive a file: %w", err)
+		case n == 0:
+			if no := w.inspect(&u, piece[:k]); no != nil {
+				return u, errors.Join(no, w.opts.Store.DropUpload(ctx, u.ID))
+			}
+		}
+		if err := w.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k]); err != nil {
+			return u, fmt.Errorf("store a piece of a file: %w", err)
+		}
+		got += int64(k)
+	}
+	small := w.draw(ctx, u)
+	if err := w.opts.Store.EndUpload(ctx, u.ID, u.Attempt, u.Type, small); err != nil {
+		return u, fmt.Errorf("store a file: %w", err)
+	}
+	u.Complete, u.Thumbnail = true, len(small) > 0
+	return u, nil
+}
+
+// inspect finds the type of a file by its beginning, and refuses what can't be read.
+func (w *Web) inspect(u *chat.Upload, head []byte) *refusal {
+	claimed := u.Type
+	if found := http.DetectContentType(head); (llm.File{Type: found}).Picture() {
+		u.Type = found
+	} else if (llm.File{Type: claimed}).Picture() {
+		u.Type = "application/octet-stream"
+	}
+	if w.opts.Refuse == nil {
+		return nil
+	}
+	if why := w.opts.Refuse(u.Name, claimed, head); why != "" {
+		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("This file can't be read: %s.", why)}
+	}
+	return nil
+}
+
+// uploadReply describes a stored file to its sender.
+func uploadReply(u chat.Upload) map[string]any {
+	key := strings.TrimPrefix(u.ID, string(u.Room)+"/")
+	file := map[string]any{"id": key, "name": u.Name, "type": u.Type, "size": u.Size, "url": uploadPath(u.Room, key)}
+	if u.Thumbnail {
+		file["thumbnail"] = uploadPath(u.Room, key) + "/thumbnail"
+	}
+	return map[string]any{"file": file}
+}

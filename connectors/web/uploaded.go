@@ -1,0 +1,112 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"parley/core/chat"
+	"parley/core/storage"
+)
+
+// find returns the file that the request names, or answers the request.
+func (w *Web) find(rw http.ResponseWriter, r *http.Request) (chat.Upload, bool) {
+	u, err := w.opts.Store.Upload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file")))
+	if err == nil && !u.Complete {
+		err = chat.ErrNotFound
+	}
+	w.missing(rw, err)
+	return u, err == nil
+}
+
+// missing answers a request for a file that can't be given.
+func (w *Web) missing(rw http.ResponseWriter, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, chat.ErrNotFound):
+		fail(rw, http.StatusNotFound, "File not found.")
+	default:
+		w.broken(rw, "find an uploaded file", err)
+	}
+}
+
+// uploaded serves a file that a visitor has sent.
+func (w *Web) uploaded(rw http.ResponseWriter, r *http.Request) {
+	u, ok := w.find(rw, r)
+	if !ok {
+		return
+	}
+	if u.Evicted {
+		w.missing(rw, chat.ErrNotFound)
+		return
+	}
+	serveFile(rw, r, u.Name, u.Type, &pieces{ctx: r.Context(), store: w.opts.Store, id: u.ID, size: u.Size, n: -1})
+}
+
+// thumbnail serves the thumbnail of an image that a visitor has sent.
+func (w *Web) thumbnail(rw http.ResponseWriter, r *http.Request) {
+	u, ok := w.find(rw, r)
+	if !ok {
+		return
+	}
+	small, err := w.opts.Store.Piece(r.Context(), u.ID, chat.ThumbnailPiece)
+	if w.missing(rw, err); err == nil {
+		serveFile(rw, r, "", "image/jpeg", bytes.NewReader(small))
+	}
+}
+
+// dropFile removes a file that no message names.
+func (w *Web) dropFile(rw http.ResponseWriter, r *http.Request) {
+	if err := w.opts.Store.DropUpload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file"))); err != nil {
+		w.broken(rw, "remove an uploaded file", err)
+		return
+	}
+	reply(rw, http.StatusOK, map[string]any{"ok": true})
+}
+
+// pieces reads an uploaded file from the store, so that a slow reader holds at most one piece of it.
+type pieces struct {
+	ctx   context.Context // of the request
+	store storage.Uploads
+	id    string
+	size  int64
+	at    int64
+	n     int // the piece that data is, -1 for none
+	data  []byte
+}
+
+// Read implements io.Reader.
+func (p *pieces) Read(b []byte) (int, error) {
+	if p.at >= p.size {
+		return 0, io.EOF
+	}
+	if n := int(p.at / chat.UploadPiece); n != p.n {
+		data, err := p.store.Piece(p.ctx, p.id, n)
+		if err != nil {
+			return 0, fmt.Errorf("read an uploaded file: %w", err)
+		}
+		p.n, p.data = n, data
+	}
+	from := p.at % chat.UploadPiece
+	if from >= int64(len(p.data)) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	k := copy(b, p.data[from:])
+	p.at += int64(k)
+	return k, nil
+}
+
+// Seek implements io.Seeker. Its callers never seek outside the file.
+func (p *pieces) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += p.at
+	case io.SeekEnd:
+		offset += p.size
+	}
+	p.at = offset
+	return p.at, nil
+}
