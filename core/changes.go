@@ -150,7 +150,7 @@ func (c *changes) deleted(ctx context.Context, d chat.Deleted) error {
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
-	if err := c.rt.cfg.Tracker.Stop(ctx, c.rt.cfg.Agent.ID, run.Room, run.Turn()); err != nil {
+	if err := c.rt.cfg.Tracker.Stop(ctx, c.rt.cfg.Agent.ID, run.Claim(), run.Turn()); err != nil {
 		c.rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
 	}
 	return nil

@@ -200,8 +200,10 @@ func (h *commandHandler) stopTurns(ctx context.Context, room chat.RoomID, upTo c
 		return err
 	}
 	defer h.rt.scheduler.wake(room)
-	if err := h.rt.cfg.Tracker.Stop(ctx, h.rt.cfg.Agent.ID, room, schedule.LastTurn(open)); err != nil {
-		return err
+	for claim, last := range schedule.LastTurns(open) {
+		if err := h.rt.cfg.Tracker.Stop(ctx, h.rt.cfg.Agent.ID, claim, last); err != nil {
+			return err
+		}
 	}
 	return h.dropWaiting(ctx, open)
 }

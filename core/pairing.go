@@ -15,7 +15,7 @@ import (
 // opened.
 func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, question chat.Memory) error {
 	room := chat.Room{Kind: pn.x.run.RoomKind, Connector: pn.x.run.Address.Connector}
-	if question.ID == "" || !room.Kind.Private() || pn.x.rt.cfg.Access.Open[room.Connector] {
+	if question.ID == "" || pn.x.run.Kind == chat.RunTask || !room.Kind.Private() || pn.x.rt.cfg.Access.Open[room.Connector] {
 		return nil
 	}
 	g := access.Guest{Person: chat.Person{ID: question.Author, Name: question.Name, Address: pn.x.run.Address, Since: time.Now()}, Room: room, Says: question.Text}

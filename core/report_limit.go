@@ -13,6 +13,7 @@ import (
 // other errors on.
 func (x *execution) reportLimit(ctx context.Context, err error) error {
 	var over *quota.LimitError
+	err = x.unheard(err)
 	if !errors.As(err, &over) {
 		return err
 	}

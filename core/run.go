@@ -234,7 +234,7 @@ func (x *execution) claimRoom() (refused error) {
 	if !x.run.Kind.Claims() {
 		return nil
 	}
-	claimed, err := x.rt.cfg.Tracker.Claim(base, x.rt.cfg.Agent.ID, x.run.Room, x.run.Turn())
+	claimed, err := x.rt.cfg.Tracker.Claim(base, x.rt.cfg.Agent.ID, x.run.Claim(), x.run.Turn())
 	if refused = settled(err); refused != nil {
 		quit(refused)
 	} else if claimed != nil { // also with an error: it then hears what the tracker still can hear
@@ -293,5 +293,5 @@ func (x *execution) Settle() error {
 	}
 	ctx, cancel := context.WithTimeout(x.life, coordTimeout)
 	defer cancel()
-	return settled(x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Room, x.run.Turn()))
+	return settled(x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Claim(), x.run.Turn()))
 }

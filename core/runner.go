@@ -103,7 +103,7 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 	if wait > 0 {
 		return wait, nil
 	}
-	if last := schedule.Latest(open); schedule.NeedsSlot(next, policy == schedule.Supersede && last.Response > next.Response) {
+	if last := schedule.Latest(open); schedule.NeedsSlot(next, next.Kind != chat.RunTask && policy == schedule.Supersede && last.Response > next.Response) {
 		s.parallel.Forget(l, next.Address.BilledTo)
 		if !s.parallel.Enter(l, next) {
 			return 0, schedule.ErrQueued

@@ -103,6 +103,9 @@ func (x *execution) sendNotice(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := x.withinLimits(ctx, draft); err != nil {
+		return err
+	}
 	x.answer.Apply(answer.Change{Kind: answer.Text, Text: draft.Text})
 	return x.persist(ctx, func() error {
 		q, err := x.store.QuestionOf(ctx, x.run.ID)

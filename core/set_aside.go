@@ -56,7 +56,7 @@ const setAsideLine = "I gave up on a message because I crashed each time I tried
 func (s *scheduler) unclaimable(ctx context.Context, run chat.Run) bool {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	return settled(s.rt.cfg.Tracker.Settle(ctx, s.rt.cfg.Agent.ID, run.Room, run.Turn())) != nil
+	return settled(s.rt.cfg.Tracker.Settle(ctx, s.rt.cfg.Agent.ID, run.Claim(), run.Turn())) != nil
 }
 
 // countAttempt counts, before the first call of a model, that the run costs something. What is counted survives the process.

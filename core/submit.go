@@ -44,6 +44,8 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 		return chat.Accepted{}, rt.roster.Joined(ctx, in)
 	case chat.Left:
 		return chat.Accepted{}, rt.roster.Left(ctx, in)
+	case chat.Task:
+		return rt.intake.task(ctx, in)
 	default:
 		return chat.Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}

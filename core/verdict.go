@@ -22,7 +22,7 @@ func (x *execution) verdict(err error) chat.Verdict {
 	v := x.answer.View().Remembered()
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
-	muted := o.Failure != "" && x.fromBot(x.life)
+	muted := o.Failure != "" && (x.unattended() || x.fromBot(x.life))
 	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || x.leavesNothing(o.Status, v)
 	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
 		x.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})

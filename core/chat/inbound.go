@@ -1,6 +1,9 @@
 package chat
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Inbound is a platform event. The set is closed: the types of this file. Any event can be delivered more than once.
 type Inbound interface{ inbound() }
@@ -76,7 +79,26 @@ type (
 		Entirely bool
 		Person   EntityID
 	}
+	// Task is what the configuration has the agent do in a room, when no person asked for it right then. It waits for
+	// the answer in progress, and is not interrupted by later messages. The agent answers it with the rights of a guest. In a room
+	// where the agent is muted it is left out: Accepted names no run.
+	Task struct {
+		Room  RoomID
+		By    EntityID // see [EntityID.Automatic]
+		Name  string   // its display name
+		Text  string
+		Files []Attachment // data for the model, already read; not with Speak
+		// Speak reports whether Text is what the agent says. Otherwise the agent answers it.
+		Speak bool
+		// Key is an idempotency key: of several tasks of By in a room with the same key, only the first is accepted.
+		Key string
+	}
 )
+
+// Message returns the id of the memory of t.
+func (t Task) Message() MemoryID {
+	return MemoryID(fmt.Sprintf("%s/task/%s/%s", t.Room, t.By, t.Key))
+}
 
 // Here returns m's room with an address for later messages, which reply to nothing.
 func (m Message) Here() Room {
@@ -96,6 +118,7 @@ func (Reaction) inbound() {}
 func (Joined) inbound()   {}
 func (Left) inbound()     {}
 func (Cleared) inbound()  {}
+func (Task) inbound()     {}
 
 // CommandName is the name of a [Command].
 type CommandName string

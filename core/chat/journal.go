@@ -39,16 +39,17 @@ const (
 	RunRetry        RunKind = "again"  // to answer the last question again
 	RunCommand      RunKind = "obey"   // to execute its input, a command
 	RunChoiceResult RunKind = "carry"  // to carry out a user's choice
+	RunTask         RunKind = "task"   // to answer its input, a [Task]
 )
 
 // Single reports whether a run of this kind has exactly one input and is not merged with others.
-func (d RunKind) Single() bool { return d == RunNotify || d == RunRetry || d.OutOfBand() }
+func (d RunKind) Single() bool { return d == RunNotify || d == RunRetry || d == RunTask || d.OutOfBand() }
 
 // OutOfBand reports whether a run of this kind bypasses the room's queue: it is short and doesn't call a model.
 func (d RunKind) OutOfBand() bool { return d == RunCommand || d == RunChoiceResult }
 
 // Claims reports whether a run of this kind claims the room: it supersedes earlier runs and is superseded by later
-// ones.
+// ones. A [RunTask] claims a place of its own: see [Run.Claim].
 func (d RunKind) Claims() bool { return d != RunNotify && !d.OutOfBand() }
 
 // Epoch counts the starts of a run. It is a fencing token: a write with an old epoch fails, so a holder that has lost
@@ -97,6 +98,15 @@ func (r Run) Retryable() bool {
 
 // Turn returns the turn number with which the run claims its room.
 func (r Run) Turn() ResponseID { return max(r.Response, r.Retried) }
+
+// Claim returns under which name the run claims its room. A task claims it under another one than the turns of people: neither
+// supersedes the other.
+func (r Run) Claim() RoomID {
+	if r.Kind == RunTask {
+		return r.Room + "/tasks"
+	}
+	return r.Room
+}
 
 // Note is a journal entry of a run's holder. Zero fields change nothing.
 type Note struct {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"strings"
 	"time"
 
 	"parley/core/answer"
@@ -18,6 +19,17 @@ type (
 	MemoryID string
 	RunID    string
 )
+
+// The beginnings of the ids of [Task.By].
+const (
+	SchedulePrefix = "schedule/"
+	HookPrefix     = "hook/"
+)
+
+// Automatic reports whether id stands for a schedule or a hook of the configuration, not for an account.
+func (id EntityID) Automatic() bool {
+	return strings.HasPrefix(string(id), SchedulePrefix) || strings.HasPrefix(string(id), HookPrefix)
+}
 
 // ResponseID is a room's turn number; later turns have greater numbers. A run keeps its number.
 type ResponseID uint64

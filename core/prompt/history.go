@@ -32,7 +32,7 @@ func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.Entity():
 		return llm.Message{Role: llm.RoleAssistant, Text: m.Text}
-	case s.Private || m.Name == "":
+	case s.Private && !m.Author.Automatic() || m.Name == "":
 		return llm.Message{Role: llm.RoleUser, Text: guard(m.PromptText(), contextTag)}
 	}
 	return llm.Message{Role: llm.RoleUser, Text: guard(s.Line(m), contextTag)}

@@ -96,20 +96,21 @@ func gapAfter(m chat.Message) time.Duration {
 }
 
 // Latest returns the last of runs that has claimed the room by rule alone, or the zero Run. An undecided run claims
-// nothing.
+// nothing, and a task not the room of others.
 func Latest(runs []chat.Run) chat.Run {
 	for _, r := range slices.Backward(runs) {
-		if r.Kind != chat.RunDecide && r.Kind.Claims() {
+		if r.Kind != chat.RunDecide && r.Kind != chat.RunTask && r.Kind.Claims() {
 			return r
 		}
 	}
 	return chat.Run{}
 }
 
-// LastTurn returns the newest turn that open runs, in turn order, claim.
-func LastTurn(open []chat.Run) (last chat.ResponseID) {
+// LastTurns returns the newest turn that open runs claim, for each [chat.Run.Claim].
+func LastTurns(open []chat.Run) map[chat.RoomID]chat.ResponseID {
+	last := map[chat.RoomID]chat.ResponseID{}
 	for _, r := range open {
-		last = max(last, r.Turn())
+		last[r.Claim()] = max(last[r.Claim()], r.Turn())
 	}
 	return last
 }
@@ -118,7 +119,7 @@ func LastTurn(open []chat.Run) (last chat.ResponseID) {
 // oldest is first, also under Supersede: there it ends immediately, because a later turn has claimed the room.
 func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration) {
 	next = open[0]
-	taken := t.PolicyFor(next.RoomKind) == Supersede && Latest(open).Turn() > next.Turn()
+	taken := next.Kind != chat.RunTask && t.PolicyFor(next.RoomKind) == Supersede && Latest(open).Turn() > next.Turn()
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}

@@ -47,6 +47,9 @@ const (
 
 // confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
 func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
+	if tc.Run.Kind == chat.RunTask {
+		return "It came from content that was read, and there is no user to confirm it.", nil
+	}
 	if len([]rune(string(params))) > maxConfirm {
 		return "It came from content that was read, and is too long to confirm.", nil
 	}

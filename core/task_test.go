@@ -1,0 +1,205 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core/access"
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/quota"
+	"parley/core/schedule"
+)
+
+const standup chat.EntityID = chat.SchedulePrefix + "standup"
+
+// task gives the agent a task in the direct chat.
+func (n *node) task(t chat.Task) chat.Accepted {
+	n.w.Helper()
+	if t.Room == "" {
+		t.Room = room
+	}
+	if t.By == "" {
+		t.By, t.Name = standup, "Schedule standup"
+	}
+	acc, err := n.ProcessMessage(n.w.Context(), t)
+	n.w.must(err)
+	return acc
+}
+
+// A task is answered once, on whichever replica, with the rights of a guest; the conversation contains it.
+func TestTask(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var turns []action.TurnContext
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "spy", Actions: []action.Action{spy{&turns}}})
+		n, other := w.start(), w.start()
+		w.ended(n.say("A"))
+		turns = nil
+		first := n.task(chat.Task{Text: "Sum up.", Key: "1"})
+		again := other.task(chat.Task{Text: "Sum up.", Key: "1"})
+		if !again.Duplicate || again.Run != first.Run {
+			w.Errorf("again: %+v", again)
+		}
+		w.wants(first, answer.Completed, "You said: Schedule standup: Sum up.")
+		if again := other.task(chat.Task{Text: "Something else.", Key: "1"}); !again.Duplicate || !again.Altered {
+			w.Errorf("with another text: %+v", again)
+		}
+		if len(turns) == 0 || turns[0].Owner || turns[0].Allowed || turns[0].Message.Author != standup {
+			w.Errorf("it has the rights of %+v", turns)
+		}
+		if r := w.run(first); r.Kind != chat.RunTask || r.Address.BilledTo != standup || r.Address.ReplyTo != "" {
+			w.Errorf("its run is %+v", r)
+		}
+		w.wants(n.say("B"), answer.Completed, "You said: B")
+		if got := w.model.asked(); !slices.Contains(got[len(got)-1].texts(), "Schedule standup: Sum up.") {
+			w.Errorf("the next prompt holds %q", got[len(got)-1].texts())
+		}
+	})
+}
+
+// spy is an action that records who could use it.
+type spy struct{ turns *[]action.TurnContext }
+
+func (spy) Spec() action.Spec { return action.Spec{Name: "SPY", Parameters: []byte(`{"type":"object"}`)} }
+
+func (s spy) Available(t action.TurnContext) bool {
+	*s.turns = append(*s.turns, t)
+	return true
+}
+
+func (spy) Act(context.Context, *action.Call) (action.Result, error) { return action.Result{}, nil }
+
+// A task interrupts no answer and is interrupted by none, under every policy.
+func TestTaskInterruptsNothing(t *testing.T) {
+	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
+		t.Run(string(policy), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct = policy
+				n := w.start()
+				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")}, []step{write("Summary."), pause(time.Minute), write(" Done.")})
+				a := n.say("A")
+				time.Sleep(time.Second)
+				task := n.task(chat.Task{Text: "Sum up."})
+				time.Sleep(70 * time.Second)
+				b := n.say("B")
+				w.wants(a, answer.Completed, fox+" The end.")
+				w.wants(task, answer.Completed, "Summary. Done.")
+				w.wants(b, answer.Completed, "You said: B")
+			})
+		})
+	}
+}
+
+// A stop ends a task under way, and those that wait.
+func TestStopEndsTasks(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n, other := w.start(), w.start()
+		w.ended(n.say("A"))
+		w.model.queue([]step{write(fox), pause(time.Hour)})
+		first, second := n.task(chat.Task{Text: "Sum up.", Key: "1"}), n.task(chat.Task{Text: "Sum up.", Key: "2"})
+		time.Sleep(time.Second)
+		other.stop(room)
+		w.wants(first, answer.Stopped, fox+"\n\n_(Stopped.)_")
+		w.wants(second, answer.Stopped, "")
+	})
+}
+
+// What a task says is not asked of a model, counts as a message, and is said once, also after a crash.
+func TestTaskSpeaks(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.store)
+		w.chat.slow = time.Second
+		p, sound := &ports{}, w.cfg
+		p.wrap(&w.cfg)
+		n := w.start()
+		w.cfg = sound
+		w.ended(n.say("A"))
+		said := n.task(chat.Task{Text: "Good morning.", Speak: true, Key: "1"})
+		time.Sleep(500 * time.Millisecond)
+		p.die()
+		n.shutdown()
+		n = w.start()
+		w.wants(said, answer.Completed, "Good morning.")
+		w.wants(n.task(chat.Task{Text: "Good morning.", Speak: true, Key: "2"}), answer.Completed, "Good morning.")
+		w.wants(n.task(chat.Task{Text: "Good morning.", Speak: true, Key: "3"}), answer.Ignored, "")
+		w.wants(n.task(chat.Task{Text: "Sum up.", Key: "4"}), answer.Ignored, "")
+		if got := w.spent("person/" + string(standup)); got.Messages != 2 {
+			w.Errorf("it is charged %+v", got)
+		}
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Good morning.", "Good morning."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		if asked := len(w.model.asked()); asked != 1 {
+			w.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// A failure is not reported to people who have not asked for anything.
+func TestTaskFailsSilently(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.ended(n.say("A"))
+		w.model.queue([]step{fails(errors.New("no"))}, []step{fails(errors.New("no"))}, []step{fails(errors.New("no"))})
+		if o, said := w.ended(n.task(chat.Task{Text: "Sum up."})); o.Status != answer.Failed || said != "" {
+			w.Errorf("it ended as %+v: %q", o, said)
+		}
+		if got := w.chat.visible(); len(got) != 1 {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+func TestTaskRefused(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct = access.DirectOff // which does not concern what the owner has configured
+		n := w.start()
+		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}))
+		for name, c := range map[string]struct {
+			task chat.Task
+			want error
+		}{
+			"an unknown room": {chat.Task{Room: "elsewhere", Text: "Hello"}, chat.ErrNotFound},
+			"never reached":   {chat.Task{Room: group, Text: "Hello"}, chat.ErrUnreached},
+			"nothing to do":   {chat.Task{Room: group, Text: " \n"}, nil},
+		} {
+			c.task.By = standup
+			if _, err := n.ProcessMessage(w.Context(), c.task); err == nil || c.want != nil && !errors.Is(err, c.want) {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// In a muted room a task is left out, and more than ten do not wait.
+func TestTaskLeftOut(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.ended(n.say("A"))
+		w.must(w.store.SetAttention(w.Context(), room, chat.Muted))
+		if acc := n.task(chat.Task{Text: "Sum up.", Key: "muted"}); acc.Run != "" || acc.Duplicate {
+			w.Errorf("in a muted room: %+v", acc)
+		}
+		w.must(w.store.SetAttention(w.Context(), room, chat.Normal))
+		w.model.queue([]step{pause(time.Minute), write("First.")})
+		runs := 0
+		var last chat.Accepted
+		for i := range 13 {
+			if i == 1 {
+				time.Sleep(time.Second) // the first is under way
+			}
+			if acc := n.task(chat.Task{Text: "Sum up.", Key: strings.Repeat("x", i+1)}); acc.Run != "" {
+				runs, last = runs+1, acc
+			}
+		}
+		if runs != 11 {
+			w.Errorf("%d tasks got a run", runs)
+		}
+		w.ended(last)
+	})
+}
