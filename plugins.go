@@ -8,6 +8,7 @@ import (
 	"parley/config"
 	"parley/connectors"
 	"parley/core/action"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/storage"
@@ -36,7 +37,7 @@ func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 		}
 		err := p.Init(ctx, action.Services{
 			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: g.models.Models,
-			Say: g.runtime.Say,
+			Say: g.runtime.Say, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) },
 		})
 		if err != nil {
 			return fmt.Errorf("start the plugin %s: %w", p.Name, err)

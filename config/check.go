@@ -35,6 +35,7 @@ func (d *decoder) check(c *Config) {
 	d.checkTimes(c)
 	d.checkTools(c)
 	d.checkInitiative(c.Initiative)
+	d.checkSchedules(c)
 	c.Connectors.check(d)
 }
 

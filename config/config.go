@@ -39,6 +39,12 @@ type Config struct {
 	Turns Turns `yaml:"turns"`
 	// What the agent sends without being asked right then. See docs/initiative.md.
 	Initiative Initiative `yaml:"initiative"`
+	// What the agent does at certain times: see docs/initiative.md. A list of
+	//   - name: standup
+	//     cron: "0 9 * * 1-5"
+	//     room: "telegram:-1001234567890"
+	//     prompt: Ask everyone what they plan to do today.
+	Schedules []Schedule `yaml:"schedules"`
 	// Plugins: what the agent can do besides chatting.
 	Plugins Plugins `yaml:"plugins"`
 	// MCP servers, whose tools the agent can use: see docs/tools.md. A list of

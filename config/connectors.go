@@ -94,6 +94,16 @@ func (all Connectors) ids(kind func(sections.Section) sections.ID, more ...strin
 	return oneOf(append(patterns, more...)), examples
 }
 
+// accounts returns the patterns of accounts, one for each platform.
+func (all Connectors) accounts() (patterns []string) {
+	for _, s := range all {
+		if s.Account.Pattern != "" {
+			patterns = append(patterns, s.Name+":"+s.Account.Pattern)
+		}
+	}
+	return patterns
+}
+
 // oneOf returns a pattern that matches any of patterns.
 func oneOf(patterns []string) string {
 	switch len(patterns) {

@@ -33,6 +33,8 @@ func (all Connectors) formOf(t reflect.Type) form {
 		return all.idForm("an account id", func(s sections.Section) sections.ID { return s.Account }, local)
 	case Chat:
 		return all.idForm("a group or channel", func(s sections.Section) sections.ID { return s.Chat })
+	case Place:
+		return all.idForm("a group, a channel or an account", func(s sections.Section) sections.ID { return s.Chat }, all.accounts()...)
 	case World:
 		return all.idForm("a server", func(s sections.Section) sections.ID { return s.World })
 	case Role:

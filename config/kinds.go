@@ -97,6 +97,9 @@ type Account string
 // Chat is a group or channel on a platform, such as "telegram:-1001234567890", a string for the same reason.
 type Chat string
 
+// Place is a [Chat], or an [Account], which stands for its direct chat with the agent.
+type Place string
+
 // World is a server on a platform, such as "discord:80351110224678912".
 type World string
 

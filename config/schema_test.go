@@ -48,6 +48,8 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return idSchema(func(s sections.Section) sections.ID { return s.Account }, local)
 	case Chat:
 		return idSchema(func(s sections.Section) sections.ID { return s.Chat })
+	case Place:
+		return idSchema(func(s sections.Section) sections.ID { return s.Chat }, Connectors(platforms).accounts()...)
 	case World:
 		return idSchema(func(s sections.Section) sections.ID { return s.World })
 	case Role:

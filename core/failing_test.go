@@ -76,6 +76,10 @@ func (f *failing) Clear(ctx context.Context, room chat.RoomID) (int, error) {
 	return getOnce(f, "Clear", func() (int, error) { return f.Store.Clear(ctx, room) })
 }
 
+func (f *failing) ChatRoom(ctx context.Context, connector, id string) (chat.Room, error) {
+	return getOnce(f, "ChatRoom", func() (chat.Room, error) { return f.Store.ChatRoom(ctx, connector, id) })
+}
+
 func (f *failing) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (int, error) {
 	return getOnce(f, "ClearEntirely", func() (int, error) { return f.Store.ClearEntirely(ctx, room, person) })
 }

@@ -78,4 +78,3 @@ func (x *execution) unheard(err error) error {
 	x.rt.cfg.Log.Warn("a limit is reached; a task is left out", "run", x.run.ID, "limit", over.Bucket, "until", over.Until)
 	return chat.ErrNothingToSay
 }
-

@@ -65,7 +65,9 @@ func TestTask(t *testing.T) {
 // spy is an action that records who could use it.
 type spy struct{ turns *[]action.TurnContext }
 
-func (spy) Spec() action.Spec { return action.Spec{Name: "SPY", Parameters: []byte(`{"type":"object"}`)} }
+func (spy) Spec() action.Spec {
+	return action.Spec{Name: "SPY", Parameters: []byte(`{"type":"object"}`)}
+}
 
 func (s spy) Available(t action.TurnContext) bool {
 	*s.turns = append(*s.turns, t)

@@ -49,6 +49,17 @@ func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r cha
 	return r, wrap(err, "looking for the direct chat of %q", author)
 }
 
+// ChatRoom implements [storage.RoomFinder].
+func (s *directory) ChatRoom(ctx context.Context, connector, id string) (r chat.Room, err error) {
+	err = s.read(ctx, func(db reader) error {
+		r, err = record.ScanRoom(db.QueryRowContext(ctx, `
+			SELECT `+record.RoomColumns+` FROM rooms WHERE connector = ? AND NOT gone AND chats <> '' AND json_extract(chats, '$[0]') = ?
+			ORDER BY created DESC, id LIMIT 1`, connector, id))
+		return record.Found(err)
+	})
+	return r, wrap(err, "looking for the chat %q", id)
+}
+
 // SaveRoom implements [storage.Rooms].
 func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 	err := record.CheckRoom(r)

@@ -15,6 +15,9 @@ type Services struct {
 	Models llm.Models   // what they cost counts towards the limits
 	// Say sends a message of the agent, on its own initiative: see [core.Runtime].
 	Say func(ctx context.Context, n chat.Notice) (chat.Accepted, error)
+	// Task gives the agent a task. [chat.ErrNotFound] or [chat.ErrUnreached] if it can't be done in that room; after any other error it
+	// is not accepted and must come again.
+	Task func(ctx context.Context, t chat.Task) (chat.Accepted, error)
 }
 
 // State stores what must survive a restart: little, and rarely written.

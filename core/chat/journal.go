@@ -43,7 +43,9 @@ const (
 )
 
 // Single reports whether a run of this kind has exactly one input and is not merged with others.
-func (d RunKind) Single() bool { return d == RunNotify || d == RunRetry || d == RunTask || d.OutOfBand() }
+func (d RunKind) Single() bool {
+	return d == RunNotify || d == RunRetry || d == RunTask || d.OutOfBand()
+}
 
 // OutOfBand reports whether a run of this kind bypasses the room's queue: it is short and doesn't call a model.
 func (d RunKind) OutOfBand() bool { return d == RunCommand || d == RunChoiceResult }

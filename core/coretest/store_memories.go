@@ -24,6 +24,7 @@ func memoryChecks() []storeCheck {
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
 		{"a saved room keeps its first Created", saveRoom},
 		{"rooms with messages are found by name", roomsNamed},
+		{"rooms are found by their chat, the newest first", roomsOfChats},
 		{"the direct chat of a user is the one with their latest message", roomsDirect},
 		{"a room is reached where it was last", roomAddress},
 		{"attention is kept, also when the room is saved again", attention},
@@ -194,6 +195,28 @@ func roomsDirect(t *testing.T, s store) {
 	two.Place.Gone = true
 	s.must(s.SaveRoom(t.Context(), two.Place))
 	wants("ada", "one")
+}
+
+func roomsOfChats(t *testing.T, s store) {
+	save := func(id chat.RoomID, connector string, created time.Time, gone bool, chats ...string) {
+		t.Helper()
+		s.must(s.SaveRoom(t.Context(), chat.Room{ID: id, Kind: chat.Group, Connector: connector, Chats: chats, Created: created, Gone: gone}))
+	}
+	now := time.Now()
+	save("none", "fake", now, false)
+	save("old", "fake", now, false, "1")
+	save("new", "fake", now.Add(time.Hour), false, "1", "2")
+	save("gone", "fake", now.Add(2*time.Hour), true, "1")
+	save("other", "other", now.Add(2*time.Hour), false, "1")
+	for id, want := range map[string]chat.RoomID{"1": "new", "2": "", "": "", "%": ""} {
+		r, err := s.ChatRoom(t.Context(), "fake", id)
+		if want == "" {
+			s.fails(err, chat.ErrNotFound)
+			continue
+		}
+		s.must(err)
+		s.same("the room of the chat "+id, r.ID, want)
+	}
 }
 
 func roomsNamed(t *testing.T, s store) {

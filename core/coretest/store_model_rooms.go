@@ -32,6 +32,21 @@ func (s *storeModel) RoomsNamed(_ context.Context, name string, author chat.Enti
 	return all[:min(len(all), 10)], nil
 }
 
+func (s *storeModel) ChatRoom(_ context.Context, connector, id string) (chat.Room, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []chat.Room
+	for _, r := range s.rooms {
+		if r.Connector == connector && !r.Gone && len(r.Chats) > 0 && r.Chats[0] == id {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		return chat.Room{}, chat.ErrNotFound
+	}
+	return slices.MaxFunc(found, func(a, b chat.Room) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(b.ID, a.ID)) }), nil
+}
+
 func (s *storeModel) DirectRoom(_ context.Context, author chat.EntityID) (chat.Room, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

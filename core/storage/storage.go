@@ -75,6 +75,9 @@ type Rooms interface {
 type RoomFinder interface {
 	// DirectRoom returns the [chat.Direct] room that author wrote in last, unless it is gone. [chat.ErrNotFound] if there is none.
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
+	// ChatRoom returns the room whose [chat.Room.Chats] begins with a connector's id of a chat, unless it is gone: the newest, if there
+	// are several. [chat.ErrNotFound] if there is none.
+	ChatRoom(ctx context.Context, connector, id string) (chat.Room, error)
 	// RoomsNamed returns the rooms whose id is name, or whose name is, whatever the case of its Latin letters: of those
 	// in which author has written and whose world it has not left, or of all for an empty author. Rooms that are gone are
 	// not among them. The oldest come first, and at most ten.

@@ -24,7 +24,7 @@ func rememberFact(store Store) namedAction {
 				`"instead_of":{"type":"string","description":"the fact that you know and that is no longer true, as it is written there"}`, "fact"),
 			Effect: action.Writes,
 		},
-		available: func(s action.TurnContext) bool { return s.Room.Kind != chat.Feed },
+		available: asked,
 		act: reading(func(ctx context.Context, c *action.Call, p struct {
 			Fact, About string
 			InsteadOf   string `json:"instead_of"`
@@ -67,7 +67,7 @@ func forgetFact(store Store) namedAction {
 			Parameters:  object(`"fact":{"type":"string","minLength":1,"description":"the fact, as it is written there"}`, "fact"),
 			Effect:      action.Writes,
 		},
-		available: func(s action.TurnContext) bool { return s.Room.Kind != chat.Feed },
+		available: asked,
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Fact string }) (action.Result, error) {
 			if err := dropFact(ctx, store, c.Turn, p.Fact); err != nil {
 				return action.Result{}, err

@@ -3,6 +3,9 @@ package essentials
 import (
 	"strings"
 	"testing"
+
+	"parley/core/action"
+	"parley/core/chat"
 )
 
 // Facts are noted for one room, once for each person, and go with the message that they came from. Who asks can have their own replaced and
@@ -53,4 +56,19 @@ func TestRememberAndForgetFacts(t *testing.T) {
 		w.must(w.store.Forget(w.Context(), source[0].Last))
 		known()
 	})
+}
+
+// A schedule changes nothing that is remembered about people, and how closely the agent listens.
+func TestSchedulesChangeNothing(t *testing.T) {
+	for by, want := range map[chat.EntityID]bool{"ada": true, "schedule/tea": false, "hook/ci": false} {
+		s := action.TurnContext{Room: chat.Room{Kind: chat.Group}, Message: chat.Memory{Author: by}}
+		for _, a := range New(Deps{}).Actions {
+			switch name := a.Spec().Name; name {
+			case "REMEMBER_FACT", "FORGET_FACT", "MUTE_ROOM", "FOLLOW_ROOM":
+				if got := a.(action.Conditional).Available(s); got != want {
+					t.Errorf("%s by %s: %v", name, by, got)
+				}
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"parley/core/action"
+	"parley/core/chat"
 )
 
 // actions returns the actions in the order in which prompts list them.
@@ -64,6 +65,11 @@ func object(properties string, required ...string) json.RawMessage {
 
 // among reports whether other people can read the conversation.
 func among(s action.TurnContext) bool { return !s.Private }
+
+// asked reports whether a person asks: none does in a feed, or by a schedule.
+func asked(s action.TurnContext) bool {
+	return s.Room.Kind != chat.Feed && !s.Message.Author.Automatic()
+}
 
 // named reports whether the author is the owner or a known user.
 func named(s action.TurnContext) bool { return s.Owner || s.Allowed }

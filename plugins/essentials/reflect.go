@@ -55,7 +55,7 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 func noted(s action.TurnContext, answer string) (facts []chat.RoomNote) {
 	who := map[string]chat.EntityID{"room": ""}
 	for _, m := range s.Recent {
-		if m.Author != chat.EntityID(s.Agent.ID) {
+		if m.Author != chat.EntityID(s.Agent.ID) && !m.Author.Automatic() {
 			who[strings.ToLower(text.Label(m.Name))] = m.Author
 		}
 	}

@@ -32,8 +32,12 @@ func (a remindMe) Spec() action.Spec {
 	}
 }
 
-// Available implements [action.Conditional]: nobody asks in a feed.
-func (remindMe) Available(s action.TurnContext) bool { return s.Room.Kind != chat.Feed }
+// Available implements [action.Conditional]: no person asks in a feed, or by a schedule.
+func (remindMe) Available(s action.TurnContext) bool { return asked(s) }
+
+func asked(s action.TurnContext) bool {
+	return s.Room.Kind != chat.Feed && !s.Message.Author.Automatic()
+}
 
 type parameters struct {
 	Text, At, Repeat string
@@ -116,7 +120,7 @@ func (cancelReminder) Spec() action.Spec {
 }
 
 // Available implements [action.Conditional].
-func (cancelReminder) Available(s action.TurnContext) bool { return s.Room.Kind != chat.Feed }
+func (cancelReminder) Available(s action.TurnContext) bool { return asked(s) }
 
 // Act implements [action.Action].
 func (a cancelReminder) Act(ctx context.Context, c *action.Call) (action.Result, error) {

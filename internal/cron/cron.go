@@ -1,0 +1,88 @@
+// Package cron finds the times of schedules such as "0 9 * * 1-5".
+package cron
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/adhocore/gronx"
+)
+
+// Schedule is a cron expression in a time zone.
+type Schedule struct {
+	expression string
+	zone       *time.Location
+	byTheHour  bool // it names no hours of the day
+}
+
+// Parse reads an expression of five fields (minute, hour, day of the month, month, day of the week) or a short form such as @daily.
+func Parse(expression string, zone *time.Location) (Schedule, error) {
+	expression = strings.Join(strings.Fields(expression), " ")
+	fields, err := gronx.Segments(expression)
+	if err != nil || !gronx.IsValid(expression) || !strings.HasPrefix(expression, "@") && len(strings.Fields(expression)) != 5 {
+		return Schedule{}, fmt.Errorf("%q is not a cron expression of five fields", expression)
+	}
+	s := Schedule{expression: expression, zone: zone, byTheHour: strings.HasPrefix(fields[2], "*")}
+	if fields[0] != "0" { // gronx begins with the second
+		return Schedule{}, errors.New("schedules by the second are not supported")
+	}
+	if s.Last(time.Date(2400, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return Schedule{}, fmt.Errorf("%q is never due", expression)
+	}
+	return s, nil
+}
+
+// Last returns the newest time of the schedule that is not after t; zero if there is none.
+//
+// Where the clock is put back, a time of day that comes twice counts at its first. Where it is put forward, one that is left out
+// counts as much later as the clock is moved. Expressions without hours, such as "*/15 * * * *", go on without a gap.
+func (s Schedule) Last(t time.Time) time.Time {
+	local := t.In(s.zone)
+	if s.byTheHour {
+		_, offset := local.Zone()
+		return s.before(t.In(time.FixedZone("", offset)))
+	}
+	wall := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
+	for ahead := wall.Add(shift); ; { // what the clock has left out stands after the time that it shows
+		tick := s.before(ahead)
+		if tick.IsZero() {
+			return time.Time{}
+		}
+		if at := s.at(tick); !at.After(t) {
+			return at
+		}
+		ahead = tick.Add(-time.Second)
+	}
+}
+
+const (
+	shift    = 3 * time.Hour  // more than any clock is moved at once
+	farthest = 15 * time.Hour // more than any zone is away from UTC
+)
+
+// at returns when the clock of the zone shows what wall shows in UTC: the first time if it does so twice. If it never does, it returns
+// as much later as the clock is moved.
+func (s Schedule) at(wall time.Time) time.Time {
+	_, early := wall.Add(-farthest).In(s.zone).Zone()
+	_, late := wall.Add(farthest).In(s.zone).Zone()
+	first := wall.Add(-time.Duration(early) * time.Second).In(s.zone)
+	second := wall.Add(-time.Duration(late) * time.Second).In(s.zone)
+	if !shows(first, wall) && shows(second, wall) {
+		return second
+	}
+	return first
+}
+
+// shows reports whether the clock of t shows the same as that of wall.
+func shows(t, wall time.Time) bool { return t.Format(time.DateTime) == wall.Format(time.DateTime) }
+
+// before returns the newest time that is not after t, in the time zone of t, whose clock is never moved.
+func (s Schedule) before(t time.Time) time.Time {
+	tick, err := gronx.PrevTickBefore(s.expression, t, true)
+	if err != nil || tick.After(t) {
+		return time.Time{}
+	}
+	return tick
+}

@@ -1,0 +1,86 @@
+// Package tasks is a plugin that has the agent do what the configuration asks for, without a person who asks for it right then: at
+// certain times. Several replicas can run it: a task is accepted under a key of its time, and of several with one key only the first is.
+package tasks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/quiet"
+)
+
+// Options configure the plugin.
+type Options struct {
+	Store     Store
+	Schedules []Schedule
+	Quiet     quiet.Hours
+	Log       *slog.Logger
+}
+
+// Store finds rooms: a [storage.Store] does.
+type Store interface {
+	ChatRoom(ctx context.Context, connector, id string) (chat.Room, error)
+	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
+}
+
+// Schedule is a task for certain times.
+type Schedule struct {
+	Name   string
+	Times  Times
+	Spec   string        // says what Times are: if it changes, nothing of before was missed
+	Jitter time.Duration // each time is later by up to this
+	Once   bool          // the latest time that was missed is made up for
+	Drop   bool          // times in quiet hours are left out; otherwise the latest one waits
+	What
+}
+
+// Times are the times of a schedule.
+type Times interface {
+	// Last returns the newest time that is not after t; zero if there is none.
+	Last(t time.Time) time.Time
+}
+
+// What is what a task has the agent do.
+type What struct {
+	Room  string // "platform:id" of a chat, or of an account for its direct chat
+	Text  string
+	Speak bool // Text is what the agent says; otherwise it answers it
+}
+
+// New returns the plugin.
+func New(o Options) action.Plugin {
+	p := &plugin{Options: o}
+	return action.Plugin{
+		Name: "tasks",
+		Init: func(_ context.Context, s action.Services) error {
+			p.services = s
+			return nil
+		},
+		Work: p.work,
+	}
+}
+
+type plugin struct {
+	Options
+	services action.Services // from Init on
+}
+
+// room finds the room of a chat, or the direct chat of an account. [chat.ErrNotFound] if the agent knows neither.
+func (p *plugin) room(ctx context.Context, place string) (chat.Room, error) {
+	connector, id, _ := strings.Cut(place, ":")
+	room, err := p.Store.ChatRoom(ctx, connector, id)
+	if errors.Is(err, chat.ErrNotFound) {
+		return p.Store.DirectRoom(ctx, chat.EntityID(connector+"/"+id))
+	}
+	return room, err
+}
+
+// unreachable reports whether err says that a room can't be written to, now or later.
+func unreachable(err error) bool {
+	return errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached)
+}

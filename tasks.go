@@ -1,0 +1,31 @@
+package parley
+
+import (
+	"cmp"
+	"fmt"
+
+	"parley/config"
+	"parley/core/action"
+	"parley/core/storage"
+	"parley/plugins/tasks"
+)
+
+// taskPlugin returns the plugin that does what the configuration asks for at certain times.
+func taskPlugin(cfg config.Config, env Env, store storage.Store) (action.Plugin, error) {
+	o := tasks.Options{Store: store, Quiet: cfg.Initiative.Quiet(), Log: env.Log}
+	for _, s := range cfg.Schedules {
+		times, err := s.Times(cfg.Initiative)
+		if err != nil {
+			return action.Plugin{}, fmt.Errorf("the schedule %s: %w", s.Name, err)
+		}
+		o.Schedules = append(o.Schedules, tasks.Schedule{
+			Name: s.Name, Times: times, Spec: s.Cron + " " + cmp.Or(s.Timezone, cfg.Initiative.Timezone), Jitter: s.Jitter,
+			Once: s.Missed == config.MissedOnce, Drop: s.Quiet == config.QuietDrop, What: what(s.Room, s.Prompt, s.Text),
+		})
+	}
+	return tasks.New(o), nil
+}
+
+func what(room config.Place, prompt, text string) tasks.What {
+	return tasks.What{Room: string(room), Text: cmp.Or(text, prompt), Speak: text != ""}
+}
