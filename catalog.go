@@ -37,6 +37,7 @@ import (
 	"parley/models/responses"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
+	"parley/plugins/knowledge"
 	"parley/plugins/mcp"
 	"parley/plugins/player"
 	"parley/plugins/remind"
@@ -128,6 +129,24 @@ func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models
 	return d
 }
 
+// knowledgeOf returns what the agent's knowledge needs.
+func knowledgeOf(cfg config.Config, env Env, store storage.Store, models llm.Models, asker *recall.Asker) knowledge.Options {
+	convert := func(all []config.Document) (documents []knowledge.Document) {
+		for _, d := range all {
+			documents = append(documents, knowledge.Document(d))
+		}
+		return documents
+	}
+	return knowledge.Options{
+		Documents: convert(cfg.Agent.Documents), Stamp: cfg.Agent.Sources.Stamp, Extract: env.Documents,
+		Read: func(extract func([]byte) (string, error)) ([]knowledge.Document, []string) {
+			all, warnings := cfg.Agent.Sources.Read(extract)
+			return convert(all), warnings
+		},
+		Store: store, Embedder: models.Embedder, Model: embedding(cfg), Asker: asker, Log: env.Log,
+	}
+}
+
 // embedding names the model of embeddings: vectors of another one can't be compared with its own.
 func embedding(cfg config.Config) string {
 	if cfg.Models.Embedding.Model == "" {
@@ -139,11 +158,15 @@ func embedding(cfg config.Config) string {
 func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
 	isDemo := cfg.LargeProvider() == config.ProviderDemo
 	plugins := []action.Plugin{essentials.New(essentials.Deps{
-		Store: store, Painter: models.Painter, Embedder: models.Embedder, Reflection: cfg.Agent.Reflection && !isDemo, Log: env.Log,
+		Store: store, Painter: models.Painter, Reflection: cfg.Agent.Reflection && !isDemo, Log: env.Log,
 		Zone: cfg.Initiative.Zone(),
 	})}
+	asker := recall.NewAsker(models.Embedder, env.Log)
+	plugins = append(plugins, knowledge.New(knowledgeOf(cfg, env, store, models, asker)))
 	if cfg.Agent.Recall != config.RecallOff {
-		plugins = append(plugins, recall.New(recallOf(cfg, env, store, models)))
+		d := recallOf(cfg, env, store, models)
+		d.Asker = asker
+		plugins = append(plugins, recall.New(d))
 	}
 	if cfg.Initiative.Reminders {
 		plugins = append(plugins, remind.New(remind.Options{

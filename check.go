@@ -106,7 +106,7 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 	if cfg.Agent.Character != "" {
 		text += " of " + cfg.Agent.Character
 	}
-	if n := len(agent.Character.Knowledge); n > 0 {
+	if n := len(cfg.Agent.Documents); n > 0 {
 		text += fmt.Sprintf(", with %d knowledge texts", n)
 	}
 	return text, nil

@@ -39,8 +39,9 @@ type Agent struct {
 	MessageExamples []Conversation `yaml:"message_examples"`
 	// Example posts.
 	PostExamples []string `yaml:"post_examples"`
-	// Its knowledge: sentences, and text files or folders, relative to this file, such as ["We close at six.", docs/faq.md].
-	// The parts that match a question are added to the prompt.
+	// Its knowledge: sentences, and files or folders, relative to this file, such as ["We close at six.", docs/faq.md]. Text,
+	// Markdown, PDF, Office and HTML files are read, and again when they change. The parts that match a question are added
+	// to the prompt.
 	Knowledge []string `yaml:"knowledge"`
 	// Folders outside its own that a character file may read knowledge from, such as [docs].
 	KnowledgeRoots []string `yaml:"knowledge_roots"`
@@ -60,7 +61,8 @@ type Agent struct {
 	// true = the small model saves lasting facts that users mention, for this room only: one short call every few turns.
 	Reflection bool `yaml:"reflection"`
 
-	// Documents are the texts of Knowledge.
+	// Sources are what Knowledge names, and Documents its texts at the start: of PDF, Office and HTML files only the names.
+	Sources   Sources    `yaml:"-"`
 	Documents []Document `yaml:"-"`
 }
 

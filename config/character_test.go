@@ -63,7 +63,7 @@ func TestCharacterFile(t *testing.T) {
 		PostExamples: []string{"A post."}, Templates: Templates{ShouldRespond: "{{agentName}}?", Reflection: "E"},
 		Documents: []Document{{"hours.txt", "Nine to six."}, {"", "The cat is grey."}, {"a.md", "A"}, {"a.md", "A"}, {"hours.txt", "Nine to six."}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, exact); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}
 	all := strings.Join(c.Warnings, "\n")

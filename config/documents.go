@@ -18,47 +18,83 @@ type Document struct {
 }
 
 const (
-	maxDocument  = 1 << 20 // bytes of a file
-	maxDocuments = 8 << 20 // in total
-	maxDepth     = 5       // nested folders
+	maxDocument  = 1 << 20  // bytes of a file
+	maxFormatted = 20 << 20 // bytes of a file that is more than text
+	maxDocuments = 8 << 20  // of text in total
+	maxFiles     = 5000
+	maxDepth     = 5 // nested folders
 )
 
-// documents loads the files of agent.knowledge.
-type documents struct {
-	dir string // base of relative paths
+// formatted are the files from which text is extracted, by their endings.
+var formatted = []string{".pdf", ".docx", ".html", ".htm", ".odt", ".pptx", ".xlsx"}
+
+// Sources are the sentences, files and folders of agent.knowledge. They can be read again while the gateway runs: what may not be read
+// is decided each time. The zero value has none. Safe for concurrent use.
+type Sources struct {
+	entries []string
+	dir     string // base of relative paths
 	// confined means that the entries come from a character file, which is untrusted: it can name files below dir and
 	// below roots, but not through a symlink that leads out of them.
 	confined bool
 	roots    []string      // absolute
 	never    []os.FileInfo // files that are never loaded: the configuration, the files that it references, and the character file
-
-	all      []Document
-	size     int
 	warnings []string
 }
 
-// knowledge returns the documents of a, and warnings about skipped ones.
-func (d *decoder) knowledge(name string, a Agent) ([]Document, []string) {
-	docs := &documents{dir: d.refs.dir}
+// documents loads the files of agent.knowledge.
+type documents struct {
+	Sources
+	extract func(data []byte) (string, error) // of files that are more than text; nil: they have no text
+	stamps  *strings.Builder                  // if set, files are only looked at
+
+	all   []Document
+	size  int
+	files int
+}
+
+// sources returns the sources of a.
+func (d *decoder) sources(name string, a Agent) Sources {
+	if len(a.Knowledge) == 0 && len(a.KnowledgeRoots) == 0 {
+		return Sources{}
+	}
+	s := &Sources{dir: d.refs.dir, entries: a.Knowledge}
 	if d.character != "" && d.knows {
-		docs.dir, docs.confined = filepath.Dir(d.character), true
+		s.dir, s.confined = filepath.Dir(d.character), true
 		for _, root := range a.KnowledgeRoots {
-			docs.permit(root, d.refs.dir)
+			s.permit(root, d.refs.dir)
 		}
 	}
 	for _, path := range append([]string{name, filepath.Join(d.refs.dir, filepath.Base(name)), d.character}, *d.refs.opened...) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			docs.never = append(docs.never, info)
+			s.never = append(s.never, info)
 		}
 	}
-	for _, entry := range a.Knowledge {
-		docs.add(entry)
+	return *s
+}
+
+// Read returns the documents, and warnings about skipped ones. Of PDF, Office and HTML files, extract returns the text; without it
+// they have none.
+func (s Sources) Read(extract func(data []byte) (string, error)) ([]Document, []string) {
+	d := &documents{Sources: s, extract: extract}
+	d.warnings = slices.Clone(s.warnings)
+	for _, entry := range s.entries {
+		d.add(entry)
 	}
-	return docs.all, docs.warnings
+	return d.all, d.warnings
+}
+
+// Stamp changes when a file comes, goes or changes, by its size and its time of modification. It is empty if there are no files.
+func (s Sources) Stamp() string {
+	d := &documents{Sources: s, stamps: &strings.Builder{}}
+	d.warnings = nil
+	for _, entry := range s.entries {
+		d.add(entry)
+	}
+	return d.stamps.String()
 }
 
 // permit adds a folder of agent.knowledge_roots; a relative path starts at dir.
-func (d *documents) permit(root, dir string) {
+func (d *Sources) permit(root, dir string) {
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(dir, root)
 	}
@@ -133,7 +169,11 @@ func (d *documents) read(files fs.FS, base, at string) {
 			return fs.SkipDir
 		case e.IsDir() || hidden:
 			return nil
-		case d.size > maxDocuments:
+		case d.size > maxDocuments || d.files > maxFiles:
+			return fs.SkipAll
+		}
+		if d.files++; d.files > maxFiles {
+			d.refuse(path, fmt.Sprintf("there are more than %d files", maxFiles))
 			return fs.SkipAll
 		}
 		text, why := d.text(files, p, path)
@@ -152,6 +192,10 @@ func (d *documents) read(files fs.FS, base, at string) {
 // text returns a file's content, or why it is skipped.
 func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 	info, err := fs.Stat(files, p)
+	limit, is := int64(maxDocument), slices.Contains(formatted, strings.ToLower(filepath.Ext(path)))
+	if is {
+		limit = maxFormatted
+	}
 	switch {
 	case err != nil:
 		return "", reasonOutside(err, path)
@@ -159,16 +203,26 @@ func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 		return "", "it is not a regular file"
 	case slices.ContainsFunc(d.never, func(never os.FileInfo) bool { return os.SameFile(never, info) }):
 		return "", "it is part of the configuration"
+	case d.stamps != nil:
+		fmt.Fprintln(d.stamps, path, info.Size(), info.ModTime().UnixNano())
+		return "", ""
+	case is && d.extract == nil:
+		return "", ""
 	}
 	file, err := files.Open(p)
 	if err != nil {
 		return "", reasonOutside(err, path)
 	}
 	defer file.Close()
-	data, err := readAtMost(file, maxDocument)
+	data, err := readAtMost(file, limit)
 	switch {
 	case err != nil:
 		return "", err.Error()
+	case is:
+		if text, err = d.extract(data); err != nil {
+			return "", err.Error()
+		}
+		return text, ""
 	case !utf8.Valid(data) || strings.IndexByte(string(data), 0) >= 0:
 		return "", "it is not plain text"
 	}

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // SE-17: a character names files below its own folder and below agent.knowledge_roots; of all others nothing is read, and each is
@@ -130,5 +132,53 @@ func TestRootsOfACharacter(t *testing.T) {
 	c, err := Parse("config.yaml", []byte("agent: {character: c/c.yaml}\n"), dir, environment(nil), platforms...)
 	if err != nil || texts(c) != "" || len(c.Warnings) != 2 || len(c.Agent.KnowledgeRoots) > 0 {
 		t.Errorf("%v, it reads %q, with the warnings %q", err, texts(c), c.Warnings)
+	}
+}
+
+// Files that are more than text are read by extract, and are only named without it. The stamp changes with each file.
+func TestSourcesAreReadAgain(t *testing.T) {
+	dir := characterDir(t, map[string]string{"docs/a.md": "A", "docs/b.PDF": "%PDF", "docs/c.html": "<p>C"})
+	c, err := Parse("config.yaml", []byte("agent: {knowledge: [docs, A sentence.]}\n"), dir, environment(nil), platforms...)
+	if err != nil || texts(c) != "A   A sentence." || len(c.Warnings) > 0 {
+		t.Fatalf("%v, it reads %q, with the warnings %q", err, texts(c), c.Warnings)
+	}
+	read := func(want string, refused int) {
+		t.Helper()
+		all, warnings := c.Agent.Sources.Read(func(data []byte) (string, error) {
+			if string(data) == "%PDF" {
+				return "", errors.New("it is damaged")
+			}
+			return "text of " + string(data), nil
+		})
+		if got := texts(Config{Agent: Agent{Documents: all}}); got != want || len(warnings) != refused {
+			t.Errorf("it reads %q, with the warnings %q", got, warnings)
+		}
+	}
+	read("A text of <p>C A sentence.", 1)
+	stamp := c.Agent.Sources.Stamp()
+	changed := func(what string, want bool) {
+		t.Helper()
+		now := c.Agent.Sources.Stamp()
+		if (now != stamp) != want || now == "" {
+			t.Errorf("%s: the stamp is %q after %q", what, now, stamp)
+		}
+		stamp = now
+	}
+	changed("nothing", false)
+	write(t, dir, "docs/d.md", "D")
+	changed("a new file", true)
+	read("A text of <p>C D A sentence.", 1)
+	write(t, dir, "docs/a.md", "AA")
+	changed("a longer file", true)
+	if err := os.Chtimes(filepath.Join(dir, "docs/a.md"), time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	changed("another time", true)
+	if err := os.Remove(filepath.Join(dir, "docs/d.md")); err != nil {
+		t.Fatal(err)
+	}
+	changed("a deleted file", true)
+	if s := (Sources{}).Stamp(); s != "" {
+		t.Errorf("without sources the stamp is %q", s)
 	}
 }

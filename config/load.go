@@ -56,7 +56,8 @@ func build(name string, root *node, refs resolver, platforms []sections.Section)
 	}
 	c.Places = d.places(c.Agent.Templates)
 	var left []string
-	c.Agent.Documents, left = d.knowledge(name, c.Agent)
+	c.Agent.Sources = d.sources(name, c.Agent)
+	c.Agent.Documents, left = c.Agent.Sources.Read(nil)
 	c.Warnings = append(c.Warnings, left...)
 	if c.Providers.OpenAI.BaseURL == "" && c.Providers.OpenAI.APIKey != "" {
 		c.Providers.OpenAI.BaseURL = openAIBase

@@ -24,7 +24,7 @@ func environment(variables map[string]string) func(string) (string, bool) {
 	}
 }
 
-var exact = cmp.Options{cmpopts.EquateComparable(), cmp.Comparer(func(a, b Secret) bool { return a == b })}
+var exact = cmp.Options{cmpopts.IgnoreTypes(Sources{}), cmpopts.EquateComparable(), cmp.Comparer(func(a, b Secret) bool { return a == b })}
 
 func parse(t *testing.T, yaml string, variables map[string]string) Config {
 	t.Helper()

@@ -20,6 +20,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/plugins/essentials"
+	"parley/plugins/knowledge"
 )
 
 // eliza is a character with something of everything.
@@ -32,7 +33,6 @@ func eliza(a chat.Agent) chat.Agent {
 			{{Name: "Ann", Text: "Anything new?"}, {Name: "Eliza", Text: "Always.\nSit down.", Actions: []string{"REPLY"}}},
 			{{Name: "Ben", Text: "Tea?"}, {Name: "Eliza", Text: "Please."}},
 		},
-		Knowledge: []chat.Document{{Name: "hours.txt", Text: "The shop opens at nine."}},
 	}
 	return a
 }
@@ -74,7 +74,8 @@ func golden(t *testing.T, name, got string) {
 // knowing gives the next nodes the usual providers.
 func (w *world) knowing() {
 	w.cfg.Agent = eliza(w.cfg.Agent)
-	w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.store}))
+	w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.store}),
+		knowledge.New(knowledge.Options{Documents: []knowledge.Document{{Name: "hours.txt", Text: "The shop opens at nine."}}}))
 }
 
 func (w *world) lastPrompt() llm.Request {

@@ -19,6 +19,8 @@ var expiredRows = []string{
 	`DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE status <> '' AND opened < $1 ORDER BY opened LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 	`DELETE FROM questions WHERE id IN (SELECT id FROM questions q WHERE expires < $1
 		AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (q.run, q.carrier)) ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+	`DELETE FROM piece_vectors WHERE (model, piece) IN (
+		SELECT model, piece FROM piece_vectors WHERE used < $1 ORDER BY used LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 }
 
 // forsakenRows are deleted when nothing belongs to them any more, by table.

@@ -28,6 +28,7 @@ type replicas struct {
 	storage.WordIndex
 	storage.VectorIndex
 	storage.VectorBackfill
+	pieces
 	storage.Inbox
 	storage.Runs
 	storage.Journal
@@ -50,6 +51,9 @@ type replicas struct {
 // crowd is a name for the port People, which has a method of that name.
 type crowd interface{ storage.People }
 
+// pieces is a name for the port PieceVectors, likewise.
+type pieces interface{ storage.PieceVectors }
+
 // reminding is a name for the port Reminders, likewise.
 type reminding interface{ storage.Reminders }
 
@@ -60,7 +64,7 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 		r.all = append(r.all, open(t, url, o))
 	}
 	r.Memories, r.Rooms, r.RoomFinder, r.Attentions, r.Directory = r.one(), r.one(), r.one(), r.one(), r.one()
-	r.WordIndex, r.VectorIndex, r.VectorBackfill = r.one(), r.one(), r.one()
+	r.WordIndex, r.VectorIndex, r.VectorBackfill, r.pieces = r.one(), r.one(), r.one(), r.one()
 	r.Notebook, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.reminding, r.Uploads = r.one(), r.one()

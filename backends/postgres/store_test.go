@@ -76,7 +76,7 @@ func empty(ctx context.Context, url string) error {
 		return err
 	}
 	defer c.Close(ctx)
-	_, err = c.Exec(ctx, `DELETE FROM commits; DELETE FROM windows; DELETE FROM holds; DELETE FROM notes; DELETE FROM marks; DELETE FROM spending;
+	_, err = c.Exec(ctx, `DELETE FROM commits; DELETE FROM piece_vectors; DELETE FROM windows; DELETE FROM holds; DELETE FROM notes; DELETE FROM marks; DELETE FROM spending;
 		DELETE FROM members; DELETE FROM worlds; DELETE FROM entities; DELETE FROM knocks; DELETE FROM people; DELETE FROM approvals; DELETE FROM reminders; DELETE FROM uploads; DELETE FROM questions;
 		DELETE FROM room_notes; DELETE FROM files; DELETE FROM owners; DELETE FROM leases; DELETE FROM runs; DELETE FROM memories; DELETE FROM rooms`)
 	return err

@@ -29,6 +29,7 @@ func expiring() []struct{ table, old string } {
 		{"entities", `met < ?3 AND NOT EXISTS (SELECT 1 FROM memories WHERE author = entities.id)
 			AND NOT EXISTS (SELECT 1 FROM members WHERE entity = entities.id AND NOT gone)
 			AND NOT EXISTS (SELECT 1 FROM people WHERE id = entities.id)`},
+		{"piece_vectors", `used < ?3`},
 	}
 }
 

@@ -10,7 +10,6 @@ type Character struct {
 	Style           Style
 	MessageExamples [][]Example // example conversations
 	PostExamples    []string
-	Knowledge       []Document
 }
 
 // Style describes how the agent writes: everywhere, in conversations, and in posts.
@@ -21,10 +20,4 @@ type Example struct {
 	Name    string
 	Text    string
 	Actions []string // the actions of the agent with this message
-}
-
-// Document is a text that the agent knows.
-type Document struct {
-	Name string // a label; can be empty
-	Text string
 }

@@ -34,6 +34,7 @@ type storeModel struct {
 	counted  map[chat.RunID]bool    // as messages of a day
 	indexed  map[chat.MemoryID]bool // found by their words
 	vectors  map[chat.MemoryID]*keptVector
+	pieces   map[keptPiece]usedVector
 	embedded map[chat.MemoryID]string // their texts
 	versions int64
 	remind   []chat.Reminder // as they were asked for
@@ -57,7 +58,7 @@ type ownedRun struct {
 func newStoreModel() *storeModel {
 	s := &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
 		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[chat.RunID]bool{},
-		indexed: map[chat.MemoryID]bool{}, vectors: map[chat.MemoryID]*keptVector{}, embedded: map[chat.MemoryID]string{}, Uploads: NewUploads()}
+		indexed: map[chat.MemoryID]bool{}, pieces: map[keptPiece]usedVector{}, vectors: map[chat.MemoryID]*keptVector{}, embedded: map[chat.MemoryID]string{}, Uploads: NewUploads()}
 	s.Rooms = func(room chat.RoomID) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -25,6 +25,7 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 	maps.DeleteFunc(s.directoryModel.people, func(id chat.EntityID, _ chat.Entity) bool {
 		return s.met[id].Before(before.Rest) && s.traceless(id)
 	})
+	s.expirePieces(before.Rest)
 	return false, nil
 }
 

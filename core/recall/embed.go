@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/core/chat"
@@ -29,41 +28,8 @@ const (
 	recent          = 24 * time.Hour   // older messages that were never indexed are earlier ones, which only a backfill embeds
 )
 
-// asker embeds questions. After a failure it rests, and questions are answered by words meanwhile.
-type asker struct {
-	Deps
-	mu    sync.Mutex
-	rests time.Time
-}
-
-// vector returns the vector of a question; nil if there is none.
-func (a *asker) vector(ctx context.Context, question string) []float32 {
-	if a.Embedder == nil || strings.TrimSpace(question) == "" || a.resting() {
-		return nil
-	}
-	limited, cancel := context.WithTimeout(ctx, questionTime)
-	defer cancel()
-	vectors, err := embed(limited, a.Embedder, []string{question})
-	if err == nil {
-		return vectors[0]
-	}
-	if ctx.Err() == nil {
-		a.mu.Lock()
-		a.rests = time.Now().Add(questionRest)
-		a.mu.Unlock()
-		a.Log.Warn("recall falls back to words: the question's embedding failed", "err", err)
-	}
-	return nil
-}
-
-func (a *asker) resting() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return time.Now().Before(a.rests)
-}
-
-// embed returns a vector for each text.
-func embed(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, error) {
+// Embed returns a vector for each text. An incomplete response is an error.
+func Embed(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, error) {
 	vectors, err := e.Embed(ctx, texts)
 	if err == nil && len(vectors) != len(texts) {
 		err = fmt.Errorf("got %d vectors for %d texts", len(vectors), len(texts))
@@ -109,8 +75,8 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	for _, u := range waiting {
 		texts = append(texts, embedText(u.Memory))
 	}
-	vectors, err := embed(limited, w.Embedder, texts)
-	if len(waiting) == 1 && w.refused(limited, err) {
+	vectors, err := Embed(limited, w.Embedder, texts)
+	if len(waiting) == 1 && Refused(limited, w.Embedder, err) {
 		vectors, err = [][]float32{nil}, nil // no other try can help this text
 	}
 	if err != nil {
@@ -125,9 +91,9 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	return err
 }
 
-// refused reports whether the provider does not take a text, whenever it is asked: the text is too long, or the provider takes
-// another one.
-func (w *worker) refused(ctx context.Context, err error) bool {
+// Refused reports whether err, of a single text, means that the provider does not take this text whenever it is asked: it is too long,
+// or the provider takes another one.
+func Refused(ctx context.Context, e llm.Embedder, err error) bool {
 	var f *llm.Failure
 	switch {
 	case !errors.As(err, &f):
@@ -137,7 +103,7 @@ func (w *worker) refused(ctx context.Context, err error) bool {
 	case f.Kind != llm.ProviderIssue || f.Retry:
 		return false
 	}
-	_, err = embed(ctx, w.Embedder, []string{"OK"})
+	_, err = Embed(ctx, e, []string{"OK"})
 	return err == nil
 }
 

@@ -112,21 +112,26 @@ func TestRecallByMeaning(t *testing.T) {
 		if got := s.recalls(p, catQuestion); !strings.Contains(got, catFact) || strings.Contains(got, "train") {
 			t.Errorf("by meaning it recalls %q", got)
 		}
+		asked := len(e.asked)
+		if s.recalls(p, catQuestion); len(e.asked) != asked {
+			t.Error("the same question is embedded again")
+		}
+		const question = "How is the pet called?"
 		e.broken = func([]string) error { return errors.New("down") }
-		if got := s.recalls(p, catQuestion); strings.Contains(got, catFact) {
+		if got := s.recalls(p, question); strings.Contains(got, catFact) {
 			t.Errorf("without an embedder it recalls %q", got)
 		}
 		if got := s.recalls(p, "What was with the train?"); !strings.Contains(got, "train was late") {
 			t.Errorf("by words it recalls %q", got)
 		}
-		asked := len(e.asked)
-		s.recalls(p, catQuestion)
+		asked = len(e.asked)
+		s.recalls(p, question)
 		if len(e.asked) != asked {
 			t.Error("an embedder that has just failed is asked again")
 		}
 		e.broken = nil
 		time.Sleep(questionRest)
-		if got := s.recalls(p, catQuestion); !strings.Contains(got, catFact) {
+		if got := s.recalls(p, question); !strings.Contains(got, catFact) {
 			t.Errorf("when it is back it recalls %q", got)
 		}
 	})

@@ -41,19 +41,26 @@ type Deps struct {
 	Embedder llm.Embedder // nil: search by words only
 	Model    string       // names the model of Embedder
 	Backfill bool         // also embed messages from before there was an embedder
+	Asker    *Asker       // embeds questions; nil: a new one of Embedder
 	Log      *slog.Logger
 }
 
 // New returns a plugin that indexes messages in the background, and adds those that match a question to its prompt.
 func New(d Deps) action.Plugin {
+	switch {
+	case d.Embedder == nil:
+		d.Asker = nil
+	case d.Asker == nil:
+		d.Asker = NewAsker(d.Embedder, d.Log)
+	}
 	w := &worker{Deps: d, wake: make(chan struct{}, 1)}
 	return action.Plugin{
-		Name: "recall", Providers: []action.Provider{&finder{asker{Deps: d}}}, Observers: []event.Observer{w}, Work: w.work,
+		Name: "recall", Providers: []action.Provider{&finder{d}}, Observers: []event.Observer{w}, Work: w.work,
 	}
 }
 
 // finder is the provider of earlier messages.
-type finder struct{ asker }
+type finder struct{ Deps }
 
 // Spec implements [action.Provider].
 func (*finder) Spec() action.ProviderSpec {
@@ -63,7 +70,7 @@ func (*finder) Spec() action.ProviderSpec {
 // Provide implements [action.Provider]. Rooms of several people show nothing from elsewhere. A direct chat also shows what its person
 // has said in others.
 func (f *finder) Provide(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-	asks := question(s)
+	asks := Question(s)
 	asked := search.Question(asks)
 	if len(asked) == 0 || len(s.Recent) == 0 {
 		return action.ProviderResult{}, nil
@@ -77,7 +84,7 @@ func (f *finder) Provide(ctx context.Context, s action.TurnContext) (action.Prov
 		return action.ProviderResult{}, fmt.Errorf("search earlier messages: %w", err)
 	}
 	var byMeaning []chat.Passage
-	if q.Vector = f.vector(ctx, asks); q.Vector != nil {
+	if q.Vector = f.Asker.Vector(ctx, asks); q.Vector != nil {
 		q.Model = f.Model
 		if byMeaning, err = f.Store.FindVectors(ctx, q); err != nil {
 			f.Log.Warn("recall falls back to words: the vectors can't be searched", "err", err)
@@ -107,8 +114,8 @@ func fused(rankings ...[]chat.Passage) (best []chat.Passage) {
 	return best[:min(len(best), passages)]
 }
 
-// question returns what the messages to answer are about.
-func question(s action.TurnContext) string {
+// Question returns what the messages to answer are about.
+func Question(s action.TurnContext) string {
 	var texts []string
 	for _, m := range s.Recent[min(prompt.AnsweredFrom(s), len(s.Recent)):] {
 		texts = append(texts, m.Text)

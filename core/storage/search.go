@@ -42,3 +42,14 @@ type VectorBackfill interface {
 	// at most longest characters count.
 	BackfillSize(ctx context.Context, longest int) (messages, characters int, err error)
 }
+
+// PieceVectors stores the vectors of pieces of the agent's knowledge, for all replicas, in the form of
+// [parley/core/search.Pack].
+type PieceVectors interface {
+	// PieceVectors returns the vectors of a model that are stored for keys. Those that are not stored are left out.
+	PieceVectors(ctx context.Context, model string, keys []chat.PieceKey) (map[chat.PieceKey][]byte, error)
+	// SavePieceVectors stores vectors of a model, in place of earlier ones.
+	SavePieceVectors(ctx context.Context, model string, vectors map[chat.PieceKey][]byte) error
+	// UsePieceVectors notes that these are in use. Upkeep deletes those that were neither saved nor used for long.
+	UsePieceVectors(ctx context.Context, model string, keys []chat.PieceKey) error
+}

@@ -22,6 +22,7 @@ type Store interface {
 	WordIndex
 	VectorIndex
 	VectorBackfill
+	PieceVectors
 	Inbox
 	Runs
 	Journal

@@ -26,9 +26,6 @@ func Agent(cfg config.Config) chat.Agent {
 		}
 		c.MessageExamples = append(c.MessageExamples, messages)
 	}
-	for _, d := range a.Documents {
-		c.Knowledge = append(c.Knowledge, chat.Document(d))
-	}
 	names := a.Names
 	if a.Username != "" {
 		names = append(names[:len(names):len(names)], a.Username)

@@ -16,7 +16,6 @@ type Deps struct {
 	Store      Store
 	Painter    llm.ImageGenerator // nil without image generation
 	Reflection bool               // whether to extract facts from conversations
-	Embedder   llm.Embedder       // for semantic search; nil: search by keywords
 	Zone       *time.Location     // of the time that the agent knows; nil: this machine's
 	Log        *slog.Logger
 }
@@ -37,8 +36,7 @@ type Store interface {
 
 // New returns the plugin.
 func New(d Deps) action.Plugin {
-	known := newKnowledge(d)
-	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(known), Work: known.work, Commands: d.commands()}
+	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(), Commands: d.commands()}
 	if d.Reflection {
 		p.Evaluators = []action.Evaluator{reflection{d.Store}}
 	}

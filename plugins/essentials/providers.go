@@ -21,7 +21,7 @@ func (p provider) Provide(ctx context.Context, s action.TurnContext) (action.Pro
 }
 
 // providers returns the providers. Their positions put what changes least first, so that prompts can be cached.
-func (d Deps) providers(known *knowledge) []action.Provider {
+func (d Deps) providers() []action.Provider {
 	return []action.Provider{
 		provider{action.ProviderSpec{Name: "CHARACTER", Stable: true, Own: true, Position: 10}, character},
 		provider{action.ProviderSpec{Name: "ACTIONS", Flat: true, Own: true, Position: 60}, actionList},
@@ -32,7 +32,6 @@ func (d Deps) providers(known *knowledge) []action.Provider {
 			Description: "the full text of the files in this conversation, where the conversation shows only the beginning",
 		}, attachments},
 		provider{action.ProviderSpec{Name: "TIME", Own: true, Position: 100}, d.clock},
-		known,
 		provider{action.ProviderSpec{Name: "WORLD", Position: 20, Values: []string{"worldContext"}}, d.surroundings},
 		provider{action.ProviderSpec{Name: "SETTINGS", Position: 30}, d.settings},
 		provider{action.ProviderSpec{Name: "FACTS", Position: 40, Values: []string{"facts"}}, d.facts},

@@ -1,0 +1,67 @@
+package knowledge
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+)
+
+// reader reads documents again when they change. Only the plugin's work uses it.
+type reader struct {
+	stamp  string
+	texts  map[[sha256.Size]byte]string // of the files that are more than text, as they were read last
+	warned map[string]bool
+}
+
+// refresh reads the documents if there is something new.
+func (k *knowledge) refresh(ctx context.Context) {
+	if k.Read == nil || k.Stamp == nil {
+		return
+	}
+	stamp := k.Stamp()
+	if stamp == k.reader.stamp {
+		return
+	}
+	texts, was := map[[sha256.Size]byte]string{}, k.reader.texts
+	documents, warnings := k.Read(func(data []byte) (string, error) {
+		sum := sha256.Sum256(data)
+		text, known := was[sum]
+		if !known {
+			var err error
+			if text, err = k.extract(ctx, data); err != nil {
+				return "", err
+			}
+		}
+		texts[sum] = text
+		return text, nil
+	})
+	if ctx.Err() != nil {
+		return
+	}
+	warned := map[string]bool{}
+	for _, w := range warnings {
+		if !k.reader.warned[w] {
+			k.Log.Warn("a part of the knowledge can't be used", "what", w)
+		}
+		warned[w] = true
+	}
+	k.reader = reader{stamp, texts, warned}
+	old, next := k.library(), newLibrary(documents, k.Log)
+	k.now.Store(next.with(old.known()))
+	k.Log.Info("knowledge read", "documents", len(documents), "pieces", len(next.pieces))
+}
+
+// extract returns the text of a file that is more than text.
+func (k *knowledge) extract(ctx context.Context, data []byte) (string, error) {
+	if k.Extract == nil {
+		return "", errors.New("this program reads plain text only")
+	}
+	text, err := k.Extract(ctx, data)
+	switch {
+	case err != nil:
+		return "", errors.New("it is damaged or too large to be read")
+	case text == "":
+		return "", errors.New("it has no text")
+	}
+	return text, nil
+}

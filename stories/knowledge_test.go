@@ -1,0 +1,78 @@
+package stories_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"parley"
+	"parley/backends/sqlite/sqlitetest"
+	"parley/config"
+	"parley/core/llm"
+	"parley/media/document"
+	. "parley/models/modelfake"
+	"parley/sim"
+)
+
+// A page of agent.knowledge is read at the start, found by its meaning, and named as the source. The embedder is synthetic.
+func TestKnowledgeOfAPage(t *testing.T) {
+	const question, want = "May I bring my puppy?", `From faq.html, The museum › Dogs:\n  Only guide dogs may come in.`
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"docs/faq.html": "<!doctype html><h1>The museum</h1><h2>Hours</h2><p>We open at ten.</p><h2>Dogs</h2><p>Only guide dogs may come in.</p><h2>Food</h2><p>None.</p>",
+		"config.yaml":   "agent: {knowledge: [docs]}\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loaded, err := parley.LoadConfig(filepath.Join(dir, "config.yaml"), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := New(Options{Choose: func(r Request) Script {
+		if bytes.Contains(r.Raw, []byte(want)) {
+			return Script{Text("Only guide dogs (faq.html).")}
+		}
+		return Script{Text("I don't know.")}
+	}})
+	cfg := onPostgres(t, "sqlite:"+sqlitetest.Path(t), model)
+	cfg.Web.Limits = config.Limits{}
+	cfg.Agent.Sources, cfg.Agent.Documents = loaded.Agent.Sources, loaded.Agent.Documents
+	g, end := live(t, cfg, parley.Env{
+		Models:    llm.Models{Embedder: Concepts{"open hours", "dogs puppy", "food eat"}},
+		Documents: func(_ context.Context, data []byte) (string, error) { return document.Text(data) },
+	})
+	defer end()
+	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
+	id, err := b.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for n := range 100 { // it is read in the background
+		st, err := b.Send(t.Context(), id, fmt.Sprint("m", n), question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.All(); err != nil {
+			t.Fatal(err)
+		}
+		if got = st.Text(); got != "I don't know." {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if got != "Only guide dogs (faq.html)." {
+		t.Errorf("the answer is %q", got)
+	}
+}
