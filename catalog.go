@@ -31,6 +31,7 @@ import (
 	"parley/core/storage"
 	"parley/internal/sections"
 	"parley/internal/settings"
+	"parley/models/agent"
 	"parley/models/anthropic"
 	"parley/models/gemini"
 	"parley/models/openai"
@@ -230,7 +231,7 @@ func Platforms() []sections.Section {
 // Providers returns the sections of the model providers besides OpenAI. Add new providers here.
 func Providers() []sections.Section {
 	return slices.Concat(
-		[]sections.Section{anthropic.Section(), gemini.Section(), responses.Section()},
+		[]sections.Section{anthropic.Section(), gemini.Section(), responses.Section(), agent.Section()},
 		openai.Presets(),
 	)
 }

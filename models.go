@@ -63,7 +63,7 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 // newModels creates every configured model, except those that env replaces, without making a request.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
-	m.LargeVision = cfg.Models.Large.Vision
+	m.LargeVision, m.LargeAgent = cfg.Models.Large.Vision, m.LargeAgent || cfg.LargeAgent()
 	m.chat(cfg, env)
 	used := map[config.Provider]bool{cfg.LargeProvider(): true}
 	for _, c := range cfg.Models.Chat {
@@ -128,7 +128,9 @@ func (m *models) chat(cfg config.Config, env Env) {
 		return
 	}
 	if len(cfg.Models.Chat) == 0 {
-		m.Large, m.name = m.answering(cfg, env, "models.large", "models.large.model (OPENAI_MODEL)", cfg.Models.Large, cfg.LargeProvider())
+		c := cfg.Models.Large
+		options := providers.Options{Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Setting: "models.large.model (OPENAI_MODEL)"}
+		m.Large, m.name = m.answering(cfg, env, "models.large", options, cfg.LargeProvider())
 		return
 	}
 	for i, c := range cfg.Models.Chat {
@@ -136,28 +138,35 @@ func (m *models) chat(cfg config.Config, env Env) {
 		if provider == config.ProviderAuto {
 			provider = cfg.LargeProvider()
 		}
-		options := config.Model{Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature}
-		model, name := m.answering(cfg, env, "models.chat."+c.Name, fmt.Sprintf("models.chat[%d].model", i), options, provider)
+		options := providers.Options{
+			Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, URL: c.URL, APIKey: c.APIKey.Reveal(),
+			Setting: fmt.Sprintf("models.chat[%d].model", i),
+		}
+		model, name := m.answering(cfg, env, "models.chat."+c.Name, options, provider)
+		agent, _ := cfg.Provider(provider)
 		m.Chat = append(m.Chat, llm.Named{
 			Name: c.Name, Model: model, Label: name, Vision: c.Vision, NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
+			Agent: agent.Agents,
 		})
 	}
 	m.Large, m.name = m.Chat[0].Model, m.Chat[0].Label
 }
 
-// answering creates a model that answers, and returns its name in logs. key is its key in the configuration, for checks,
-// and setting that of its name.
-func (m *models) answering(cfg config.Config, env Env, key, setting string, c config.Model, provider config.Provider) (llm.Model, string) {
+// answering creates a model that answers, and returns its name in logs. key is its key in the configuration, for checks.
+func (m *models) answering(cfg config.Config, env Env, key string, o providers.Options, provider config.Provider) (llm.Model, string) {
 	if provider == config.ProviderDemo {
 		m.try(key, func(context.Context) (string, error) {
 			return "using the demo model; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
 		})
 		return demo.New(), "demo"
 	}
-	model := m.open(cfg, env, provider, providers.Options{Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Setting: setting})
+	model := m.open(cfg, env, provider, o)
 	m.try(key, model.Check)
-	name := c.Model
+	name := o.Model
+	s, _ := cfg.Provider(provider)
 	switch {
+	case s.Agents:
+		name = fmt.Sprint(model)
 	case name != "":
 	case provider == config.ProviderOpenAI:
 		name = "the only model of " + cfg.Providers.OpenAI.BaseURL
@@ -171,8 +180,9 @@ func (m *models) answering(cfg config.Config, env Env, key, setting string, c co
 func (g *Gateway) reader() *media.Reader {
 	m := g.models.Models
 	sees := slices.IndexFunc(m.Answering(), func(n llm.Named) bool { return n.Vision })
-	if m.Vision == nil && sees >= 0 {
-		m.Vision = m.Answering()[sees].Model // for later questions about an image, and for models that see none
+	describes := slices.IndexFunc(m.Answering(), func(n llm.Named) bool { return n.Vision && !n.Agent })
+	if m.Vision == nil && describes >= 0 {
+		m.Vision = m.Answering()[describes].Model // for later questions about an image, and for models that see none
 	}
 	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: sees >= 0, Documents: g.env.Documents, Log: g.env.Log})
 }

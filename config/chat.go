@@ -59,8 +59,12 @@ func (d *decoder) checkChat(c *Config) {
 		if provider == ProviderAuto {
 			provider = c.LargeProvider()
 		}
-		d.checkProvider(c, namedSlot{Slot{Provider: provider, Model: m.Model}, path, "", sections.Answers})
-		if i > 0 && m.Model == "" && provider != ProviderDemo {
+		agent := c.answersByAgent(provider)
+		if !agent {
+			d.checkProvider(c, namedSlot{Slot{Provider: provider, Model: m.Model}, path, "", sections.Answers})
+		}
+		d.checkAddress(c, path, provider, m)
+		if i > 0 && m.Model == "" && provider != ProviderDemo && !agent {
 			d.reject(path, "has no model", "write model: and the name that the provider has for it")
 		}
 	}
@@ -72,6 +76,23 @@ func (d *decoder) checkChat(c *Config) {
 	if cycle := fallbackCycle(c.Models.Chat); cycle != nil {
 		i := slices.Index(names, cycle[0])
 		d.reject(fmt.Sprintf("models.chat[%d].fallback", i), "is a circle: "+strings.Join(cycle, " → "), "remove one of them")
+	}
+}
+
+// checkAddress checks the address of an agent, and its key.
+func (d *decoder) checkAddress(c *Config, path string, provider Provider, m ChatModel) {
+	agent := c.answersByAgent(provider)
+	section, _ := c.Provider(provider)
+	reject := sections.Reject(d.reject)
+	reject.URL(path+".url", m.URL)
+	reject.Secret(path+".api_key", m.APIKey, nil, "set the key alone, without spaces or line breaks")
+	switch {
+	case m.URL == "" && agent && !providerToggle(section).on():
+		d.reject(path, "is an agent without an address", "write url: and where it listens, or "+providerToggle(section).howOn())
+	case m.URL != "" && !agent:
+		d.reject(path+".url", "is only for agents of your own", "write provider: http, or set the base_url of the provider")
+	case m.URL == "" && m.APIKey != "":
+		d.reject(path+".api_key", "has no url that it is for", "set the key in providers, or url as well")
 	}
 }
 

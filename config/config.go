@@ -114,6 +114,9 @@ type Models struct {
 	//   - name: local
 	//     provider: ollama
 	//     model: llama3.2
+	//   - name: mine
+	//     provider: http
+	//     url: http://127.0.0.1:9000/agent
 	Chat []ChatModel `yaml:"chat"`
 	// Who can choose among models.chat for a chat with /model, besides the owner.
 	Switch Switch `yaml:"switch"`
@@ -165,6 +168,10 @@ type ChatModel struct {
 	Provider Provider `yaml:"provider"`
 	// The model name, as the provider calls it.
 	Model string `yaml:"model"`
+	// With provider: http, the address of an agent of your own, such as http://127.0.0.1:9000/agent. Empty = that of providers.http.
+	URL string `yaml:"url"`
+	// With url, the key that this agent wants, if any. It is sent as "Authorization: Bearer".
+	APIKey Secret `yaml:"api_key"`
 	// The maximum output tokens per call. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
 	// From 0 (most predictable) to 2 (most random). auto = the provider's default.

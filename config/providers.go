@@ -57,7 +57,7 @@ func (c Config) LargeProvider() Provider {
 		return c.Models.Large.Provider
 	case c.OpenAIOn():
 		return ProviderOpenAI
-	case len(on) == 1 && c.Models.Large.Model != "":
+	case len(on) == 1 && (c.Models.Large.Model != "" || on[0].Agents):
 		return Provider(on[0].Name)
 	}
 	return ProviderDemo
@@ -70,11 +70,20 @@ func (c Config) SlotProvider(s Slot) Provider {
 	switch {
 	case s.Provider != ProviderAuto:
 		return s.Provider
-	case other:
+	case other && !c.answersByAgent(large):
 		return large
 	}
 	return ProviderOpenAI
 }
+
+// answersByAgent reports whether the models of p are agents, which are for nothing else.
+func (c Config) answersByAgent(p Provider) bool {
+	s, _ := c.Provider(p)
+	return s.Agents
+}
+
+// LargeAgent reports whether the large model is an agent.
+func (c Config) LargeAgent() bool { return c.answersByAgent(c.LargeProvider()) }
 
 // checkProvider requires that a model's provider exists, is on, and has such models.
 func (d *decoder) checkProvider(c *Config, s namedSlot) {
@@ -98,6 +107,8 @@ func (d *decoder) checkProvider(c *Config, s namedSlot) {
 		d.reject(key, "is not a provider", d.nearest(string(provider), c.providerNames()))
 	case other && !slices.Contains(section.Can, s.needs):
 		d.reject(key, fmt.Sprintf("is a model of %s, which has none for %s", section.Name, s.needs), "set "+s.path+".provider to "+c.able(s.needs))
+	case other && section.Agents && !s.answers():
+		d.reject(key, "is your own agent, which only answers people", "name a model of another provider")
 	case !toggle.on() && (given && s.answers() || s.Model != "") && !d.broken("providers"):
 		if s.answers() {
 			d.reject(key, "is a provider that is off", toggle.howOn())

@@ -59,10 +59,11 @@ func (x *execution) evaluate(life context.Context) {
 	if !x.due() {
 		evaluators = nil
 	}
-	if len(evaluators) == 0 && !x.prep.lost {
+	lost := x.prep.lost && x.rt.cfg.Models.SmallOrLarge() != nil
+	if len(evaluators) == 0 && !lost {
 		return
 	}
-	turn, said, lost := x.turn, x.out, x.prep.lost
+	turn, said := x.turn, x.out
 	x.rt.startBackground(life, x.run.Room, func(ctx context.Context) {
 		if lost {
 			x.rt.attempt(ctx, "the summary", func() error { return x.rt.summarize(ctx, x.run) })

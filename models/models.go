@@ -20,6 +20,7 @@ type Options struct {
 	Model       string
 	MaxTokens   int      // of one answer; 0 leaves it to the provider
 	Temperature *float64 // nil leaves it to the provider
+	URL, APIKey string   // of a model that has its own address, instead of the provider's; see [sections.Section.Agents]
 	// Provider is the provider's key, and Setting the key of the model's name, for errors.
 	Provider, Setting string
 	// Dial opens connections; nil uses the network.

@@ -9,10 +9,10 @@ import (
 
 // another moves on to the next model after r failed with err, and takes back what people have seen of r. Calls of earlier
 // rounds stay, with their results. It returns false if no other model can continue: then err counts. Half of a text that goes on
-// with an earlier one can't be taken back alone.
+// with an earlier one can't be taken back alone, and neither can what the model's own side has done.
 func (w *Writer) another(r *round, err error) bool {
 	failed := w.Route.Current().Name
-	if r.rest && r.visible || !w.Route.Next(err) {
+	if r.rest && r.visible || r.remote || !w.Route.Next(err) {
 		return false
 	}
 	w.Log.Warn("a model failed; another one continues", "run", w.Info.Run, "model", failed, "next", w.Route.Current().Name, "withdrawn_bytes", r.text.Len(), "err", err)

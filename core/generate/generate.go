@@ -93,9 +93,9 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers.
 func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
-	last := w.steps() - 1
-	for step := range last + 1 {
-		if step == last {
+	last, step := w.steps()-1, 0
+	for n := range last + 1 {
+		if n == last {
 			req.Tools = nil
 		}
 		r, err := w.round(ctx, req, &round{w: w, step: step})
@@ -105,9 +105,10 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm
 		if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 			return err
 		}
-		if step == last {
+		if n == last {
 			return errEndless
 		}
+		step = r.step + 1 // calls of the model's own side part the text of a round
 		results, err := w.actAll(ctx, r.calls)
 		if err != nil {
 			return err
@@ -168,8 +169,10 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 		}
 	}
 	w.Trace.add(r)
-	if ignored != "" && r.blank() && len(r.calls) == 0 {
-		w.Trace.Actions = append(w.Trace.Actions, ignored)
+	if (ignored != "" || r.remote) && r.blank() && len(r.calls) == 0 {
+		if ignored != "" {
+			w.Trace.Actions = append(w.Trace.Actions, ignored)
+		}
 		return w.Calls.RequireOutput()
 	}
 	return nil

@@ -77,6 +77,11 @@ func TestWrite(t *testing.T) {
 
 func write(t *testing.T, models []llm.Named, a *answer.Answer, mode generate.Mode) error {
 	t.Helper()
+	return writeWith(t, models, a, mode, nil)
+}
+
+func writeWith(t *testing.T, models []llm.Named, a *answer.Answer, mode generate.Mode, journal toolcall.Journal) error {
+	t.Helper()
 	asked := chat.Memory{ID: "1", Author: "ada", Text: "What is the time?"}
 	turn := action.TurnContext{Run: "run", Message: asked, Recent: []chat.Memory{asked}}
 	composer, err := prompt.NewComposer(nil, nil, prompt.Recall{}, mode == generate.Native, nil)
@@ -87,7 +92,7 @@ func write(t *testing.T, models []llm.Named, a *answer.Answer, mode generate.Mod
 	w := generate.Writer{
 		Config: generate.Config{Mode: mode}, Route: route.NewTable(models).Route(""), First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,
 		Jitter: func(d time.Duration) time.Duration { return d },
-		Calls:  &toolcall.Calls{Turn: &turn, Answer: a, Toolbox: &action.Toolbox{}, Emit: emit, Log: log, Life: t.Context()},
+		Calls:  &toolcall.Calls{Turn: &turn, Answer: a, Toolbox: &action.Toolbox{}, Emit: emit, Log: log, Life: t.Context(), Journal: journal},
 	}
 	return w.Write(t.Context(), composer.Turn(turn))
 }

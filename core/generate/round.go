@@ -36,6 +36,8 @@ type round struct {
 	some    bool        // it wrote something, readable or not
 	finish  llm.FinishReason
 	visible bool
+	remote  bool // the model's own side has made calls: they are not repeated
+	parted  bool // text that follows is below such a call
 	usage   *llm.Usage
 	opaque  *llm.Opaque
 }
@@ -46,6 +48,8 @@ func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
 func (r *round) useless() bool {
 	switch {
 	case r.finish == llm.FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
+		return false
+	case r.remote:
 		return false
 	case r.hidden && r.form:
 		return !r.wrote.Rooted || r.wrote.Cut
@@ -128,7 +132,9 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))
 		}
 		dog.Reset(r.w.Idle)
-		r.take(c)
+		if err := r.take(c); err != nil {
+			return err
+		}
 	}
 	return r.broken(ctx, nil)
 }
@@ -148,13 +154,18 @@ func (r *round) broken(ctx context.Context, err error) error {
 	return nil
 }
 
-func (r *round) take(c llm.Chunk) {
+func (r *round) take(c llm.Chunk) error {
 	if c.Text != "" {
 		r.some = true
 		r.say(r.scan.Write(c.Text))
 	}
 	if c.Call != nil {
 		r.piece(*c.Call)
+	}
+	if c.Remote != nil {
+		if err := r.ran(*c.Remote); err != nil {
+			return err
+		}
 	}
 	if c.Finish != "" {
 		r.finish = c.Finish
@@ -165,12 +176,17 @@ func (r *round) take(c llm.Chunk) {
 	if c.Opaque != nil {
 		r.opaque = c.Opaque
 	}
+	return nil
 }
 
 // say shows text.
 func (r *round) say(text string) {
 	if text == "" {
 		return
+	}
+	if r.parted {
+		r.parted, r.step = false, r.step+1
+		r.text.WriteString("\n\n")
 	}
 	r.text.WriteString(text)
 	if !r.hidden {
@@ -204,10 +220,34 @@ func (r *round) piece(d llm.CallDelta) {
 	}
 }
 
+// ran shows a piece of a call of the model's own side.
+func (r *round) ran(d llm.RemoteCall) error {
+	r.remote, r.visible = true, true
+	if d.Name != "" {
+		r.parted = r.text.Len() > 0
+	}
+	return r.w.Calls.Remote(d, r.step)
+}
+
+// remoteEnd is why calls of the model's own side end with the round, after err.
+func remoteEnd(err error) string {
+	var f *llm.Failure
+	switch {
+	case err == nil:
+		return "It reported no result."
+	case errors.As(err, &f):
+		return "The agent failed before this was complete."
+	}
+	return "It was interrupted."
+}
+
 // close takes what the model wrote to the end. Of an answer that failed before anything could be seen nothing counts.
 func (r *round) close(err error) {
 	if r.scan == nil {
 		return
+	}
+	if r.remote {
+		r.w.Calls.EndRemote(remoteEnd(err))
 	}
 	r.open = r.scan.Open()
 	rest, wrote := r.scan.Close(err != nil || len(r.calls) > 0)

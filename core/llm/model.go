@@ -19,6 +19,7 @@ type Model interface {
 type Models struct {
 	Large       Model // answers
 	LargeVision bool  // Large accepts images, see [Message.Images]
+	LargeAgent  bool  // Large is an agent with tools of its own: it only answers people
 	Small       Model // for decisions, summaries and reflection
 	// Vision describes images: it receives [Message.Images].
 	Vision      Model
@@ -36,6 +37,7 @@ type Named struct {
 	Label    string   // what its provider calls it, for people; can be empty
 	Vision   bool     // it accepts images, see [Message.Images]
 	NoTools  bool     // it can't call tools
+	Agent    bool     // it is an agent with tools of its own: it only answers people
 	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
 	Fallback []string // the names of those that continue for it when it fails, in order
 }
@@ -48,15 +50,15 @@ func (m Models) Answering() []Named {
 	if len(m.Chat) > 0 {
 		return m.Chat
 	}
-	return []Named{{Name: DefaultName, Model: m.Large, Vision: m.LargeVision}}
+	return []Named{{Name: DefaultName, Model: m.Large, Vision: m.LargeVision, Agent: m.LargeAgent}}
 }
 
-// SmallOrLarge returns the model for short questions.
+// SmallOrLarge returns the model for short questions. It is nil if there is only an agent, which could act on them.
 func (m Models) SmallOrLarge() Model {
-	if m.Small != nil {
-		return m.Small
+	if m.Small == nil && !m.LargeAgent {
+		return m.Large
 	}
-	return m.Large
+	return m.Small
 }
 
 // Transcriber transcribes speech. Its errors are like those of [Model].
@@ -145,6 +147,7 @@ type ToolCall struct {
 type Chunk struct {
 	Text   string // raw text, which can contain thoughts and calls
 	Call   *CallDelta
+	Remote *RemoteCall  // a call that is shown, not made
 	Finish FinishReason // at most once, near the end
 	Usage  *Usage       // at most once
 	Alive  bool         // reasoning and the like: hidden from users, but the stream is not stalled

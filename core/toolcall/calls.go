@@ -41,8 +41,9 @@ type Calls struct {
 
 	Acted []action.Acted // the calls that have ended
 
-	mu     sync.Mutex
-	blocks map[string]*action.Block // by the ids of their calls
+	mu      sync.Mutex
+	blocks  map[string]*action.Block // by the ids of their calls
+	remotes map[string]*remote       // by the model's ids; of the run's goroutine
 }
 
 // A Journal records calls. An error ends the run: it has lost the room, or the store.

@@ -21,6 +21,9 @@ type Section struct {
 	Can []Ability
 	// Named means that a provider shares its credentials with another one: it is used only where a model names it.
 	Named bool
+	// Agents means that the models of a provider are agents, which only answer people: each can have an address of its own, and
+	// needs no name.
+	Agents bool
 
 	// How the configuration names what is on the platform.
 	Account, Chat, World, Role ID

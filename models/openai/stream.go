@@ -16,6 +16,9 @@ import (
 // leave the line open.
 const afterFinish = 5 * time.Second
 
+// maxEvent is the limit of an event of the stream, in bytes.
+const maxEvent = 32 << 20
+
 var errRest = errors.New("the answer is complete")
 
 // stream reads one answer. Whether it is complete hangs on its finish reason or [DONE], never on the line's end (LM-02).
@@ -35,18 +38,18 @@ type stream struct {
 
 // read yields what the events of in say until the answer is complete, which is nil, or yield wants no more.
 func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
-	e := newEventReader(in)
+	e := wire.NewEventReader(in, maxEvent)
 	defer func() {
 		if s.rest != nil {
 			s.rest.Stop()
 		}
 	}()
-	for !s.done && e.next() {
+	for !s.done && e.Next() {
 		if more, err := s.event(e, yield); err != nil || !more {
 			return err
 		}
 	}
-	switch err := e.err; {
+	switch err := e.Err; {
 	case s.done || s.finish != "":
 	case err != nil:
 		return fmt.Errorf("%w: %w", wire.ErrCut, err)
@@ -63,8 +66,8 @@ func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 }
 
 // event yields what one event adds, and reports whether yield wants more.
-func (s *stream) event(e *eventReader, yield func(llm.Chunk) bool) (more bool, err error) {
-	data := bytes.TrimSpace(e.data)
+func (s *stream) event(e *wire.EventReader, yield func(llm.Chunk) bool) (more bool, err error) {
+	data := bytes.TrimSpace(e.Data)
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		s.done = true
 		return true, nil
@@ -76,7 +79,7 @@ func (s *stream) event(e *eventReader, yield func(llm.Chunk) bool) (more bool, e
 	if err := c.decode(data); err != nil {
 		return false, err
 	}
-	if e.kind == "error" || c.failed {
+	if e.Kind == "error" || c.failed {
 		return false, wire.ParseRefusal(data)
 	}
 	if c.counted {

@@ -155,6 +155,16 @@ func ask(ctx context.Context, with llm.Model) error {
 // nextStep says what to do about a failure.
 func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure) string {
 	at := Place(m.Base)
+	told, _ := errors.AsType[*report](f.Err)
+	if m.Advice != nil && (told == nil || !told.set) {
+		status := 0
+		if told != nil {
+			status = told.status
+		}
+		if advice := m.Advice(f.Kind, status); advice != "" {
+			return advice
+		}
+	}
 	switch f.Kind {
 	case llm.InsufficientCredits:
 		return "the account at " + at + " is out of credit: top it up, or use another key"

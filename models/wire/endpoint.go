@@ -37,6 +37,8 @@ type Endpoint struct {
 	Invalid error // why the options can't work: what every call answers
 	// List returns the names of the server's models. It is set before the first call.
 	List func(ctx context.Context) ([]string, error)
+	// Advice, if any, says what to do about a failure of a check, with the status of HTTP or 0. "" leaves it to the Endpoint.
+	Advice func(kind llm.FailureKind, status int) string
 
 	redact    redactor
 	transport *http.Transport

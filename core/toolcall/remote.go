@@ -1,0 +1,95 @@
+package toolcall
+
+import (
+	"errors"
+	"strings"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/text"
+)
+
+const (
+	maxRemote           = 200       // calls of one answer that are not made here
+	maxRemoteParameters = 256 << 10 // bytes of the parameters of one
+)
+
+// remote is a call that the model's own side makes.
+type remote struct {
+	block      *action.Block
+	parameters strings.Builder
+}
+
+// Remote shows a piece of a call that the model's own side makes. What such a call changes is unknown, so it is journaled like one
+// that writes: a process that adopts the run doesn't ask the model again, which could repeat it. An error ends the round.
+func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
+	r := tc.remotes[d.ID]
+	if r == nil {
+		if len(tc.remotes) == maxRemote {
+			return remoteFailure("the agent makes too many tool calls")
+		}
+		var err error
+		if r, err = tc.beginRemote(d, step); err != nil {
+			return err
+		}
+	}
+	if d.Parameters != "" {
+		if r.parameters.Len()+len(d.Parameters) > maxRemoteParameters {
+			return remoteFailure("the parameters of a tool call of the agent are too long")
+		}
+		r.parameters.WriteString(d.Parameters)
+		r.block.Show(answer.Tool{Stage: answer.StageStreaming, ParametersChunk: d.Parameters})
+	}
+	shown := answer.Tool{Stage: answer.StageRunning, Parameters: text.Clean(r.parameters.String())}
+	if d.Running && !d.Ended {
+		r.block.Show(shown)
+	}
+	if !d.Ended {
+		return nil
+	}
+	shown.Stage, shown.Result, shown.Success = answer.StageEnd, d.Result, d.Error == ""
+	if d.Error != "" {
+		tc.Log.Warn("a tool of the agent failed", "run", tc.Run.ID, "tool", r.block.Name, "err", text.Excerpt(d.Error, 200))
+		shown.Error = "It failed."
+	}
+	r.block.Show(shown)
+	return tc.Journal.Note(tc.Life, chat.Note{Acted: r.block.ID})
+}
+
+func remoteFailure(why string) error {
+	return &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New(why)}
+}
+
+// beginRemote journals and shows that d has begun.
+func (tc *Calls) beginRemote(d llm.RemoteCall, step int) (*remote, error) {
+	id := tc.NewID(text.Brief(text.Clean(d.ID), maxRemoteID))
+	tc.mu.Lock()
+	b := &action.Block{Answer: tc.Answer, ID: id, Name: text.Brief(text.Clean(d.Name), action.MaxName), Step: step, Place: len(tc.blocks)}
+	if tc.blocks == nil {
+		tc.blocks = map[string]*action.Block{}
+	}
+	tc.blocks[id] = b
+	tc.mu.Unlock()
+	r := &remote{block: b}
+	if tc.remotes == nil {
+		tc.remotes = map[string]*remote{}
+	}
+	tc.remotes[d.ID] = r
+	n := chat.Note{Acting: id, Text: tc.Answer.View().Remembered().Text()}
+	if err := tc.Journal.Note(tc.Life, n); err != nil {
+		return nil, err
+	}
+	b.Show(answer.Tool{Stage: answer.StageStart})
+	return r, nil
+}
+
+const maxRemoteID = 100 // characters
+
+// EndRemote ends the calls of the model's own side that have not ended, and says why.
+func (tc *Calls) EndRemote(why string) {
+	for _, r := range tc.remotes {
+		r.block.Show(answer.Tool{Stage: answer.StageEnd, Parameters: text.Clean(r.parameters.String()), Error: why})
+	}
+}

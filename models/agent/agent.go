@@ -1,0 +1,193 @@
+// Package agent is a [llm.Model] over an agent of the owner's own behind an HTTP address. The request is an AG-UI run; the
+// answer is a stream of AG-UI events, or of lines of a smaller protocol. The agent runs its own tools: they are shown, not made.
+// See docs/your-agent.md.
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+
+	"parley/core/llm"
+	"parley/internal/sections"
+	"parley/models"
+	"parley/models/wire"
+)
+
+// Config is the section providers.http.
+type Config struct {
+	// The address of an agent of your own, such as http://127.0.0.1:9000/agent. Empty = off. A model in models.chat can have a url
+	// of its own instead.
+	BaseURL string `yaml:"base_url" default:"${env:AGENT_URL:-}"`
+	// The key that this agent wants, if any. It is sent as "Authorization: Bearer".
+	APIKey sections.Secret `yaml:"api_key" default:"${env:AGENT_API_KEY:-}"`
+}
+
+// Section describes providers.http.
+func Section() sections.Section {
+	return sections.Section{
+		Name: "http", Title: "your own agent", About: "An agent of your own, over AG-UI or lines of JSON: see docs/your-agent.md.",
+		Secret: "base_url", Values: &Config{}, Can: []sections.Ability{sections.Answers}, Agents: true,
+	}
+}
+
+// Open implements [models.Settings].
+func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
+
+// Model is a [llm.Model]. It makes one attempt for each call and is safe for concurrent use.
+type Model struct {
+	*wire.Endpoint
+	options models.Options
+	client  *http.Client
+}
+
+var (
+	_ llm.Model   = (*Model)(nil)
+	_ llm.Bounded = (*Model)(nil)
+)
+
+const (
+	maxEvent     = 1 << 20 // bytes of one event, or of one line
+	maxRedirects = 3
+	name         = "the agent" // what checks and logs call it
+)
+
+var errUnlisted = errors.New("an agent lists no models")
+
+func open(c *Config, o models.Options) *Model {
+	settings := o.Settings("AGENT_API_KEY", "AGENT_URL")
+	url, key := c.BaseURL, c.APIKey.Reveal()
+	if o.URL != "" { // its key is its own, too: the other one is for another server
+		url, key = o.URL, o.APIKey
+		at := strings.TrimSuffix(o.Setting, ".model")
+		settings.URL, settings.Key = at+".url", at+".api_key"
+	}
+	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{BaseURL: url, APIKey: key, Model: name, Settings: settings, Dial: o.Dial})}
+	m.List = func(context.Context) ([]string, error) { return nil, errUnlisted }
+	m.Advice = m.advice
+	m.client = m.Client()
+	m.client.CheckRedirect = sameOrigin
+	return m
+}
+
+// sameOrigin follows redirects that keep the request and its origin: the key and the conversation go nowhere else.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) > maxRedirects || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// MaxTokens implements [llm.Bounded].
+func (m *Model) MaxTokens() int { return m.options.MaxTokens }
+
+// Check asks the agent something small.
+func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+
+// CheckListed is Check: agents list nothing.
+func (m *Model) CheckListed(ctx context.Context) (string, error) { return m.Check(ctx) }
+
+// Reach sends a request that runs nothing. Any answer of a server will do.
+func (m *Model) Reach(ctx context.Context) (string, error) {
+	if m.Invalid != nil {
+		return "", m.Failure(m.Invalid)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, m.Base.String(), nil)
+	if err != nil {
+		return "", m.Failure(err)
+	}
+	res, err := m.client.Do(req)
+	if err != nil {
+		f := m.Failure(err)
+		return "", fmt.Errorf("%s: %w", m.advice(f.Kind, 0), f)
+	}
+	return wire.Place(m.Base) + " can be reached", res.Body.Close()
+}
+
+// advice says what to do about a failure of a check; "" for what is said of other models.
+func (m *Model) advice(kind llm.FailureKind, status int) string {
+	at := wire.Place(m.Base)
+	switch {
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
+		return "no agent is found at " + at + ": correct " + m.Settings.URL
+	case status >= 300 && status < 400:
+		return at + " redirects to another address, which is not followed: set " + m.Settings.URL + " to that one"
+	case kind == llm.NoProvider, kind == llm.RateLimited, kind == llm.InsufficientCredits:
+		return ""
+	case status != 0:
+		return "the agent at " + at + " failed: look at its log"
+	}
+	return "no agent answers at " + at + ": start it or correct " + m.Settings.URL
+}
+
+// Generate implements [llm.Model].
+func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, _ string, yield func(llm.Chunk) bool) error {
+			res, err := m.post(ctx, req)
+			if err != nil {
+				return err
+			}
+			defer res.Body.Close()
+			return read(res, yield)
+		})
+	}
+}
+
+// post starts a run.
+func (m *Model) post(ctx context.Context, r llm.Request) (*http.Response, error) {
+	body, err := json.Marshal(m.input(r))
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.Base.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream, application/x-ndjson")
+	if m.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+m.APIKey)
+	}
+	return wire.Refuse(req, m.client.Do)
+}
+
+// read yields what an answer says until it is complete, which is nil, or yield wants no more.
+func read(res *http.Response, yield func(llm.Chunk) bool) error {
+	given := res.Header.Get("Content-Type")
+	media, _, _ := mime.ParseMediaType(given)
+	events := wire.NewEventReader(res.Body, maxEvent)
+	s := stream{yield: yield, calls: map[string]*call{}}
+	switch media {
+	case "text/event-stream":
+		return s.read(events, events.Next, func() error { return s.event(bytes.TrimSpace(events.Data)) })
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines":
+		var line []byte
+		next := func() (ok bool) {
+			line, ok = events.Line()
+			return ok
+		}
+		return s.read(events, next, func() error { return s.line(bytes.TrimSpace(line)) })
+	}
+	if err := wire.WantEvents(res); err != nil {
+		return err
+	}
+	_, err := io.CopyN(io.Discard, res.Body, wire.MaxRefusal)
+	return errors.Join(fmt.Errorf("the agent answered with %q instead of text/event-stream or application/x-ndjson", cmp.Or(media, given)), unlessEOF(err))
+}
+
+func unlessEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
