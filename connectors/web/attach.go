@@ -72,10 +72,13 @@ func (w *Web) keepImage(ctx context.Context, room chat.RoomID, sender chat.Entit
 	u := chat.Upload{ID: uploadID(room, key), Room: room, Sender: sender, Name: i.name, Type: i.mimeType, Size: int64(len(i.data)), At: time.Now(), Attempt: rand.Text()}
 	is, err := w.opts.Store.BeginUpload(ctx, u, chat.UploadRule{Total: maxStored})
 	if err == nil && !is.Complete {
-		_, err = w.keep(ctx, is, bytes.NewReader(i.data))
+		_, err = w.keep(ctx, is, bytes.NewReader(i.data), anyKind)
 	}
 	return u.ID, err
 }
+
+// anyKind refuses nothing: why an image in a message can't be read is found out when it is.
+func anyKind(chat.Upload, []byte) *refusal { return nil }
 
 var _ connectors.Fetcher = (*Web)(nil)
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/coretest"
 	"parley/core/llm"
+	"parley/media/thumbnail"
 )
 
 // backend stands in for the runtime and its store: a test writes every answer itself.
@@ -268,6 +270,21 @@ func (r *reply) finishLocked(o answer.Outcome, mark string) {
 	r.End(o)
 }
 
+// unread says why a file of a message could not be read.
+func (b *backend) unread(name, why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, said := range b.said {
+		for _, m := range said {
+			for i := range m.Files {
+				if m.Files[i].Name == name {
+					m.Files[i].Unread = why
+				}
+			}
+		}
+	}
+}
+
 // restarted loses what is written of the answer to a question: it begins again.
 func (b *backend) restarted(r *reply) *reply {
 	b.mu.Lock()
@@ -334,6 +351,14 @@ func listen(t *testing.T, address string) net.Listener {
 	return l
 }
 
+// refuseFilms stands in for what reads files.
+func refuseFilms(name, _ string, _ []byte) string {
+	if strings.HasSuffix(name, ".mp4") {
+		return "this file type can't be read here"
+	}
+	return ""
+}
+
 // start serves b until the test ends.
 func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *gateway {
 	t.Helper()
@@ -341,6 +366,7 @@ func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *g
 	o := web.Options{
 		Listener: taps, Agent: chat.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
 		Memo: &connectortest.Memory{}, Zone: time.UTC,
+		Thumbnail: thumbnail.JPEG, Refuse: refuseFilms,
 		Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"},
 		Ready:       func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
 	}

@@ -247,7 +247,7 @@ func playPictures(t *testing.T, g *gateway, p *tab) {
 			return true;
 		})()`, names, transfer))
 	}
-	drop(`['a.gif', 'notes.txt', 'b.gif']`)
+	drop(`['a.gif', 'b.gif']`)
 	p.wait(`all('.attached li').length === 2 && all('.attached img').every((img) => img.naturalWidth === 1)`)
 	p.wait(`(all('.attached [aria-label="Remove a.gif"]')[0].click(), all('.attached li').length === 1)`)
 	p.wait(`(() => {
@@ -257,16 +257,14 @@ func playPictures(t *testing.T, g *gateway, p *tab) {
 	})()`)
 	p.wait(`all('.attached li').length === 2`)
 	p.wait(`(() => {
-		const names = ['d.gif', 'e.gif', 'f.gif'];
+		const names = ['d.gif', 'e.gif'];
 		const input = all('input[type=file]')[0];
 		input.files = ` + transfer + `.files;
 		input.dispatchEvent(new Event('change'));
 		return true;
 	})()`)
-	p.shows(".notice", "A message may have 4 pictures.")
+	p.wait(`all('.attached li').length === 4 && all('.attached progress').every((bar) => bar.hidden)`)
 	p.is(`all('.attached img').map((img) => img.alt).join()`, "b.gif,c.gif,d.gif,e.gif")
-	drop(`['notes.txt']`)
-	p.shows(".notice", "4 pictures")
 	p.is(`getComputedStyle(all('.send')[0]).opacity`, "1")
 	p.shots("attached")
 	p.enter() // pictures alone
@@ -277,18 +275,63 @@ func playPictures(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.attached li').length === 0`)
 	r.finish(completed, "Four dots.")
 	p.shows(".answer .text", "Four dots.")
-	p.shows(".question .files", "c.gif")
+	const thumbnails = `all('.question .files img').length === 4 && all('.question .files img').every((img) => img.naturalWidth === 1)`
+	p.wait(thumbnails)
 	p.shots("sent")
-	asked := `all('.question')[0].outerHTML`
+	asked := `all('.question')[0].outerHTML.replace(/ src="[^"]*"/g, '')`
 	live := p.eval(asked)
 	p.do(chromedp.Reload())
 	p.wait(`all('.answer').length === 1`)
+	p.wait(thumbnails)
 	p.is(asked, live)
+	p.is(`all('.question .files img').every((img) => img.src.startsWith('data:image/jpeg;base64,'))`, "true")
 
-	drop(`['notes.txt']`)
-	p.shows(".notice", "“notes.txt” can’t be sent")
 	p.send("just text")
 	if r := g.next(t); len(r.question.Files) != 0 || r.question.Text != "just text" {
+		t.Errorf("sent %+v", r.question)
+	}
+}
+
+// A document is uploaded beside its message, with its progress; what can't be read is named with the reason, and a file that is
+// taken out is not sent.
+func playDocuments(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.offline = true // refusals are in the console
+	drop := func(names string) {
+		t.Helper()
+		p.wait(fmt.Sprintf(`(() => {
+			const names = %s;
+			all('.chat')[0].dispatchEvent(new DragEvent('drop', { dataTransfer: %s, bubbles: true, cancelable: true }));
+			return true;
+		})()`, names, transfer))
+	}
+	drop(`['notes.txt', 'film.mp4', 'report.pdf', 'a.gif']`)
+	p.wait(`all('.attached li').length === 4 && all('.attached progress').every((bar) => bar.hidden)`)
+	p.is(`all('.attached .why').map((why) => why.textContent).filter(Boolean).join()`, "This file can't be read: this file type can't be read here.")
+	p.shots("documents")
+	p.send("What do they say?")
+	p.shows(".notice", "Remove them first")
+	p.is(`all('.question').length`, "0")
+	for _, name := range []string{"film.mp4", "report.pdf"} {
+		p.wait(fmt.Sprintf(`(all('.attached [aria-label="Remove %s"]')[0]?.click(), all('.attached [aria-label="Remove %s"]').length === 0)`, name, name))
+	}
+	p.click(".send")
+	r := g.next(t)
+	if len(r.question.Files) != 2 || r.question.Files[0].Name != "notes.txt" || r.question.Files[1].Name != "a.gif" || r.question.Text != "What do they say?" {
+		t.Errorf("sent %+v", r.question)
+	}
+	g.unread("notes.txt", "it is damaged")
+	r.finish(completed, "Milk.")
+	p.shows(".answer .text", "Milk.")
+	p.shows(".question .files", "notes.txt")
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1 && all('.question .files img')[0]?.naturalWidth === 1`)
+	p.shows(".question .files", "Not read: it is damaged")
+	p.shots("documents-sent")
+	drop(`['1.txt', '2.txt', '3.txt', '4.txt', '5.txt', '6.txt', '7.txt', '8.txt', '9.txt']`)
+	p.shows(".notice", "A message may have 8 files.")
+	p.enter() // files alone
+	if r := g.next(t); len(r.question.Files) != 8 || r.question.Text != "Please read the attached files." {
 		t.Errorf("sent %+v", r.question)
 	}
 }

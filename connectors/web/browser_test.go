@@ -265,6 +265,7 @@ func TestBrowser(t *testing.T) {
 		"reload":          playReload,
 		"scrolling":       playScrolling,
 		"pictures":        playPictures,
+		"documents":       playDocuments,
 		"markdown":        playMarkdown,
 		"calls":           playCalls,
 		"calls at random": playCallsAtRandom,

@@ -135,7 +135,7 @@ func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Uplo
 	defer w.uploads.give(who, chat.UploadPiece)
 	in := &upload{ReadCloser: body, ctl: http.NewResponseController(rw), who: who, within: fileArrival}
 	in.begin()
-	u, err := w.keep(r.Context(), u, in)
+	u, err := w.keep(r.Context(), u, in, w.refuse)
 	var no *refusal
 	switch {
 	case err == nil:
@@ -154,8 +154,8 @@ func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Uplo
 	refuseBody(rw, body, no)
 }
 
-// keep stores a file from content, which has u.Size bytes. It holds one piece in memory.
-func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader) (chat.Upload, error) {
+// keep stores a file from content, which has u.Size bytes, unless refuse does by its beginning. It holds one piece in memory.
+func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse func(chat.Upload, []byte) *refusal) (chat.Upload, error) {
 	piece := make([]byte, min(u.Size, chat.UploadPiece))
 	for n, got := 0, int64(0); got < u.Size; n++ {
 		k, err := io.ReadFull(content, piece[:min(u.Size-got, chat.UploadPiece)])
@@ -165,9 +165,10 @@ func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader) (chat.
 		case err != nil:
 			return u, fmt.Errorf("receive a file: %w", err)
 		case n == 0:
-			if no := w.inspect(&u, piece[:k]); no != nil {
+			if no := refuse(u, piece[:k]); no != nil {
 				return u, errors.Join(no, w.opts.Store.DropUpload(ctx, u.ID))
 			}
+			u.Type = pictureType(u.Type, piece[:k])
 		}
 		if err := w.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k]); err != nil {
 			return u, fmt.Errorf("store a piece of a file: %w", err)
@@ -182,18 +183,23 @@ func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader) (chat.
 	return u, nil
 }
 
-// inspect finds the type of a file by its beginning, and refuses what can't be read.
-func (w *Web) inspect(u *chat.Upload, head []byte) *refusal {
-	claimed := u.Type
+// pictureType returns the type of a file that begins with head: only what is a picture counts as one.
+func pictureType(claimed string, head []byte) string {
 	if found := http.DetectContentType(head); (llm.File{Type: found}).Picture() {
-		u.Type = found
-	} else if (llm.File{Type: claimed}).Picture() {
-		u.Type = "application/octet-stream"
+		return found
 	}
+	if (llm.File{Type: claimed}).Picture() {
+		return "application/octet-stream"
+	}
+	return claimed
+}
+
+// refuse refuses a file that can't be read, by its beginning.
+func (w *Web) refuse(u chat.Upload, head []byte) *refusal {
 	if w.opts.Refuse == nil {
 		return nil
 	}
-	if why := w.opts.Refuse(u.Name, claimed, head); why != "" {
+	if why := w.opts.Refuse(u.Name, u.Type, head); why != "" {
 		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("This file can't be read: %s.", why)}
 	}
 	return nil

@@ -1,26 +1,30 @@
-// Images attached to the next message: picked, dropped or pasted.
+// Files attached to the next message: picked, dropped or pasted, and uploaded at once.
 
-import { button, el } from './dom.js';
+import { newKey } from './conversation.js';
+import { button, el, icon } from './dom.js';
 
-const types = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
-const most = 4; // per message
-const longest = 5 << 20; // the gateway's limit, in characters of base64
-const side = 2048; // pixels, of an image that has to be reduced
+const pictures = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+const most = 8; // per message
+const longest = 20 << 20; // the gateway's limit, in bytes
+const largest = 10 << 20; // bytes of a picture that models accept
+const side = 2048; // pixels, of a picture that has to be reduced
 
 export class Attachments {
-  button = button('clip', 'Attach pictures', () => this.#input.click());
-  #list = el('ul', { class: 'attached', 'aria-label': 'Pictures to send', hidden: true });
-  #input = el('input', { type: 'file', accept: types.join(), multiple: true, hidden: true, change: () => this.#picked() });
+  button = button('clip', 'Attach files', () => this.#input.click());
+  #list = el('ul', { class: 'attached', 'aria-label': 'Files to send', hidden: true });
+  #input = el('input', { type: 'file', multiple: true, hidden: true, change: () => this.#picked() });
   element = el('div', { class: 'attachments' }, this.#list, this.#input);
-  #images = [];
+  #items = [];
   #reading = Promise.resolve();
   #tell;
   #added;
+  #shelf;
 
-  // tell shows a sentence to the user; added is called after each added image.
-  constructor(tell, added) {
+  // tell shows a sentence to the user; added is called after each added file; shelf has upload(), and drop() for files that are not sent.
+  constructor(tell, added, shelf) {
     this.#tell = tell;
     this.#added = added;
+    this.#shelf = shelf;
   }
 
   // listen accepts files dropped on a node.
@@ -38,7 +42,7 @@ export class Attachments {
     });
   }
 
-  // paste takes images from the clipboard, unless it also holds text.
+  // paste takes files from the clipboard, unless it also holds text.
   paste(event) {
     const { files, types: kinds } = event.clipboardData;
     if (files.length === 0 || kinds.includes('text/plain')) return;
@@ -46,23 +50,38 @@ export class Attachments {
     this.add(files);
   }
 
-  // add reads files, one after the other.
+  // add reads files, one after the other. They are uploaded at the same time.
   add(files) {
     for (const file of [...files]) this.#reading = this.#reading.then(() => this.#add(file));
   }
 
-  // take empties the list and returns its content, once everything is read.
+  // take empties the list and returns its files, once all are uploaded. It returns null if one can't be: then the list stays.
   async take() {
     await this.#reading;
-    const images = this.#images;
+    const items = this.#items;
+    if (items.some((item) => item.sending)) this.#tell('The message is sent as soon as its files are.');
+    await Promise.all(items.map((item) => item.settled));
+    if (items !== this.#items) return this.take(); // one was removed or added meanwhile
+    if (items.some((item) => !item.stored)) {
+      this.#tell('Some files can’t be sent. Remove them first.');
+      return null;
+    }
     this.restore([]);
-    return images;
+    return items;
   }
 
-  // restore replaces the list by images.
-  restore(images) {
-    this.#images = images;
-    this.#show();
+  // restore replaces the list.
+  restore(items) {
+    this.#items = items;
+    this.#list.hidden = items.length === 0;
+    this.#list.replaceChildren(...items.map((item) => item.node));
+  }
+
+  // again uploads everything once more, to another conversation.
+  again(items = this.#items) {
+    for (const item of this.#items) item.cancel();
+    this.restore([]);
+    this.add(items.map((item) => item.file));
   }
 
   #picked() {
@@ -71,41 +90,75 @@ export class Attachments {
   }
 
   async #add(file) {
-    if (this.#images.length >= most) return this.#tell(`A message may have ${most} pictures.`);
-    try {
-      const image = await read(file);
-      this.restore([...this.#images, image]);
-      this.#tell('');
-      this.#added();
-    } catch {
-      this.#tell(`“${file.name}” can’t be sent: only pictures can (JPEG, PNG, GIF or WebP).`);
-    }
+    if (this.#items.length >= most) return this.#tell(`A message may have ${most} files.`);
+    const item = new Item(file, () => this.#remove(item));
+    await item.read();
+    this.restore([...this.#items, item]);
+    this.#tell('');
+    this.#added();
+    item.settled = item.send(this.#shelf);
   }
 
-  #show() {
-    this.#list.hidden = this.#images.length === 0;
-    this.#list.replaceChildren(...this.#images.map((image) => {
-      const remove = () => {
-        this.restore(this.#images.filter((other) => other !== image));
-        this.button.focus();
-      };
-      return el('li', {}, el('img', { src: `data:${image.mimeType};base64,${image.data}`, alt: image.name }),
-        button('close', `Remove ${image.name}`, remove, { class: 'icon' }));
-    }));
+  #remove(item) {
+    item.cancel();
+    if (item.stored) this.#shelf.drop(item.key);
+    this.restore(this.#items.filter((other) => other !== item));
+    this.button.focus();
   }
 }
 
-// read returns an image in the form that the gateway accepts.
-async function read(file) {
-  const picture = types.includes(file.type) ? file : await smaller(file);
-  let data = await base64(picture);
-  let mimeType = picture.type;
-  if (data.length > longest) {
-    const small = await smaller(file);
-    [data, mimeType] = [await base64(small), small.type];
+// Item is one file in the list.
+class Item {
+  key = newKey();
+  stored = null; // what the gateway says of it
+  sending = false;
+  settled = Promise.resolve();
+  #leaving = new AbortController();
+  #body;
+  #bar = el('progress', { max: '1', value: '0' });
+  #why = el('span', { class: 'why', role: 'alert' });
+
+  constructor(file, remove) {
+    this.file = file;
+    this.name = [...(file.name || 'picture')].slice(0, 255).join('');
+    this.#bar.setAttribute('aria-label', `Sending ${this.name}`);
+    this.node = el('li', {}, this.#bar, this.#why, button('close', `Remove ${this.name}`, remove, { class: 'icon' }));
   }
-  if (data.length > longest) throw new RangeError('too large');
-  return { data, mimeType, name: [...(file.name || 'picture')].slice(0, 255).join('') };
+
+  // read prepares the file, and shows it.
+  async read() {
+    this.#body = this.file;
+    const foreign = this.file.type.startsWith('image/') && !pictures.includes(this.file.type);
+    if (foreign || (pictures.includes(this.file.type) && this.file.size > largest)) this.#body = await smaller(this.file).catch(() => this.file);
+    this.preview = pictures.includes(this.#body.type) && this.#body.size <= largest ? await dataURL(this.#body) : null;
+    const name = () => el('span', { class: 'name', dir: 'auto', title: this.name }, icon('file'), this.name);
+    const shown = this.preview ? el('img', { src: this.preview, alt: this.name, error: () => shown.replaceWith(name()) }) : name();
+    this.node.prepend(shown);
+  }
+
+  // send uploads the file, and shows how far that is.
+  async send(shelf) {
+    if (this.file.size === 0) return this.#fail('This file is empty.');
+    if (this.#body.size > longest) return this.#fail('This file is larger than 20 MB.');
+    this.sending = true;
+    try {
+      this.stored = await shelf.upload(this.#body, this.name, this.key, (part) => { this.#bar.value = part; }, this.#leaving.signal);
+    } catch (error) {
+      if (!this.#leaving.signal.aborted) this.#fail(error.message);
+    }
+    this.sending = false;
+    this.#bar.hidden = true;
+  }
+
+  cancel() {
+    this.#leaving.abort();
+  }
+
+  #fail(why) {
+    this.node.classList.add('failed');
+    this.#bar.hidden = true;
+    this.#why.textContent = why;
+  }
 }
 
 // smaller re-encodes an image as a smaller JPEG. It rejects anything but an image.
@@ -120,10 +173,10 @@ async function smaller(file) {
   });
 }
 
-function base64(blob) {
+function dataURL(blob) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(',') + 1));
+    reader.onload = () => resolve(reader.result);
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(blob);
   });

@@ -9,7 +9,9 @@ import { Answer, question } from './message.js';
 import { Gateway } from './protocol.js';
 
 const home = new URL('.', import.meta.url).href;
-const wordless = 'Please describe the attached image.'; // the question of a message with only images; the same as the gateway's
+// The questions of messages with only pictures, and with other files; the same as the gateway's.
+const wordless = 'Please describe the attached image.';
+const wordlessFiles = 'Please read the attached files.';
 const near = 48; // maximum distance in pixels that counts as scrolled to the end
 
 export class Chat extends HTMLElement {
@@ -29,7 +31,11 @@ export class Chat extends HTMLElement {
     file: (address) => this.#conversation.file(address),
     tell: (text) => this.#tell(text),
   };
-  #attached = new Attachments((text) => this.#tell(text), () => this.focus());
+  #attached = new Attachments((text) => this.#tell(text), () => this.focus(), {
+    upload: (...file) => this.#conversation.upload(...file),
+    drop: (key) => this.#conversation.drop(key),
+  });
+  #taking = false; // a message waits for its files
   #log;
   #empty;
   #scroller;
@@ -125,9 +131,13 @@ export class Chat extends HTMLElement {
   }
 
   async #submit() {
-    const images = await this.#attached.take();
-    const text = this.#input.value.trim() || (images.length > 0 ? wordless : '');
-    if (!text || !this.#send(text, images)) return this.#attached.restore(images);
+    if (this.#taking) return;
+    this.#taking = true;
+    const files = await this.#attached.take();
+    this.#taking = false;
+    if (!files) return;
+    const text = this.#input.value.trim() || silent(files);
+    if (!text || !this.#send(text, files)) return this.#attached.restore(files);
     this.#input.value = '';
     this.#fit();
   }
@@ -138,14 +148,15 @@ export class Chat extends HTMLElement {
   }
 
   // send shows a message and requests its answer. It does nothing until the history is loaded.
-  #send(text, images = []) {
+  #send(text, files = []) {
     if (!this.#ready) return false;
     this.#tell('');
-    if (images.length === 0 && this.#chosen(text)) return true;
-    const asked = question(text, images);
+    if (files.length === 0 && this.#chosen(text)) return true;
+    const asked = this.#question(text, files.map(({ name, preview, stored }) => ({ ...stored, name, preview })));
     this.#log.append(asked);
     this.#empty.hidden = true;
-    this.#ask({ text, images }, newKey(), asked);
+    const message = files.length > 0 ? { text, files: files.map(({ key }) => key), attached: files } : { text };
+    this.#ask(message, newKey(), asked);
     this.#toEnd();
     this.focus();
     return true;
@@ -191,7 +202,7 @@ export class Chat extends HTMLElement {
 
   // answer returns an empty answer. message is the id of its question, if known.
   #answer(message) {
-    return new Answer(this.#agent, () => message && this.#send(message.text, message.images), this.#shelf);
+    return new Answer(this.#agent, () => message && this.#send(message.text), this.#shelf);
   }
 
   #frame(turn, frame) {
@@ -256,13 +267,14 @@ export class Chat extends HTMLElement {
     this.#answers.set(id, answer);
   }
 
-  #refused(refusal, { text, images, choice }, asked) {
+  #refused(refusal, { text, attached, choice }, asked) {
     asked.remove();
-    if (images) this.#attached.restore(images);
+    if (attached && refusal.status !== 404) this.#attached.restore(attached);
     if (!choice) this.#input.value = [text, this.#input.value].filter(Boolean).join('\n');
     this.#fit();
     if (refusal.status === 404) {
       this.#conversation.forget();
+      this.#attached.again(attached);
       this.#log.replaceChildren();
       this.#tell('This conversation is gone. Send again to start a new one.');
     } else if (refusal.status === 429 && refusal.wait) {
@@ -323,7 +335,7 @@ export class Chat extends HTMLElement {
 
   // said shows a user's message, and returns it unless it is a choice for an answer in progress, or its answer can't be requested.
   #said(message) {
-    const node = question(message.text, message.files);
+    const node = this.#question(message.text, message.files);
     this.#log.append(node);
     const { clientMessageId, replyToMessageId } = message;
     return clientMessageId && (!replyToMessageId || this.#answers.has(replyToMessageId)) ? { message, node } : null;
@@ -337,6 +349,11 @@ export class Chat extends HTMLElement {
     this.#offer(message.choices, answer);
     this.#known(message.id, answer);
     return answer;
+  }
+
+  // question shows a user's message, and loads the thumbnails of its files.
+  #question(text, files) {
+    return question(text, files, (address) => this.#conversation.picture(address, this.#life.signal));
   }
 
   // tool shows a call whose images are at URLs.
@@ -356,6 +373,7 @@ export class Chat extends HTMLElement {
     if (this.#turns.size > 0) this.#conversation.stop().catch(() => {}); // the reader has left
     this.#clear();
     this.#conversation.forget();
+    this.#attached.again();
     this.#restore();
     this.focus();
   }
@@ -387,6 +405,12 @@ export class Chat extends HTMLElement {
     this.#latest.hidden = true;
     this.#follow();
   }
+}
+
+// silent is the question of a message with only files.
+function silent(files) {
+  if (files.length === 0) return '';
+  return files.every(({ preview }) => preview) ? wordless : wordlessFiles;
 }
 
 const places = new Set(); // of the chats on this page

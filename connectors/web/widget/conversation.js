@@ -4,6 +4,7 @@ import { Refusal } from './protocol.js';
 
 const shortest = 500; // ms between two attempts to reconnect
 const longest = 30_000;
+const attempts = 5; // to upload a file, after the first
 
 export class Conversation {
   #gateway;
@@ -54,6 +55,25 @@ export class Conversation {
 
   at(address) {
     return this.#gateway.at(address);
+  }
+
+  // upload stores a file for the next message, see Gateway.upload. It tries again after what can pass.
+  async upload(file, name, key, progress, signal) {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#gateway.upload(await this.#open(), file, name, key, progress, signal);
+      } catch (error) {
+        const passing = !(error instanceof Refusal) || error.status === 429 || error.status >= 500;
+        if (signal.aborted || !passing || tries === attempts) throw error;
+        progress(0);
+        await pause(Math.max(backOff(tries), error.wait ?? 0), signal);
+      }
+    }
+  }
+
+  // drop removes a file that is not sent. Without it the gateway removes the file later.
+  drop(key) {
+    if (this.#id) this.#gateway.drop(this.#id, key).catch(() => {});
   }
 
   async stop() {

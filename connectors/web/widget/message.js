@@ -5,11 +5,24 @@ import { Shown } from './files.js';
 import { inline } from './inline.js';
 import { Said } from './said.js';
 
-// question renders a user's message as typed.
-export function question(text, files = []) {
-  const names = files.map(({ name }) => el('li', { dir: 'auto' }, icon('clip'), name || 'picture'));
+// question renders a user's message as typed, with its files. load returns the thumbnail at an address, as a data: URL.
+export function question(text, files = [], load = null) {
+  const names = files.map((file) => sent(file, load));
   return el('article', { class: 'message question', 'aria-label': 'You' }, el('div', { class: 'text', dir: 'auto' }, text),
     names.length > 0 ? el('ul', { class: 'files', 'aria-label': 'Attached' }, ...names) : '');
+}
+
+// sent renders a file of a user's message: its thumbnail, or its name, and why it can't be read.
+function sent({ name = 'picture', preview, thumbnail, unread }, load) {
+  const why = unread ? el('span', { class: 'why' }, `Not read: ${unread}`) : '';
+  if (!thumbnail) return el('li', { dir: 'auto' }, icon('clip'), name, why);
+  const image = el('img', { alt: name, title: name });
+  const node = el('li', { dir: 'auto' }, image, why);
+  const failed = () => image.replaceWith(icon('clip'), name);
+  image.addEventListener('error', failed);
+  if (preview) image.src = preview;
+  else load(thumbnail).then((src) => { image.src = src; }, failed);
+  return node;
 }
 
 const stages = { start: 'starting', streaming: 'preparing', running: 'running', end: 'done' };

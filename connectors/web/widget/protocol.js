@@ -2,6 +2,8 @@
 
 const silence = 45_000; // ms without data until a stream counts as dead; the gateway sends a keep-alive every 15 s
 
+const unreachable = 'The gateway can’t be reached right now.';
+
 // Refusal is an error response. message is a sentence for the user, wait is in ms.
 export class Refusal extends Error {
   constructor(status, sentence, wait) {
@@ -46,6 +48,34 @@ export class Gateway {
     return (await this.#request('GET', address, undefined, signal)).blob();
   }
 
+  // upload stores a file for a message to name, and returns what the gateway says of it. The same key again returns the same file. progress is
+  // called with the part that is sent, from 0 to 1. It throws a Refusal, or a TypeError if the network fails.
+  upload(id, file, name, key, progress, signal) {
+    const request = new XMLHttpRequest(); // fetch tells no progress
+    return new Promise((resolve, reject) => {
+      const lost = () => reject(new TypeError(unreachable));
+      request.open('POST', `${this.#base}${path(id)}/files?${new URLSearchParams({ clientFileId: key, name })}`);
+      request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
+      request.responseType = 'json';
+      request.upload.addEventListener('progress', ({ loaded, total }) => progress(loaded / total));
+      request.addEventListener('load', () => {
+        const { file: stored, error } = request.response ?? {};
+        if (stored) resolve(stored);
+        else reject(new Refusal(request.status, error || unreachable, Number(request.getResponseHeader('Retry-After')) * 1000 || 0));
+      });
+      request.addEventListener('error', lost);
+      request.addEventListener('abort', lost);
+      signal.addEventListener('abort', () => request.abort());
+      if (signal.aborted) lost();
+      else request.send(file);
+    });
+  }
+
+  // drop removes an uploaded file that no message names.
+  async drop(id, key) {
+    await this.#request('DELETE', `${path(id)}/files/${key}`);
+  }
+
   // at is the whole of an address that messages give.
   at(address) {
     return this.#base + address;
@@ -58,7 +88,7 @@ export class Gateway {
 
   // ask sends a message, or a choice, and yields the frames of its answer until the stream ends. The same key again joins the
   // same answer. It throws a Refusal, or what the network throws. accepted() is called when the gateway has the message.
-  async* ask(id, { choice, ...message }, key, signal, accepted) {
+  async* ask(id, { choice, attached, ...message }, key, signal, accepted) {
     const watch = new Watch(signal);
     try {
       const body = choice ?? { ...message, clientMessageId: key, streamProtocol: 'delta-v2' };
@@ -90,7 +120,7 @@ export class Gateway {
     const { error, code } = await response.json().catch(() => ({}));
     if (code === 'ORIGIN_NOT_ALLOWED') console.error(`Parley: add "${location.origin}" to web.origins in the config.yaml of the gateway at ${this.#base}`);
     const wait = Number(response.headers.get('Retry-After')) * 1000 || 0;
-    throw new Refusal(response.status, error || 'The gateway can’t be reached right now.', wait);
+    throw new Refusal(response.status, error || unreachable, wait);
   }
 }
 
