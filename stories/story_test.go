@@ -28,6 +28,7 @@ import (
 	"parley/core/event"
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/media/document"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -127,6 +128,7 @@ func (s *story) start() {
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
 		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
+		Documents: func(_ context.Context, d []byte) (string, error) { return document.Text(d) },
 		Wrap: func(st storage.Store) storage.Store {
 			n.store = &witness{Store: st, story: s}
 			s.store.Store(n.store)

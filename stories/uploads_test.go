@@ -1,0 +1,118 @@
+package stories_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"parley/core/chat"
+	"parley/models/modelfake"
+)
+
+// pdf is a document of one page that says text.
+func pdf(text string) []byte {
+	content := "BT /F1 12 Tf 72 720 Td (" + text + ") Tj ET"
+	objects := []string{
+		"<< /Type /Catalog /Pages 2 0 R >>",
+		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content),
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+	}
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.4\n")
+	var at []int
+	for i, o := range objects {
+		at = append(at, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	xref := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, offset := range at {
+		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
+	}
+	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, xref)
+	return b.Bytes()
+}
+
+// request makes a request of the web API and returns the status and the reply.
+func (s *story) request(method, path, kind string, body []byte) (status int, reply string) {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, s.browser.Base+path, bytes.NewReader(body))
+	s.must(err)
+	r.Header.Set("Content-Type", kind)
+	resp, err := s.browser.HTTP.Do(r)
+	s.must(err)
+	text, err := io.ReadAll(resp.Body)
+	s.must(err)
+	s.must(resp.Body.Close())
+	return resp.StatusCode, string(text)
+}
+
+// A document that a visitor uploads is answered from, by the process after the one that took it. It is given to who knows the
+// conversation, and goes with its message.
+func TestUploadedDocument(t *testing.T) {
+	tell(t, withSenses, func(s *story) {
+		s.model.Queue(modelfake.Script{modelfake.Text("Forty-two crates.")})
+		conv := s.open()
+		files := "/api/conversations/" + conv + "/files"
+		report := pdf("The harbor received 42 crates.")
+		if status, reply := s.request(http.MethodPost, files+"?clientFileId=f1&name=report.pdf", "application/pdf", report); status != http.StatusCreated {
+			s.Fatalf("%d %s", status, reply)
+		}
+		if status, reply := s.request(http.MethodPost, files+"?name=film.mp4", "video/mp4", []byte("film")); status != http.StatusUnsupportedMediaType || !strings.Contains(reply, "this file type can't be read here") {
+			s.Errorf("a film: %d %s", status, reply)
+		}
+		s.shutdown()
+		s.start()
+		said, err := json.Marshal(map[string]any{"clientMessageId": "m1", "text": "How many crates?", "files": []string{"f1"}})
+		s.must(err)
+		status, reply := s.request(http.MethodPost, "/api/conversations/"+conv+"/messages/stream", "application/json", said)
+		if told := s.told(); status != http.StatusOK || !strings.Contains(reply, "Forty-two crates.") || !strings.Contains(told, "[File: report.pdf") ||
+			!strings.Contains(told, "The harbor received 42 crates.") {
+			s.Errorf("%d %s; the model was told %q", status, reply, told)
+		}
+		if status, reply := s.request(http.MethodGet, files+"/f1", "", nil); status != http.StatusOK || reply != string(report) {
+			s.Errorf("the file: %d, %d bytes", status, len(reply))
+		}
+		if _, reply := s.request(http.MethodGet, "/api/conversations/"+conv+"/messages", "", nil); !strings.Contains(reply, files[1:]+"/f1") {
+			s.Errorf("the history: %s", reply)
+		}
+		s.must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
+		if status, _ := s.request(http.MethodGet, files+"/f1", "", nil); status != http.StatusNotFound {
+			s.Errorf("the file of a forgotten message: %d", status)
+		}
+	})
+}
+
+// A picture that a visitor sends has a thumbnail after a reload, which goes with its message.
+func TestUploadedPicture(t *testing.T) {
+	tell(t, withSenses, func(s *story) {
+		s.model.Queue(modelfake.Script{modelfake.Text("A red square.")}, modelfake.Script{modelfake.Text("It is red.")})
+		conv := s.open()
+		files := "/api/conversations/" + conv + "/files"
+		if status, reply := s.request(http.MethodPost, files+"?clientFileId=f1&name=a.png", "image/png", modelfake.Picture(400, 300)); status != http.StatusCreated || !strings.Contains(reply, "f1/thumbnail") {
+			s.Fatalf("%d %s", status, reply)
+		}
+		said := []byte(`{"clientMessageId":"m1","text":"Which color?","files":["f1"]}`)
+		if status, reply := s.request(http.MethodPost, "/api/conversations/"+conv+"/messages/stream", "application/json", said); status != http.StatusOK || !strings.Contains(reply, "It is red.") {
+			s.Errorf("%d %s", status, reply)
+		}
+		s.shutdown()
+		s.start()
+		if _, reply := s.request(http.MethodGet, "/api/conversations/"+conv+"/messages", "", nil); !strings.Contains(reply, files[1:]+"/f1/thumbnail") {
+			s.Errorf("the history: %s", reply)
+		}
+		if status, reply := s.request(http.MethodGet, files+"/f1/thumbnail", "", nil); status != http.StatusOK || !strings.HasPrefix(reply, "\xff\xd8") {
+			s.Errorf("the thumbnail: %d, %d bytes", status, len(reply))
+		}
+		s.must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
+		if status, _ := s.request(http.MethodGet, files+"/f1/thumbnail", "", nil); status != http.StatusNotFound {
+			s.Errorf("the thumbnail of a forgotten message: %d", status)
+		}
+	})
+}
