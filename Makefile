@@ -1,5 +1,5 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
-.PHONY: help run test fmt vet lint unit bench recall soak tools install
+.PHONY: help run test fmt vet lint unit bench recall soak seeds tools install
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -32,3 +32,6 @@ recall: ## measure what an embedding model finds: EMBEDDING=text-embedding-3-sma
 
 soak: ## kill the gateway every five seconds under load, for SOAK=3m, and judge what people see; REPLICAS=3 shares PostgreSQL and Redis, which die too
 	go run ./sim/soak -for $(or $(SOAK),3m) $(if $(REPLICAS),-replicas $(REPLICAS) -outages)
+
+seeds: ## play fresh seeds of several gateways with faults in memory, for SEEDS=10m
+	PARLEY_SEEDS_FOR=$(or $(SEEDS),10m) go test ./sim/replicas -run 'TestSeeds$$' -v -count=1 -timeout 0

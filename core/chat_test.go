@@ -186,6 +186,9 @@ func (p *poster) create(text string) (err error) {
 
 func (p *poster) show(text string, note func(chat.Shown) error) error {
 	if p.id != "" {
+		if err := note(chat.Shown{ID: p.id}); err != nil {
+			return err
+		}
 		p.text = text
 		return act(p.ports, "edit", func() error { p.chat.edit(p.id, text); return nil })
 	}
@@ -204,6 +207,9 @@ func (p *poster) show(text string, note func(chat.Shown) error) error {
 func (p *poster) withdraw(note func(chat.Shown) error) error {
 	if p.id == "" {
 		return nil
+	}
+	if err := note(chat.Shown{ID: p.id}); err != nil {
+		return err
 	}
 	if err := act(p.ports, "remove", func() error { p.chat.remove(p.id); return nil }); err != nil {
 		return err

@@ -26,8 +26,9 @@ type Tracker interface {
 // Surface shows an answer in one conversation.
 type Surface interface {
 	// Show follows a until it has ended, and returns nil when its final state is shown or can't be: if that is before the end,
-	// the turn is over. It calls note before it creates a message (no ID), when it has it, and when it has taken it back or
-	// the platform has definitely refused to create it (Gone); if note fails it changes nothing more and returns that error.
+	// the turn is over. It calls note before it creates a message (no ID), when it has it, before each change or deletion of it
+	// (again with its ID, which costs no write), and when it has taken it back or the platform has definitely refused to create it
+	// (Gone); if note fails it changes nothing more and returns that error.
 	// When ctx is done it lets a request under way end, and returns the cause. When people have removed the answer it shows
 	// nothing more and returns [ErrRemoved].
 	Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error

@@ -57,6 +57,13 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 // noteShown guards what the run creates: the first message needs the room, each is journalled before and after, also if
 // that has to wait for the store. Once the verdict is stored the tracker is not asked any more: the end of the answer must be shown.
 func (x *execution) noteShown(s chat.Shown) error {
+	if x.isNoted(s) { // it is about to be changed
+		err := x.holds()
+		if err != nil {
+			x.quit(err)
+		}
+		return err
+	}
 	if !x.seen() && !x.answer.View().Outcome.Done() {
 		if err := x.Settle(); err != nil {
 			x.quit(err)

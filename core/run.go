@@ -67,6 +67,7 @@ type execution struct {
 	savedFiles []llm.File     // files that are remembered with the verdict
 
 	mu     sync.Mutex
+	since  int                // the last gap of the lease after which the run was known to be held
 	posted bool               // there is, or may be, a message in sight
 	shown  map[int]chat.Shown // what this holder knows of its messages, by part
 
@@ -79,14 +80,15 @@ type execution struct {
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
-// shows that, and finishes. An error leaves the run to the next attempt.
-func (rt *Runtime) execute(life context.Context, run chat.Run) error {
+// shows that, and finishes. An error leaves the run to the next attempt. since numbers the last gap of the lease before the run was started.
+func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error {
 	process := quota.WithSpender(life, run)
 	life, done := context.WithCancel(process)
 	defer done()
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.Release(run.ID, a)
 	x := rt.newExecution(life, run, a)
+	x.since = since
 	rt.hub.Emit(event.RunStarted{RunInfo: x.info})
 	rt.hub.Follow(x.info, a)
 
@@ -214,6 +216,13 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 // show returns what surface says at last. If it gives up before the end, no user sees what is still being made: that ends too.
 func (x *execution) show(ctx context.Context, surface Surface) error {
 	err := surface.Show(ctx, x.answer, x.noteShown)
+	if settled(err) != nil { // nothing was shown yet: people see how it ended
+		select {
+		case <-x.answer.Ended():
+			err = surface.Show(ctx, x.answer, x.noteShown)
+		case <-ctx.Done():
+		}
+	}
 	done := x.answer.View().Outcome.Done()
 	switch {
 	case errors.Is(err, ErrRemoved):

@@ -115,9 +115,10 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 		return wait, nil
 	}
 	defer leave()
+	since := s.rt.lease.gap()
 	run, err := s.store.Start(life, next.ID, s.rt.cfg.Owner)
 	if err != nil {
 		return 0, err
 	}
-	return 0, s.rt.execute(life, run)
+	return 0, s.rt.execute(life, run, since)
 }

@@ -78,6 +78,7 @@ type Runtime struct {
 	closed bool
 
 	counts counts
+	lease  lease
 	bgWork backgroundWork
 
 	stores    stores
@@ -187,10 +188,12 @@ func (rt *Runtime) Run(ctx context.Context) error {
 func (s *scheduler) heartbeat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, schedule.HeartbeatEvery/2)
 	defer cancel()
-	if err := s.store.Beat(ctx, s.rt.cfg.Owner, time.Now().Add(LeaseTTL)); err != nil {
+	until := time.Now().Add(LeaseTTL)
+	if err := s.store.Beat(ctx, s.rt.cfg.Owner, until); err != nil {
 		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
 	}
+	s.rt.lease.renewed(until)
 	rooms, err := s.store.OpenRooms(ctx)
 	if err != nil {
 		s.rt.cfg.Log.Error("can't list open runs", "err", err)

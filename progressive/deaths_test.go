@@ -246,3 +246,40 @@ func everyPair(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, 
 	}
 	return plays
 }
+
+// DI-05: a holder deletes a message that can't be edited, to post its text anew, and dies before it can note that. The next one does not
+// take that for a user's doing: the answer is shown.
+func TestDeathAfterOwnDeletion(t *testing.T) {
+	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"no nonces": resending, "nonces": nonced} {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", response lost ", lost), func(t *testing.T) {
+				tell(t, sink, func(s *story) {
+					s.fail(progressive.Edit, -1, progressivetest.Fault{Err: progressive.ErrAmbiguous})
+					if lost {
+						s.fail(progressive.Delete, -1, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
+					}
+					s.showNoting(slog.New(slog.DiscardHandler), func(h chat.Shown) error {
+						if s.count(progressive.Delete) > 0 {
+							return chat.ErrCrashed
+						}
+						return s.note(h)
+					})
+					s.say(half)
+					time.Sleep(3 * time.Second)
+					s.say(prose[len(half):most1])
+					_ = s.end(completed)
+					if s.count(progressive.Delete) == 0 {
+						t.Fatal("nothing was deleted")
+					}
+					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+						return nil
+					})
+					s.show()
+					s.say(prose[:most1])
+					s.finish()
+					s.wantShown(prose[:most1])
+				})
+			})
+		}
+	}
+}

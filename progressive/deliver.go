@@ -27,10 +27,10 @@ var errSilent = errors.New("the platform did not respond in time")
 func (m *Message) request(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	if s.op == Post {
 		s.intent = m.intent(s)
-		if err := note(s.intent); err != nil {
-			leave(ErrUnused)
-			return err
-		}
+	}
+	if err := note(m.recordBefore(s)); err != nil {
+		leave(ErrUnused)
+		return err
 	}
 	limit := requestTimeout
 	if s.part.File != nil {
@@ -99,7 +99,7 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 		m.succeeded()
 		return nil
 	case errors.Is(err, ErrAmbiguous):
-	case errors.Is(err, ErrGone) && h.undeletable: // an earlier deletion of this process, whose outcome was unknown, did succeed
+	case errors.Is(err, ErrGone) && h.undeletable: // an earlier deletion by the gateway, whose outcome was unknown, did succeed
 		*h = partState{reposted: true, refusedText: h.refusedText, replacements: h.replacements + 1}
 	case errors.Is(err, ErrGone) && s.index < chat.FirstFile && !h.replacing:
 		h.state = abandoned

@@ -46,6 +46,19 @@ func (m *Message) intent(s step) chat.Shown {
 	return i
 }
 
+// recordBefore returns what the journal must hold before the request s: the intent of a create request, or the record of a posted
+// message, which says whether it is about to be deleted so that its text can be posted anew.
+func (m *Message) recordBefore(s step) chat.Shown {
+	if s.op == Post {
+		return s.intent
+	}
+	h := m.partAt(s.index)
+	h.intent.Replacing = h.intent.Replacing || s.op == Delete && m.replacingAny()
+	record := postedRecord(h.id, h.intent)
+	record.Part, record.Replacing = s.index, h.intent.Replacing
+	return record
+}
+
 // marked returns the content of s as it is sent: with the line about a repetition, if it needs one.
 func (m *Message) marked(s step) Part {
 	if s.marked && m.resend != nil {
@@ -85,7 +98,7 @@ func (m *Message) resume(h chat.Shown, run chat.Run) {
 	case m.editor == nil:
 		*p = partState{state: abandoned, id: h.ID}
 	default:
-		*p = partState{state: posted, id: h.ID, intent: h}
+		*p = partState{state: posted, id: h.ID, intent: h, undeletable: h.Replacing}
 	}
 }
 

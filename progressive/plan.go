@@ -27,7 +27,7 @@ type partState struct {
 	replacing   bool       // it can't be edited: it is deleted with all messages below it, and posted again
 	unpostable  bool       // the platform refuses its text in every form: a line says that a part is missing
 	retried     bool       // a create request without markup was refused, and is repeated once
-	undeletable bool       // it can be neither edited nor deleted
+	undeletable bool       // it can be neither edited nor deleted, or an earlier process may have deleted it
 	reposted    bool       // it was posted again after a user had deleted it; that is done once
 
 	// For files only:

@@ -103,6 +103,9 @@ func (s *story) note(h chat.Shown) error {
 	if s.refuse != nil {
 		return s.refuse
 	}
+	if slices.Contains(s.run.Shown, h) {
+		return nil // the journal holds it already
+	}
 	s.notes = append(s.notes, h)
 	s.run.Shown = slices.DeleteFunc(slices.Clone(s.run.Shown), func(o chat.Shown) bool { return o.Part == h.Part })
 	if !h.Gone {

@@ -158,4 +158,7 @@ type Shown struct {
 	// Tries counts the requests with the content Sent that the platform can't tell apart, including this one. If there
 	// was more than one, it stays after the ID is known.
 	Tries int `json:"tries,omitempty"`
+	// Replacing reports that the message with this ID can't be edited, and is about to be deleted and posted again: if it is
+	// missing, no user has deleted it.
+	Replacing bool `json:"replacing,omitempty"`
 }

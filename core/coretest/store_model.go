@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/storage"
 )
 
 // storeModel is the simplest [storage.Store] there can be. It shows that the checks can be met, and says what any sequence
@@ -54,6 +55,9 @@ type ownedRun struct {
 	shows  []llm.File
 	out    chat.MemoryID // what it has said, if that was stored
 }
+
+// NewStoreModel returns an empty store in memory that does what the suite asks for, and nothing else.
+func NewStoreModel() storage.Store { return newStoreModel() }
 
 func newStoreModel() *storeModel {
 	s := &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},

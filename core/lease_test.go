@@ -1,0 +1,108 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/core"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/storage"
+)
+
+// farStore is a store that one process can lose touch with.
+type farStore struct {
+	storage.Store
+	cut atomic.Bool
+}
+
+func (s *farStore) Beat(ctx context.Context, owner string, until time.Time) error {
+	if s.cut.Load() {
+		return errDown
+	}
+	return s.Store.Beat(ctx, owner, until)
+}
+
+func (s *farStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
+	if s.cut.Load() {
+		return errDown
+	}
+	return s.Store.Note(ctx, id, e, n)
+}
+
+// DI-01: a process that was out of touch for longer than its lease changes no message before the journal has told it that it still has
+// the run. Without that its half of an answer would stand over the whole one, which another process has shown meanwhile.
+func TestStaleHolderEditsNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		far := &farStore{Store: w.store}
+		near := w.cfg
+		w.cfg.Store = far
+		a := w.start()
+		w.cfg = near
+		w.start()
+		asked := 0
+		w.model.where = func(llm.Request) chat.RoomID { // who is cut off does not know yet that another one asks
+			asked++
+			return chat.RoomID(fmt.Sprint("call ", asked))
+		}
+		w.model.queue([]step{write(fox), pause(40 * time.Second), write(" And more"), pause(2 * time.Second), write(".")}, []step{write("The whole answer.")})
+		acc := a.say("A")
+		time.Sleep(2 * time.Second)
+		far.cut.Store(true)
+		time.Sleep(36 * time.Second)
+		w.wants(acc, answer.Completed, "The whole answer.")
+		far.cut.Store(false)
+		time.Sleep(time.Minute)
+		if got := w.chat.visible(); !slices.Equal(got, []string{"The whole answer."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// A process that was out of touch, and still has its run, goes on with it.
+func TestHolderGoesOnAfterAGap(t *testing.T) {
+	inWorld(t, func(w *world) {
+		far := &farStore{Store: w.store}
+		w.cfg.Store = far
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(40 * time.Second), write(" And more.")})
+		acc := n.say("A")
+		time.Sleep(2 * time.Second)
+		far.cut.Store(true)
+		time.Sleep(30 * time.Second)
+		far.cut.Store(false)
+		w.wants(acc, answer.Completed, fox+" And more.")
+		if got := w.chat.visible(); !slices.Equal(got, []string{fox + " And more."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// deafTracker says what became of a turn only to those who ask.
+type deafTracker struct{ core.Tracker }
+
+func (t deafTracker) Claim(ctx context.Context, a chat.AgentID, in chat.RoomID, id chat.ResponseID) (context.Context, error) {
+	_, err := t.Tracker.Claim(ctx, a, in, id)
+	return ctx, err
+}
+
+// I2: a stop that comes just before the first message of an answer is created leaves the notice that it was stopped.
+func TestStoppedBeforeTheFirstMessage(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Tracker = deafTracker{w.tracker}
+		w.model.queue([]step{pause(2 * time.Second), write(fox), pause(time.Minute)})
+		a, b := w.start(), w.start()
+		acc := a.say("A")
+		time.Sleep(time.Second)
+		b.stop(room)
+		o, said := w.ended(acc)
+		if got := w.chat.visible(); o.Status != answer.Stopped || !slices.Equal(got, []string{said}) {
+			w.Errorf("it ended as %+v, stored is %q, the chat shows %q", o, said, got)
+		}
+	})
+}

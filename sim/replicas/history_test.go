@@ -1,0 +1,82 @@
+package replicas
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"parley/core/chat"
+	"parley/progressive"
+)
+
+// kind is what an event is.
+type kind string
+
+const (
+	started   kind = "start"
+	finished  kind = "finish"
+	requested kind = "request" // to the platform, that took effect
+	acted     kind = "action"  // that writes
+)
+
+// event is an effect that took place, at a time between from, when a process asked for it, and to.
+type event struct {
+	from, to time.Time
+	by       string // the process
+	what     kind
+	room     chat.RoomID
+	turn     chat.ResponseID
+	epoch    chat.Epoch
+	op       progressive.Op // of a request
+	message  string         // likewise
+	shows    bool           // of a finish: something was said
+}
+
+func (e event) String() string {
+	s := fmt.Sprintf("%s %s %s#%d epoch %d", e.by, e.what, e.room, e.turn, e.epoch)
+	if e.what == requested {
+		s += fmt.Sprintf(" %s %s", e.op, e.message)
+	}
+	return s
+}
+
+// history is the log of all effects.
+type history struct {
+	mu     sync.Mutex
+	all    []event
+	doubts map[chat.RunID]int      // requests of which a process does not know whether they took effect
+	holds  map[[2]string]time.Time // by process and room: it was told to send nothing until then
+	wrong  []string
+}
+
+func newHistory() *history {
+	return &history{doubts: map[chat.RunID]int{}, holds: map[[2]string]time.Time{}}
+}
+
+func (h *history) add(e event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, e)
+}
+
+func (h *history) doubt(run chat.RunID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.doubts[run]++
+}
+
+// held notes that the platform has told a process to wait.
+func (h *history) held(e event, d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holds[[2]string{e.by, string(e.room)}] = time.Now().Add(d)
+}
+
+// obeys is I6: a process that was told to wait sends nothing there.
+func (h *history) obeys(e event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if left := h.holds[[2]string{e.by, string(e.room)}].Sub(e.from); left > 0 {
+		h.wrong = append(h.wrong, fmt.Sprintf("I6: %v, %v before the hold was over", e, left))
+	}
+}

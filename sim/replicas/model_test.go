@@ -1,0 +1,99 @@
+package replicas
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/core/action"
+	"parley/core/llm"
+)
+
+// model answers slowly, with the id of the question and words that no other call has. It has some questions call an action first.
+type model struct {
+	p *process
+}
+
+var question = regexp.MustCompile(`q[0-9]+`)
+
+// Generate implements [llm.Model].
+func (m model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		last := req.Messages[len(req.Messages)-1]
+		var id string
+		for _, r := range req.Messages {
+			if ids := question.FindAllString(r.Text, -1); r.Role == llm.RoleUser && !r.Context && len(ids) > 0 {
+				id = ids[len(ids)-1]
+			}
+		}
+		luck := m.p.w.luckOf(id)
+		acts := luck.IntN(5) == 0
+		words := 1 + luck.IntN(60)
+		if acts && last.Role != llm.RoleTool {
+			if !yield(llm.Chunk{Text: "Let me see about " + id + " first. "}, nil) || !pause(ctx, time.Second) {
+				return
+			}
+			yield(llm.Chunk{Call: &llm.CallDelta{ID: "w", Name: "WRITE", Parameters: fmt.Sprintf(`{"for":%q}`, id)}}, nil)
+			return
+		}
+		text := fmt.Sprintf("Answer to %s, call %d:%s", id, m.p.w.called(), strings.Repeat(" word", words))
+		for piece := range strings.SplitAfterSeq(text, " ") {
+			if !pause(ctx, time.Duration(luck.IntN(600))*time.Millisecond) || !yield(llm.Chunk{Text: piece}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// writes is an action with an effect outside.
+type writes struct{ p *process }
+
+// Spec implements [action.Action].
+func (writes) Spec() action.Spec {
+	return action.Spec{Name: "WRITE", Description: "writes", Parameters: json.RawMessage(`{"type":"object"}`), Effect: action.Writes}
+}
+
+// Act implements [action.Action].
+func (a writes) Act(ctx context.Context, c *action.Call) (action.Result, error) {
+	var in struct{ For string }
+	if err := json.Unmarshal(c.Parameters, &in); err != nil {
+		return action.Result{}, err
+	}
+	err := act(ctx, a.p, call{toPlatform, "action", true, time.Second}, func() error { a.p.w.ledger.add(in.For); return nil })
+	return action.Result{Text: "written", Short: "written"}, err
+}
+
+// ledger counts what an action wrote.
+type ledger struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func (l *ledger) add(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times[id]++
+}
+
+// luckOf returns the luck of a question: it depends on the seed and the question alone.
+func (w *world) luckOf(id string) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprint(h, id)
+	return rand.New(rand.NewPCG(w.seed, h.Sum64()))
+}

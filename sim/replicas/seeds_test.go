@@ -1,0 +1,72 @@
+package replicas
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	fixed = 40               // seeds that are played every time: from 1
+	fresh = 10 * time.Second // of seeds that were never played
+)
+
+// I1 to I8, I12, I14: whatever the network, the processes and what they share do, what was accepted is answered or excused, once.
+func TestSeeds(t *testing.T) {
+	for seed := range uint64(fixed) {
+		try(t, seed+1)
+	}
+	lasts := fresh
+	if s := os.Getenv("PARLEY_SEEDS_FOR"); s != "" {
+		var err error
+		if lasts, err = time.ParseDuration(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	begun := time.Now()
+	for first := uint64(begun.UnixMicro()); time.Since(begun) < lasts; n++ {
+		try(t, first+uint64(n))
+	}
+	t.Logf("%d seeds, %d of them fresh, in %v", fixed+n, n, time.Since(begun))
+}
+
+// A simulation that finds nothing proves nothing: without a guard of the store, some of the first seeds fail.
+func TestSeedsFindWhatIsMissing(t *testing.T) {
+	for missing, want := range map[string]string{noFencing: "I5", noMarks: "I1", noLeases: "I5"} {
+		t.Run(missing, func(t *testing.T) {
+			for seed := range uint64(20) {
+				wrong, _ := play(t, seed+1, missing)
+				if slices.ContainsFunc(wrong, func(s string) bool { return strings.HasPrefix(s, want) }) {
+					return
+				}
+			}
+			t.Errorf("20 seeds did not find %s", want)
+		})
+	}
+}
+
+// TestSeed plays the seed PARLEY_SEED, which a failure has named.
+func TestSeed(t *testing.T) {
+	seed := uint64(1)
+	if s := os.Getenv("PARLEY_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	try(t, seed)
+}
+
+// try plays a seed, and says how to play it again if something is wrong.
+func try(t *testing.T, seed uint64) {
+	t.Helper()
+	wrong, story := play(t, seed, "")
+	if len(wrong) > 0 {
+		t.Errorf("seed %d; play it again with\n    PARLEY_SEED=%d go test ./sim/replicas -run 'TestSeed$' -v\n%s\nwhat happened:\n%s",
+			seed, seed, strings.Join(wrong, "\n"), strings.Join(story, "\n"))
+	}
+}

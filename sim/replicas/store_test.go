@@ -1,0 +1,148 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/storage"
+)
+
+// remoteStore is the store that all processes share, as one of them reaches it.
+type remoteStore struct {
+	storage.Store
+	p *process
+}
+
+// Guards that a store can do without, to see that the seeds miss them.
+const (
+	noFencing = "epochs are not compared"
+	noMarks   = "what arrives again is not known"
+	noLeases  = "heartbeats are not kept"
+)
+
+// again is a message that a store without marks takes for another one.
+func (s *remoteStore) again(m *chat.Memory) {
+	if s.p.w.missing == noMarks {
+		m.ID = chat.MemoryID(fmt.Sprint(m.ID, "/", s.p.w.called()))
+	}
+}
+
+// epoch is the one that a note is made with.
+func (s *remoteStore) epoch(ctx context.Context, id chat.RunID, e chat.Epoch) chat.Epoch {
+	if r, err := s.Store.Run(ctx, id); err == nil && e > 0 && s.p.w.missing == noFencing {
+		return r.Epoch
+	}
+	return e
+}
+
+func stored(name string) call {
+	return call{port: toStore, name: name, effect: true, slow: 10 * time.Millisecond}
+}
+
+func looked(name string) call {
+	return call{port: toStore, name: name, slow: 5 * time.Millisecond}
+}
+
+func (s *remoteStore) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+	s.again(&m.Memory)
+	return reach(ctx, s.p, stored("accept"), func() (chat.Accepted, error) { return s.Store.Accept(ctx, m, j) })
+}
+
+func (s *remoteStore) Known(ctx context.Context, m chat.Memory) (chat.Accepted, error) {
+	s.again(&m)
+	return reach(ctx, s.p, looked("known"), func() (chat.Accepted, error) { return s.Store.Known(ctx, m) })
+}
+
+func (s *remoteStore) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error) {
+	return reach(ctx, s.p, stored("mark"), func() (chat.Accepted, error) { return s.Store.Mark(ctx, room, id) })
+}
+
+func (s *remoteStore) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
+	return reach(ctx, s.p, stored("start"), func() (chat.Run, error) {
+		from := time.Now()
+		r, err := s.Store.Start(ctx, id, owner)
+		if err == nil {
+			s.p.w.log.add(event{from: from, to: time.Now(), by: s.p.name, what: started, room: r.Room, turn: r.Response, epoch: r.Epoch})
+		}
+		return r, err
+	})
+}
+
+func (s *remoteStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
+	err := act(ctx, s.p, stored(noteName(n)), func() error { return s.Store.Note(ctx, id, s.epoch(ctx, id, e), n) })
+	if err != nil && len(n.Shown) > 0 {
+		s.p.w.log.doubt(id) // what is there is not known to the next holder
+	}
+	return err
+}
+
+func noteName(n chat.Note) string {
+	switch {
+	case n.Verdict != nil:
+		return "note verdict"
+	case n.Acting != "" || n.Acted != "":
+		return "note action"
+	case n.Attempt:
+		return "note attempt"
+	case len(n.Shown) > 0:
+		return "note shown"
+	}
+	return "note text"
+}
+
+func (s *remoteStore) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
+	return act(ctx, s.p, stored("finish"), func() error {
+		from := time.Now()
+		err := s.Store.Finish(ctx, id, s.epoch(ctx, id, e), o, m)
+		if r, failed := s.Store.Run(ctx, id); err == nil && failed == nil {
+			s.p.w.log.add(event{from: from, to: time.Now(), by: s.p.name, what: finished, room: r.Room, turn: r.Response, epoch: e, shows: m.ID != ""})
+		}
+		return err
+	})
+}
+
+func (s *remoteStore) Beat(ctx context.Context, owner string, until time.Time) error {
+	if s.p.w.missing == noLeases {
+		until = time.Now()
+	}
+	return act(ctx, s.p, looked("beat"), func() error { return s.Store.Beat(ctx, owner, until) })
+}
+
+func (s *remoteStore) Leave(ctx context.Context, owner string) error {
+	return act(ctx, s.p, stored("leave"), func() error { return s.Store.Leave(ctx, owner) })
+}
+
+func (s *remoteStore) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
+	return reach(ctx, s.p, looked("run"), func() (chat.Run, error) { return s.Store.Run(ctx, id) })
+}
+
+func (s *remoteStore) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
+	return reach(ctx, s.p, looked("run of"), func() (chat.Run, error) { return s.Store.RunOf(ctx, id) })
+}
+
+func (s *remoteStore) OpenRuns(ctx context.Context, in chat.RoomID) ([]chat.Run, error) {
+	return reach(ctx, s.p, looked("open runs"), func() ([]chat.Run, error) { return s.Store.OpenRuns(ctx, in) })
+}
+
+func (s *remoteStore) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
+	return reach(ctx, s.p, looked("open rooms"), func() ([]chat.RoomID, error) { return s.Store.OpenRooms(ctx) })
+}
+
+func (s *remoteStore) Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error) {
+	return reach(ctx, s.p, looked("memory"), func() (chat.Memory, error) { return s.Store.Memory(ctx, id) })
+}
+
+func (s *remoteStore) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
+	return reach(ctx, s.p, looked("recent"), func() ([]chat.Memory, error) { return s.Store.Recent(ctx, room, kind, upTo, limit) })
+}
+
+func (s *remoteStore) Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error) {
+	return reach(ctx, s.p, looked("attention"), func() (chat.Attention, error) { return s.Store.Attention(ctx, room) })
+}
+
+func (s *remoteStore) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
+	return act(ctx, s.p, stored("withdraw"), func() error { return s.Store.Withdraw(ctx, room, run) })
+}
