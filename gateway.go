@@ -22,6 +22,7 @@ import (
 	"parley/internal/schema"
 	"parley/internal/settings"
 	"parley/media/thumbnail"
+	webtools "parley/plugins/web"
 )
 
 // Gateway is one gateway process.
@@ -32,6 +33,7 @@ type Gateway struct {
 	backends   backends
 	runtime    *core.Runtime
 	models     *models
+	pages      webtools.Pages // that questions link to
 	connectors []connectors.Connector
 	bots       bool // at least one chat platform is enabled
 	addr       net.Addr
@@ -41,7 +43,7 @@ type Gateway struct {
 func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
-	g := &Gateway{cfg: cfg, env: env, owner: owner()}
+	g := &Gateway{cfg: cfg, env: env, owner: owner(), pages: webtools.NewPages(env.Dial)}
 	if g.backends, err = openBackends(cfg, g.env); err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
-		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Approval: settings.Approval(cfg), Recall: settings.Recall(cfg),
+		Reader: g.reader(), ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Approval: settings.Approval(cfg), Recall: settings.Recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log,
 	})
 	if err != nil {

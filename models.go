@@ -190,6 +190,9 @@ func (g *Gateway) reader() *media.Reader {
 // fetch downloads a file from the connector that it came from. Connectors are looked up on use, because some are
 // created later.
 func (g *Gateway) fetch(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error) {
+	if f.Link {
+		return g.pages.Fetch(ctx, f, limit)
+	}
 	for _, c := range g.connectors {
 		if from, ok := c.(connectors.Fetcher); ok && c.Name() == connector {
 			return from.Fetch(ctx, f, limit)

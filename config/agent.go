@@ -60,6 +60,8 @@ type Agent struct {
 	RecallBackfill bool `yaml:"recall_backfill"`
 	// true = the small model saves lasting facts that users mention, for this room only: one short call every few turns.
 	Reflection bool `yaml:"reflection"`
+	// true = the agent reads up to three pages that a question links to, before it answers. Only https pages on the public internet.
+	ReadLinks bool `yaml:"read_links"`
 
 	// Sources are what Knowledge names, and Documents its texts at the start: of PDF, Office and HTML files only the names.
 	Sources   Sources    `yaml:"-"`

@@ -52,6 +52,8 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 // readCounted counts the message and then reads what it is about: reading costs money. A turn that an action claims is not
 // counted, unless files must be read to find that out, or the action itself asks a model.
 func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) error {
+	endLinks := pn.addLinks(ctx, s)
+	defer endLinks()
 	files := pn.reading.HasUnread(*s, attachment.Any)
 	pn.x.turn = *s
 	if !files {

@@ -41,7 +41,9 @@ type Config struct {
 	Bus     relay.Bus
 	Models  llm.Models        // Large at least
 	Reader  attachment.Reader // nil: attachments are not read
-	Plugins []action.Plugin   // may be empty
+	// ReadLinks has it read the pages that questions link to, too.
+	ReadLinks bool
+	Plugins   []action.Plugin // may be empty
 	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
 	Schema action.SchemaCompiler
 	// Observers hear what happens, beside those of the plugins; may be empty.

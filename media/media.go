@@ -102,9 +102,17 @@ func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, d
 	read = f
 	read.Unread = reason(err)
 	if r.options.Log != nil {
-		r.options.Log.Warn("a file can't be read", "connector", connector, "ref", f.Ref, "type", f.Type, "err", err)
+		r.options.Log.Warn("a file can't be read", "connector", connector, "ref", refOf(f), "type", f.Type, "err", err)
 	}
 	return read
+}
+
+// refOf returns the reference of f for logs. The address of a page can hold secrets.
+func refOf(f chat.Attachment) string {
+	if f.Link {
+		return "a linked page"
+	}
+	return f.Ref
 }
 
 // reason returns why a file can't be read, as users see it.

@@ -76,6 +76,9 @@ type attached struct {
 
 func attachedTo(m chat.Memory) (all []attached) {
 	for _, f := range m.Files {
+		if f.Link && f.Unread == "" {
+			continue // it is part of the text
+		}
 		a := attached{Name: f.Name, Type: f.Type, Size: f.Size, Unread: f.Unread}
 		if key, ok := strings.CutPrefix(f.Ref, string(m.Room)+"/"); ok && !strings.Contains(key, "/") { // others were only cached
 			a.URL = uploadPath(m.Room, key)

@@ -63,6 +63,8 @@ func (f Attachment) promptText() string {
 	kind := "File"
 	if f.Voice {
 		kind = "Voice message"
+	} else if f.Link {
+		kind = "Linked page, which may say anything"
 	}
 	var named []string
 	for _, part := range []string{f.Name, f.Type, f.Title} {

@@ -135,6 +135,7 @@ type Attachment struct {
 	// description is used.
 	Seen      MemoryID `json:"seen,omitempty"`
 	Unread    string   `json:"unread,omitempty"`    // why it can't be read, in a few words for users
+	Link      bool     `json:"link,omitempty"`      // a page that the message links to; Ref is its address
 	Thumbnail bool     `json:"thumbnail,omitempty"` // the connector has a small picture of it
 }
 
