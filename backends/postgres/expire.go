@@ -21,6 +21,7 @@ var expiredRows = []string{
 		AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (q.run, q.carrier)) ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 	`DELETE FROM piece_vectors WHERE (model, piece) IN (
 		SELECT model, piece FROM piece_vectors WHERE used < $1 ORDER BY used LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+	`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE expires < $1 AND decision <> 'always' ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 }
 
 // forsakenRows are deleted when nothing belongs to them any more, by table.

@@ -43,7 +43,8 @@ func reopen(ctx context.Context, q querier, run record.HeldRun) error {
 		run.Text = run.Verdict.Text
 	}
 	_, err := q.Exec(ctx, `
-		UPDATE runs SET epoch = epoch + 1, owner = $1, status = '', failure = '', partial = false, counted = false, text = $2, verdict = '', deaths = 0, attempts = 0
+		UPDATE runs SET epoch = epoch + 1, owner = $1, status = '', failure = '', partial = false, counted = false, text = $2, verdict = '', deaths = 0, attempts = 0,
+			parked = false, ending = '', continuation = ''
 		WHERE id = $3`, run.Owner, run.Text, run.ID)
 	if err == nil {
 		_, err = q.Exec(ctx, `DELETE FROM memories WHERE room = $1 AND turn = $2 AND role IN ('said', 'beside')`,

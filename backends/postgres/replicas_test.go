@@ -33,6 +33,7 @@ type replicas struct {
 	storage.Runs
 	storage.Journal
 	storage.Retries
+	storage.Parking
 	storage.Leases
 	storage.Fleet
 	storage.Files
@@ -67,7 +68,7 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	r.WordIndex, r.VectorIndex, r.VectorBackfill, r.pieces = r.one(), r.one(), r.one(), r.one()
 	r.Notebook, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
-	r.reminding, r.Uploads = r.one(), r.one()
+	r.reminding, r.Uploads, r.Parking = r.one(), r.one(), r.one()
 	return r
 }
 

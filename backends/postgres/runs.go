@@ -18,7 +18,7 @@ const selectRuns = `
 		r.epoch, r.epoch > 0 AND r.status = '' AND coalesce(o.alive_until > $1::bigint, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND coalesce(o.alive_until <= $1 AND NOT o.leaving, FALSE))::int,
 		r.attempts, r.retried,
-		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict,
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.ending, r.continuation <> '',
 		(SELECT coalesce(json_agg(m.id ORDER BY m.seq)::text, '') FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
@@ -66,7 +66,8 @@ func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, e
 func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 	var rooms []chat.RoomID
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
-		rows, err := q.Query(ctx, `SELECT DISTINCT room FROM runs WHERE status = '' ORDER BY room`)
+		rows, err := q.Query(ctx, `
+			SELECT DISTINCT room FROM runs WHERE status = '' AND (NOT parked OR ready <= $1) ORDER BY room`, s.clock.nanos())
 		rooms, err = collect(rows, err, func(r record.Row) (room chat.RoomID, err error) { return room, r.Scan(&room) })
 		return err
 	})
@@ -80,11 +81,16 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 		if run, err = s.findRun(ctx, q, id); err != nil {
 			return err
 		}
+		if run.Parked && run.Ready.After(s.clock.now()) {
+			return chat.ErrBusy
+		}
 		if err := startable(ctx, q, run, owner); err != nil {
 			return err
 		}
 		_, err = q.Exec(ctx, `
-			UPDATE runs SET epoch = epoch + 1, owner = $1, deaths = CASE owner WHEN $1 THEN deaths ELSE $2::bigint END WHERE id = $3`,
+			UPDATE runs SET epoch = epoch + 1, owner = $1, deaths = CASE owner WHEN $1 THEN deaths ELSE $2::bigint END,
+				parked = false, retried = CASE WHEN parked THEN `+newestStarted+` ELSE retried END
+			WHERE id = $3`,
 			owner, run.Deaths, id) // a holder that starts it once more has not died
 		if err != nil {
 			return err
@@ -112,7 +118,7 @@ func startable(ctx context.Context, q querier, run record.HeldRun, owner string)
 func roomFree(ctx context.Context, q querier, run chat.Run) error {
 	var other bool
 	err := q.QueryRow(ctx, `
-		SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND status = '' AND epoch > 0 AND id <> $2 AND (duty IN ($3, $4)) = $5)`,
+		SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND status = '' AND epoch > 0 AND NOT parked AND id <> $2 AND (duty IN ($3, $4)) = $5)`,
 		run.Room, run.ID, chat.RunCommand, chat.RunChoiceResult, run.Kind.OutOfBand()).Scan(&other)
 	if err == nil && other {
 		err = chat.ErrBusy
@@ -178,7 +184,8 @@ func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o a
 	var room chat.RoomID
 	var turn chat.ResponseID
 	err = q.QueryRow(ctx, `
-		UPDATE runs SET status = $1, failure = $2, withdrawn = $3, partial = $4 WHERE id = $5 AND epoch = $6 AND status = ''
+		UPDATE runs SET status = $1, failure = $2, withdrawn = $3, partial = $4, parked = false, ending = '', continuation = ''
+		WHERE id = $5 AND epoch = $6 AND status = ''
 		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

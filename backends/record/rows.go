@@ -73,7 +73,7 @@ func ScanRun(r Row) (run HeldRun, err error) {
 		TimeInto(&run.Ready), &run.Kind, &run.Epoch, &run.Held, &run.Owner,
 		&run.Deaths, &run.Attempts, &run.Retried,
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
-		JSONInto(&run.Shown), &run.Text, &run.Acting, &run.Acted, JSONInto(&v), JSONInto(&run.Inputs))
+		JSONInto(&run.Shown), &run.Text, &run.Acting, &run.Acted, JSONInto(&v), &run.Parked, &run.Ending, &run.Continues, JSONInto(&run.Inputs))
 	if v.Outcome.Done() {
 		run.Verdict = (*chat.Verdict)(&v)
 	}

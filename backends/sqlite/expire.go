@@ -18,6 +18,7 @@ func expiring() []struct{ table, old string } {
 		{"uploads", `at < ?3 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = uploads.message)`},
 		{"runs", `status <> '' AND opened < ?3`},
 		{"questions", `expires < ?3 AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier))`},
+		{"approvals", `expires < ?3 AND decision <> 'always'`},
 		{"rooms", `created > 0 AND created < ?3 AND world = '' AND attention = ''
 			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = rooms.id)
 			AND NOT EXISTS (SELECT 1 FROM runs WHERE id BETWEEN rooms.id || '#' AND rooms.id || '$')

@@ -25,7 +25,7 @@ func (s *journal) Replicas(ctx context.Context) (fleet chat.Fleet, err error) {
 		var oldest int64
 		err = db.QueryRowContext(ctx, `
 			SELECT count(*), ifnull(min(r.opened), 0) FROM runs r LEFT JOIN owners o ON o.id = r.owner
-			WHERE r.status = '' AND (r.epoch = 0 OR ifnull(o.alive_until <= ?, TRUE))`, now).Scan(&fleet.Waiting, &oldest)
+			WHERE r.status = '' AND NOT r.parked AND (r.epoch = 0 OR ifnull(o.alive_until <= ?, TRUE))`, now).Scan(&fleet.Waiting, &oldest)
 		fleet.Oldest = record.Time(oldest)
 		return err
 	})

@@ -18,7 +18,7 @@ const selectRuns = `
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?1, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND ifnull(o.alive_until <= ?1 AND o.leaving = 0, FALSE)),
 		r.attempts, r.retried,
-		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict,
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.ending, r.continuation <> '',
 		(SELECT json_group_array(m.id ORDER BY m.seq) FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
@@ -64,7 +64,8 @@ func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, e
 func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 	var rooms []chat.RoomID
 	err := s.read(ctx, func(db reader) error {
-		rows, err := db.QueryContext(ctx, `SELECT DISTINCT room FROM runs WHERE status = '' ORDER BY room`)
+		rows, err := db.QueryContext(ctx, `
+			SELECT DISTINCT room FROM runs WHERE status = '' AND (NOT parked OR ready <= ?) ORDER BY room`, record.Nanos(time.Now()))
 		if err != nil {
 			return err
 		}
@@ -97,14 +98,18 @@ func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string)
 	if run.Held && run.Owner != owner {
 		return chat.ErrBusy
 	}
+	if run.Parked && run.Ready.After(time.Now()) {
+		return chat.ErrBusy
+	}
 	args := append([]any{owner, run.Deaths, run.ID}, underWay(run.Run)...)
 	err := tx.QueryRowContext(ctx, `
-		UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END
+		UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END,
+			parked = 0, retried = iif(parked, `+newestStarted+`, retried)
 		WHERE id = ?3 AND NOT `+existsUnderWay+`
 		RETURNING epoch, ifnull((SELECT o.alive_until > ?9 FROM owners o WHERE o.id = owner), FALSE), deaths + (verdict = '' AND
-			ifnull((SELECT o.alive_until <= ?9 AND o.leaving = 0 FROM owners o WHERE o.id = owner), FALSE))`,
+			ifnull((SELECT o.alive_until <= ?9 AND o.leaving = 0 FROM owners o WHERE o.id = owner), FALSE)), parked, retried`,
 		append(args, record.Nanos(time.Now()))...).
-		Scan(&run.Epoch, &run.Held, &run.Deaths) // a holder that starts it once more has not died
+		Scan(&run.Epoch, &run.Held, &run.Deaths, &run.Parked, &run.Retried) // a holder that starts it once more has not died
 	if errors.Is(err, sql.ErrNoRows) {
 		return chat.ErrBusy
 	}
@@ -112,7 +117,7 @@ func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string)
 }
 
 // existsUnderWay takes [underWay].
-const existsUnderWay = `EXISTS (SELECT 1 FROM runs r WHERE r.room = ? AND r.status = '' AND r.epoch > 0 AND r.id <> ? AND (r.duty IN (?, ?)) = ?)`
+const existsUnderWay = `EXISTS (SELECT 1 FROM runs r WHERE r.room = ? AND r.status = '' AND r.epoch > 0 AND NOT r.parked AND r.id <> ? AND (r.duty IN (?, ?)) = ?)`
 
 func underWay(run chat.Run) []any {
 	return []any{run.Room, run.ID, chat.RunCommand, chat.RunChoiceResult, run.Kind.OutOfBand()}
@@ -195,7 +200,8 @@ func endRun(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, 
 	var room chat.RoomID
 	var turn chat.ResponseID
 	err = tx.QueryRowContext(ctx, `
-		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ? WHERE id = ? AND epoch = ? AND status = ''
+		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ?, parked = 0, ending = '', continuation = ''
+		WHERE id = ? AND epoch = ? AND status = ''
 		RETURNING room, turn, EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role = 'input')`,
 		o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn, &asked)
 	switch {

@@ -13,6 +13,7 @@ func approvalChecks() []storeCheck {
 		{"an approval comes back as it was asked for, once", approvalOnce},
 		{"an approval is decided once, and used once", approvalDecided},
 		{"an approval for all calls is of its room and kind, until it lapses", approvalStanding},
+		{"approvals expire by age, but for those that stand", approvalExpires},
 	}
 }
 
@@ -82,5 +83,41 @@ func approvalStanding(t *testing.T, s store) {
 	s.must(err)
 	s.must(s.LapseApprovals(t.Context(), "room"))
 	_, err = s.StandingApproval(t.Context(), "room", "kind")
+	s.fails(err, chat.ErrNotFound)
+}
+
+func approvalExpires(t *testing.T, s store) {
+	now := time.Now()
+	ask := func(id string, expires time.Time, to chat.Decision) {
+		a := pending(id, "room", 1)
+		a.Expires = expires
+		s.asked(a)
+		if to != chat.Pending {
+			s.must(s.DecideApproval(t.Context(), id, chat.Pending, to, "owner", now))
+		}
+	}
+	old := now.Add(-time.Hour)
+	for _, d := range []chat.Decision{chat.Pending, chat.Used, chat.Denied, chat.Lapsed, chat.Always} {
+		ask("old "+string(d), old, d)
+		ask("new "+string(d), now, d)
+	}
+	expire := func() {
+		for more := true; more; {
+			var err error
+			more, err = s.Expire(t.Context(), chat.Expiry{Rest: now.Add(-time.Minute)})
+			s.must(err)
+		}
+	}
+	expire()
+	all, err := s.RecentApprovals(t.Context(), "room", 99)
+	s.must(err)
+	var ids []string
+	for _, a := range all {
+		ids = append(ids, a.ID)
+	}
+	s.same("what is left", ids, []string{"new always", "new denied", "new lapsed", "new pending", "new used", "old always"})
+	s.must(s.LapseApprovals(t.Context(), "room"))
+	expire()
+	_, err = s.Approval(t.Context(), "old always")
 	s.fails(err, chat.ErrNotFound)
 }

@@ -53,7 +53,9 @@ type ownedRun struct {
 	owner  string
 	author chat.EntityID // of its newest input
 	shows  []llm.File
-	out    chat.MemoryID // what it has said, if that was stored
+
+	continuation []byte        // while it is parked, and after
+	out          chat.MemoryID // what it has said, if that was stored
 }
 
 // NewStoreModel returns an empty store in memory that does what the suite asks for, and nothing else.
@@ -305,7 +307,7 @@ func (s *storeModel) OpenRooms(context.Context) (rooms []chat.RoomID, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runs {
-		if !r.Outcome.Done() && !slices.Contains(rooms, r.Room) {
+		if !r.Outcome.Done() && !slices.Contains(rooms, r.Room) && (!r.Parked || !r.Ready.After(time.Now())) {
 			rooms = append(rooms, r.Room)
 		}
 	}
@@ -321,7 +323,7 @@ func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat
 		return chat.Run{}, chat.ErrNotFound
 	case r.Outcome.Done():
 		return chat.Run{}, answer.ErrLost
-	case s.now(r).Held && r.owner != owner:
+	case s.now(r).Held && r.owner != owner, r.Parked && r.Ready.After(time.Now()):
 		return chat.Run{}, chat.ErrBusy
 	}
 	if s.busy(r) {
@@ -330,6 +332,7 @@ func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat
 	if r.owner != owner {
 		r.Deaths = s.now(r).Deaths
 	}
+	s.unpark(r)
 	r.owner = owner
 	r.Epoch++
 	return s.now(r), nil
@@ -394,6 +397,7 @@ func (s *storeModel) Finish(_ context.Context, id chat.RunID, epoch chat.Epoch, 
 		return answer.ErrLost
 	}
 	r.Outcome = o
+	forgetParking(r)
 	if out.ID != "" && (len(r.Inputs) > 0 || s.carries(r)) {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
 		s.said = append(s.said, storedMemory{out, chat.Accepted{Memory: out.ID, Response: r.Response}, false})
@@ -434,6 +438,7 @@ func (s *storeModel) reopen(r *ownedRun) {
 		r.owner = ""
 	}
 	r.Deaths, r.Attempts = 0, 0
+	forgetParking(r)
 	if r.Verdict != nil {
 		r.Text = r.Verdict.Text
 	}

@@ -69,6 +69,12 @@ func (s *approvalModel) RecentApprovals(_ context.Context, room chat.RoomID, lim
 	return all[:min(limit, len(all))], nil
 }
 
+func (s *approvalModel) dropApprovals(before time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = slices.DeleteFunc(s.all, func(a chat.Approval) bool { return a.Expires.Before(before) && a.Decision != chat.Always })
+}
+
 func (s *approvalModel) LapseApprovals(_ context.Context, room chat.RoomID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

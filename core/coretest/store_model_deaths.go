@@ -46,6 +46,6 @@ func (s *storeModel) RetryRun(_ context.Context, id chat.RunID) error {
 // busy reports whether another run of the room of r is under way.
 func (s *storeModel) busy(r *ownedRun) bool {
 	return slices.ContainsFunc(s.runs, func(o *ownedRun) bool {
-		return o != r && o.Room == r.Room && o.Kind.OutOfBand() == r.Kind.OutOfBand() && o.Epoch > 0 && !o.Outcome.Done()
+		return o != r && o.Room == r.Room && o.Kind.OutOfBand() == r.Kind.OutOfBand() && o.Epoch > 0 && !o.Parked && !o.Outcome.Done()
 	})
 }

@@ -25,7 +25,7 @@ func storeModelCheck(t *testing.T, s storage.Store) {
 		rounds++
 		p := &pair{t, s, model, chat.RoomID(fmt.Sprintf("room %d", rounds))}
 		rt.Repeat(map[string]func(*rapid.T){
-			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat, "leave": p.leave, "retry": p.retry,
+			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat, "leave": p.leave, "retry": p.retry, "park": p.park, "wake": p.wake,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
 			"revise": p.revise, "forget": p.forget, "clear": p.clear, "reopen": p.reopen,
 			"remember": p.remember, "recent": p.recent, "expire": p.expire, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
@@ -112,6 +112,20 @@ func (p *pair) note(rt *rapid.T) {
 		n.Verdict = &chat.Verdict{Outcome: done, Text: n.Text, History: []string{n.Acting}}
 	}
 	p.agree(rt, "Note", nil, nil, p.store.Note(p.t.Context(), id, epoch, n), p.model.Note(p.t.Context(), id, epoch, n))
+}
+
+func (p *pair) park(rt *rapid.T) {
+	id, until := p.id(rt), time.Now().Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "until"))*time.Second)
+	epoch, with := p.epoch(rt, id), []byte(rapid.SampledFrom([]string{"", "go on"}).Draw(rt, "continuation"))
+	p.agree(rt, "Park", nil, nil, p.store.Park(p.t.Context(), id, epoch, until, with), p.model.Park(p.t.Context(), id, epoch, until, with))
+	got, gotErr := p.store.Continuation(p.t.Context(), id)
+	want, wantErr := p.model.Continuation(p.t.Context(), id)
+	p.agree(rt, "Continuation", got, want, gotErr, wantErr)
+}
+
+func (p *pair) wake(rt *rapid.T) {
+	id, end := p.id(rt), rapid.SampledFrom([]answer.Status{"", answer.Stopped, answer.Superseded}).Draw(rt, "end")
+	p.agree(rt, "Wake", nil, nil, p.store.Wake(p.t.Context(), id, end), p.model.Wake(p.t.Context(), id, end))
 }
 
 func (p *pair) finish(rt *rapid.T) {

@@ -65,7 +65,7 @@ func (s *storeModel) Replicas(context.Context) (f chat.Fleet, _ error) {
 		case now.Epoch > 0:
 			runs[r.owner]++
 		}
-		if now.Held {
+		if now.Held || now.Parked {
 			continue
 		}
 		f.Waiting++

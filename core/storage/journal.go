@@ -38,7 +38,7 @@ type Runs interface {
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	// OpenRuns returns the runs of room that have not finished, in turn order.
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
-	// OpenRooms returns the rooms that have open runs.
+	// OpenRooms returns the rooms that have open runs, other than parked ones that wait.
 	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
 }
 
@@ -49,6 +49,8 @@ type Journal interface {
 	// ones only exclude each other), or if this one is held by another owner who is alive;
 	// [answer.ErrLost] if it has finished.
 	// If the owner before has beaten, is dead, did not [Leases.Leave], and the run has no verdict, that counts as a death.
+	// A parked run can't be started before it is ready or was woken ([chat.ErrBusy]). It then claims the room with the newest turn that
+	// was started there, and keeps its Ending and its continuation.
 	Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error)
 	// Note adds to a run. [answer.ErrLost] unless epoch is the run's and the run is open.
 	Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error
@@ -74,6 +76,19 @@ type Retries interface {
 	RetryRun(ctx context.Context, id chat.RunID) error
 }
 
+// Parking lets runs wait for a person without holding their room.
+type Parking interface {
+	// Park lets go of a run: it stays open, but others of its room can be started, and it can't before until, unless it is woken.
+	// Continuation is what its next holder needs, in UTF-8. It takes the place of an earlier one, and goes when the run ends or is reopened.
+	// The epoch rises, and deaths and attempts begin at zero. [answer.ErrLost] as with [Journal.Note].
+	Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error
+	// Wake lets a parked run be started at once: to go on, or to end with a status. The first such status stays.
+	// [answer.ErrLost] if the run is not parked.
+	Wake(ctx context.Context, id chat.RunID, end answer.Status) error
+	// Continuation returns that of a run, or [chat.ErrNotFound].
+	Continuation(ctx context.Context, id chat.RunID) ([]byte, error)
+}
+
 // Leases records which processes are alive.
 type Leases interface {
 	// Beat says that owner is alive until then. A process beats before it starts a run.
@@ -94,7 +109,7 @@ type Fleet interface {
 type Upkeep interface {
 	// Expire removes what is older than before says: marks by when they were set; uploads that no message names, by when
 	// they began; runs that have ended, by when they were opened;
-	// questions of such runs; rooms of no world in which nothing is remembered, noted, set or to be reminded of and no person is reached, by their
+	// questions of such runs; approvals by when they expired, but for [chat.Always]; rooms of no world in which nothing is remembered, noted, set or to be reminded of and no person is reached, by their
 	// Created if they have one; and entities that nothing is remembered of, who are in no world and no people of the owner's. It does a
 	// bounded part of the work, and reports whether there is more to do: then it goes on with the next call. With the last part,
 	// what was forgotten or removed before the call is gone from where the store keeps its bytes.

@@ -27,6 +27,7 @@ type Store interface {
 	Runs
 	Journal
 	Retries
+	Parking
 	Leases
 	Fleet
 	Files

@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// newestStarted is the newest turn with which a run has claimed the room of the row in runs: what waits has claimed nothing yet.
+const newestStarted = `(SELECT max(greatest(s.turn, s.retried)) FROM runs s WHERE s.room = runs.room AND s.epoch > 0 AND s.duty NOT IN ('tell', 'obey', 'carry'))`
+
+// Park implements [storage.Parking].
+func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
+	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
+		done, err := q.Exec(ctx, `
+			UPDATE runs SET parked = true, ready = $1, ending = '', continuation = $2, epoch = epoch + 1, owner = '', deaths = 0, attempts = 0
+			WHERE id = $3 AND epoch = $4 AND status = '' AND NOT parked`, s.clock.stored(until), string(continuation), id, epoch)
+		if err == nil && done.RowsAffected() == 0 {
+			err = answer.ErrLost
+		}
+		return err
+	})
+	return wrap(err, "parking the run %q", id)
+}
+
+// Wake implements [storage.Parking].
+func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
+	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
+		done, err := q.Exec(ctx, `
+			UPDATE runs SET ready = least(ready, $1), ending = coalesce(nullif(ending, ''), $2) WHERE id = $3 AND parked AND status = ''`,
+			s.clock.nanos(), end, id)
+		if err == nil && done.RowsAffected() == 0 {
+			err = answer.ErrLost
+		}
+		return err
+	})
+	return wrap(err, "waking the run %q", id)
+}
+
+// Continuation implements [storage.Parking].
+func (s *journal) Continuation(ctx context.Context, id chat.RunID) (continuation []byte, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		return record.Found(q.QueryRow(ctx, `SELECT continuation FROM runs WHERE id = $1 AND continuation <> ''`, id).Scan(&continuation))
+	})
+	return continuation, wrap(err, "reading how the run %q goes on", id)
+}

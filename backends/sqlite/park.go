@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// newestStarted is the newest turn with which a run has claimed the room of the row in runs: what waits has claimed nothing yet.
+const newestStarted = `(SELECT max(max(s.turn, s.retried)) FROM runs s WHERE s.room = runs.room AND s.epoch > 0 AND s.duty NOT IN ('tell', 'obey', 'carry'))`
+
+// Park implements [storage.Parking].
+func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		return held(tx.QueryRowContext(ctx, `
+			UPDATE runs SET parked = 1, ready = ?, ending = '', continuation = ?, epoch = epoch + 1, owner = '', deaths = 0, attempts = 0
+			WHERE id = ? AND epoch = ? AND status = '' AND NOT parked RETURNING id`,
+			record.Nanos(until), string(continuation), id, epoch).Scan(&id))
+	})
+	return wrap(err, "parking the run %q", id)
+}
+
+// Wake implements [storage.Parking].
+func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		return held(tx.QueryRowContext(ctx, `
+			UPDATE runs SET ready = min(ready, ?), ending = iif(ending = '', ?, ending) WHERE id = ? AND parked AND status = '' RETURNING id`,
+			record.Nanos(time.Now()), end, id).Scan(&id))
+	})
+	return wrap(err, "waking the run %q", id)
+}
+
+// Continuation implements [storage.Parking].
+func (s *journal) Continuation(ctx context.Context, id chat.RunID) (continuation []byte, err error) {
+	err = s.read(ctx, func(db reader) error {
+		return record.Found(db.QueryRowContext(ctx, `SELECT continuation FROM runs WHERE id = ? AND continuation <> ''`, id).Scan(&continuation))
+	})
+	return continuation, wrap(err, "reading how the run %q goes on", id)
+}
