@@ -123,7 +123,7 @@ func (SearchProvider) Words() []string { return []string{"", string(searXNG), "b
 type Approvals struct {
 	// Other accounts that can approve single calls, in the same form as owner.
 	Users []Account `yaml:"users"`
-	// How long a call waits for an approval, at most until the time limit of its answer.
+	// How long an answer waits for an approval. Meanwhile later questions are answered.
 	Timeout time.Duration `yaml:"timeout" default:"1h"`
 }
 

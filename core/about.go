@@ -118,18 +118,24 @@ func (cr *commandRun) heed(r chat.Room, a chat.Attention) string {
 
 // workload says what is being answered, and what waits.
 func workload(open []chat.Run) string {
-	now, waiting := "no answer in progress", 0
+	now, waiting, parked := "no answer in progress", 0, 0
 	for _, r := range open {
-		if r.Epoch > 0 {
+		switch {
+		case r.Parked:
+			parked++
+		case r.Epoch > 0:
 			now = "writing an answer"
-		} else {
+		default:
 			waiting++
 		}
 	}
-	if waiting == 0 {
-		return now
+	if waiting > 0 {
+		now = fmt.Sprintf("%s, %d waiting", now, waiting)
 	}
-	return fmt.Sprintf("%s, %d waiting", now, waiting)
+	if parked > 0 {
+		now = fmt.Sprintf("%s, %d waiting for a decision", now, parked)
+	}
+	return now
 }
 
 // minutes is d in words, as exactly as people want it.

@@ -27,14 +27,20 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the choice: %w", err)
 	}
-	took := len(ak.x.run.Shown) > 0 // the messages of the question
-	if q.Chooser == action.Awaited && !took {
-		return chat.ErrNothingToSay // who asked goes on
+	if q.Chooser == action.Parked && q.By != "" { // a run that is about to wait looks for the choice itself
+		if err := ak.x.persist(ctx, func() error { return ak.x.rt.waker.GoOn(ctx, q.Run, q.Room) }); err != nil {
+			return err
+		}
+	}
+	goesOn := q.Chooser == action.Awaited || q.Chooser == action.Parked // who asked
+	took := len(ak.x.run.Shown) > 0                                     // the messages of the question
+	if goesOn && !took {
+		return chat.ErrNothingToSay
 	}
 	if ak.x.posts && took && asked != "" {
 		ak.x.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
 	}
-	if q.By == "" || q.Chooser == action.Awaited {
+	if q.By == "" || goesOn {
 		return ak.x.toolCalls.RequireOutput()
 	}
 	says, err := ak.chosen(ctx, q)
@@ -119,10 +125,10 @@ func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 	return a.rt.intake.ingest(ctx, said, in)
 }
 
-// waiter is [action.Call], which finds out by itself.
-type waiter struct{}
+// waiter is [action.Call], or a run that goes on, which find out by themselves.
+type waiter struct{ name string }
 
-func (waiter) Name() string { return action.Awaited }
+func (w waiter) Name() string { return w.name }
 
 func (waiter) Chosen(context.Context, chat.Question) (string, error) { return "", nil }
 
@@ -138,7 +144,7 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	if err := f.rt.commands.stop(ctx, q.Room, everyTurn); err != nil {
 		f.rt.cfg.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
 	}
-	if _, err := f.rt.changes.cleared(ctx, chat.Cleared{Room: q.Room}); err != nil {
+	if _, err := f.rt.changes.clear(ctx, chat.Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
 	if err := f.rt.desk.Store.LapseApprovals(ctx, q.Room); err != nil {

@@ -150,6 +150,9 @@ func (c *changes) deleted(ctx context.Context, d chat.Deleted) error {
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
+	if parked, err := c.rt.waker.End(ctx, run.ID, run.Room, answer.Stopped); parked || err != nil {
+		return err
+	}
 	if err := c.rt.cfg.Tracker.Stop(ctx, c.rt.cfg.Agent.ID, run.Claim(), run.Turn()); err != nil {
 		c.rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
 	}
@@ -204,7 +207,15 @@ func reactionText(r chat.Reaction, on chat.Memory) string {
 	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(quote, `"`, "'"))
 }
 
+// cleared forgets a room. Runs that wait for a person end.
 func (c *changes) cleared(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
+	if err := c.rt.waker.StopAll(ctx, what.Room, everyTurn); err != nil {
+		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
+	}
+	return c.clear(ctx, what)
+}
+
+func (c *changes) clear(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
 	var n int
 	var err error
 	if what.Entirely {

@@ -205,7 +205,10 @@ func (h *commandHandler) stopTurns(ctx context.Context, room chat.RoomID, upTo c
 			return err
 		}
 	}
-	return h.dropWaiting(ctx, open)
+	if err := h.dropWaiting(ctx, open); err != nil {
+		return err
+	}
+	return h.rt.waker.StopAll(ctx, room, upTo)
 }
 
 // dropWaiting ends the turns among open that have not started: later messages would join them, and never be answered.

@@ -56,7 +56,8 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	defer endLinks()
 	files := pn.reading.HasUnread(*s, attachment.Any)
 	pn.x.turn = *s
-	if !files {
+	resumed := pn.x.gen.State != nil
+	if !files && !resumed {
 		if err := pn.alone(ctx); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 		return context.Cause(ctx)
 	}
 	pn.x.turn = *s
-	if !files {
+	if !files || resumed {
 		return nil
 	}
 	return pn.alone(ctx)

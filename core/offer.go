@@ -17,15 +17,10 @@ const choicePoll = 2 * time.Second
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
 // a choice is made, and not at all if none is made while it is open and waited for.
 func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
-	q, err := ak.x.rt.choices.asking(q)
+	q, err := ak.put(ctx, q)
 	if err != nil {
-		return nil, fmt.Errorf("ask: %w", err)
+		return nil, err
 	}
-	q.Run, q.Room = ak.x.run.ID, ak.x.run.Room
-	if err := ak.x.persist(ctx, func() error { return ak.store.Ask(ctx, q) }); err != nil {
-		return nil, fmt.Errorf("ask: %w", err)
-	}
-	ak.offer(q)
 	answered := make(chan chat.Question, 1)
 	ak.x.side.Go(func() {
 		defer close(answered)
@@ -34,6 +29,20 @@ func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Questio
 		}
 	})
 	return answered, nil
+}
+
+// put puts a question below the answer.
+func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, error) {
+	q, err := ak.x.rt.choices.asking(q)
+	if err != nil {
+		return q, fmt.Errorf("ask: %w", err)
+	}
+	q.Run, q.Room = ak.x.run.ID, ak.x.run.Room
+	if err := ak.x.persist(ctx, func() error { return ak.store.Ask(ctx, q) }); err != nil {
+		return q, fmt.Errorf("ask: %w", err)
+	}
+	ak.offer(q)
+	return q, nil
 }
 
 // untilChosen takes the options of q away once it is closed, and reports whether a choice was made. One that is waited for is closed

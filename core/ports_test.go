@@ -155,6 +155,22 @@ func (s *portStore) Choose(ctx context.Context, id string, option int, in chat.M
 	return effect(s.p, "choose", func() (chat.Accepted, error) { return s.Store.Choose(ctx, id, option, in, payer) })
 }
 
+func (s *portStore) Park(ctx context.Context, id chat.RunID, e chat.Epoch, until time.Time, continuation []byte) error {
+	return act(s.p, "park", func() error { return s.Store.Park(ctx, id, e, until, continuation) })
+}
+
+func (s *portStore) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
+	return act(s.p, "wake", func() error { return s.Store.Wake(ctx, id, end) })
+}
+
+func (s *portStore) RequestApproval(ctx context.Context, a chat.Approval) (chat.Approval, error) {
+	return effect(s.p, "request approval", func() (chat.Approval, error) { return s.Store.RequestApproval(ctx, a) })
+}
+
+func (s *portStore) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
+	return act(s.p, "decide approval", func() error { return s.Store.DecideApproval(ctx, id, from, to, by, at) })
+}
+
 func (s *portStore) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	return effect(s.p, "start", func() (chat.Run, error) { return s.Store.Start(ctx, id, owner) })
 }

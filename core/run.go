@@ -13,6 +13,7 @@ import (
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/core/parking"
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/schedule"
@@ -20,7 +21,9 @@ import (
 )
 
 // hasBegun reports whether an earlier holder has left traces.
-func hasBegun(r chat.Run) bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
+func hasBegun(r chat.Run) bool {
+	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues
+}
 
 // The parts of an execution, each with one subject.
 type (
@@ -77,6 +80,7 @@ type execution struct {
 	toolCalls *toolcall.Calls
 	asking    asking
 	command   commandRun
+	waiting   parking.Waiting
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
@@ -103,8 +107,15 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.gen.Trace.Actions})
 		}
 	}
+	if err := x.waiting.Load(life); err != nil {
+		return err
+	}
+	run = x.run
 	refused := x.claimRoom()
 	defer x.quit(nil)
+	if ended := x.waiting.Ended(); ended != nil {
+		refused = ended
+	}
 	if run.Kind.Claims() {
 		rt.live.OnLoss(run.ID, a, x.quit)
 	}
@@ -112,10 +123,12 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 		refused = chat.ErrStopped // what was asked was taken back
 	}
 	if refused != nil && !hasBegun(run) {
+		x.abandon()
 		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: chat.StatusOf(refused), Withdrawn: true}})
 	}
 	surface, err := rt.cfg.Open(life, run)
 	if errors.Is(err, chat.ErrUnreached) {
+		x.abandon()
 		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Withdrawn: true}})
 	} else if err != nil {
 		return fmt.Errorf("open the conversation of %s: %w", run.ID, err)
@@ -125,7 +138,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 	defer done()
 	x.side.Go(func() { rt.live.Publish(life, run, a) })
 	if err := x.answerAndShow(surface, refused); err != nil {
-		return err
+		return chat.Unless(err, chat.ErrParked)
 	}
 	x.evaluate(process)
 	return nil
@@ -145,7 +158,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 		Host: action.Host{Await: x.await, Ask: x.asking.ask, Say: func(ctx context.Context, n chat.Notice) error {
 			_, err := rt.Say(ctx, n)
 			return err
-		}},
+		}, Park: x.asking.wait, Chose: x.waiting.Chose},
 		Outputs: func() []prompt.Output {
 			if x.state == nil {
 				return nil
@@ -157,6 +170,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 		Config: rt.cfg.Generation, First: rt.cfg.Turns.First, Idle: rt.cfg.Turns.Idle, Answer: a, Calls: x.toolCalls,
 		Unfollow: x.unfollow, Jitter: rt.jitter, Info: x.info, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 	}
+	x.waiting = parking.Waiting{Run: &x.run, Store: s.park, Answer: a, Writer: x.gen, Calls: x.toolCalls, Persist: x.persist, Log: rt.cfg.Log}
 	return x
 }
 
@@ -182,6 +196,9 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	show, hide := context.WithCancelCause(x.life)
 	defer hide(nil)
 	shown := make(chan error, 1)
+	if !schedule.IsExhausted(x.run) {
+		x.waiting.Resume(refused != nil)
+	}
 	if surface != nil {
 		go func() { shown <- x.show(show, surface) }()
 	}
@@ -189,6 +206,9 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	v, err := x.write(refused)
 	x.rt.scheduler.parallel.Leave(x.run) // what is left to do is to show it
 	stopNotes()
+	if errors.Is(err, chat.ErrParked) {
+		return x.park(hide, shown)
+	}
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
 		err = x.Note(x.life, chat.Note{Verdict: &v, Files: x.savedFiles})
 	}
@@ -266,8 +286,10 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 			err = schedule.ErrSetAside
 		}
 	case refused != nil:
-		x.answer.Replay(run.Text, nil, nil, nil)
-	case run.Acting != "": // it may have happened, and must not happen again
+		if !run.Continues {
+			x.answer.Replay(run.Text, nil, nil, nil)
+		}
+	case run.Acting != "" && !run.Continues: // it may have happened, and must not happen again
 		x.answer.Replay(run.Text, nil, nil, nil)
 		err = errCutOff
 	case run.Kind == chat.RunNotify:
@@ -288,8 +310,11 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	if cause := context.Cause(x.work); cause != nil {
 		err = cause
 	}
-	if errors.Is(err, answer.ErrLost) { // not another word
+	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // not another word
 		return chat.Verdict{}, err
+	}
+	if err != nil {
+		x.abandon()
 	}
 	x.toolCalls.EndCalls(err)
 	return x.verdict(err), nil

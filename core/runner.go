@@ -99,11 +99,11 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 	if last := schedule.Latest(open); policy == schedule.Supersede && last.ID != "" && last.Epoch == 0 {
 		s.rt.intake.announce(life, l.Room, last.Turn()) // once more: the tracker may have forgotten, or been away
 	}
-	next, wait := s.rt.cfg.Turns.Due(open, time.Now())
-	if wait > 0 {
-		return wait, nil
+	next, wait, err := s.startable(life, open)
+	if err != nil || wait > 0 {
+		return wait, err
 	}
-	if last := schedule.Latest(open); schedule.NeedsSlot(next, next.Kind != chat.RunTask && policy == schedule.Supersede && last.Response > next.Response) {
+	if last := schedule.Latest(open); schedule.NeedsSlot(next, next.Ending != "" || next.Kind != chat.RunTask && policy == schedule.Supersede && last.Response > next.Response) {
 		s.parallel.Forget(l, next.Address.BilledTo)
 		if !s.parallel.Enter(l, next) {
 			return 0, schedule.ErrQueued

@@ -18,6 +18,7 @@ import (
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/core/parking"
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/relay"
@@ -91,15 +92,16 @@ type Runtime struct {
 	commands  commandHandler
 	pairing   *access.Pairing
 	scheduler scheduler
+	waker     parking.Waker
 }
 
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
 	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
 	rt.cfg.Store = nil // each part has what it needs
-	rt.stores = stores{run: store, prepare: store, files: store, ask: store, status: store, notice: store, summary: store, upkeep: store}
+	rt.stores = stores{run: store, prepare: store, files: store, ask: store, park: store, status: store, notice: store, summary: store, upkeep: store}
 	rt.intake, rt.changes, rt.choices, rt.commands = intake{rt, store}, changes{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
-	rt.scheduler = newScheduler(rt, store, cfg.Parallel)
+	rt.scheduler, rt.waker = newScheduler(rt, store, cfg.Parallel), parking.Waker{Store: store, Serve: func(room chat.RoomID) { rt.scheduler.wake(room) }}
 	rt.roster = &roster.Roster{Store: store, Agent: cfg.Agent.Entity(), Log: cfg.Log, Emit: func(e event.Event) { rt.hub.Emit(e) },
 		Stop: func(ctx context.Context, room chat.RoomID) error { return rt.commands.stop(ctx, room, everyTurn) }}
 	rt.pairing = &access.Pairing{Policy: cfg.Access, Store: store, Log: cfg.Log, Tell: func(ctx context.Context, n chat.Notice) error {
@@ -107,7 +109,7 @@ func New(cfg Config) (*Runtime, error) {
 		return err
 	}}
 	rt.models = &route.Switch{Table: route.NewTable(cfg.Models.Answering()), Policy: cfg.Access, Store: store, Owns: rt.pairing.Owns}
-	rt.desk = &approval.Desk{Policy: cfg.Approval, Store: store, Owns: rt.pairing.Owns, Rooms: rt.pairing.OwnersRooms, Tell: rt.pairing.Tell, Log: cfg.Log}
+	rt.desk = &approval.Desk{Policy: cfg.Approval, Store: store, Owns: rt.pairing.Owns, Rooms: rt.pairing.OwnersRooms, Tell: rt.pairing.Tell, Wake: rt.waker.GoOn, Log: cfg.Log}
 	var err error
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
@@ -124,7 +126,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := checkTools(rt.tools, cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, access.ApprovalHandler: approvalHandler{rt.pairing}, approval.Handler: rt.desk, route.Handler: rt.models}
+	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{action.Awaited}, action.Parked: waiter{action.Parked}, access.ApprovalHandler: approvalHandler{rt.pairing}, approval.Handler: rt.desk, route.Handler: rt.models}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)

@@ -7,6 +7,7 @@ import (
 	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/parking"
 	"parley/core/storage"
 )
 
@@ -104,6 +105,7 @@ type stores struct {
 	prepare prepareStore
 	files   attachment.Store
 	ask     askStore
+	park    parking.Store
 	status  statusStore
 	notice  noticeStore
 	summary summaryStore

@@ -49,7 +49,7 @@ type Message struct {
 	updates      []partState // messages about important progress, on platforms without edits; see nextUpdate
 	refusedFiles []string    // names of files with text of the answer that the platform refused: their text goes into messages
 	callFiles    int         // the number of files of calls that an earlier process showed
-	// resumed is set if an earlier process showed something. The model may write another text now, or a shorter one, so
+	// resumed is set if an earlier process showed something that this one does not continue. The model may write another text now, or a shorter one, so
 	// existing messages are only changed to the final state. Otherwise people would see a text shrink.
 	resumed bool
 	ended   bool // the answer has ended, and the final state is being shown
@@ -70,7 +70,7 @@ type Message struct {
 // has created or may have created. Show logs the errors of single requests. It returns an error only if the final state
 // could not be shown.
 func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
-	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, finalPriority: PriorityFinal, resumed: len(run.Shown) > 0}
+	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, finalPriority: PriorityFinal, resumed: len(run.Shown) > 0 && !run.GoesOn()}
 	if run.Kind.OutOfBand() {
 		m.finalPriority = PriorityReply
 	}

@@ -191,6 +191,7 @@ func TestChatApprovalByOwner(t *testing.T) {
 
 		c.does("shop__order", `{"item":"silver"}`, "No silver.")
 		c.Say(Bob, bob, "Order silver")
+		c.pass(time.Hour)
 		c.read(bob, "No silver.")
 		c.wantDone(s, `order {"item":"gold"}`)
 		if len(w.Buttons(c.ada)) > 0 {

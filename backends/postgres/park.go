@@ -9,8 +9,10 @@ import (
 	"parley/core/chat"
 )
 
-// newestStarted is the newest turn with which a run has claimed the room of the row in runs: what waits has claimed nothing yet.
-const newestStarted = `(SELECT max(greatest(s.turn, s.retried)) FROM runs s WHERE s.room = runs.room AND s.epoch > 0 AND s.duty NOT IN ('tell', 'obey', 'carry'))`
+// newestStarted is the newest turn with which a run has claimed the room of the row in runs: what waits has claimed nothing yet, and
+// tasks claim it for themselves.
+const newestStarted = `(SELECT max(greatest(s.turn, s.retried)) FROM runs s WHERE s.room = runs.room AND s.epoch > 0 
+	AND s.duty NOT IN ('tell', 'obey', 'carry') AND (s.duty = 'task') = (runs.duty = 'task'))`
 
 // Park implements [storage.Parking].
 func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {

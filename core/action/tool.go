@@ -47,6 +47,14 @@ func (b *Block) over() bool {
 	}
 }
 
+// Resume continues a call whose block the answer shows already, as t and files.
+func (b *Block) Resume(t answer.Tool, files []llm.File) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tool, b.files = t, files
+	b.parameters.Add(t.Parameters)
+}
+
 // Show updates the block. Empty fields of t keep their values, and files are appended to existing ones.
 func (b *Block) Show(t answer.Tool, files ...llm.File) {
 	b.mu.Lock()

@@ -27,7 +27,7 @@ const Handler = "approve call"
 // Policy says who may approve, and for how long.
 type Policy struct {
 	Users   map[chat.EntityID]bool // may approve single calls, beside the owners
-	Timeout time.Duration          // how long a call waits; 0 is an hour
+	Timeout time.Duration          // how long a run waits; 0 is an hour
 }
 
 // A Desk asks for approvals and records them. Its fields are set before use. It is safe for concurrent use.
@@ -40,6 +40,8 @@ type Desk struct {
 	Rooms func(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
 	// Tell sends a notice, which can hold a question.
 	Tell func(ctx context.Context, n chat.Notice) error
+	// Wake has a run go on that waits for an approval.
+	Wake func(ctx context.Context, run chat.RunID, room chat.RoomID) error
 	Log  *slog.Logger
 }
 
@@ -51,10 +53,8 @@ const (
 )
 
 const (
-	maxShown = 1500             // characters of the arguments; longer ones can't be judged, and are refused
-	poll     = 2 * time.Second  // how often the store is asked whether an owner has decided elsewhere
-	margin   = 10 * time.Second // that a turn has left when its question expires
-	usual    = time.Hour        // the timeout
+	maxShown = 1500      // characters of the arguments; longer ones can't be judged, and are refused
+	usual    = time.Hour // the timeout
 )
 
 // What the model is told of a call that is refused.
@@ -68,7 +68,8 @@ const (
 )
 
 // Approve asks for the approval of a call, unless there is one already. Asked reports whether a user has just decided about this call.
-// Refused says why the call can't be made; it is told to the model. An error ends the run.
+// Refused says why the call can't be made; it is told to the model. An error ends the run, or has it wait for the decision:
+// [chat.ErrParked].
 func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error) {
 	if standing, err := d.standing(ctx, c, t, a); err != nil || standing {
 		return false, "", err
@@ -81,26 +82,48 @@ func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a ac
 	if err != nil {
 		return false, "", err
 	}
-	if r.Decision == chat.Pending {
-		inPlace, err := d.approver(ctx, c.Turn)
-		if err != nil {
-			return false, "", err
-		}
-		switch {
-		case inPlace:
-			refused, err = d.askHere(ctx, c, r, shown, a.Kind != "" && t.Def.Effect != action.Dangerous)
-		default:
-			refused, err = d.askOwners(ctx, c, r, shown, a.Kind != "" && t.Def.Effect != action.Dangerous)
-		}
-		if err != nil || refused != "" {
-			return true, refused, err
-		}
-		if r, err = d.Store.Approval(ctx, r.ID); err != nil {
-			return true, "", fmt.Errorf("read the approval of %s: %w", t.Def.Name, err)
-		}
+	inPlace, err := d.approver(ctx, c.Turn)
+	if err == nil {
+		r, err = d.answered(ctx, c, r, shown, inPlace)
+	}
+	switch kinds := a.Kind != "" && t.Def.Effect != action.Dangerous; {
+	case err != nil:
+		return false, "", err
+	case r.Decision == chat.Pending && inPlace:
+		refused, err = d.askHere(ctx, c, r, shown, kinds)
+		return true, refused, err
+	case r.Decision == chat.Pending:
+		refused, err = d.askOwners(ctx, c, r, shown, kinds)
+		return true, refused, err
 	}
 	refused, err = d.use(ctx, r)
 	return true, refused, err
+}
+
+// answered returns r as it is after the run has waited for it: with what was chosen in the answer, or expired.
+func (d *Desk) answered(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
+	q, chosen, err := c.Chose(ctx, matter+r.ID)
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
+	case chosen:
+		c.Update(shown + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
+		err = d.chosenHere(ctx, r, q)
+	case r.Decision == chat.Pending && time.Now().Before(r.Expires):
+		return r, nil
+	case r.Decision == chat.Pending:
+		err = d.decide(ctx, r, chat.Expired, "")
+	}
+	if !chosen && !inPlace { // that it waits
+		c.Update("")
+	}
+	if err == nil {
+		r, err = d.Store.Approval(ctx, r.ID)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
+	}
+	return r, nil
 }
 
 // standing reports whether all calls of this kind are approved in this room, and records the use.

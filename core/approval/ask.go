@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"parley/core/action"
@@ -12,44 +13,45 @@ import (
 	"parley/core/text"
 )
 
-// askHere asks in the answer itself, where the one who asked may approve.
+// matter begins what runs wait for that wait for an approval; its id follows.
+const matter = "approval/"
+
+// askHere asks in the answer itself, where the one who asked may approve. The run waits: [chat.ErrParked].
 func (d *Desk) askHere(ctx context.Context, c *action.Call, r chat.Approval, shown string, kinds bool) (refused string, err error) {
 	owners, err := d.Rooms(ctx)
 	if err != nil {
 		return "", err
 	}
 	owner := c.Turn.Owner
-	expires := r.Expires
-	if end, ok := ctx.Deadline(); ok && end.Add(-margin).Before(expires) {
-		expires = end.Add(-margin)
+	q := chat.Question{
+		Options: options(kinds && owner), For: d.approvers(r.Asker, owners, kinds && owner), Expires: r.Expires, Chooser: action.Parked, Payload: matter + r.ID,
 	}
-	q := chat.Question{Options: options(kinds && owner), For: d.approvers(r.Asker, owners, kinds && owner), Expires: expires}
-	q, err = c.Choose(ctx, shown, q)
-	to, by := chat.Denied, q.By
+	err = c.Park(ctx, shown, action.Wait{For: q.Payload, Until: r.Expires, Ask: &q})
 	switch {
-	case err == nil:
-		to = decision(q.Options[q.Choice])
-		if may, failed := d.mayDecide(ctx, to, by); failed != nil || !may {
-			return refusedLine, failed
-		}
 	case errors.Is(err, chat.ErrUnseen):
 		return unseenLine, d.decide(context.WithoutCancel(ctx), r, chat.Stopped, "")
-	case errors.Is(err, chat.ErrUnanswered):
-		to, refused = chat.Expired, lateLine
 	case ctx.Err() != nil:
 		return "", errors.Join(context.Cause(ctx), d.stopped(ctx, r))
-	default:
-		return "", fmt.Errorf("ask for the approval of %s: %w", r.Tool, err)
 	}
-	if to == chat.Denied {
-		refused = refusedLine
-	}
-	return refused, d.decide(ctx, r, to, by)
+	return "", err
 }
 
-// stopped records that the turn of r ended first, unless the process ends: the next one asks again.
+// chosenHere records what was chosen in the answer itself. Rights can have changed since the question was asked.
+func (d *Desk) chosenHere(ctx context.Context, r chat.Approval, q chat.Question) error {
+	to, by := decision(q.Options[q.Choice]), q.By
+	may, err := d.mayDecide(ctx, to, by)
+	if err != nil {
+		return err
+	}
+	if !may {
+		to, by = chat.Denied, ""
+	}
+	return d.decide(ctx, r, to, by)
+}
+
+// stopped records that the turn of r ended first, unless the run is made again by this process or the next one: it asks again then.
 func (d *Desk) stopped(ctx context.Context, r chat.Approval) error {
-	if errors.Is(context.Cause(ctx), chat.ErrShutdown) {
+	if cause := context.Cause(ctx); errors.Is(cause, chat.ErrShutdown) || errors.Is(cause, answer.ErrLost) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -58,6 +60,15 @@ func (d *Desk) stopped(ctx context.Context, r chat.Approval) error {
 		d.Log.Warn("an approval can't be closed; it ends by itself", "tool", r.Tool, "err", err)
 	}
 	return nil
+}
+
+// Abandon closes an approval that a run has waited for, if that is what it waited for, and no one has decided.
+func (d *Desk) Abandon(ctx context.Context, waitedFor string) error {
+	id, ok := strings.CutPrefix(waitedFor, matter)
+	if !ok {
+		return nil
+	}
+	return d.decide(ctx, chat.Approval{ID: id}, chat.Stopped, "")
 }
 
 // mayDecide reports whether by can make this decision: it was their account that pressed the button, and rights can have changed since.
@@ -74,14 +85,11 @@ func (d *Desk) decide(ctx context.Context, r chat.Approval, to chat.Decision, by
 	return chat.Unless(err, answer.ErrLost)
 }
 
-// askOwners asks each owner in their direct chat, and waits until one of them has decided.
+// askOwners asks each owner in their direct chat. The run waits: [chat.ErrParked].
 func (d *Desk) askOwners(ctx context.Context, c *action.Call, r chat.Approval, shown string, kinds bool) (refused string, err error) {
 	rooms, err := d.Rooms(ctx)
 	if err != nil {
 		return "", err
-	}
-	if end, ok := ctx.Deadline(); ok && end.Add(-margin).Before(r.Expires) {
-		r.Expires = end.Add(-margin)
 	}
 	where := "in a direct chat on " + text.Label(c.Turn.Room.Connector)
 	if !c.Turn.Private {
@@ -101,33 +109,11 @@ func (d *Desk) askOwners(ctx context.Context, c *action.Call, r chat.Approval, s
 	if !reached {
 		return absentLine, d.decide(ctx, r, chat.Denied, "")
 	}
-	c.Update("⏳ Waiting for the owner to approve this: " + text.Label(r.Tool))
-	refused, err = d.wait(ctx, r)
-	c.Update("")
-	return refused, err
-}
-
-// wait waits until r is decided.
-func (d *Desk) wait(ctx context.Context, r chat.Approval) (refused string, err error) {
-	for {
-		now, err := d.Store.Approval(ctx, r.ID)
-		switch {
-		case ctx.Err() != nil:
-			return "", errors.Join(context.Cause(ctx), d.stopped(ctx, r))
-		case err != nil:
-			d.Log.Warn("can't check whether a call was approved; trying again", "tool", r.Tool, "err", err)
-		case now.Decision == chat.Denied:
-			return refusedLine, nil
-		case now.Decision != chat.Pending:
-			return "", nil
-		case !time.Now().Before(r.Expires):
-			return lateLine, d.decide(ctx, r, chat.Expired, "")
-		}
-		select {
-		case <-time.After(poll):
-		case <-ctx.Done():
-		}
+	err = c.Park(ctx, "⏳ Waiting for the owner to approve this: "+text.Label(r.Tool), action.Wait{For: matter + r.ID, Until: r.Expires})
+	if ctx.Err() != nil {
+		return "", errors.Join(context.Cause(ctx), d.stopped(ctx, r))
 	}
+	return "", err
 }
 
 // What an owner reads after a choice in their direct chat.
@@ -141,19 +127,26 @@ const (
 // Name implements [action.ChoiceHandler].
 func (d *Desk) Name() string { return Handler }
 
-// Chosen implements [action.ChoiceHandler]: an owner has decided.
+// Chosen implements [action.ChoiceHandler]: an owner has decided. The run that waits goes on.
 func (d *Desk) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	to := decision(q.Options[q.Choice])
 	if may, err := d.mayDecide(ctx, to, q.By); err != nil || !may {
 		return notYoursLine, err
 	}
 	err := d.Store.DecideApproval(ctx, q.Payload, chat.Pending, to, q.By, time.Now())
-	if errors.Is(err, answer.ErrLost) {
-		now, err := d.Store.Approval(ctx, q.Payload)
-		if err != nil || now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used) {
-			return overLine, chat.Unless(err, chat.ErrNotFound)
-		}
-	} else if err != nil {
+	if chat.Unless(err, answer.ErrLost) != nil {
+		return "", err
+	}
+	now, found := d.Store.Approval(ctx, q.Payload)
+	switch {
+	case errors.Is(found, chat.ErrNotFound):
+		return overLine, nil
+	case found != nil:
+		return "", found
+	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used)):
+		return overLine, nil
+	}
+	if err := d.Wake(ctx, now.Run, now.Room); err != nil {
 		return "", err
 	}
 	if to == chat.Denied {

@@ -102,6 +102,9 @@ func (r Run) Retryable() bool {
 	return r.Epoch > 0 && r.Acting == "" && r.Acted == ""
 }
 
+// GoesOn reports whether the run was parked, and its holder is the first one since: the answer goes on from what people see of it.
+func (r Run) GoesOn() bool { return r.Continues && r.Attempts == 0 }
+
 // Turn returns the turn number with which the run claims its room.
 func (r Run) Turn() ResponseID { return max(r.Response, r.Retried) }
 

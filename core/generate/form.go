@@ -16,6 +16,10 @@ import (
 // generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
 // that names actions is followed by another that tells what came of them. Most answers need neither.
 func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
+	if s := w.State; s != nil {
+		st.AskNamed(ctx, s.Trace.Providers)
+		return w.actForm(ctx, st, *s)
+	}
 	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true}, nil)
 	if err != nil {
 		return err
@@ -33,7 +37,12 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 		return err
 	}
-	results, err := w.actAll(ctx, r.calls)
+	return w.actForm(ctx, st, State{Calls: storeCalls(r.calls), Written: true})
+}
+
+// actForm makes the calls of s, and has told what came of them.
+func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error {
+	results, err := w.actAll(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -46,8 +55,20 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 
 // generateSteps decides one step after the other, unseen, and then writes the answer.
 func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
-	last := w.steps() - 1
-	for step := range last {
+	last, step := w.steps()-1, 0
+	if s := w.State; s != nil {
+		st.AskNamed(ctx, s.Trace.Providers)
+		if _, err := w.actAll(ctx, *s); err != nil {
+			return err
+		}
+		if w.Calls.Over() {
+			return w.Calls.RequireOutput()
+		}
+		if step = s.Step + 1; s.Finish {
+			step = last
+		}
+	}
+	for ; step < last; step++ {
 		r, err := w.fill(ctx, st, prompt.MultiStepDecision, &round{w: w, form: true, hidden: true, step: step}, nil)
 		if errors.Is(err, errEmpty) { // it can't decide; it may answer all the same
 			break
@@ -59,7 +80,7 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 			return err
 		}
 		st.AskNamed(ctx, r.wrote.Providers)
-		if _, err := w.actAll(ctx, r.calls); err != nil {
+		if _, err := w.actAll(ctx, State{Step: step, Calls: storeCalls(r.calls), Written: true, Finish: r.wrote.Finish}); err != nil {
 			return err
 		}
 		if w.Calls.Over() {

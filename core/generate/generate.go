@@ -66,11 +66,14 @@ type Writer struct {
 	Removed bool
 
 	Trace Trace // how the answer came about
+	// State is set when Write returns [chat.ErrParked], and before a Write that continues: see [Writer.Resume].
+	State *State
 
 	noticed bool // people were told that another model answers
 }
 
-// Write writes the answer from the prompts of st. [chat.ErrNothingToSay] if the model chose to say nothing.
+// Write writes the answer from the prompts of st. [chat.ErrNothingToSay] if the model chose to say nothing, and [chat.ErrParked] if
+// the run is to wait for a person.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	if w.Removed {
 		w.notice(0, answer.RemovedModel)
@@ -80,7 +83,7 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	switch form := w.Mode == XML; {
 	case form && w.MultiStep:
 		return w.generateSteps(ctx, st)
-	case form || !st.Native():
+	case form || !st.Native() || w.State != nil && len(w.State.Rounds) == 0: // the mode may have changed while the run was parked
 		return w.generateForm(ctx, st)
 	}
 	req, err := st.Request(ctx)
@@ -93,8 +96,15 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers.
 func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
-	last, step := w.steps()-1, 0
-	for n := range last + 1 {
+	last, n, step, base := w.steps()-1, 0, 0, len(req.Messages)
+	if s := w.State; s != nil {
+		req.Messages = append(req.Messages, restoreMessages(s.Rounds)...)
+		if over, err := w.actNative(ctx, &req, base, *s); over || err != nil {
+			return err
+		}
+		n, step = s.Step+1, s.Next
+	}
+	for ; n <= last; n++ {
 		if n == last {
 			req.Tools = nil
 		}
@@ -109,24 +119,39 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm
 			return errEndless
 		}
 		step = r.step + 1 // calls of the model's own side part the text of a round
-		results, err := w.actAll(ctx, r.calls)
-		if err != nil {
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
+		if over, err := w.actNative(ctx, &req, base, State{Step: n, Next: step, Calls: storeCalls(r.calls)}); over || err != nil {
 			return err
 		}
-		if w.Calls.Over() {
-			return w.Calls.RequireOutput()
-		}
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
-		req.Messages = append(req.Messages, results...)
 	}
 	return nil
 }
 
-// actAll makes the calls of a round, one after the other, and returns what the model is told of them.
-func (w *Writer) actAll(ctx context.Context, calls []llm.ToolCall) (results []llm.Message, err error) {
-	for _, c := range calls {
+// actNative makes the calls of s, and adds what the model is told of them to req, whose rounds begin at base. It reports whether the
+// turn is over.
+func (w *Writer) actNative(ctx context.Context, req *llm.Request, base int, s State) (over bool, err error) {
+	s.Rounds = storeMessages(req.Messages[base:])
+	results, err := w.actAll(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if w.Calls.Over() {
+		return true, w.Calls.RequireOutput()
+	}
+	req.Messages = append(req.Messages, results...)
+	return false, nil
+}
+
+// actAll makes the calls of a round that are left in s, one after the other, and returns what the model is told of all calls of the
+// round.
+func (w *Writer) actAll(ctx context.Context, s State) (results []llm.Message, err error) {
+	results = restoreMessages(s.Results)
+	calls := restoreCalls(s.Calls)
+	for i, c := range calls {
 		result, err := w.Calls.Act(ctx, c)
 		if err != nil {
+			s.Results, s.Calls = storeMessages(results), storeCalls(calls[i:])
+			w.pause(err, s)
 			return nil, err
 		}
 		results = append(results, llm.Message{Role: llm.RoleTool, Call: c.ID, Text: result})

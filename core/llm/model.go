@@ -122,7 +122,7 @@ type Message struct {
 }
 
 // Opaque is what a model wants back with the message that it came with, such as encrypted reasoning and signatures. It
-// lives as long as the rounds of one answer: it is never stored.
+// lives as long as the rounds of one answer, and is stored only while that waits for a person.
 type Opaque struct {
 	Owner string // the kind of model that reads it. Others ignore it
 	Data  json.RawMessage

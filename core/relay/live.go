@@ -25,6 +25,7 @@ type watchStore interface {
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+	Continuation(ctx context.Context, id chat.RunID) ([]byte, error)
 }
 
 // Registry contains the answers that are generated or watched in this process.
@@ -216,6 +217,12 @@ func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, er
 	if l.made(id, r) {
 		l.unwatch(id, r)
 		return r.answer, nil
+	}
+	if run.Parked {
+		if err := l.showParked(ctx, run, r); err != nil {
+			l.unwatch(id, r)
+			return nil, fmt.Errorf("watch %s: %w", id, err)
+		}
 	}
 	a := r.answer
 	l.watching.Go(func() {

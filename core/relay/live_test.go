@@ -27,6 +27,10 @@ func (openRuns) QuestionOf(context.Context, chat.RunID) (chat.Question, error) {
 	return chat.Question{}, chat.ErrNotFound
 }
 
+func (openRuns) Continuation(context.Context, chat.RunID) ([]byte, error) {
+	return nil, chat.ErrNotFound
+}
+
 // noBus carries nothing.
 type noBus struct{}
 

@@ -115,13 +115,25 @@ func LastTurns(open []chat.Run) map[chat.RoomID]chat.ResponseID {
 	return last
 }
 
-// Due returns which of the open runs, in turn order, starts next, and after how long. There must be at least one. The
-// oldest is first, also under Supersede: there it ends immediately, because a later turn has claimed the room.
-func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration) {
-	next = open[0]
-	taken := next.Kind != chat.RunTask && t.PolicyFor(next.RoomKind) == Supersede && Latest(open).Turn() > next.Turn()
-	if next.Epoch > 0 || taken {
-		return next, 0
+// Due returns which of the open runs, in turn order, starts next, and after how long. The oldest is first, also under Supersede:
+// there it ends immediately, because a later turn has claimed the room. Parked runs that wait for a person are passed over, so
+// that there may be none (ok is false).
+func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration, ok bool) {
+	for _, next := range open {
+		switch {
+		case t.Taken(open, next):
+			return next, 0, true
+		case next.Parked && now.Before(next.Ready):
+			continue
+		case next.Epoch > 0:
+			return next, 0, true
+		}
+		return next, max(0, next.Ready.Sub(now)), true
 	}
-	return next, max(0, next.Ready.Sub(now))
+	return chat.Run{}, 0, false
+}
+
+// Taken reports whether a later turn among the open runs has claimed the room of r.
+func (t TurnPolicy) Taken(open []chat.Run, r chat.Run) bool {
+	return r.Kind != chat.RunTask && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
 }

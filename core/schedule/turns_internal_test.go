@@ -28,7 +28,7 @@ func TestDue(t *testing.T) {
 		for i := range c.open {
 			c.open[i].Response = chat.ResponseID(i + 1)
 		}
-		next, wait := TurnPolicy{Direct: c.policy, Group: c.policy}.Due(c.open, now)
+		next, wait, _ := TurnPolicy{Direct: c.policy, Group: c.policy}.Due(c.open, now)
 		if next.Response != 1 || wait != c.want {
 			t.Errorf("%s: turn %d in %v; want the first in %v", name, next.Response, wait, c.want)
 		}

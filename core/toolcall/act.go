@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,11 +27,15 @@ func (tc *Calls) Tools() (specs []action.Spec) {
 	return specs
 }
 
-// Act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
-// ends the run: it has lost the room, or the journal.
+// Act makes one call and returns what the model is told of it. The call is brought to its end in every case but one: after
+// [chat.ErrParked] it is made again when the run goes on. Any other error ends the run: it has lost the room, or the journal.
 func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err error) {
 	end, files := answer.Tool{Stage: answer.StageEnd}, []llm.File(nil)
-	defer func() { tc.Stage(c, end, files...) }()
+	defer func() {
+		if !errors.Is(err, chat.ErrParked) { // it is made later
+			tc.Stage(c, end, files...)
+		}
+	}()
 	t, params, problem := tc.resolve(call{c, false})
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
 		end.Error = problem
@@ -107,6 +112,7 @@ func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Cont
 		return nil, err
 	}
 	n := chat.Note{Acting: c.ID, Text: tc.Answer.View().Remembered().Text()}
+	tc.acting = c.ID
 	return tc.Life, tc.Journal.Note(ctx, n)
 }
 

@@ -41,6 +41,8 @@ type Calls struct {
 
 	Acted []action.Acted // the calls that have ended
 
+	acting string // the last call that has begun to write
+
 	mu      sync.Mutex
 	blocks  map[string]*action.Block // by the ids of their calls
 	remotes map[string]*remote       // by the model's ids; of the run's goroutine
@@ -97,6 +99,37 @@ func (tc *Calls) Stage(c llm.ToolCall, t answer.Tool, files ...llm.File) {
 // call is what the action is given of c.
 func (tc *Calls) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *action.Call {
 	return tc.block(c, 0).Call(ctx, parameters, *tc.Turn, slices.Clip(tc.Acted), tc.Host)
+}
+
+// Acting returns the id of the last call of the run that has begun to write, or "".
+func (tc *Calls) Acting() string { return cmp.Or(tc.acting, tc.Run.Acting) }
+
+// IDs returns the ids of all calls so far.
+func (tc *Calls) IDs() []string {
+	tc.mu.Lock()
+	defer tc.mu.Unlock()
+	return slices.Sorted(maps.Keys(tc.blocks))
+}
+
+// Resume continues the calls of a run that was parked, of which the answer shows already what people have seen. Those of waiting are
+// yet to be made; written reports whether the model wrote these as text.
+func (tc *Calls) Resume(ids []string, waiting []llm.ToolCall, written bool) {
+	for _, c := range waiting {
+		b := tc.block(c, 0)
+		b.Written = written
+	}
+	shown := map[string]answer.Segment{}
+	for _, s := range tc.Answer.View().Segments {
+		shown[s.Call] = s
+	}
+	for _, id := range ids {
+		s, ok := shown[id]
+		pending := slices.ContainsFunc(waiting, func(c llm.ToolCall) bool { return c.ID == id })
+		if !ok && !pending { // it was quiet, and is over
+			s.Tool.Stage = answer.StageEnd
+		}
+		tc.block(llm.ToolCall{ID: id, Name: s.Tool.Name}, 0).Resume(s.Tool, s.Files)
+	}
 }
 
 // NewID makes sure that no two calls of a run have one id, whatever the model says (LM-05).

@@ -1,0 +1,109 @@
+package generate
+
+import (
+	"encoding/json"
+	"errors"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+// State is how far an answer has come when its run is parked: what another [Writer] needs to continue it. It is stored as JSON.
+type State struct {
+	Step    int             `json:"step"`             // the round whose calls are being made
+	Next    int             `json:"next,omitempty"`   // natively: the step of the text that follows
+	Rounds  []storedMessage `json:"rounds,omitempty"` // natively: what the model said and was told, up to this round
+	Results []storedMessage `json:"results,omitempty"`
+	Calls   []storedCall    `json:"calls"`             // of the round, not made yet; the first one waits
+	Written bool            `json:"written,omitempty"` // the model wrote them as text
+	Finish  bool            `json:"finish,omitempty"`  // the round wanted no other one
+	Acted   []storedResult  `json:"acted,omitempty"`
+	IDs     []string        `json:"ids"` // of all calls of the run
+	Trace   Trace           `json:"trace"`
+	Noticed bool            `json:"noticed,omitempty"`
+}
+
+// A storedMessage is a [llm.Message] of a round. Parameters are as the model wrote them, which may be no JSON.
+type (
+	storedMessage struct {
+		Role   llm.Role     `json:"role"`
+		Text   string       `json:"text,omitempty"`
+		Calls  []storedCall `json:"calls,omitempty"`
+		Call   string       `json:"call,omitempty"`
+		Owner  string       `json:"owner,omitempty"`
+		Opaque string       `json:"opaque,omitempty"`
+	}
+	storedCall struct {
+		ID         string `json:"id"`
+		Name       string `json:"name"`
+		Parameters string `json:"parameters,omitempty"`
+	}
+	storedResult struct {
+		Action     string `json:"action"`
+		Parameters string `json:"parameters,omitempty"`
+		Text       string `json:"text,omitempty"`
+		Last       bool   `json:"last,omitempty"`
+		Err        string `json:"err,omitempty"`
+	}
+)
+
+func storeCalls(calls []llm.ToolCall) (all []storedCall) {
+	for _, c := range calls {
+		all = append(all, storedCall{c.ID, c.Name, string(c.Parameters)})
+	}
+	return all
+}
+
+func restoreCalls(calls []storedCall) (all []llm.ToolCall) {
+	for _, c := range calls {
+		all = append(all, llm.ToolCall{ID: c.ID, Name: c.Name, Parameters: json.RawMessage(c.Parameters)})
+	}
+	return all
+}
+
+func storeMessages(messages []llm.Message) (all []storedMessage) {
+	for _, m := range messages {
+		s := storedMessage{Role: m.Role, Text: m.Text, Calls: storeCalls(m.Calls), Call: m.Call}
+		if m.Opaque != nil {
+			s.Owner, s.Opaque = m.Opaque.Owner, string(m.Opaque.Data)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func restoreMessages(messages []storedMessage) (all []llm.Message) {
+	for _, s := range messages {
+		m := llm.Message{Role: s.Role, Text: s.Text, Calls: restoreCalls(s.Calls), Call: s.Call}
+		if s.Owner != "" {
+			m.Opaque = &llm.Opaque{Owner: s.Owner, Data: json.RawMessage(s.Opaque)}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// pause keeps how far the answer has come if err parks the run: the calls of s that are left are made when it goes on.
+func (w *Writer) pause(err error, s State) {
+	if !errors.Is(err, chat.ErrParked) {
+		return
+	}
+	for _, a := range w.Calls.Acted {
+		s.Acted = append(s.Acted, storedResult{a.Action, string(a.Parameters), a.Result.Text, a.Result.Last, a.Err})
+	}
+	s.IDs, s.Trace, s.Noticed = w.Calls.IDs(), w.Trace, w.noticed
+	w.State = &s
+}
+
+// Resume continues the answer whose State w has. The answer shows already what people have seen of it.
+func (w *Writer) Resume() {
+	s := w.State
+	w.Trace, w.noticed = s.Trace, s.Noticed
+	for _, a := range s.Acted {
+		w.Calls.Acted = append(w.Calls.Acted, action.Acted{
+			Action: a.Action, Parameters: json.RawMessage(a.Parameters), Result: action.Result{Text: a.Text, Last: a.Last}, Err: a.Err,
+		})
+	}
+	w.Calls.Resume(s.IDs, restoreCalls(s.Calls), s.Written)
+}

@@ -1,0 +1,78 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// wait asks w.Ask, and has the run wait: it fails with [chat.ErrParked]. A question that can't be shown is taken back.
+func (ak *asking) wait(ctx context.Context, w action.Wait) error {
+	if w.Ask == nil {
+		return ak.x.waiting.Begin(w)
+	}
+	q, err := ak.put(ctx, *w.Ask)
+	if err != nil {
+		return err
+	}
+	err = ak.x.allSeen(ctx)
+	if err == nil && ak.x.posts && ak.x.answer.Hidden() {
+		err = chat.ErrUnseen
+	}
+	if err != nil {
+		ak.takeBack(q)
+		return errors.Join(err, ak.x.persist(ak.x.life, func() error { return ak.store.Withdraw(ak.x.life, q.Room, q.Run) }))
+	}
+	return ak.x.waiting.Begin(w)
+}
+
+// allSeen waits until people see the answer as it is.
+func (x *execution) allSeen(ctx context.Context) error {
+	if !x.posts {
+		return nil
+	}
+	return x.answer.WaitSeen(ctx, x.answer.View().At)
+}
+
+// park lets go of the run once people see for what it waits. It returns [chat.ErrParked]. A later turn that has the room by then is no
+// reason to end.
+func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error {
+	_ = x.allSeen(x.work) // else it waits for what people don't see yet, or ends at once
+	hide(chat.ErrParked)
+	if x.posts {
+		<-shown
+	}
+	if x.life.Err() != nil {
+		return context.Cause(x.life)
+	}
+	err := x.waiting.LetGo(x.life, func() bool {
+		return errors.Is(context.Cause(x.work), chat.ErrStopped) || errors.Is(x.Settle(), chat.ErrStopped) || x.unasked()
+	})
+	if err != nil {
+		return err
+	}
+	return chat.ErrParked
+}
+
+// abandon closes what the run waits for, or has waited for, when it ends without it.
+func (x *execution) abandon() {
+	if err := x.rt.desk.Abandon(x.life, x.waiting.For()); err != nil {
+		x.rt.cfg.Log.Warn("an approval can't be closed; it ends by itself", "run", x.run.ID, "err", err)
+	}
+}
+
+// startable returns the run among open that starts next, or errIdle. One that a later turn takes the room from ends.
+func (s *scheduler) startable(ctx context.Context, open []chat.Run) (next chat.Run, wait time.Duration, err error) {
+	next, wait, ok := s.rt.cfg.Turns.Due(open, time.Now())
+	if !ok {
+		return next, 0, errIdle
+	}
+	if next.Parked && s.rt.cfg.Turns.Taken(open, next) {
+		_, err = s.rt.waker.End(ctx, next.ID, next.Room, answer.Superseded)
+	}
+	return next, wait, err
+}

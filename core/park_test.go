@@ -1,0 +1,349 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/llm"
+)
+
+// guarded is an action whose calls need an approval.
+type guarded struct {
+	*fakeAction
+	kind string // of its definition
+}
+
+func (g *guarded) Guard(*action.Call) *action.Approval {
+	return &action.Approval{Server: "shop", Tool: g.name, Kind: g.kind}
+}
+
+// withShop gives the next nodes an action that needs an approval of Ada, who owns the agent.
+func (w *world) withShop() *guarded {
+	g := &guarded{&fakeAction{name: "ORDER", effect: action.Writes}, "kind"}
+	w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "shop", Actions: []action.Action{g}})
+	w.cfg.Access.Owners, w.cfg.Access.People = map[chat.EntityID]bool{"ada": true}, map[chat.EntityID]bool{"ada": true, "bob": true}
+	return g
+}
+
+// orders has the model call ORDER and then say what came of it.
+func (w *world) orders() {
+	w.model.queue([]step{call(0, "o", "ORDER", `{"item":"tea"}`)}, []step{write("Tea is on its way.")})
+}
+
+// parked waits until a run is parked, and returns what it asks; nothing if it asks nothing itself.
+func (w *world) parked(acc chat.Accepted) chat.Question {
+	w.Helper()
+	for range 100 {
+		synctest.Wait()
+		if w.run(acc).Parked {
+			q, err := w.store.QuestionOf(w.Context(), acc.Run)
+			if err != nil || !q.Open(time.Now()) {
+				return chat.Question{}
+			}
+			return q
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.Fatalf("the run is not parked: %+v\nlog:\n%s", w.run(acc), w.log)
+	return chat.Question{}
+}
+
+// decided lists the decisions in a room, oldest first.
+func (w *world) decided(in chat.RoomID) (all []chat.Decision) {
+	w.Helper()
+	found, err := w.store.RecentApprovals(w.Context(), in, 100)
+	w.must(err)
+	for _, a := range slices.Backward(found) {
+		all = append(all, a.Decision)
+	}
+	return all
+}
+
+// While a run waits for its approval the room is free, also for the same person where turns queue, and no process holds the run. A press
+// on another replica, after the first has ended, has it go on: the call is made once, and new text appears in the same message.
+func TestRunWaitsWithoutItsRoom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		shop := w.withShop()
+		first := w.start()
+		m := w.addressed("ada", "Order tea")
+		w.model.queue([]step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)}, []step{write("Me?")}, []step{write("Me?")}, []step{write("Tea is on its way.")})
+		acc := first.submit(m)
+		q := w.parked(acc)
+		if !slices.Equal(q.Options, []string{"Once", "Always here", "Deny"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) || w.run(acc).Held {
+			t.Errorf("it asks %+v", q)
+		}
+		for _, who := range []chat.EntityID{"bob", "ada"} {
+			w.wants(first.submit(w.addressed(who, "And you?")), answer.Completed, "Me?")
+		}
+		if shown := w.chat.visible(); len(shown) != 3 || !strings.HasPrefix(shown[0], fox) || !strings.Contains(shown[0], "🔐 **ORDER** (shop, write)") {
+			t.Errorf("people see %q", shown)
+		}
+		second := w.start()
+		first.shutdown()
+		time.Sleep(20 * time.Minute) // longer than any turn
+		if shop.times() > 0 {
+			t.Error("it has not waited")
+		}
+		second.tell(chat.Choice(pressed(q, 0)))
+		o, said := w.ended(acc)
+		if o.Status != answer.Completed || !strings.HasPrefix(said, fox) || !strings.HasSuffix(said, "Tea is on its way.") || !strings.Contains(said, "→ **Once**") {
+			t.Errorf("it ended as %+v and said %q", o, said)
+		}
+		if acc := second.tell(chat.Choice(pressed(q, 2))); acc.Refused == "" {
+			t.Error("it can be decided twice")
+		}
+		if got := w.decided(group); shop.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used}) {
+			t.Errorf("made %d times, decided %q", shop.times(), got)
+		}
+		if n := len(w.chat.visible()); n != 3 {
+			t.Errorf("people see %d messages", n)
+		}
+		asked := w.model.asked()
+		told := asked[len(asked)-1].Messages
+		if last := told[len(told)-2:]; last[0].Text != fox || len(last[0].Calls) != 1 || last[1].Call != "o" || last[1].Text != `done {"item":"tea"}` {
+			t.Errorf("the model was told %+v", last)
+		}
+		if slices.ContainsFunc(told, func(m llm.Message) bool { return strings.Contains(m.Text, "And you?") }) {
+			t.Error("the model was told what was said after the question")
+		}
+	})
+}
+
+// Stopping, clearing, deleting the question, a later message that takes over, and the end of the time deny: the call is not made, the
+// question is closed, and the run ends.
+func TestParkedRunIsDenied(t *testing.T) {
+	late := []step{write("Too late.")}
+	for name, c := range map[string]struct {
+		deny     func(w *world, n *node, m chat.Message)
+		status   answer.Status
+		decision chat.Decision
+	}{
+		"stop":            {func(_ *world, n *node, m chat.Message) { n.stop(m.Room) }, answer.Stopped, chat.Stopped},
+		"cleared":         {func(_ *world, n *node, m chat.Message) { n.tell(chat.Cleared{Room: m.Room}) }, answer.Stopped, chat.Stopped},
+		"deleted":         {func(_ *world, n *node, m chat.Message) { n.remove(m) }, answer.Stopped, chat.Stopped},
+		"a later message": {func(w *world, n *node, _ chat.Message) { n.say("Never mind.") }, answer.Superseded, chat.Stopped},
+		"the time": {func(w *world, _ *node, _ chat.Message) {
+			w.model.queue(late)
+			time.Sleep(time.Hour)
+		}, answer.Completed, chat.Expired},
+		"a restart before that": {func(w *world, n *node, m chat.Message) {
+			n.shutdown()
+			time.Sleep(time.Minute)
+			w.start().stop(m.Room)
+		}, answer.Stopped, chat.Stopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				shop, n := w.withShop(), w.start()
+				m := w.message(room, "ada", "Order tea")
+				w.model.queue([]step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)})
+				acc := n.submit(m)
+				q := w.parked(acc)
+				c.deny(w, n, m)
+				o, _ := w.ended(acc)
+				time.Sleep(time.Minute)
+				if got := w.decided(room); o.Status != c.status || !slices.Equal(got, []chat.Decision{c.decision}) || shop.times() > 0 {
+					t.Errorf("ended as %+v, decided %q, made %d times", o, got, shop.times())
+				}
+				if now, err := w.store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
+					t.Error("it can still be chosen")
+				}
+				if name == "cleared" {
+					w.accepted = nil // it was forgotten
+				}
+				if r := w.run(acc); r.Continues || r.Parked {
+					t.Errorf("of the wait is left %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// In every form of answers a run goes on where it was: earlier calls are not made again, later ones of the same round are made, and
+// several approvals are asked for one after the other.
+func TestParkedRunGoesOn(t *testing.T) {
+	tag := func(item string) string {
+		return fmt.Sprintf(`<action><name>ORDER</name><params>{"item":"%s"}</params></action>`, item)
+	}
+	for name, c := range map[string]struct {
+		mode  generate.Config
+		first []step
+		last  step
+	}{
+		"natively": {generate.Config{}, []step{call(0, "", "LOOK", "{}"), call(1, "", "ORDER", `{"item":"tea"}`), call(2, "", "ORDER", `{"item":"milk"}`)}, write("Both.")},
+		"as a form": {generate.Config{Mode: generate.XML}, []step{write("<response><thought>t</thought><actions><action><name>LOOK</name></action>" + tag("tea") + tag("milk") +
+			"</actions><text>Well.</text></response>")}, write("<response><text>Both.</text></response>")},
+		"in steps": {generate.Config{Mode: generate.XML, MultiStep: true}, []step{write("<response><thought>t</thought><actions><action><name>LOOK</name></action>" + tag("tea") + tag("milk") +
+			"</actions><isFinish>true</isFinish></response>")}, write("<response><text>Both.</text></response>")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Generation = c.mode
+				shop, look := w.withShop(), &fakeAction{name: "LOOK"}
+				w.plug(look)
+				w.model.queue(c.first, []step{c.last})
+				n := w.start()
+				acc := n.say("Order tea and milk")
+				for range 2 {
+					q := w.parked(acc)
+					n.shutdown()
+					n = w.start()
+					n.tell(chat.Choice(pressed(q, 0)))
+					time.Sleep(time.Second)
+				}
+				if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Both.") {
+					t.Errorf("ended as %+v with %q", o, said)
+				}
+				if got := w.decided(room); shop.times() != 2 || look.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used, chat.Used}) {
+					t.Errorf("ordered %d times, looked %d times, decided %q", shop.times(), look.times(), got)
+				}
+				if n := len(w.model.asked()); n != 2 {
+					t.Errorf("the model was asked %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// Rights and the definition of the tool are checked again when the run goes on.
+func TestParkedRunIsCheckedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(w *world, g *guarded)
+		times  int
+		asks   bool // once more
+	}{
+		"nothing":              {func(*world, *guarded) {}, 1, false},
+		"the definition":       {func(_ *world, g *guarded) { g.kind = "another" }, 0, true},
+		"who may approve":      {func(w *world, _ *guarded) { w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true} }, 0, false},
+		"the tool is not here": {func(w *world, _ *guarded) { w.cfg.Plugins = nil }, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				shop, n := w.withShop(), w.start()
+				w.orders()
+				acc := n.say("Order tea")
+				q := w.parked(acc)
+				n.shutdown()
+				c.change(w, shop)
+				w.start().tell(chat.Choice(pressed(q, 0)))
+				time.Sleep(time.Minute)
+				if r := w.run(acc); shop.times() != c.times || r.Parked != c.asks || r.Outcome.Done() == c.asks {
+					t.Errorf("made %d times; the run is %+v", shop.times(), r)
+				}
+				w.nodes[1].stop(room)
+				w.ended(acc)
+			})
+		})
+	}
+}
+
+// I14: the process dies before and behind each effect of a run that waits and goes on. The call is made at most once, and the run ends.
+func TestCrashOfParkedRun(t *testing.T) {
+	var effects []string
+	play := func(k int, behind bool) {
+		inWorld(t, func(w *world) {
+			shop := w.withShop()
+			w.model.play = func(r llm.Request) []step {
+				if last := r.Messages[len(r.Messages)-1]; last.Role == llm.RoleTool {
+					return []step{write("Well.")}
+				}
+				return []step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)}
+			}
+			p, sound := &ports{}, w.cfg
+			p.wrap(&w.cfg)
+			first := w.start()
+			w.cfg = sound
+			p.dieAt(k, behind, first)
+			m := w.message(room, "ada", "Order tea")
+			_, _ = first.ProcessMessage(w.Context(), m)
+			press := func(n *node) {
+				time.Sleep(time.Minute)
+				open, err := w.store.OpenQuestions(w.Context(), room)
+				w.must(err)
+				for _, q := range open {
+					_, _ = n.ProcessMessage(w.Context(), chat.Choice(pressed(q, 0)))
+				}
+				time.Sleep(time.Minute)
+			}
+			press(first)
+			effects = p.done()
+			second := w.start()
+			acc := second.submit(m)
+			press(second)
+			press(second)
+			if o, said := w.ended(acc); shop.times() > 1 || k == 0 && (shop.times() != 1 || o.Status != answer.Completed) {
+				w.Errorf("dying at effect %d of %q, behind it: %v: made %d times, ended as %+v with %q", k, effects, behind, shop.times(), o, said)
+			}
+		})
+	}
+	play(0, false)
+	for k, last := 1, len(effects); k <= last && !t.Failed(); k++ {
+		play(k, false)
+		play(k, true)
+	}
+	if !slices.Contains(effects, "park") || !slices.Contains(effects, "wake") {
+		t.Errorf("the effects are %q", effects)
+	}
+}
+
+// A reader sees what a parked run asks, on whatever replica, and then how it goes on.
+func TestWatchParkedRun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		w.withShop()
+		a, b := w.start(), w.start()
+		w.orders()
+		acc := a.say("Order tea")
+		q := w.parked(acc)
+		for _, n := range []*node{a, b} {
+			if got := n.offered(acc); got == nil || got.ID != q.ID {
+				t.Errorf("a reader is offered %+v", got)
+			}
+		}
+		var views [2]answer.View
+		done := make(chan error, 2)
+		for i, n := range []*node{a, b} {
+			go func() {
+				err := answer.ErrLost
+				for err == answer.ErrLost {
+					_, views[i], err = n.follow(acc.Run)
+				}
+				done <- err
+			}()
+		}
+		time.Sleep(time.Minute)
+		b.tell(chat.Choice(pressed(q, 0)))
+		for range views {
+			w.must(<-done)
+		}
+		for i, v := range views {
+			if !strings.HasSuffix(v.Text(), "Tea is on its way.") || v.Choices != nil || v.Outcome.Status != answer.Completed || strings.Count(v.Text(), "🔐") != 1 {
+				t.Errorf("reader %d sees %q, %+v", i, v.Text(), v.Outcome)
+			}
+		}
+	})
+}
+
+// An edited question is answered again, and what it waited for with it.
+func TestEditOfParkedRun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		shop, n := w.withShop(), w.start()
+		m := w.message(room, "ada", "Order tea")
+		w.model.queue([]step{call(0, "o", "ORDER", `{"item":"tea"}`)}, []step{write("As you like.")})
+		acc := n.submit(m)
+		q := w.parked(acc)
+		n.edit(m, "Order nothing")
+		w.wants(acc, answer.Completed, "As you like.")
+		if got := n.tell(chat.Choice(pressed(q, 0))); got.Refused == "" || shop.times() > 0 {
+			t.Errorf("the old question is answered: %+v, and the call made %d times", got, shop.times())
+		}
+	})
+}

@@ -1,0 +1,149 @@
+// Package parking lets runs wait for a person without holding their room: it stores what a run needs to go on, and has the next holder go
+// on from that.
+package parking
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/relay"
+	"parley/core/storage"
+	"parley/core/toolcall"
+)
+
+// Store is what waiting needs of a store.
+type Store interface {
+	storage.Parking
+	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+}
+
+// continuation is what the next holder of a parked run needs. It is stored as JSON.
+type continuation struct {
+	relay.Shown
+	For    string          `json:"for"`              // what the run waits for, see [action.Wait]
+	Acting string          `json:"acting,omitempty"` // the last writing call that the run had begun
+	State  *generate.State `json:"state,omitempty"`  // nil: it starts from the beginning
+}
+
+// A Waiting is one holder's part in the waiting of its run. Its fields are set before use. It is not safe for concurrent use.
+type Waiting struct {
+	Run    *chat.Run
+	Store  Store
+	Answer *answer.Answer
+	Writer *generate.Writer
+	Calls  *toolcall.Calls
+	// Persist repeats a call of the store while that is down.
+	Persist func(ctx context.Context, f func() error) error
+	Log     *slog.Logger
+
+	now  *action.Wait  // what to wait for, once that is known
+	from *continuation // of an earlier wait
+}
+
+// Load reads from what the run continues, if it was parked. It does not continue if a call has begun to write since, which must not be
+// repeated: then [chat.Run.Continues] is false from now on.
+func (w *Waiting) Load(ctx context.Context) error {
+	run := w.Run
+	if !run.Continues || run.Verdict != nil {
+		run.Continues = false
+		return nil
+	}
+	var data []byte
+	err := w.Persist(ctx, func() (err error) {
+		data, err = w.Store.Continuation(ctx, run.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read how %s continues: %w", run.ID, err)
+	}
+	var c continuation
+	if err := json.Unmarshal(data, &c); err != nil {
+		w.Log.Error("can't read how a parked run continues; it starts again", "run", run.ID, "err", err)
+	} else if c.Acting == run.Acting {
+		w.from = &c
+	}
+	run.Continues = w.from != nil
+	return nil
+}
+
+// Resume shows what people have seen before the wait, without the options, and prepares the rest, unless the run only ends.
+func (w *Waiting) Resume(ends bool) {
+	if w.from == nil || w.from.State == nil && !ends {
+		return
+	}
+	for _, c := range w.from.Changes {
+		w.Answer.Apply(c)
+	}
+	if w.Answer.View().Choices != nil {
+		w.Answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
+	}
+	if w.from.State != nil {
+		w.Writer.State = w.from.State
+		w.Writer.Resume()
+	}
+}
+
+// Ended returns why a person ended the run while it was parked, or nil.
+func (w *Waiting) Ended() error {
+	switch w.Run.Ending {
+	case "":
+		return nil
+	case answer.Superseded:
+		return chat.ErrSuperseded
+	}
+	return chat.ErrStopped
+}
+
+// For is what the run is to wait for or has waited for, see [action.Wait], or "".
+func (w *Waiting) For() string {
+	switch {
+	case w.now != nil:
+		return w.now.For
+	case w.from != nil:
+		return w.from.For
+	}
+	return ""
+}
+
+// Begin notes what the run is to wait for. It returns [chat.ErrParked].
+func (w *Waiting) Begin(what action.Wait) error {
+	w.now = &what
+	return chat.ErrParked
+}
+
+// Chose returns the question that the run has waited for, if a choice was made.
+func (w *Waiting) Chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
+	err = w.Persist(ctx, func() (err error) {
+		q, err = w.Store.QuestionOf(ctx, w.Run.ID)
+		return chat.Unless(err, chat.ErrNotFound)
+	})
+	return q, err == nil && q.Run == w.Run.ID && q.Payload == waitedFor && q.By != "", err
+}
+
+// LetGo stores what the next holder needs, and lets go of the run and its room. What happened just before that, while nobody could wake
+// the run, wakes it now: a choice, or that it was stopped, which is asked afterwards.
+func (w *Waiting) LetGo(ctx context.Context, stopped func() bool) error {
+	changes, _ := w.Answer.Since(0)
+	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.Calls.Acting(), State: w.Writer.State}
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = w.Persist(ctx, func() error { return w.Store.Park(ctx, w.Run.ID, w.Run.Epoch, w.now.Until, data) })
+	}
+	if err != nil {
+		return fmt.Errorf("park %s: %w", w.Run.ID, err)
+	}
+	w.Log.Info("a run waits for a person", "run", w.Run.ID, "until", w.now.Until)
+	end := answer.Status("")
+	if stopped() {
+		end = answer.Stopped
+	} else if _, chosen, err := w.Chose(ctx, w.now.For); err == nil && !chosen {
+		return nil
+	}
+	return w.Persist(ctx, func() error { return chat.Unless(w.Store.Wake(ctx, w.Run.ID, end), answer.ErrLost) })
+}

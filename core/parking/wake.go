@@ -1,0 +1,55 @@
+package parking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// A Waker wakes parked runs, whatever process has parked them. It is safe for concurrent use.
+type Waker struct {
+	Store WakeStore
+	Serve func(room chat.RoomID) // has this process look at the runs of room
+}
+
+// WakeStore is what a [Waker] needs of a store.
+type WakeStore interface {
+	Wake(ctx context.Context, id chat.RunID, end answer.Status) error
+	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
+}
+
+// GoOn has a run go on, if it is parked.
+func (w *Waker) GoOn(ctx context.Context, id chat.RunID, room chat.RoomID) error {
+	_, err := w.wake(ctx, id, room, "")
+	return err
+}
+
+// End has a run end with a status, and reports whether it was parked.
+func (w *Waker) End(ctx context.Context, id chat.RunID, room chat.RoomID, as answer.Status) (parked bool, err error) {
+	return w.wake(ctx, id, room, as)
+}
+
+// StopAll stops the parked runs of room up to a turn.
+func (w *Waker) StopAll(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
+	open, err := w.Store.OpenRuns(ctx, room)
+	for _, r := range open {
+		if err == nil && r.Parked && r.Response <= upTo {
+			_, err = w.wake(ctx, r.ID, room, answer.Stopped)
+		}
+	}
+	return err
+}
+
+func (w *Waker) wake(ctx context.Context, id chat.RunID, room chat.RoomID, end answer.Status) (bool, error) {
+	err := w.Store.Wake(ctx, id, end)
+	if errors.Is(err, answer.ErrLost) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("wake the run %s: %w", id, err)
+	}
+	w.Serve(room)
+	return true, nil
+}
