@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"parley/core/access"
 	"parley/core/chat"
@@ -70,8 +69,8 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 	}
 	lines := []string{
 		"- Here: " + cr.heed(room, attention),
-		"- Now: " + workload(schedule.Lane{}.Of(open)),
-		"- Time limit per answer: " + minutes(cr.x.rt.cfg.Turns.Limit),
+		"- Now: " + schedule.Workload(schedule.Lane{}.Of(open)),
+		"- Time limit per answer: " + schedule.Minutes(cr.x.rt.cfg.Turns.Limit),
 	}
 	if model != "" {
 		lines = append([]string{fmt.Sprintf("- Model: `%s`", model)}, lines...)
@@ -114,37 +113,4 @@ func (cr *commandRun) heed(r chat.Room, a chat.Attention) string {
 		return "I follow the conversation and answer messages meant for me"
 	}
 	return "I answer when you mention me"
-}
-
-// workload says what is being answered, and what waits.
-func workload(open []chat.Run) string {
-	now, waiting, parked := "no answer in progress", 0, 0
-	for _, r := range open {
-		switch {
-		case r.Parked:
-			parked++
-		case r.Epoch > 0:
-			now = "writing an answer"
-		default:
-			waiting++
-		}
-	}
-	if waiting > 0 {
-		now = fmt.Sprintf("%s, %d waiting", now, waiting)
-	}
-	if parked > 0 {
-		now = fmt.Sprintf("%s, %d waiting for a decision", now, parked)
-	}
-	return now
-}
-
-// minutes is d in words, as exactly as people want it.
-func minutes(d time.Duration) string {
-	switch {
-	case d == time.Minute:
-		return "1 minute"
-	case d < time.Minute:
-		return fmt.Sprintf("%d seconds", int(d.Seconds()))
-	}
-	return fmt.Sprintf("%d minutes", int(d.Minutes()))
 }

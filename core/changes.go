@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/core/answer"
@@ -24,9 +23,6 @@ type changes struct {
 
 // freshFor is how old a question can be whose edit is answered.
 const freshFor = 15 * time.Minute
-
-// quoted is how many characters of a message a reaction quotes.
-const quoted = 50
 
 // edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).
@@ -161,7 +157,7 @@ func (c *changes) deleted(ctx context.Context, d chat.Deleted) error {
 
 // reaction remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
 func (c *changes) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
-	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, reactionVerb(r), r.Author, r.Emoji))
+	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji))
 	if r.Author == c.rt.cfg.Agent.Entity() {
 		return chat.Accepted{Memory: id}, nil
 	}
@@ -179,7 +175,7 @@ func (c *changes) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted,
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	m := chat.Memory{
-		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(reactionText(r, on)), InReplyTo: r.On, At: r.At,
+		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(r.Line(on)), InReplyTo: r.On, At: r.At,
 	}
 	acc, err := c.store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {
@@ -189,22 +185,6 @@ func (c *changes) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted,
 		c.rt.hub.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
 	}
 	return acc, nil
-}
-
-func reactionVerb(r chat.Reaction) string {
-	if r.Added {
-		return "Added"
-	}
-	return "Removed"
-}
-
-// reactionText is what a reaction to on reads like. Our own messages are not known by their ids: they are not quoted.
-func reactionText(r chat.Reaction, on chat.Memory) string {
-	if on.ID == "" {
-		return fmt.Sprintf("*%s %s to a message*", reactionVerb(r), r.Emoji)
-	}
-	quote := text.Excerpt(strings.Join(strings.Fields(on.Text), " "), quoted)
-	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(quote, `"`, "'"))
 }
 
 // cleared forgets a room. Runs that wait for a person end.

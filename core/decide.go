@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"parley/core/access"
 	"parley/core/action"
@@ -42,31 +39,10 @@ func (c *Config) decide(m chat.Message, a chat.Attention) access.Decision {
 		return access.ContextOnly
 	case c.Models.Transcriber == nil && m.Unheard():
 		return access.ContextOnly // there is nothing to judge it by
-	case isCalled(c.Agent, m.Text):
+	case c.Agent.IsCalled(m.Text):
 		return access.Yes
 	}
 	return access.Maybe
-}
-
-// isCalled reports whether text begins with one of the agent's names, as in "Parley, what is the time?".
-func isCalled(a chat.Agent, text string) bool {
-	text = strings.TrimLeft(strings.TrimSpace(text), "@")
-	for _, name := range append([]string{a.Name}, a.Names...) {
-		if name != "" && beginsWith(text, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// beginsWith reports whether the first words of text are name, in capitals or not.
-func beginsWith(text, name string) bool {
-	runes := []rune(text)
-	n := utf8.RuneCountInString(name)
-	if len(runes) < n || !strings.EqualFold(string(runes[:n]), name) {
-		return false
-	}
-	return len(runes) == n || !unicode.IsLetter(runes[n]) && !unicode.IsDigit(runes[n])
 }
 
 // wanted asks the model whether the run's message wants an answer. Users don't see that, and no claim is made for it. An
@@ -96,7 +72,7 @@ func (dg *deciding) wanted() (bool, error) {
 	if dg.x.life.Err() != nil {
 		return false, context.Cause(dg.x.life)
 	}
-	return dg.decided(decisive(text), err)
+	return dg.decided(prompt.Decisive(text), err)
 }
 
 // decision is what the model says, asked whether to answer.
@@ -171,24 +147,4 @@ func (dg *deciding) question(ctx context.Context, s action.TurnContext) (llm.Req
 	}
 	s.Recent = end
 	return dg.x.rt.composer.Turn(s).Prompt(ctx, prompt.ShouldRespond, nil)
-}
-
-// decisive finds the decision in what the model said: RESPOND, STOP, IGNORE, or "" if there is none. What stands in an
-// <action> counts; else the first word in capitals, or else the first in small letters: models talk about their decision.
-func decisive(text string) string {
-	meaning := map[string]string{
-		"RESPOND": "RESPOND", "REPLY": "RESPOND", "YES": "RESPOND", "STOP": "STOP", "IGNORE": "IGNORE", "NONE": "IGNORE", "NO": "IGNORE",
-	}
-	if _, action, ok := strings.Cut(text, "<action>"); ok {
-		text, _, _ = strings.Cut(action, "<")
-	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
-	for _, as := range []func(string) string{strings.Clone, strings.ToUpper} {
-		for _, w := range words {
-			if found := meaning[as(w)]; found != "" {
-				return found
-			}
-		}
-	}
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 
 	"parley/core/access"
 	"parley/core/chat"
+	"parley/core/prompt"
 )
 
 // The order of the rules: muted; private rooms, rooms and sources that are always answered, addressed; unfollowed; not
@@ -75,7 +76,7 @@ func TestCalled(t *testing.T) {
 		"Parley": true, "parley: hello": true, "  @PARLEY hello": true, "Parley's turn": true, "ünal bot, hello": true,
 		"": false, "Parleys": false, "Parley2": false, "Hello Parley": false, "Par": false, "Ünal": false, "> Parley said": false,
 	} {
-		if got := isCalled(a, text); got != want {
+		if got := a.IsCalled(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -88,7 +89,7 @@ func TestDecisive(t *testing.T) {
 		"I won't stop: IGNORE": "IGNORE", "RESPOND, do not IGNORE": "RESPOND", "no, do not respond": "IGNORE",
 		"": "", "I am not sure": "", "RESPONDING": "", "42": "",
 	} {
-		if got := decisive(text); got != want {
+		if got := prompt.Decisive(text); got != want {
 			t.Errorf("%q: %q; want %q", text, got, want)
 		}
 	}

@@ -1,5 +1,11 @@
 package chat
 
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // Agent is the identity and configuration of the agent.
 type Agent struct {
 	ID     AgentID
@@ -13,3 +19,24 @@ type Agent struct {
 
 // Entity returns the agent's id as an author.
 func (a Agent) Entity() EntityID { return EntityID(a.ID) }
+
+// IsCalled reports whether text begins with one of the agent's names, as in "Parley, what is the time?".
+func (a Agent) IsCalled(text string) bool {
+	text = strings.TrimLeft(strings.TrimSpace(text), "@")
+	for _, name := range append([]string{a.Name}, a.Names...) {
+		if name != "" && beginsWith(text, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsWith reports whether the first words of text are name, in capitals or not.
+func beginsWith(text, name string) bool {
+	runes := []rune(text)
+	n := utf8.RuneCountInString(name)
+	if len(runes) < n || !strings.EqualFold(string(runes[:n]), name) {
+		return false
+	}
+	return len(runes) == n || !unicode.IsLetter(runes[n]) && !unicode.IsDigit(runes[n])
+}
