@@ -1,0 +1,239 @@
+package approval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/approval"
+	"parley/core/chat"
+)
+
+// rows is a store of approvals.
+type rows struct{ all map[string]chat.Approval }
+
+func (s rows) RequestApproval(_ context.Context, a chat.Approval) (chat.Approval, error) {
+	if old, ok := s.all[a.ID]; ok {
+		return old, nil
+	}
+	s.all[a.ID] = a
+	return a, nil
+}
+
+func (s rows) Approval(_ context.Context, id string) (chat.Approval, error) {
+	if a, ok := s.all[id]; ok {
+		return a, nil
+	}
+	return chat.Approval{}, chat.ErrNotFound
+}
+
+func (s rows) DecideApproval(_ context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
+	a := s.all[id]
+	if a.ID == "" || a.Decision != from {
+		return answer.ErrLost
+	}
+	a.Decision, a.By, a.Decided = to, by, at
+	s.all[id] = a
+	return nil
+}
+
+func (s rows) StandingApproval(_ context.Context, room chat.RoomID, kind string) (chat.Approval, error) {
+	for _, a := range s.all {
+		if a.Room == room && a.Kind == kind && a.Decision == chat.Always {
+			return a, nil
+		}
+	}
+	return chat.Approval{}, chat.ErrNotFound
+}
+
+func (s rows) RecentApprovals(_ context.Context, room chat.RoomID, _ int) (all []chat.Approval, _ error) {
+	for _, a := range s.all {
+		if a.Room == room {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+func (rows) LapseApprovals(context.Context, chat.RoomID) error { return nil }
+
+// desk is a desk of Olga, who owns the agent, with what it does outside.
+type desk struct {
+	*approval.Desk
+	rows
+	owner  chat.EntityID
+	told   []chat.Notice
+	woken  []chat.RunID
+	waits  []action.Wait  // for which runs were parked
+	chosen *chat.Question // in the answer itself
+}
+
+func newDesk() *desk {
+	d := &desk{rows: rows{map[string]chat.Approval{}}, owner: "olga"}
+	d.Desk = &approval.Desk{
+		Store: d.rows, Log: slog.New(slog.DiscardHandler),
+		Owns: func(_ context.Context, id chat.EntityID) (bool, error) { return id == d.owner, nil },
+		Rooms: func(context.Context) (map[chat.EntityID]chat.RoomID, error) {
+			return map[chat.EntityID]chat.RoomID{"olga": "fake/olga"}, nil
+		},
+		Tell: func(_ context.Context, n chat.Notice) error {
+			d.told = append(d.told, n)
+			return nil
+		},
+		Wake: func(_ context.Context, run chat.RunID, _ chat.RoomID) error {
+			d.woken = append(d.woken, run)
+			return nil
+		},
+	}
+	return d
+}
+
+var shop = action.Approval{Server: "shop", Tool: "order", Kind: "kind"}
+
+// asks has author call a tool with params.
+func (d *desk) asks(author chat.EntityID, params string, effect action.Effect, a action.Approval) (asked bool, refused string, err error) {
+	s := action.TurnContext{Run: "room#1", Room: chat.Room{ID: "room", Name: "room", Connector: "fake"}, Message: chat.Memory{Author: author, Name: string(author)}, Owner: author == d.owner}
+	b := &action.Block{Answer: &answer.Answer{}, ID: "c", Name: "ORDER"}
+	c := b.Call(context.Background(), json.RawMessage(params), s, nil, action.Host{
+		Park: func(_ context.Context, w action.Wait) error {
+			d.waits = append(d.waits, w)
+			return chat.ErrParked
+		},
+		Chose: func(_ context.Context, waitedFor string) (chat.Question, bool, error) {
+			if d.chosen != nil && d.chosen.Payload == waitedFor {
+				return *d.chosen, true, nil
+			}
+			return chat.Question{}, false, nil
+		},
+	})
+	return d.Approve(context.Background(), c, &action.Tool{Def: action.Spec{Name: "ORDER", Effect: effect}}, a)
+}
+
+// presses chooses an option of a question.
+func presses(q chat.Question, option string, by chat.EntityID) *chat.Question {
+	q.Choice, q.By, q.Name = slices.Index(q.Options, option), by, string(by)
+	return &q
+}
+
+// Who may approve is asked in the answer, and the decision is used once.
+func TestAskedInTheAnswer(t *testing.T) {
+	for option, c := range map[string]struct {
+		refused bool
+		want    chat.Decision
+	}{"Once": {false, chat.Used}, "Always here": {false, chat.Always}, "Deny": {true, chat.Denied}} {
+		d := newDesk()
+		if _, _, err := d.asks("olga", `{}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) || len(d.waits) != 1 || d.waits[0].Ask == nil {
+			t.Fatalf("asked: %v, %+v", err, d.waits)
+		}
+		d.chosen = presses(*d.waits[0].Ask, option, "olga")
+		asked, refused, err := d.asks("olga", `{}`, action.Writes, shop)
+		if err != nil || !asked || (refused != "") != c.refused {
+			t.Errorf("%s: %v, %q, %v", option, asked, refused, err)
+		}
+		for _, a := range d.all {
+			if a.Decision != c.want || a.By != "olga" || strings.Contains(a.Arguments, "{") {
+				t.Errorf("%s: %+v", option, a)
+			}
+		}
+		if _, refused, _ := d.asks("olga", `{}`, action.Writes, shop); option == "Once" && !strings.Contains(refused, "not repeated") {
+			t.Errorf("the same call once more: %q", refused)
+		}
+	}
+}
+
+// Others are asked in their own chat. Only an owner decides, once, and the run goes on.
+func TestAskedElsewhere(t *testing.T) {
+	d := newDesk()
+	if _, _, err := d.asks("bob", `{}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) || len(d.told) != 1 || d.waits[0].Ask != nil {
+		t.Fatalf("asked: %v, %+v", err, d.told)
+	}
+	q := *d.told[0].Ask
+	says := func(option string, by chat.EntityID) string {
+		said, err := d.Chosen(context.Background(), *presses(q, option, by))
+		if err != nil {
+			t.Error(err)
+		}
+		return said
+	}
+	if said := says("Once", "bob"); said != "This choice is not yours to make." || len(d.woken) > 0 {
+		t.Errorf("Bob reads %q", said)
+	}
+	for range 2 { // a crash repeats it
+		if said := says("Once", "olga"); said != "Approved." {
+			t.Errorf("the owner reads %q", said)
+		}
+	}
+	if said := says("Deny", "olga"); said != "This request has closed." || len(d.woken) != 2 || d.woken[0] != "room#1" {
+		t.Errorf("too late she reads %q; woken are %q", said, d.woken)
+	}
+	if _, refused, err := d.asks("bob", `{}`, action.Writes, shop); refused != "" || err != nil {
+		t.Errorf("the call: %q, %v", refused, err)
+	}
+}
+
+// What is dangerous, or has no kind, is never approved for all calls, nor by someone who is no owner. A standing approval ends with the
+// kind and with the rights of who gave it.
+func TestStanding(t *testing.T) {
+	d := newDesk()
+	d.Users = map[chat.EntityID]bool{"ada": true}
+	for _, c := range []struct {
+		who    chat.EntityID
+		effect action.Effect
+		a      action.Approval
+	}{{"olga", action.Dangerous, shop}, {"olga", action.Writes, action.Approval{Server: "shop", Tool: "order"}}, {"ada", action.Writes, shop}} {
+		d.waits = nil
+		if _, _, err := d.asks(c.who, `{"n":1}`, c.effect, c.a); !errors.Is(err, chat.ErrParked) || !slices.Equal(d.waits[0].Ask.Options, []string{"Once", "Deny"}) {
+			t.Errorf("%s is offered %+v, %v", c.who, d.waits, err)
+		}
+	}
+	d = newDesk()
+	_, _, _ = d.asks("olga", `{"n":1}`, action.Writes, shop)
+	d.chosen = presses(*d.waits[0].Ask, "Always here", "olga")
+	_, _, _ = d.asks("olga", `{"n":1}`, action.Writes, shop)
+	if asked, refused, err := d.asks("bob", `{"n":2}`, action.Writes, shop); asked || refused != "" || err != nil {
+		t.Errorf("a later call: %v, %q, %v", asked, refused, err)
+	}
+	if _, _, err := d.asks("olga", `{"n":3}`, action.Writes, action.Approval{Server: "shop", Tool: "order", Kind: "changed"}); !errors.Is(err, chat.ErrParked) {
+		t.Errorf("a changed tool: %v", err)
+	}
+	d.owner = "another"
+	if _, _, err := d.asks("bob", `{"n":4}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) {
+		t.Errorf("of who owns it no more: %v", err)
+	}
+}
+
+// A call that can't be shown is refused; the end of the time and of the run close what is pending, and rights are checked when it is used.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		if _, refused, err := d.asks("olga", `{"text":"`+strings.Repeat("x", 1500)+`"}`, action.Writes, shop); err != nil || !strings.Contains(refused, "too long") {
+			t.Errorf("long arguments: %q, %v", refused, err)
+		}
+		_, _, _ = d.asks("bob", `{}`, action.Writes, shop)
+		time.Sleep(time.Hour)
+		if _, refused, err := d.asks("bob", `{}`, action.Writes, shop); err != nil || !strings.Contains(refused, "in time") {
+			t.Errorf("after the time: %q, %v", refused, err)
+		}
+		_, _, _ = d.asks("bob", `{"n":1}`, action.Writes, shop)
+		if err := d.Abandon(context.Background(), d.waits[1].For); err != nil {
+			t.Error(err)
+		}
+		if _, refused, err := d.asks("bob", `{"n":1}`, action.Writes, shop); err != nil || refused == "" {
+			t.Errorf("after the end of the run: %q, %v", refused, err)
+		}
+		_, _, _ = d.asks("olga", `{"n":2}`, action.Writes, shop)
+		d.chosen = presses(*d.waits[2].Ask, "Once", "olga")
+		d.owner = "another"
+		if _, refused, err := d.asks("olga", `{"n":2}`, action.Writes, shop); err != nil || refused == "" {
+			t.Errorf("of who owns it no more: %q, %v", refused, err)
+		}
+	})
+}
