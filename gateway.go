@@ -34,6 +34,7 @@ type Gateway struct {
 	runtime    *core.Runtime
 	models     *models
 	pages      webtools.Pages // that questions link to
+	meter      *quota.Meter
 	connectors []connectors.Connector
 	bots       bool // at least one chat platform is enabled
 	addr       net.Addr
@@ -43,6 +44,9 @@ type Gateway struct {
 func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
+	if err := requirePrices(cfg); err != nil {
+		return nil, err
+	}
 	g := &Gateway{cfg: cfg, env: env, owner: owner(), pages: webtools.NewPages(env.Dial)}
 	if g.backends, err = openBackends(cfg, g.env); err != nil {
 		return nil, err
@@ -54,14 +58,14 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		}
 	}()
 	g.models = newModels(cfg, g.env)
-	meter := quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
-	g.models.Models = meter.Models(g.models.Models) // counts all further calls
+	g.meter = quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
+	g.models.Models = g.meter.Models(g.models.Models, tariffs(cfg, g.models.Models)) // counts all further calls
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := settings.Agent(cfg)
 	for _, w := range cfg.Warnings {
 		g.env.Log.Warn("part of the configuration has no effect", "what", w)
 	}
-	plugins, err := allPlugins(cfg, g.env, g.backends.store, meter, g.models.Models)
+	plugins, err := allPlugins(cfg, g.env, g.backends.store, g.meter, g.models.Models)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: g.models.Models, Meter: meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
+		Models: g.models.Models, Meter: g.meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
 		Reader: g.reader(), ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Approval: settings.Approval(cfg), Recall: settings.Recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log,
 	})
@@ -190,11 +194,18 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var runErr error
 	runtime.Go(func() { runErr = g.runtime.Run(answering) })
 
+	counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopCounting()
+	var meter sync.WaitGroup
+	meter.Go(func() { g.meter.Run(counting) })
+
 	err := g.watch(ctx, failed)
 	stopIntake()
 	takers.Wait()
 	stopAnswering()
 	runtime.Wait()
+	stopCounting()
+	meter.Wait()
 	return errors.Join(err, runErr)
 }
 

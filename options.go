@@ -83,7 +83,7 @@ func (e Env) applyTo(cfg config.Config) config.Config {
 	}
 	for _, s := range slotsOf(&cfg.Models, &e.Models) {
 		if s.replaced {
-			*s.config = config.Slot{Price: s.config.Price} // the price is that of the program's model
+			*s.config = config.Slot{Provider: providerEmbedded, Price: s.config.Price} // the price is that of the program's model
 		}
 	}
 	return cfg

@@ -2,12 +2,15 @@ package parley
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"parley/config"
+	"parley/core/llm"
 	"parley/core/price"
+	"parley/core/quota"
 	"parley/internal/sections"
 	"parley/models/prices"
 )
@@ -25,9 +28,9 @@ type priced struct {
 // priceModels returns the models that can be asked, with their prices on a day.
 func priceModels(cfg config.Config, on time.Time) (all []priced) {
 	add := func(key string, provider config.Provider, model string, p config.Price, task sections.Ability) {
-		m := priced{key: key, name: string(provider) + "/" + model, task: task}
-		if provider == config.ProviderDemo {
-			m.name, m.known = string(provider), true
+		m := priced{key: key, name: string(provider), task: task, known: provider == config.ProviderDemo}
+		if model != "" {
+			m.name += "/" + model
 		}
 		if given, ok := p.Given(); ok {
 			m.price, m.known, m.given = given, true, true
@@ -51,16 +54,57 @@ func priceModels(cfg config.Config, on time.Time) (all []priced) {
 		add("models.large", cfg.LargeProvider(), cfg.Models.Large.Model, cfg.Models.Large.Price, sections.Answers)
 	}
 	for _, s := range cfg.Slots() {
-		if s.Model != "" {
+		if s.Model != "" || s.Provider == providerEmbedded {
 			add(s.Key, cfg.SlotProvider(s.Slot), s.Model, s.Price, s.Task)
 		}
 	}
 	return all
 }
 
+// tariffs returns what the models are called in totals, and cost.
+func tariffs(cfg config.Config, models llm.Models) quota.Tariffs {
+	t := quota.Tariffs{Chat: map[string]quota.Tariff{}}
+	others := map[string]*quota.Tariff{
+		"models.small": &t.Small, "models.vision": &t.Vision, "models.transcription": &t.Transcription, "models.image": &t.Image,
+		"models.embedding": &t.Embedding,
+	}
+	for i, m := range priceModels(cfg, time.Now()) {
+		tariff := quota.Tariff{Name: m.name, Price: m.price, Known: m.known}
+		switch other := others[m.key]; {
+		case other != nil:
+			*other = tariff
+		case len(cfg.Models.Chat) > 0:
+			t.Chat[cfg.Models.Chat[i].Name] = tariff
+		default:
+			for _, named := range models.Answering() {
+				t.Chat[named.Name] = tariff
+			}
+		}
+	}
+	return t
+}
+
+// requirePrices returns an error if there is a limit of money and a model whose price is unknown: all of them can be asked.
+func requirePrices(cfg config.Config) error {
+	limit := cfg.Limits.MoneyLimit()
+	if limit == "" {
+		return nil
+	}
+	var wrong []error
+	for _, m := range priceModels(cfg, time.Now()) {
+		if !m.known {
+			wrong = append(wrong, fmt.Errorf("%s: the price of %s is unknown, but %s is a limit of money; set %s.price (0 if it costs nothing)", m.key, m.name, limit, m.key))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
 // checkPrices tells what the models cost, and from where that is known.
 func checkPrices(cfg config.Config) part {
 	return part{"prices", func(context.Context) (string, error) {
+		if err := requirePrices(cfg); err != nil {
+			return "", err
+		}
 		var texts []string
 		table := ""
 		for _, m := range priceModels(cfg, time.Now()) {

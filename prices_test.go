@@ -1,10 +1,13 @@
 package parley
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"parley/config"
+	"parley/core/llm"
+	"parley/models/demo"
 )
 
 // parsed returns a configuration with a key for OpenAI.
@@ -34,5 +37,47 @@ func TestCheckStatesPricesAndTheirDate(t *testing.T) {
 		if err != nil || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, %v", yaml, got, err)
 		}
+	}
+}
+
+// With a limit of money, every model that can be asked needs a price, also one that only continues for another.
+func TestLimitsOfMoneyNeedPrices(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"models: {large: {model: gpt-4o-mini}}\nlimits: {person: {usd: 0.5}}":                                                               "",
+		"models: {large: {model: our-own}}":                                                                                                 "",
+		"models: {large: {model: our-own, price: 0}}\nlimits: {total: {usd: 1}}":                                                            "",
+		"models: {large: {provider: demo}}\nlimits: {total: {usd: 1}}":                                                                      "",
+		"models: {large: {model: our-own}}\nlimits: {person: {usd: 0.5}}":                                                                   "models.large: the price of openai/our-own is unknown, but limits.person.usd",
+		"models: {large: {model: gpt-4o-mini}, small: {model: our-own}}\nlimits: {room: {usd: 1}}":                                          "models.small: the price of openai/our-own is unknown, but limits.room.usd",
+		"models: {large: {model: gpt-4o-mini}, image: {model: gpt-image-1}}\nlimits: {total: {usd: 1}}":                                     "set models.image.price",
+		"models: {large: {model: gpt-4o-mini}, transcription: {model: own}}\nlimits: {total: {usd: 1}}":                                     "set models.transcription.price",
+		"models: {large: {model: gpt-4o-mini}, embedding: {model: own}}\nlimits: {total: {usd: 1}}":                                         "set models.embedding.price",
+		"models: {chat: [{name: a, model: gpt-4o-mini, fallback: [b]}, {name: b, provider: openai, model: x}]}\nlimits: {person: {usd: 1}}": "models.chat[1]: the price of openai/x",
+	} {
+		cfg := parsed(t, yaml)
+		cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "p.db")), "127.0.0.1:0"
+		_, err := checkPrices(cfg).check(t.Context())
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: check: %v", yaml, err)
+		}
+		if want == "" {
+			continue
+		}
+		if _, err := New(cfg, Env{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+// Models of an embedding program have the price that the configuration says.
+func TestPricesOfEmbeddedModels(t *testing.T) {
+	env := Env{Models: llm.Models{Large: demo.New(), Small: demo.New()}}
+	cfg := parsed(t, "models: {large: {price: {input: 1, output: 2}}}\nlimits: {person: {usd: 1}}")
+	if err := requirePrices(env.applyTo(cfg)); err == nil || strings.Contains(err.Error(), "models.large") || !strings.Contains(err.Error(), "models.small: the price of embedded") {
+		t.Errorf("%v", err)
+	}
+	got := tariffs(env.applyTo(cfg), env.Models).Chat[llm.DefaultName]
+	if !got.Known || got.Name != "embedded" || got.Price.Output != 2e6 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -9,6 +9,8 @@ package config
 import (
 	"net/netip"
 	"time"
+
+	"parley/core/price"
 )
 
 // Config is a complete, validated configuration with all references resolved.
@@ -285,6 +287,8 @@ type Quota struct {
 	Messages *int `yaml:"messages"`
 	// Input and output tokens. If the provider doesn't report them, they are estimated on the high side.
 	Tokens *int `yaml:"tokens"`
+	// US dollars, such as 0.50. Needs the price of every model that can be asked: see docs/limits.md.
+	USD price.USD `yaml:"usd"`
 }
 
 // Web is the web chat and its API.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/core/price"
 	"parley/internal/sections"
 )
 
@@ -24,7 +25,10 @@ func (l DayLimits) Zone() *time.Location {
 }
 
 // DayLimits returns the daily limits as numbers: 0 means no limit.
-func (c Config) DayLimits() (person, room, total struct{ Messages, Tokens int }) {
+func (c Config) DayLimits() (person, room, total struct {
+	Messages, Tokens int
+	USD              price.USD
+}) {
 	number := func(q *int, public int) int {
 		switch {
 		case q != nil:
@@ -38,7 +42,21 @@ func (c Config) DayLimits() (person, room, total struct{ Messages, Tokens int })
 	person.Messages, person.Tokens = number(l.Person.Messages, publicMessages), number(l.Person.Tokens, publicTokens)
 	room.Messages, room.Tokens = number(l.Room.Messages, 0), number(l.Room.Tokens, 0)
 	total.Messages, total.Tokens = number(l.Total.Messages, 0), number(l.Total.Tokens, publicTotalTokens)
+	person.USD, room.USD, total.USD = l.Person.USD, l.Room.USD, l.Total.USD
 	return person, room, total
+}
+
+// MoneyLimit returns the key of a limit in money, or "".
+func (l DayLimits) MoneyLimit() string {
+	switch {
+	case l.Person.USD > 0:
+		return "limits.person.usd"
+	case l.Room.USD > 0:
+		return "limits.room.usd"
+	case l.Total.USD > 0:
+		return "limits.total.usd"
+	}
+	return ""
 }
 
 // checkDay checks the numbers, and requires limits for a public web chat.

@@ -22,6 +22,7 @@ const (
 	retryCommand  chat.CommandName = "retry"
 	modelCommand  chat.CommandName = "model"
 	statusCommand chat.CommandName = "status"
+	usageCommand  chat.CommandName = "usage"
 	approvals     chat.CommandName = "approvals"
 	helpCommand   chat.CommandName = "help"
 )
@@ -59,6 +60,7 @@ func commands() []command {
 		{CommandSpec: CommandSpec{retryCommand, "Retry the last question"}, reply: (*commandRun).nothingToRetry},
 		{CommandSpec: CommandSpec{modelCommand, "Show the models, or switch to another one"}, reply: (*commandRun).models, more: true},
 		{CommandSpec: CommandSpec{statusCommand, "Show status"}, reply: (*commandRun).status},
+		{CommandSpec: CommandSpec{usageCommand, "Show what you used today and this month"}, reply: (*commandRun).usage},
 		{CommandSpec: CommandSpec{chat.MemoryCommand, "Show what I remember about you here"}, reply: (*commandRun).plugin},
 		{CommandSpec: CommandSpec{chat.ForgetCommand, "Forget something I remember about you, or the message you reply to"}, reply: (*commandRun).plugin, more: true},
 		{CommandSpec: CommandSpec{chat.RemindersCommand, "List your reminders, or cancel one"}, reply: (*commandRun).plugin, more: true},

@@ -195,11 +195,11 @@ func (f *failing) Reopen(ctx context.Context, id chat.RunID) error {
 	return doOnce(f, "Reopen", func() error { return f.Store.Reopen(ctx, id) })
 }
 
-func (f *failing) Reserve(ctx context.Context, day string, least int, most int, charges ...quota.Charge) (v0 int, v1 string, err error) {
+func (f *failing) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (v0 int, v1 string, err error) {
 	if err := f.next("Reserve"); err != nil {
 		return v0, v1, err
 	}
-	return f.Store.Reserve(ctx, day, least, most, charges...)
+	return f.Store.Reserve(ctx, day, r, charges...)
 }
 
 func (f *failing) Retire(ctx context.Context, id string) (chat.Accepted, error) {
@@ -248,6 +248,13 @@ func (f *failing) SaveWorld(ctx context.Context, w chat.World) (chat.News, error
 
 func (f *failing) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	return doOnce(f, "SetAttention", func() error { return f.Store.SetAttention(ctx, room, a) })
+}
+
+func (f *failing) Used(ctx context.Context, from, to string, buckets ...string) (v0 []quota.Total, err error) {
+	if err := f.next("Used"); err != nil {
+		return v0, err
+	}
+	return f.Store.Used(ctx, from, to, buckets...)
 }
 
 func (f *failing) Spend(ctx context.Context, day string, charges ...quota.Charge) (string, error) {

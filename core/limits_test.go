@@ -38,7 +38,7 @@ func zoneOf(l quota.Limits) *time.Location {
 
 func (w *world) limit(l quota.Limits, ledger quota.UsageStore) {
 	w.cfg.Meter = quota.NewMeter(l, ledger, w.cfg.Log)
-	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model})
+	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model}, quota.Tariffs{})
 }
 
 // spent is what a bucket has of today.
@@ -218,7 +218,7 @@ func TestLimitCountsHoweverItEnds(t *testing.T) {
 // downLedger is a store whose ledger is out of reach.
 type downLedger struct{ quota.UsageStore }
 
-func (downLedger) Reserve(context.Context, string, int, int, ...quota.Charge) (int, string, error) {
+func (downLedger) Reserve(context.Context, string, quota.Reservation, ...quota.Charge) (int, string, error) {
 	return 0, "", errors.New("the ledger is out of reach")
 }
 

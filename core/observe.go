@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/price"
 )
 
 // MissedEvents counts what observers were too slow for.
@@ -35,9 +36,9 @@ func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
 }
 
 // ended is the event of a run's end.
-func ended(i event.RunInfo, o answer.Outcome) event.Event {
+func ended(i event.RunInfo, o answer.Outcome, cost price.USD) event.Event {
 	now := time.Now()
-	end := event.RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status}
+	end := event.RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status, Cost: cost}
 	if o.Failure != "" {
 		end.Err = o.Failure.Sentence()
 	}

@@ -14,6 +14,7 @@ import (
 	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/price"
 	"parley/core/quota"
 )
 
@@ -34,6 +35,9 @@ type seller struct {
 }
 
 func (p *seller) MaxTokens() int { return p.own }
+
+// nano is the tariff of a model whose tokens cost a nano-dollar each.
+var nano = quota.Tariff{Name: "nano", Price: price.Price{Rates: price.Rates{Input: 1000, Cached: 1000, CacheWrite: 1000, Output: 1000}}, Known: true}
 
 const prompted = 10 // tokens that it bills for a prompt
 
@@ -84,18 +88,22 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 		limits quota.Limits
 		over   int // that a provider may deliver beyond a maximum
 	}{
-		"one person, no maximum":     {&seller{writes: 15_000}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
-		"one person, a maximum":      {&seller{writes: 15_000, own: 8000}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
-		"one person, thinking":       {&seller{writes: 15_000, own: 15_000, mute: true}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
-		"many people, no maximum":    {&seller{writes: 15_000}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 0},
-		"many people, a maximum":     {&seller{writes: 15_000, own: 3000}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 0},
-		"a provider that keeps none": {&seller{writes: 15_000, own: 3000, ignores: true}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 12 * 3000},
+		"one person, no maximum":       {&seller{writes: 15_000}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
+		"one person, a maximum":        {&seller{writes: 15_000, own: 8000}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
+		"one person, thinking":         {&seller{writes: 15_000, own: 15_000, mute: true}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
+		"one person, money":            {&seller{writes: 15_000}, quota.Limits{Person: quota.Cost{USD: limit}}, 0},
+		"one person, money, a maximum": {&seller{writes: 15_000, own: 8000}, quota.Limits{Person: quota.Cost{USD: limit}}, 0},
+		"money, thinking, no maximum":  {&seller{writes: 15_000, mute: true}, quota.Limits{Person: quota.Cost{USD: limit}}, 0},
+		"many people, money":           {&seller{writes: 15_000, own: 3000}, quota.Limits{Total: quota.Cost{USD: limit}}, 0},
+		"many people, no maximum":      {&seller{writes: 15_000}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 0},
+		"many people, a maximum":       {&seller{writes: 15_000, own: 3000}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 0},
+		"a provider that keeps none":   {&seller{writes: 15_000, own: 3000, ignores: true}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 12 * 3000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Direct = access.DirectOpen
 				w.cfg.Meter = quota.NewMeter(c.limits, w.store, w.cfg.Log)
-				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p})
+				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: nano}})
 				n := w.start()
 				var all []chat.Accepted
 				for i := range 12 {
@@ -112,7 +120,10 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				spent := w.spent("person/one").Tokens + w.spent("total").Tokens
+				spent := w.spent("total").Tokens
+				if c.limits.Person != (quota.Cost{}) {
+					spent = w.spent("person/one").Tokens
+				}
 				if c.p.billed > limit+c.over || c.p.billed < limit/3 || spent > limit+c.over || spent < c.p.billed {
 					t.Errorf("billed are %d tokens in %d calls, counted %d", c.p.billed, c.p.calls, spent)
 				}
@@ -139,7 +150,7 @@ func TestMaximumOfACall(t *testing.T) {
 			p := &seller{writes: 10, own: c.own}
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.left}}, w.store, w.cfg.Log)
 			var err error
-			for _, failed := range m.Models(llm.Models{Large: p}).Large.Generate(w.Context(), llm.Request{MaxTokens: c.asked}) {
+			for _, failed := range m.Models(llm.Models{Large: p}, quota.Tariffs{}).Large.Generate(w.Context(), llm.Request{MaxTokens: c.asked}) {
 				err = errors.Join(err, failed)
 			}
 			var over *quota.LimitError
@@ -164,7 +175,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, w.store, w.cfg.Log)
-			all := m.Models(llm.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}})
+			all := m.Models(llm.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}}, quota.Tariffs{})
 			spent := 0
 			for i, call := range []func() error{
 				func() error { _, err := all.Painter.Paint(w.Context(), "a castle"); return err },

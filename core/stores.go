@@ -95,6 +95,7 @@ type (
 	statusStore interface {
 		Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error)
 		OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
+		Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 		Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	}
 )

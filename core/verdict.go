@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/quota"
 )
 
 // verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
@@ -133,7 +134,7 @@ func (x *execution) finish(v chat.Verdict) error {
 	if out.ID != "" {
 		x.rt.hub.Emit(event.MessageSent{RunInfo: x.info, Message: out})
 	}
-	x.rt.hub.Emit(ended(x.info, v.Outcome))
+	x.rt.hub.Emit(ended(x.info, v.Outcome, quota.CostOf(x.life)))
 	x.out = out
 	x.answer.End(v.Outcome)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,18 +59,18 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 }
 
 // Reserve implements [quota.UsageStore].
-func (s *usage) Reserve(ctx context.Context, day string, least, most int, charges ...quota.Charge) (tokens int, over string, err error) {
+func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, buckets(charges), func(ctx context.Context, q querier) (err error) {
-		tokens, over, err = fitting(ctx, q, day, most, charges)
+		tokens, over, err = fitting(ctx, q, day, r, charges)
 		if err != nil {
 			return err
 		}
-		if tokens < least {
+		if tokens < r.Least {
 			return errOver
 		}
 		reserved := slices.Clone(charges) // the caller keeps its own
 		for i := range reserved {
-			reserved[i].Cost, reserved[i].Max = quota.Cost{Tokens: tokens}, quota.Cost{}
+			reserved[i] = quota.Charge{Bucket: reserved[i].Bucket, Cost: quota.Cost{Tokens: tokens, USD: r.USD(tokens)}}
 		}
 		_, err = spendAll(ctx, q, day, reserved)
 		return err
@@ -83,63 +84,103 @@ func (s *usage) Reserve(ctx context.Context, day string, least, most int, charge
 	return tokens, "", nil
 }
 
-// fitting returns how many tokens, up to most, fit into all buckets, and the bucket that has room for the fewest.
-func fitting(ctx context.Context, q querier, day string, most int, charges []quota.Charge) (tokens int, narrowest string, err error) {
-	tokens = most
+// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest.
+func fitting(ctx context.Context, q querier, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
+	tokens = r.Most
 	for _, c := range charges {
-		if c.Max.Tokens == 0 {
+		if c.Max.Tokens == 0 && c.Max.USD == 0 {
 			continue
 		}
-		var spent int
-		err := q.QueryRow(ctx, `SELECT tokens FROM spending WHERE day = $1 AND bucket = $2`, day, c.Bucket).Scan(&spent)
+		var spent quota.Cost
+		err := q.QueryRow(ctx, `SELECT tokens, usd FROM spending WHERE day = $1 AND bucket = $2`, day, c.Bucket).Scan(&spent.Tokens, &spent.USD)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return 0, "", err
 		}
-		if left := c.Max.Tokens - spent; left < tokens {
+		if left := c.Within(r, spent); left < tokens {
 			tokens, narrowest = left, c.Bucket
 		}
 	}
 	return tokens, narrowest, nil
 }
 
-// spendAll adds all charges, or returns [errOver] and the bucket of the first that exceeds its limit.
+// spendAll adds all charges, or returns [errOver] and the bucket of the first that exceeds its limit. The first charge of a bucket and
+// day deletes days that are not kept.
 func spendAll(ctx context.Context, q querier, day string, charges []quota.Charge) (over string, err error) {
+	fresh := false
 	for _, c := range charges {
-		if err := spend(ctx, q, day, c); err != nil {
+		sum, err := spend(ctx, q, day, c)
+		if err != nil {
 			return c.Bucket, err
 		}
+		fresh = fresh || sum == c.Cost && !strings.HasPrefix(c.Bucket, quota.AnswerBuckets)
+	}
+	if fresh {
+		return "", pruneSpending(ctx, q, day)
 	}
 	return "", nil
 }
 
-// spend adds one charge, and deletes days that no reservation can settle any more.
-func spend(ctx context.Context, q querier, day string, c quota.Charge) error {
+// spend adds one charge, and returns the sum of its bucket.
+func spend(ctx context.Context, q querier, day string, c quota.Charge) (sum quota.Cost, err error) {
 	if err := record.CheckText(c.Bucket); err != nil {
-		return err
+		return sum, err
 	}
-	var sum quota.Cost
-	err := q.QueryRow(ctx, `
-		INSERT INTO spending (day, bucket, messages, tokens) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (day, bucket) DO UPDATE SET messages = spending.messages + excluded.messages, tokens = spending.tokens + excluded.tokens
-		RETURNING messages, tokens`, day, c.Bucket, c.Messages, c.Tokens).Scan(&sum.Messages, &sum.Tokens)
-	if err != nil {
-		return err
+	err = q.QueryRow(ctx, `
+		INSERT INTO spending (day, bucket, messages, tokens, usd, input, cached, output, unpriced) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (day, bucket) DO UPDATE SET messages = spending.messages + excluded.messages, tokens = spending.tokens + excluded.tokens,
+			usd = spending.usd + excluded.usd, input = spending.input + excluded.input, cached = spending.cached + excluded.cached,
+			output = spending.output + excluded.output, unpriced = spending.unpriced + excluded.unpriced
+		RETURNING messages, tokens, usd`, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced).
+		Scan(&sum.Messages, &sum.Tokens, &sum.USD)
+	if err == nil && c.Exceeds(sum) {
+		err = errOver
 	}
-	if c.Exceeds(sum) {
-		return errOver
-	}
+	return sum, err
+}
+
+// pruneSpending deletes days that are not kept, and the answers that no reservation can settle any more.
+func pruneSpending(ctx context.Context, q querier, day string) error {
 	of, err := time.Parse(time.DateOnly, day)
-	if err == nil {
-		_, err = q.Exec(ctx, `DELETE FROM spending WHERE day < $1`, of.AddDate(0, 0, -1).Format(time.DateOnly))
+	if err != nil {
+		return nil // a day of another form is kept
 	}
+	before := func(days int) string { return of.AddDate(0, 0, -days).Format(time.DateOnly) }
+	_, err = q.Exec(ctx, `DELETE FROM spending WHERE day < $1 OR day < $2 AND starts_with(bucket, $3)`, before(quota.KeptDays), before(1), quota.AnswerBuckets)
 	return err
+}
+
+// Used implements [quota.UsageStore].
+func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (all []quota.Total, err error) {
+	var whole, beginnings []string
+	for _, b := range buckets {
+		if prefix, many := strings.CutSuffix(b, "*"); many {
+			beginnings = append(beginnings, prefix)
+		} else {
+			whole = append(whole, b)
+		}
+	}
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `SELECT bucket, sum(messages)::bigint, sum(tokens)::bigint, sum(usd)::bigint, sum(input)::bigint, sum(cached)::bigint,
+				sum(output)::bigint, sum(unpriced)::bigint FROM spending
+			WHERE day >= $1 AND day <= $2 AND (bucket = ANY($3) OR EXISTS (SELECT 1 FROM unnest($4::text[]) AS b WHERE starts_with(bucket, b)))
+			GROUP BY bucket ORDER BY bucket`, from, to, whole, beginnings)
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (t quota.Total, err error) {
+			err = r.Scan(&t.Bucket, &t.Messages, &t.Tokens, &t.USD, &t.Input, &t.Cached, &t.Output, &t.Unpriced)
+			return t, err
+		})
+		return err
+	})
+	return all, wrap(err, "adding up what was used")
 }
 
 // Spent implements [quota.UsageStore].
 func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		return record.Found(q.QueryRow(ctx, `SELECT messages, tokens FROM spending WHERE day = $1 AND bucket = $2`, day, bucket).
-			Scan(&c.Messages, &c.Tokens))
+		return record.Found(q.QueryRow(ctx, `SELECT messages, tokens, usd FROM spending WHERE day = $1 AND bucket = $2`, day, bucket).
+			Scan(&c.Messages, &c.Tokens, &c.USD))
 	})
 	if errors.Is(err, chat.ErrNotFound) {
 		return quota.Cost{}, nil

@@ -41,7 +41,7 @@ func Tables() []Table {
 		table("entities", 1, "id connector names bot details met"),
 		table("worlds", 1, "id connector name gone"),
 		table("members", 2, "world entity role gone"),
-		table("spending", 2, "day bucket messages tokens warned"),
+		table("spending", 2, "day bucket messages tokens warned usd input cached output unpriced"),
 		table("marks", 1, "id turn answered at"),
 		table("notes", 1, "name value"),
 		table("holds", 1, "scope until"),

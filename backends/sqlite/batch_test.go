@@ -69,8 +69,12 @@ func TestReservationIsDoneOnceMore(t *testing.T) {
 		s.writes.turn <- struct{}{} // a commit in progress: all of them have to wait
 		var wg sync.WaitGroup
 		for _, do := range []func(){
-			func() { got[0], _, _ = s.Reserve(t.Context(), "2026-01-01", 1, 5, charges...) },
-			func() { got[1], _, _ = s.Reserve(t.Context(), "2026-01-01", 1, 5, charges...) },
+			func() {
+				got[0], _, _ = s.Reserve(t.Context(), "2026-01-01", quota.Reservation{Least: 1, Most: 5}, charges...)
+			},
+			func() {
+				got[1], _, _ = s.Reserve(t.Context(), "2026-01-01", quota.Reservation{Least: 1, Most: 5}, charges...)
+			},
 			func() { _ = s.write(t.Context(), func(context.Context, *sql.Conn) error { return refuse }) },
 		} {
 			wg.Go(do)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -47,18 +48,18 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 }
 
 // Reserve implements [quota.UsageStore].
-func (s *usage) Reserve(ctx context.Context, day string, least, most int, charges ...quota.Charge) (tokens int, over string, err error) {
+func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
-		tokens, over, err = fitting(ctx, tx, day, most, charges)
+		tokens, over, err = fitting(ctx, tx, day, r, charges)
 		if err != nil {
 			return err
 		}
-		if tokens < least {
+		if tokens < r.Least {
 			return errOver
 		}
 		reserved := slices.Clone(charges) // the caller keeps its own, and this can run again
 		for i := range reserved {
-			reserved[i].Cost, reserved[i].Max = quota.Cost{Tokens: tokens}, quota.Cost{}
+			reserved[i] = quota.Charge{Bucket: reserved[i].Bucket, Cost: quota.Cost{Tokens: tokens, USD: r.USD(tokens)}}
 		}
 		_, err = spendAll(ctx, tx, day, reserved)
 		return err
@@ -72,39 +73,39 @@ func (s *usage) Reserve(ctx context.Context, day string, least, most int, charge
 	return tokens, "", nil
 }
 
-// fitting returns how many tokens, up to most, fit into all buckets, and the bucket that has room for the fewest.
-func fitting(ctx context.Context, tx *sql.Conn, day string, most int, charges []quota.Charge) (tokens int, narrowest string, err error) {
-	tokens = most
+// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest.
+func fitting(ctx context.Context, tx *sql.Conn, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
+	tokens = r.Most
 	spent, err := spentOf(ctx, tx, day, charges)
 	for _, c := range charges {
-		if left := c.Max.Tokens - spent[c.Bucket]; c.Max.Tokens > 0 && left < tokens {
+		if left := c.Within(r, spent[c.Bucket]); left < tokens {
 			tokens, narrowest = left, c.Bucket
 		}
 	}
 	return tokens, narrowest, err
 }
 
-// spentOf returns the tokens of each bucket that has a limit.
-func spentOf(ctx context.Context, tx *sql.Conn, day string, charges []quota.Charge) (map[string]int, error) {
+// spentOf returns what was spent of each bucket that has a limit for calls.
+func spentOf(ctx context.Context, tx *sql.Conn, day string, charges []quota.Charge) (map[string]quota.Cost, error) {
 	args := []any{day}
 	for _, c := range charges {
-		if c.Max.Tokens > 0 {
+		if c.Max.Tokens > 0 || c.Max.USD > 0 {
 			args = append(args, c.Bucket)
 		}
 	}
 	if len(args) == 1 {
 		return nil, nil
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT bucket, tokens FROM spending WHERE day = ? AND bucket IN (`+repeated("?", len(args)-1)+`)`, args...)
+	rows, err := tx.QueryContext(ctx, `SELECT bucket, tokens, usd FROM spending WHERE day = ? AND bucket IN (`+repeated("?", len(args)-1)+`)`, args...)
 	if err != nil {
 		return nil, err
 	}
-	spent := make(map[string]int, len(charges))
-	_, err = collect(rows, func(r record.Row) (tokens int, err error) {
+	spent := make(map[string]quota.Cost, len(charges))
+	_, err = collect(rows, func(r record.Row) (c quota.Cost, err error) {
 		var bucket string
-		err = r.Scan(&bucket, &tokens)
-		spent[bucket] = tokens
-		return tokens, err
+		err = r.Scan(&bucket, &c.Tokens, &c.USD)
+		spent[bucket] = c
+		return c, err
 	})
 	return spent, err
 }
@@ -113,29 +114,30 @@ func spentOf(ctx context.Context, tx *sql.Conn, day string, charges []quota.Char
 func repeated(what string, n int) string { return strings.Repeat(what+", ", n-1) + what }
 
 // spendAll adds all charges in one statement, or returns [errOver] and the bucket of the first that exceeds its limit. The first charge
-// of a bucket and day deletes days that no reservation can settle any more.
+// of a bucket and day deletes days that are not kept.
 func spendAll(ctx context.Context, tx *sql.Conn, day string, charges []quota.Charge) (over string, err error) {
 	if len(charges) == 0 {
 		return "", nil
 	}
-	args := make([]any, 0, 4*len(charges))
+	args := make([]any, 0, 9*len(charges))
 	for _, c := range charges {
 		if err := record.CheckText(c.Bucket); err != nil {
 			return c.Bucket, err
 		}
-		args = append(args, day, c.Bucket, c.Messages, c.Tokens)
+		args = append(args, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced)
 	}
 	rows, err := tx.QueryContext(ctx, `
-		INSERT INTO spending (day, bucket, messages, tokens) VALUES `+repeated("(?, ?, ?, ?)", len(charges))+`
-		ON CONFLICT (day, bucket) DO UPDATE SET messages = messages + excluded.messages, tokens = tokens + excluded.tokens
-		RETURNING bucket, messages, tokens`, args...)
+		INSERT INTO spending (day, bucket, messages, tokens, usd, input, cached, output, unpriced) VALUES `+repeated("(?, ?, ?, ?, ?, ?, ?, ?, ?)", len(charges))+`
+		ON CONFLICT (day, bucket) DO UPDATE SET messages = messages + excluded.messages, tokens = tokens + excluded.tokens, usd = usd + excluded.usd,
+			input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output, unpriced = unpriced + excluded.unpriced
+		RETURNING bucket, messages, tokens, usd`, args...)
 	if err != nil {
 		return "", err
 	}
 	sums := make(map[string]quota.Cost, len(charges))
 	_, err = collect(rows, func(r record.Row) (sum quota.Cost, err error) {
 		var bucket string
-		err = r.Scan(&bucket, &sum.Messages, &sum.Tokens)
+		err = r.Scan(&bucket, &sum.Messages, &sum.Tokens, &sum.USD)
 		sums[bucket] = sum
 		return sum, err
 	})
@@ -147,19 +149,63 @@ func spendAll(ctx context.Context, tx *sql.Conn, day string, charges []quota.Cha
 		if c.Exceeds(sums[c.Bucket]) {
 			return c.Bucket, errOver
 		}
-		fresh = fresh || sums[c.Bucket] == c.Cost
+		fresh = fresh || sums[c.Bucket] == c.Cost && !strings.HasPrefix(c.Bucket, quota.AnswerBuckets)
 	}
 	if fresh {
-		_, err = tx.ExecContext(ctx, `DELETE FROM spending WHERE day < date(?, '-1 day')`, day)
+		err = pruneSpending(ctx, tx, day)
 	}
 	return "", err
+}
+
+// pruneSpending deletes days that are not kept, and the answers that no reservation can settle any more.
+func pruneSpending(ctx context.Context, tx *sql.Conn, day string) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM spending WHERE day < date(?, ?)`, day, fmt.Sprintf("-%d day", quota.KeptDays))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM spending WHERE day < date(?, '-1 day') AND bucket >= ? AND bucket < ?`,
+			day, quota.AnswerBuckets, afterPrefix(quota.AnswerBuckets))
+	}
+	return err
+}
+
+// afterPrefix returns the first text after all that begin with prefix, which ends with an ASCII character.
+func afterPrefix(prefix string) string {
+	last := len(prefix) - 1
+	return prefix[:last] + string(prefix[last]+1)
+}
+
+// Used implements [quota.UsageStore].
+func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (all []quota.Total, err error) {
+	where, args := []string{}, []any{from, to}
+	for _, b := range buckets {
+		if prefix, many := strings.CutSuffix(b, "*"); many {
+			where, args = append(where, "bucket >= ? AND bucket < ?"), append(args, prefix, afterPrefix(prefix))
+		} else {
+			where, args = append(where, "bucket = ?"), append(args, b)
+		}
+	}
+	if len(where) == 0 {
+		return nil, nil
+	}
+	err = s.read(ctx, func(db reader) error {
+		rows, err := db.QueryContext(ctx, `SELECT bucket, sum(messages), sum(tokens), sum(usd), sum(input), sum(cached), sum(output), sum(unpriced) FROM spending
+			WHERE day >= ? AND day <= ? AND (`+strings.Join(where, " OR ")+`) GROUP BY bucket ORDER BY bucket`, args...)
+		if err != nil {
+			return err
+		}
+		all, err = collect(rows, func(r record.Row) (t quota.Total, err error) {
+			err = r.Scan(&t.Bucket, &t.Messages, &t.Tokens, &t.USD, &t.Input, &t.Cached, &t.Output, &t.Unpriced)
+			return t, err
+		})
+		return err
+	})
+	return all, wrap(err, "adding up what was used")
 }
 
 // Spent implements [quota.UsageStore].
 func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
 	err = s.read(ctx, func(db reader) error {
-		return record.Found(db.QueryRowContext(ctx, `SELECT messages, tokens FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
-			Scan(&c.Messages, &c.Tokens))
+		return record.Found(db.QueryRowContext(ctx, `SELECT messages, tokens, usd FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
+			Scan(&c.Messages, &c.Tokens, &c.USD))
 	})
 	if errors.Is(err, chat.ErrNotFound) {
 		return quota.Cost{}, nil

@@ -3,10 +3,12 @@ package coretest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
 	"parley/core/chat"
+	"parley/core/price"
 	"parley/core/quota"
 )
 
@@ -18,6 +20,10 @@ func ledgerChecks() []storeCheck {
 		{"a run is counted once, until it is reopened (SE-19)", ledgerCountsOnce},
 		{"a reservation takes what fits in all buckets (SE-19)", ledgerReserves},
 		{"many who reserve at once stay within the limit (SE-19)", ledgerReservesOnce},
+		{"a reservation takes what money there is", ledgerReservesMoney},
+		{"many who reserve money at once stay within the limit", ledgerReservesMoneyOnce},
+		{"what was used is added up by bucket, over days", ledgerUsed},
+		{"days of the month are kept, those of answers are not", ledgerKeeps},
 		{"a warning is given once a day", ledgerWarns},
 	}
 }
@@ -127,7 +133,7 @@ func ledgerCountsOnce(t *testing.T, s store) {
 
 func (s store) reserve(least, most, want int, over string, charges ...quota.Charge) {
 	s.t.Helper()
-	got, full, err := s.Reserve(s.t.Context(), day, least, most, charges...)
+	got, full, err := s.Reserve(s.t.Context(), day, quota.Reservation{Least: least, Most: most}, charges...)
 	s.must(err)
 	s.same("reserved", got, want)
 	s.same("over its limit", full, over)
@@ -156,7 +162,7 @@ func ledgerReservesOnce(t *testing.T, s store) {
 	for n := range 40 {
 		bucket := fmt.Sprint("person ", n%2)
 		all.Go(func() {
-			if _, _, err := s.Reserve(context.WithoutCancel(t.Context()), day, 5, 10, tokens(bucket, 0, 0), tokens("all", 0, 255)); err != nil {
+			if _, _, err := s.Reserve(context.WithoutCancel(t.Context()), day, quota.Reservation{Least: 5, Most: 10}, tokens(bucket, 0, 0), tokens("all", 0, 255)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -166,4 +172,110 @@ func ledgerReservesOnce(t *testing.T, s store) {
 	one, err := s.Spent(t.Context(), day, "person 0")
 	s.must(err)
 	s.spent(day, "person 1", quota.Cost{Tokens: 255 - one.Tokens})
+}
+
+func money(bucket string, limit price.USD) quota.Charge {
+	return quota.Charge{Bucket: bucket, Max: quota.Cost{USD: limit}}
+}
+
+func ledgerReservesMoney(t *testing.T, s store) {
+	// 10 tokens cost 100 together, and each further one 5.
+	r := quota.Reservation{Least: 12, Most: 50, Included: 10, Base: 100, Rate: 5000}
+	reserve := func(want int, over string, charges ...quota.Charge) {
+		t.Helper()
+		got, full, err := s.Reserve(t.Context(), day, r, charges...)
+		s.must(err)
+		s.same("reserved", got, want)
+		s.same("over its limit", full, over)
+	}
+	ada, all := money("ada", 500), money("all", 1000)
+	reserve(50, "", ada, all) // 300
+	s.spent(day, "ada", quota.Cost{Tokens: 50, USD: 300})
+	reserve(30, "", ada, all) // the last 200
+	s.spent(day, "ada", quota.Cost{Tokens: 80, USD: 500})
+	s.spent(day, "all", quota.Cost{Tokens: 80, USD: 500})
+	reserve(0, "ada", all, ada)
+	s.spend(day, "", quota.Charge{Bucket: "ada", Cost: quota.Cost{Tokens: -20, USD: -104}}) // settled
+	reserve(0, "ada", all, ada)                                                             // 104 are for no two further tokens
+	s.spend(day, "", quota.Charge{Bucket: "ada", Cost: quota.Cost{USD: -6}})
+	reserve(12, "", all, ada)
+	s.spent(day, "ada", quota.Cost{Tokens: 72, USD: 500})
+	both := money("ada", 10_000)
+	both.Max.Tokens = 90
+	reserve(18, "", both)
+	r = quota.Reservation{Least: 7, Most: 7, Included: 7, Base: 3} // a fixed price
+	reserve(0, "all", money("all", 612))
+	reserve(7, "", money("all", 613))
+	s.spend(day, "over", quota.Charge{Bucket: "over", Cost: quota.Cost{USD: 2}, Max: quota.Cost{USD: 1}})
+}
+
+func ledgerReservesMoneyOnce(t *testing.T, s store) {
+	r := quota.Reservation{Least: 5, Most: 10, Included: 4, Base: 40, Rate: 10_000}
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			if _, _, err := s.Reserve(context.WithoutCancel(t.Context()), day, r, money("all", 1055)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s.spent(day, "all", quota.Cost{Tokens: 105, USD: 1050}) // ten of 100, and one of the 50 that are left
+}
+
+func ledgerUsed(t *testing.T, s store) {
+	add := func(day, bucket string, tokens int, usd price.USD) {
+		s.spend(day, "", quota.Charge{
+			Bucket: bucket, Cost: quota.Cost{Messages: 1, Tokens: tokens, USD: usd}, Counts: quota.Counts{Input: tokens, Cached: 1, Output: 2, Unpriced: 3},
+		})
+	}
+	add("2026-11-01", "model/a", 10, 100)
+	add("2026-11-21", "model/a", 5, 1<<40)
+	add("2026-11-21", "model/b", 7, 7)
+	add("2026-11-21", "total", 1, 1)
+	add("2026-11-21", "model0", 1, 1)
+	add("2026-11-22", "model/a", 1, 1)
+	one := quota.Counts{Cached: 1, Output: 2, Unpriced: 3}
+	total := func(bucket string, days, tokens int, usd price.USD) quota.Total {
+		t := quota.Total{Bucket: bucket, Cost: quota.Cost{Messages: days, Tokens: tokens, USD: usd}, Counts: quota.Counts{Input: tokens}}
+		for range days {
+			t.Counts = t.Counts.Add(one)
+		}
+		return t
+	}
+	for _, c := range []struct {
+		from, to string
+		buckets  []string
+		want     []quota.Total
+	}{
+		{"2026-11-01", "2026-11-21", []string{"model/*"}, []quota.Total{total("model/a", 2, 15, 1<<40+100), total("model/b", 1, 7, 7)}},
+		{"2026-11-21", "2026-11-21", []string{"total", "model/a", "no such"}, []quota.Total{total("model/a", 1, 5, 1<<40), total("total", 1, 1, 1)}},
+		{"2026-11-23", "2026-11-30", []string{"model/*", "total"}, nil},
+		{"2026-11-01", "2026-11-30", nil, nil},
+	} {
+		got, err := s.Used(t.Context(), c.from, c.to, c.buckets...)
+		s.must(err)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v from %s to %s: %+v, not %+v", c.buckets, c.from, c.to, got, c.want)
+		}
+	}
+}
+
+func ledgerKeeps(t *testing.T, s store) {
+	s.spend("2026-10-01", "", tokens("ada", 1, 0), tokens(quota.AnswerBuckets+"1", 1, 0))
+	s.spend("2026-10-31", "", tokens("ada", 2, 0), tokens(quota.AnswerBuckets+"2", 2, 0))
+	s.spend("2026-11-01", "", tokens("ada", 4, 0))
+	for bucket, want := range map[string]int{"ada": 7, quota.AnswerBuckets + "1": 0, quota.AnswerBuckets + "2": 2} {
+		got, err := s.Used(t.Context(), "2026-10-01", "2026-11-01", bucket)
+		s.must(err)
+		sum := 0
+		for _, t := range got {
+			sum += t.Tokens
+		}
+		s.same("used of "+bucket, sum, want)
+	}
+	s.spend("2026-11-30", "", tokens("ada", 1, 0))
+	s.spent("2026-10-01", "ada", quota.Cost{})
+	s.spent("2026-10-31", "ada", quota.Cost{Tokens: 2})
+	s.spent("2026-11-01", "ada", quota.Cost{Tokens: 4})
 }

@@ -2,6 +2,10 @@ package coretest
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"parley/core/chat"
 	"parley/core/quota"
@@ -10,15 +14,15 @@ import (
 func (s *peopleModel) Spend(_ context.Context, day string, charges ...quota.Charge) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sums := map[[2]string]quota.Cost{}
+	sums := map[[2]string]quota.Total{}
 	for _, c := range charges {
 		key := [2]string{day, c.Bucket}
 		sum, ok := sums[key]
 		if !ok {
 			sum = s.spent[key]
 		}
-		sum.Messages, sum.Tokens = sum.Messages+c.Messages, sum.Tokens+c.Tokens
-		if c.Exceeds(sum) {
+		sum = quota.Total{Bucket: c.Bucket, Cost: sum.Cost.Add(c.Cost), Counts: sum.Counts.Add(c.Counts)}
+		if c.Exceeds(sum.Cost) {
 			return c.Bucket, nil
 		}
 		sums[key] = sum
@@ -26,7 +30,20 @@ func (s *peopleModel) Spend(_ context.Context, day string, charges ...quota.Char
 	for key, sum := range sums {
 		s.spent[key] = sum
 	}
+	s.prune(day)
 	return "", nil
+}
+
+// prune deletes the days that are not kept.
+func (s *peopleModel) prune(day string) {
+	of, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return
+	}
+	before := func(days int) string { return of.AddDate(0, 0, -days).Format(time.DateOnly) }
+	maps.DeleteFunc(s.spent, func(key [2]string, _ quota.Total) bool {
+		return key[0] < before(quota.KeptDays) || key[0] < before(1) && strings.HasPrefix(key[1], quota.AnswerBuckets)
+	})
 }
 
 // Count needs the runs, which only the whole store has.
@@ -44,21 +61,22 @@ func (s *storeModel) Count(ctx context.Context, day string, run chat.RunID, char
 	return over, err
 }
 
-func (s *peopleModel) Reserve(_ context.Context, day string, least, most int, charges ...quota.Charge) (n int, over string, _ error) {
+func (s *peopleModel) Reserve(_ context.Context, day string, r quota.Reservation, charges ...quota.Charge) (n int, over string, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n = most
+	n = r.Most
 	for _, c := range charges {
-		if left := c.Max.Tokens - s.spent[[2]string{day, c.Bucket}].Tokens; c.Max.Tokens > 0 && left < n {
+		if left := c.Within(r, s.spent[[2]string{day, c.Bucket}].Cost); left < n {
 			n, over = left, c.Bucket
 		}
 	}
-	if n < least {
+	if n < r.Least {
 		return 0, over, nil
 	}
 	for _, c := range charges {
 		key := [2]string{day, c.Bucket}
-		s.spent[key] = quota.Cost{Messages: s.spent[key].Messages, Tokens: s.spent[key].Tokens + n}
+		sum := s.spent[key]
+		s.spent[key] = quota.Total{Bucket: c.Bucket, Cost: sum.Cost.Add(quota.Cost{Tokens: n, USD: r.USD(n)}), Counts: sum.Counts}
 	}
 	return n, "", nil
 }
@@ -66,7 +84,27 @@ func (s *peopleModel) Reserve(_ context.Context, day string, least, most int, ch
 func (s *peopleModel) Spent(_ context.Context, day, bucket string) (quota.Cost, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.spent[[2]string{day, bucket}], nil
+	return s.spent[[2]string{day, bucket}].Cost, nil
+}
+
+func (s *peopleModel) Used(_ context.Context, from, to string, buckets ...string) (all []quota.Total, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sums := map[string]quota.Total{}
+	for key, t := range s.spent {
+		wanted := slices.ContainsFunc(buckets, func(b string) bool {
+			prefix, many := strings.CutSuffix(b, "*")
+			return key[1] == b || many && strings.HasPrefix(key[1], prefix)
+		})
+		if day := key[0]; wanted && from <= day && day <= to {
+			sum := sums[key[1]]
+			sums[key[1]] = quota.Total{Bucket: key[1], Cost: sum.Cost.Add(t.Cost), Counts: sum.Counts.Add(t.Counts)}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		all = append(all, sums[name])
+	}
+	return all, nil
 }
 
 func (s *peopleModel) Warn(_ context.Context, day, bucket string) (bool, error) {

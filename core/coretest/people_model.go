@@ -15,12 +15,12 @@ type peopleModel struct {
 	mu       sync.Mutex
 	people   []chat.Person
 	requests []chat.PairingRequest
-	spent    map[[2]string]quota.Cost // by day and bucket
+	spent    map[[2]string]quota.Total // by day and bucket
 	warned   map[[2]string]bool
 }
 
 func newPeopleModel() *peopleModel {
-	return &peopleModel{spent: map[[2]string]quota.Cost{}, warned: map[[2]string]bool{}}
+	return &peopleModel{spent: map[[2]string]quota.Total{}, warned: map[[2]string]bool{}}
 }
 
 func (s *peopleModel) Person(_ context.Context, id chat.EntityID) (chat.Person, error) {

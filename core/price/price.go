@@ -1,6 +1,10 @@
 package price
 
-import "parley/core/llm"
+import (
+	"time"
+
+	"parley/core/llm"
+)
 
 // Rates are the prices of the tokens of a call.
 type Rates struct {
@@ -41,4 +45,11 @@ func (p Price) Of(u llm.Usage) USD {
 func (p Price) Most(prompt int) (cost USD, output Rate) {
 	r := p.at(prompt)
 	return max(r.Input, r.Cached, r.CacheWrite).Of(prompt), r.Output
+}
+
+// Sound returns what the transcription of sound of a length costs, rounded up to a millisecond.
+func (p Price) Sound(length time.Duration) USD {
+	const hour = int64(time.Hour / time.Millisecond)
+	ms := (int64(length) + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+	return USD((ms*int64(p.Hour)/1000 + hour/1000 - 1) / (hour / 1000))
 }

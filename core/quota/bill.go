@@ -2,65 +2,75 @@ package quota
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"parley/core/llm"
+	"parley/core/price"
 )
 
 // reservation tracks the cost of one call.
 type reservation struct {
 	meter    *Meter
+	tariff   Tariff
 	payer    spender
 	day      time.Time // when it was reserved
 	reserved int       // tokens of the prompt and the answer
-	prompt   int       // the prompt's part, an estimate
-	most     int       // limit of the answer in tokens; 0 for none
-	said     int       // bytes of the answer
-	chunks   int       // number of chunks of the answer
-	alive    int       // number of hidden chunks, such as reasoning
+	money    price.USD // what was reserved for them
+	rate     price.Rate
+	prompt   int // the prompt's part, an estimate
+	most     int // limit of the answer in tokens; 0 for none
+	said     int // bytes of the answer
+	chunks   int // number of chunks of the answer
+	alive    int // number of hidden chunks, such as reasoning
 	usage    *llm.Usage
 	ended    bool // the call has ended and costs nothing more
 	whole    bool // it ended without interruption
 	failed   bool
 	flat     bool // the cost is fixed: exactly what was reserved
-	refused  bool // a call with a fixed cost was refused
+	refused  bool // the provider refused the call, and bills nothing
 }
 
 // open reserves tokens for an answer of at most most tokens, or without a maximum, for its first step. If less is left,
-// the answer is limited to that.
-func (m *Meter) open(ctx context.Context, prompt, most int) (*reservation, error) {
+// the answer is limited to that. With a limit of money every answer has a maximum: else its cost would have none.
+func (m *Meter) open(ctx context.Context, t Tariff, prompt, most int) (*reservation, error) {
 	want := most
 	if most == 0 {
 		want = stepTokens
 	}
-	b, err := m.reserve(ctx, prompt+min(want, leastTokens), prompt+want)
+	base, rate := t.Price.Most(prompt)
+	b, err := m.reserve(ctx, t, Reservation{Least: prompt + min(want, leastTokens), Most: prompt + want, Included: prompt, Base: base, Rate: rate})
 	if err != nil {
 		return nil, err
 	}
 	b.prompt, b.most = prompt, most
-	if left := b.reserved - prompt; left < want {
+	if left := b.reserved - prompt; m.limited() && (left < want || m.limits.money()) {
 		b.most = left
 	}
 	return b, nil
 }
 
-// reserve takes between least and most tokens from the limits, as many as are left; otherwise it returns which limit is
-// reached.
-func (m *Meter) reserve(ctx context.Context, least, most int) (*reservation, error) {
+// reserve takes tokens from the limits, as many as are left; otherwise it returns which limit is reached.
+func (m *Meter) reserve(ctx context.Context, t Tariff, r Reservation) (*reservation, error) {
 	if err := m.CountMessage(ctx); err != nil {
 		return nil, err
 	}
-	b := &reservation{meter: m, payer: spenderOf(ctx), day: m.now()}
-	return b, b.add(ctx, least, most)
+	b := &reservation{meter: m, tariff: t, payer: spenderOf(ctx), day: m.now(), rate: r.Rate}
+	return b, b.add(ctx, r)
 }
 
-func (b *reservation) add(ctx context.Context, least, most int) error {
-	got, over, err := b.meter.ledger.Reserve(ctx, date(b.day), least, most, b.meter.charges(b.payer, Cost{})...)
+func (b *reservation) add(ctx context.Context, r Reservation) error {
+	if !b.meter.limited() {
+		b.reserved += r.Most
+		return nil
+	}
+	got, over, err := b.meter.ledger.Reserve(ctx, date(b.day), r, b.meter.charges(b.payer, Cost{})...)
 	if err := b.meter.refusal(b.payer, b.day, over, err); err != nil {
 		return err
 	}
 	b.reserved += got
+	b.money += r.USD(got)
 	return nil
 }
 
@@ -81,6 +91,8 @@ func (b *reservation) take(c llm.Chunk, err error) {
 	}
 	b.ended = b.ended || c.Finish != "" || c.Usage != nil || err != nil
 	b.failed = err != nil
+	var f *llm.Failure
+	b.refused = errors.As(err, &f) && f.Kind.Unpaid() && b.said+b.alive == 0 && b.usage == nil
 }
 
 // extend reserves more when the answer exceeds the reservation. A provider that was given a maximum is trusted until
@@ -93,42 +105,77 @@ func (b *reservation) extend(ctx context.Context) error {
 	if b.ended || written < b.reserved-b.prompt {
 		return nil
 	}
-	if err := b.add(ctx, leastTokens, stepTokens); err != nil {
+	if err := b.add(ctx, Reservation{Least: leastTokens, Most: stepTokens, Rate: b.rate}); err != nil {
 		return fmt.Errorf("continue an answer of %d tokens: %w", written, err)
 	}
 	return nil
 }
 
-// cost returns the actual cost of the call: the usage reported by the provider, or an estimate. An interrupted answer
+// used returns the tokens of the call: what the provider reported, or an estimate. An interrupted answer
 // may have been generated further than it was received: up to the reservation, but not much more than was received.
-func (b *reservation) cost() int {
+func (b *reservation) used() llm.Usage {
 	said := b.said/bytesPerToken + b.alive
 	switch {
-	case b.refused:
-		return 0
-	case b.flat:
-		return b.reserved
 	case b.usage != nil:
-		return b.usage.Prompt + b.usage.Completion
-	case b.whole, b.failed && said == 0: // a refused call costs its prompt at most
-		return b.prompt + said
+		return *b.usage
+	case b.refused:
+		return llm.Usage{}
+	case b.flat:
+		return llm.Usage{Prompt: b.reserved}
+	case b.whole, b.failed && said == 0: // a failed call costs its prompt at most
+		return llm.Usage{Prompt: b.prompt, Completion: said}
 	}
-	return b.prompt + max(said, min(b.reserved-b.prompt, said+replyTokens))
+	return llm.Usage{Prompt: b.prompt, Completion: max(said, min(b.reserved-b.prompt, said+replyTokens))}
+}
+
+// cost returns what the call cost. The cost of an estimated usage is the highest.
+func (b *reservation) cost(u llm.Usage) Cost {
+	c := Cost{Tokens: u.Prompt + u.Completion}
+	switch {
+	case b.refused:
+	case b.flat:
+		c.USD = b.money
+	case b.usage != nil:
+		c.USD = b.tariff.Price.Of(u)
+	default:
+		base, rate := b.tariff.Price.Most(u.Prompt)
+		c.USD = base + rate.Of(u.Completion)
+	}
+	return c
 }
 
 // settle corrects the reservation, even after ctx has ended. If storing fails, the reservation stays.
 func (b *reservation) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	more := b.cost() - b.reserved
-	if more == 0 {
-		return
+	u := b.used()
+	whole := b.cost(u)
+	b.payer.add(whole.USD)
+	counts := Counts{Input: u.Prompt, Cached: u.Cached, Output: u.Completion}
+	if !b.tariff.Known {
+		counts.Unpriced = u.Prompt + u.Completion
 	}
-	charges := b.meter.charges(b.payer, Cost{Tokens: more})
-	for i := range charges {
-		charges[i].Max = Cost{} // already spent, so no limit applies
-	}
-	if _, err := b.meter.ledger.Spend(ctx, date(b.day), charges...); err != nil {
+	if err := b.meter.record(ctx, b.day, b.charges(whole, counts)); err != nil {
 		b.meter.log.Error("the usage of a model call could not be recorded; its full reservation is charged", "err", err)
 	}
+}
+
+// charges returns what all buckets are charged for the call: those with a limit what differs from the reservation. Limits don't
+// apply: it is spent already.
+func (b *reservation) charges(whole Cost, counts Counts) (all []Charge) {
+	more := Cost{Tokens: whole.Tokens - b.reserved, USD: whole.USD - b.money}
+	for _, u := range b.meter.buckets(b.payer) {
+		if b.meter.limited() && u.max != (Cost{}) {
+			all = append(all, Charge{Bucket: u.bucket, Cost: more, Counts: counts})
+		} else {
+			all = append(all, Charge{Bucket: u.bucket, Cost: whole, Counts: counts})
+		}
+	}
+	if b.tariff.Name != "" {
+		all = append(all, Charge{Bucket: modelBucket + b.tariff.Name, Cost: whole, Counts: counts})
+	}
+	if b.payer.run != "" {
+		all = append(all, Charge{Bucket: AnswerBuckets + string(b.payer.run), Cost: whole, Counts: counts})
+	}
+	return all
 }

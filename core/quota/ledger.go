@@ -4,20 +4,72 @@ import (
 	"context"
 
 	"parley/core/chat"
+	"parley/core/price"
 )
 
-// Cost is an amount of usage: answered messages, and model tokens.
-type Cost struct{ Messages, Tokens int }
+// Cost is an amount of usage: answered messages, model tokens, and money.
+type Cost struct {
+	Messages, Tokens int
+	USD              price.USD
+}
+
+// Counts are the tokens behind a cost, without what is only reserved.
+type Counts struct {
+	Input, Cached, Output int // Cached is a part of Input
+	Unpriced              int // those of Input and Output whose price is unknown
+}
 
 // Charge is an amount for one bucket.
 type Charge struct {
 	Bucket string
 	Cost        // negative to return a part of a reservation
+	Counts      // not limited
 	Max    Cost // the daily limit; 0 for none
 }
 
-// A UsageStore counts daily usage by bucket. Days are dates such as 2006-01-02. Its operations take constant time: days
-// before the day before the latest can be deleted.
+// Total is the usage of one bucket.
+type Total struct {
+	Bucket string
+	Cost
+	Counts
+}
+
+// Reservation is what a call can cost: a number of tokens, of which the first Included cost Base together, and each further one Rate.
+type Reservation struct {
+	Least, Most int // tokens
+	Included    int
+	Base        price.USD
+	Rate        price.Rate
+}
+
+// USD returns what so many tokens cost.
+func (r Reservation) USD(tokens int) price.USD { return r.Base + r.Rate.Of(tokens-r.Included) }
+
+// Fitting returns how many tokens, up to Most, cost at most so much; -1 if not even those that are included.
+func (r Reservation) Fitting(usd price.USD) int {
+	switch {
+	case usd < r.Base:
+		return -1
+	case r.Rate <= 0:
+		return r.Most
+	}
+	return min(r.Most, r.Included+int((usd-r.Base)*1000/price.USD(r.Rate)))
+}
+
+// Within returns how many tokens of the reservation, up to Most, a charge's limit leaves if so much was spent.
+func (c Charge) Within(r Reservation, spent Cost) int {
+	tokens := r.Most
+	if c.Max.Tokens > 0 {
+		tokens = min(tokens, c.Max.Tokens-spent.Tokens)
+	}
+	if c.Max.USD > 0 {
+		tokens = min(tokens, r.Fitting(c.Max.USD-spent.USD))
+	}
+	return tokens
+}
+
+// A UsageStore counts daily usage by bucket. Days are dates such as 2006-01-02. Its operations take constant time, except Used: days
+// more than [KeptDays] before the latest are deleted, and those of buckets of answers two days before it.
 type UsageStore interface {
 	// Spend adds all charges, or none: over is then the first bucket whose limit would be exceeded. A component of a
 	// charge that is not positive exceeds nothing.
@@ -25,18 +77,44 @@ type UsageStore interface {
 	// Count is like Spend, but idempotent per run: for a run that was counted before, it changes nothing. A reopened
 	// run counts again. It fails with [chat.ErrNotFound] if the run is unknown.
 	Count(ctx context.Context, day string, run chat.RunID, charges ...Charge) (over string, err error)
-	// Reserve atomically adds the same number of tokens to each bucket: between least and most, as many as fit into all
-	// of them. If fewer than least fit, it adds none, and over is the first bucket with the least room. Only the
+	// Reserve atomically adds the same number of tokens, and what they cost, to each bucket: between least and most, as many as fit
+	// into all of them. If fewer than least fit, it adds none, and over is the first bucket with the least room. Only the
 	// buckets and limits of the charges are used.
-	Reserve(ctx context.Context, day string, least, most int, charges ...Charge) (tokens int, over string, err error)
+	Reserve(ctx context.Context, day string, r Reservation, charges ...Charge) (tokens int, over string, err error)
 	// Spent returns a bucket's usage on a day.
 	Spent(ctx context.Context, day, bucket string) (Cost, error)
+	// Used returns the usage of buckets from one day to another, both included, ordered by their names. A name with * at its end
+	// stands for all that begin so.
+	Used(ctx context.Context, from, to string, buckets ...string) ([]Total, error)
 	// Warn returns true for the first call for a bucket on a day.
 	Warn(ctx context.Context, day, bucket string) (first bool, err error)
 }
 
+// KeptDays is how many days before the latest one a [UsageStore] keeps: those of the same month at least.
+const KeptDays = 31
+
+// Buckets of which there can be several begin so.
+const (
+	personBucket = "person/"
+	roomBucket   = "room/"
+	modelBucket  = "model/"
+	totalBucket  = "total"
+	// AnswerBuckets begin the names of the buckets of single answers.
+	AnswerBuckets = "run/"
+)
+
 // Exceeds reports whether the charge exceeds its limit if the bucket's usage including it is sum.
 func (c Charge) Exceeds(sum Cost) bool {
 	over := func(add, sum, limit int) bool { return add > 0 && limit > 0 && sum > limit }
-	return over(c.Messages, sum.Messages, c.Max.Messages) || over(c.Tokens, sum.Tokens, c.Max.Tokens)
+	return over(c.Messages, sum.Messages, c.Max.Messages) || over(c.Tokens, sum.Tokens, c.Max.Tokens) || over(int(c.USD), int(sum.USD), int(c.Max.USD))
+}
+
+// Add returns the sum of two costs.
+func (c Cost) Add(other Cost) Cost {
+	return Cost{c.Messages + other.Messages, c.Tokens + other.Tokens, c.USD + other.USD}
+}
+
+// Add returns the sum of two counts.
+func (c Counts) Add(other Counts) Counts {
+	return Counts{c.Input + other.Input, c.Cached + other.Cached, c.Output + other.Output, c.Unpriced + other.Unpriced}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/price"
 )
 
 // Limits are daily limits. A day begins at midnight in Zone. The zero value has no limits.
@@ -18,6 +19,9 @@ type Limits struct {
 	Total  Cost           // of all users
 	Zone   *time.Location // nil is UTC
 }
+
+// money reports whether a limit is in money.
+func (l Limits) money() bool { return l.Person.USD > 0 || l.Room.USD > 0 || l.Total.USD > 0 }
 
 // LimitError reports which limit is reached, and when it resets.
 type LimitError struct {
@@ -31,24 +35,30 @@ func (e *LimitError) Error() string {
 }
 
 // A Meter enforces limits on model calls: the possible cost of a call is reserved before it, and settled after it,
-// however it ends. After a crash the reservation stays. If its store fails, no calls are made. A nil Meter has no
-// limits.
+// however it ends. After a crash the reservation stays. If its store fails, no calls are made. Without limits it only counts what is
+// used. A nil Meter does neither. It is safe for concurrent use.
 type Meter struct {
 	limits Limits
 	ledger UsageStore
 	log    *slog.Logger
+	// pending is the usage that is not stored yet; nil with limits.
+	pending *pending
 }
 
-// NewMeter returns a Meter, or nil if there are no limits.
+// NewMeter returns a Meter. Without limits, what is used is stored by [Meter.Run].
 func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
+	m := &Meter{limits: l, ledger: ledger, log: log}
+	if m.limits.Zone == nil {
+		m.limits.Zone = time.UTC
+	}
 	if l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
-		return nil
+		m.pending = newPending()
 	}
-	if l.Zone == nil {
-		l.Zone = time.UTC
-	}
-	return &Meter{l, ledger, log}
+	return m
 }
+
+// limited reports whether there are limits.
+func (m *Meter) limited() bool { return m.pending == nil }
 
 // spender identifies who is charged in a context.
 type spender struct {
@@ -56,6 +66,22 @@ type spender struct {
 	room    chat.RoomID
 	run     chat.RunID   // counted as a message before its first cost; empty: no message is counted
 	counted *atomic.Bool // avoids repeated calls of the store
+	cost    *atomic.Int64
+}
+
+// add counts what a call of the run cost.
+func (p spender) add(cost price.USD) {
+	if p.cost != nil {
+		p.cost.Add(int64(cost))
+	}
+}
+
+// CostOf returns what the calls in a context of [WithSpender] cost so far.
+func CostOf(ctx context.Context) price.USD {
+	if p := spenderOf(ctx); p.cost != nil {
+		return price.USD(p.cost.Load())
+	}
+	return 0
 }
 
 type spenderKey struct{}
@@ -63,7 +89,7 @@ type spenderKey struct{}
 // WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
 // count toward the total.
 func WithSpender(ctx context.Context, run chat.Run) context.Context {
-	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool)})
+	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(atomic.Int64)})
 }
 
 func spenderOf(ctx context.Context) spender {
@@ -80,18 +106,18 @@ type bucket struct {
 // buckets returns the buckets that p is charged to, narrowest first, because that is the most helpful one to report.
 func (m *Meter) buckets(p spender) (all []bucket) {
 	if p.person != "" {
-		all = append(all, bucket{"person/" + string(p.person), "You've reached your daily limit", m.limits.Person})
+		all = append(all, bucket{personBucket + string(p.person), "You've reached your daily limit", m.limits.Person})
 	}
 	if p.room != "" {
-		all = append(all, bucket{"room/" + string(p.room), "This chat has reached its daily limit", m.limits.Room})
+		all = append(all, bucket{roomBucket + string(p.room), "This chat has reached its daily limit", m.limits.Room})
 	}
-	return append(all, bucket{"total", "I've reached my daily limit", m.limits.Total})
+	return append(all, bucket{totalBucket, "I've reached my daily limit", m.limits.Total})
 }
 
-// charges returns the charges of cost c for p. Amounts without a limit are not counted.
+// charges returns the charges of cost c for p, within the limits: a cost of nothing only for the buckets that have one.
 func (m *Meter) charges(p spender, c Cost) (all []Charge) {
 	for _, u := range m.buckets(p) {
-		if u.max != (Cost{}) {
+		if c != (Cost{}) || u.max != (Cost{}) {
 			all = append(all, Charge{Bucket: u.bucket, Cost: c, Max: u.max})
 		}
 	}
@@ -123,6 +149,12 @@ func (m *Meter) CountMessage(ctx context.Context) error {
 		return nil
 	}
 	day := m.now()
+	if !m.limited() {
+		if !p.counted.Swap(true) {
+			m.pending.add(date(day), m.charges(p, Cost{Messages: 1}))
+		}
+		return nil
+	}
 	over, err := m.ledger.Count(ctx, date(day), p.run, m.charges(p, Cost{Messages: 1})...)
 	if err := m.refusal(p, day, over, err); err != nil {
 		return err
@@ -138,6 +170,10 @@ func (m *Meter) CountSent(ctx context.Context, room chat.RoomID, person chat.Ent
 		return nil
 	}
 	p, day := spender{person: person, room: room}, m.now()
+	if !m.limited() {
+		m.pending.add(date(day), m.charges(p, Cost{Messages: 1}))
+		return nil
+	}
 	over, err := m.ledger.Spend(ctx, date(day), m.charges(p, Cost{Messages: 1})...)
 	return m.refusal(p, day, over, err)
 }

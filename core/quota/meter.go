@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/llm"
+	"parley/core/price"
 	"parley/core/text"
 )
 
@@ -19,38 +20,44 @@ const (
 	paintTokens   = 4000 // of a generated image
 	bytesPerToken = 3    // of an answer without a reported usage
 	soundPerToken = 400  // bytes of audio
-	settleTime    = 5 * time.Second
+	// bytes of a second of audio: voice messages have more, so its length is estimated on the high side
+	soundPerSecond = 2000
+	settleTime     = 5 * time.Second
 )
 
 // Models wraps models so that their calls are charged.
-func (m *Meter) Models(of llm.Models) llm.Models {
+func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
 	if m == nil {
 		return of
 	}
-	for _, model := range []*llm.Model{&of.Large, &of.Small, &of.Vision} {
-		if *model != nil {
-			*model = meteredModel{*model, m}
+	wrap := func(model llm.Model, t Tariff) llm.Model {
+		if model == nil {
+			return nil
 		}
+		return meteredModel{model, m, t}
 	}
+	first := t.Chat[of.Answering()[0].Name]
+	of.Large, of.Small, of.Vision = wrap(of.Large, first), wrap(of.Small, t.Small), wrap(of.Vision, t.Vision)
 	of.Chat = slices.Clone(of.Chat)
 	for i, named := range of.Chat {
-		of.Chat[i].Model = meteredModel{named.Model, m}
+		of.Chat[i].Model = wrap(named.Model, t.Chat[named.Name])
 	}
 	if of.Transcriber != nil {
-		of.Transcriber = meteredTranscriber{of.Transcriber, m}
+		of.Transcriber = meteredTranscriber{of.Transcriber, m, t.Transcription}
 	}
 	if of.Painter != nil {
-		of.Painter = meteredImageGenerator{of.Painter, m}
+		of.Painter = meteredImageGenerator{of.Painter, m, t.Image}
 	}
 	if of.Embedder != nil {
-		of.Embedder = meteredEmbedder{of.Embedder, m}
+		of.Embedder = meteredEmbedder{of.Embedder, m, t.Embedding}
 	}
 	return of
 }
 
 type meteredModel struct {
 	llm.Model
-	meter *Meter
+	meter  *Meter
+	tariff Tariff
 }
 
 // MaxTokens implements [llm.Bounded].
@@ -59,7 +66,7 @@ func (g meteredModel) MaxTokens() int { return maxTokens(g.Model) }
 // Generate implements [llm.Model]. The answer ends with a [*LimitError] when a limit is reached.
 func (g meteredModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		b, err := g.meter.open(ctx, llm.EstimateTokens(req), least(maxTokens(g.Model), req.MaxTokens))
+		b, err := g.meter.open(ctx, g.tariff, llm.EstimateTokens(req), least(maxTokens(g.Model), req.MaxTokens))
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
@@ -95,14 +102,14 @@ func least(a, b int) int {
 	return a
 }
 
-// metered makes a call with a fixed cost in tokens. They are reserved before it, and returned if the provider refuses
-// it.
-func metered[T any](ctx context.Context, m *Meter, tokens int, call func() (T, error)) (T, error) {
-	b, err := m.reserve(ctx, tokens, tokens)
+// metered makes a call with a fixed cost. It is reserved before it, and returned if the provider refuses it.
+func metered[T any](ctx context.Context, m *Meter, t Tariff, tokens int, usd price.USD, call func() (T, error)) (T, error) {
+	b, err := m.reserve(ctx, t, Reservation{Least: tokens, Most: tokens, Included: tokens, Base: usd})
 	if err != nil {
 		var none T
 		return none, err
 	}
+	b.money = usd // also if nothing was to be reserved
 	got, err := call()
 	var f *llm.Failure
 	b.flat, b.refused = true, errors.As(err, &f) && f.Kind.Unpaid()
@@ -112,29 +119,35 @@ func metered[T any](ctx context.Context, m *Meter, tokens int, call func() (T, e
 
 type meteredTranscriber struct {
 	llm.Transcriber
-	meter *Meter
+	meter  *Meter
+	tariff Tariff
 }
 
 // Transcribe implements [llm.Transcriber].
 func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error) {
-	return metered(ctx, t.meter, len(sound)/soundPerToken, func() (string, error) {
+	cost := t.tariff.Price.Sound(time.Duration(len(sound)) * time.Second / soundPerSecond)
+	return metered(ctx, t.meter, t.tariff, len(sound)/soundPerToken, cost, func() (string, error) {
 		return t.Transcriber.Transcribe(ctx, name, mime, sound)
 	})
 }
 
 type meteredImageGenerator struct {
 	llm.ImageGenerator
-	meter *Meter
+	meter  *Meter
+	tariff Tariff
 }
 
 // Paint implements [llm.ImageGenerator].
 func (p meteredImageGenerator) Paint(ctx context.Context, prompt string) (llm.File, error) {
-	return metered(ctx, p.meter, text.Tokens(prompt)+paintTokens, func() (llm.File, error) { return p.ImageGenerator.Paint(ctx, prompt) })
+	return metered(ctx, p.meter, p.tariff, text.Tokens(prompt)+paintTokens, p.tariff.Price.Image, func() (llm.File, error) {
+		return p.ImageGenerator.Paint(ctx, prompt)
+	})
 }
 
 type meteredEmbedder struct {
 	llm.Embedder
-	meter *Meter
+	meter  *Meter
+	tariff Tariff
 }
 
 // Embed implements [llm.Embedder].
@@ -143,5 +156,5 @@ func (e meteredEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 	for _, t := range texts {
 		n += text.Tokens(t)
 	}
-	return metered(ctx, e.meter, n, func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
+	return metered(ctx, e.meter, e.tariff, n, e.tariff.Price.Input.Of(n), func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
 }

@@ -292,7 +292,7 @@ func TestEmbeddingsWithinTheLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := newShop(t), pets()
 		meter := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 500}}, s, slog.New(slog.DiscardHandler))
-		d := Deps{Embedder: meter.Models(llm.Models{Embedder: e}).Embedder, Model: "m"}
+		d := Deps{Embedder: meter.Models(llm.Models{Embedder: e}, quota.Tariffs{}).Embedder, Model: "m"}
 		s.hears(catFact)
 		for i := range 100 {
 			s.hears(fmt.Sprint("The train number ", i, " was late again, and nobody knows why"))

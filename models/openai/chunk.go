@@ -55,7 +55,7 @@ func (c *chunk) decodeAny(data []byte) error {
 		counted: from.JSON.Usage.Valid(),
 		usage: llm.Usage{
 			Prompt: int(from.Usage.PromptTokens), Completion: int(from.Usage.CompletionTokens),
-			Cached: int(from.Usage.PromptTokensDetails.CachedTokens),
+			Cached: int(from.Usage.PromptTokensDetails.CachedTokens), CacheWritten: int(from.Usage.PromptTokensDetails.CacheWriteTokens),
 		},
 	}
 	for _, f := range from.Choices {

@@ -175,12 +175,18 @@ func (s *scanner) details(c *chunk) {
 	}
 	var seen fields
 	s.object(func(key []byte) {
-		switch {
-		case string(key) != "cached_tokens":
+		into, n := &c.usage.Cached, 0
+		switch string(key) {
+		case "cached_tokens":
+		case "cache_write_tokens":
+			into, n = &c.usage.CacheWritten, 1
+		default:
 			s.value(0)
-		case !s.null():
-			s.once(&seen, 0)
-			c.usage.Cached = int(s.count())
+			return
+		}
+		if !s.null() {
+			s.once(&seen, n)
+			*into = int(s.count())
 		}
 	})
 }

@@ -1,0 +1,111 @@
+package quota
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	storeEvery  = 10 * time.Second
+	mostPending = 10_000 // buckets; more are not remembered while the store can't be written
+	mostCharges = 100    // of one call of the store
+)
+
+// pending collects usage in memory, so that without limits a turn writes nothing more. A crash loses what was used since the last [Meter.Run]
+// stored it, ten seconds at most.
+type pending struct {
+	mu   sync.Mutex
+	days map[string]map[string]Charge // by day and bucket
+	n    int
+
+	storing sync.Mutex // one at a time
+}
+
+func newPending() *pending { return &pending{days: map[string]map[string]Charge{}} }
+
+func (p *pending) add(day string, charges []Charge) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.days[day] == nil {
+		p.days[day] = map[string]Charge{}
+	}
+	for _, c := range charges {
+		sum, known := p.days[day][c.Bucket]
+		if !known {
+			if p.n == mostPending {
+				continue
+			}
+			p.n++
+		}
+		p.days[day][c.Bucket] = Charge{Bucket: c.Bucket, Cost: sum.Cost.Add(c.Cost), Counts: sum.Counts.Add(c.Counts)}
+	}
+}
+
+// take returns what is pending, and forgets it.
+func (p *pending) take() map[string]map[string]Charge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.days
+	p.days, p.n = map[string]map[string]Charge{}, 0
+	return all
+}
+
+// record stores what was used, at once if there are limits.
+func (m *Meter) record(ctx context.Context, day time.Time, charges []Charge) error {
+	if !m.limited() {
+		m.pending.add(date(day), charges)
+		return nil
+	}
+	_, err := m.ledger.Spend(ctx, date(day), charges...)
+	return err
+}
+
+// store stores what is pending. What can't be stored stays.
+func (m *Meter) store(ctx context.Context) (err error) {
+	if m.limited() {
+		return nil
+	}
+	m.pending.storing.Lock()
+	defer m.pending.storing.Unlock()
+	for day, buckets := range m.pending.take() {
+		var charges []Charge
+		for _, c := range buckets {
+			charges = append(charges, c)
+		}
+		for len(charges) > 0 {
+			n := min(len(charges), mostCharges)
+			if err == nil {
+				_, err = m.ledger.Spend(ctx, day, charges[:n]...)
+			}
+			if err != nil {
+				m.pending.add(day, charges[:n])
+			}
+			charges = charges[n:]
+		}
+	}
+	return err
+}
+
+// Run stores what is used, now and then, until ctx is done, and once more then. With limits there is nothing to do.
+func (m *Meter) Run(ctx context.Context) {
+	if m == nil || m.limited() {
+		return
+	}
+	ticker := time.NewTicker(storeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		if err := m.store(last); err != nil {
+			m.log.Warn("what models used could not be stored; it is tried again", "err", err)
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package quota
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/core/chat"
+)
+
+// Asker is who asks what was used, and where.
+type Asker struct {
+	Person chat.EntityID // whose limits count
+	Lasts  bool          // Person is the same every day
+	Room   chat.RoomID
+	Group  bool       // others use the room too
+	Answer chat.RunID // the newest one of the room; empty for none
+	Owner  bool       // everything is listed
+}
+
+// mostModels is how many models are listed, those that cost most.
+const mostModels = 20
+
+// Report returns what was used today and this month, as Markdown for users. A nil Meter knows nothing.
+func (m *Meter) Report(ctx context.Context, a Asker) (string, error) {
+	if m == nil {
+		return "Usage is not counted here.", nil
+	}
+	if err := m.store(ctx); err != nil {
+		return "", fmt.Errorf("store what was used: %w", err)
+	}
+	now := m.now()
+	person, room, answer := personBucket+string(a.Person), roomBucket+string(a.Room), AnswerBuckets+string(a.Answer)
+	today, err := m.used(ctx, date(now), date(now), person, room, totalBucket)
+	if err != nil {
+		return "", err
+	}
+	month, err := m.used(ctx, now.Format("2006-01")+"-01", date(now), person, room, totalBucket, modelBucket+"*")
+	if err != nil {
+		return "", err
+	}
+	newest, err := m.used(ctx, date(now.AddDate(0, 0, -1)), date(now), answer)
+	if err != nil {
+		return "", err
+	}
+	lines := []string{"You, today: " + today[person].String() + m.limits.Person.bound()}
+	if a.Lasts {
+		lines = append(lines, "You, this month: "+month[person].String())
+	}
+	if a.Group || !a.Lasts {
+		lines = append(lines, "This chat, today: "+today[room].String()+m.limits.Room.bound(), "This chat, this month: "+month[room].String())
+	}
+	if t, ok := newest[answer]; ok {
+		lines = append(lines, "The last answer: "+t.String())
+	}
+	if a.Owner {
+		lines = append(lines, "Everyone, today: "+today[totalBucket].String()+m.limits.Total.bound(), "Everyone, this month: "+month[totalBucket].String())
+		lines = append(lines, models(month)...)
+	}
+	return "- " + strings.Join(lines, "\n- "), nil
+}
+
+// used returns totals by bucket.
+func (m *Meter) used(ctx context.Context, from, to string, buckets ...string) (map[string]Total, error) {
+	all, err := m.ledger.Used(ctx, from, to, buckets...)
+	if err != nil {
+		return nil, fmt.Errorf("read what was used: %w", err)
+	}
+	totals := make(map[string]Total, len(all))
+	for _, t := range all {
+		totals[t.Bucket] = t
+	}
+	return totals, nil
+}
+
+// models lists the totals of models, the most expensive ones first.
+func models(totals map[string]Total) (lines []string) {
+	var all []Total
+	for bucket, t := range totals {
+		if strings.HasPrefix(bucket, modelBucket) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b Total) int {
+		return cmp.Or(cmp.Compare(b.USD, a.USD), cmp.Compare(b.Input+b.Output, a.Input+a.Output), strings.Compare(a.Bucket, b.Bucket))
+	})
+	for i, t := range all {
+		if i == mostModels {
+			return append(lines, fmt.Sprintf("%d more models", len(all)-i))
+		}
+		lines = append(lines, fmt.Sprintf("`%s`, this month: %s", strings.TrimPrefix(t.Bucket, modelBucket), t))
+	}
+	return lines
+}
+
+// bound names the limit of money, if there is one.
+func (c Cost) bound() string {
+	if c.USD == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (of %s a day)", c.USD)
+}
+
+// String returns the total for users.
+func (t Total) String() string {
+	if t.Input+t.Output == 0 && t.USD == 0 {
+		return "nothing"
+	}
+	var parts []string
+	if t.Messages > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", t.Messages, plural(t.Messages, "message")))
+	}
+	in := thousands(t.Input) + " tokens in"
+	if t.Cached > 0 {
+		in += fmt.Sprintf(" (%s cached)", thousands(t.Cached))
+	}
+	parts = append(parts, in, thousands(t.Output)+" out")
+	switch {
+	case t.Unpriced == 0:
+		parts = append(parts, t.USD.String())
+	case t.Unpriced >= t.Input+t.Output && t.USD == 0:
+		parts = append(parts, "price unknown")
+	default:
+		parts = append(parts, fmt.Sprintf("%s and %s tokens whose price is unknown", t.USD, thousands(t.Unpriced)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// thousands separates the digits of n, which is not negative, in groups of three.
+func thousands(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,178 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/core/access"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/price"
+	"parley/core/quota"
+)
+
+// priced lets the large model cost a dollar per million input tokens, a tenth if they are cached, and two per million output tokens.
+func (w *world) priced(l quota.Limits, known bool) {
+	w.cfg.Meter = quota.NewMeter(l, w.store, w.cfg.Log)
+	t := quota.Tariff{Name: "openai/large", Known: known}
+	if known {
+		t.Price.Rates = price.Rates{Input: 1e6, Cached: 1e5, CacheWrite: 1e6, Output: 2e6}
+	}
+	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: t}})
+}
+
+// What was used is shown to whoever asks, whether there are limits or not.
+func TestUsageIsShown(t *testing.T) {
+	for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Person: quota.Cost{USD: price.Dollar / 2}}} {
+		inWorld(t, func(w *world) {
+			w.cfg.Access.Direct = access.DirectOpen
+			w.priced(limits, true)
+			n := w.start()
+			if got := n.writes("eve", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") || strings.Contains(got, "Everyone") {
+				t.Errorf("%s: at first: %s", name, got)
+			}
+			w.model.queue([]step{write("Good."), reported(llm.Usage{Prompt: 2000, Cached: 1000, Completion: 500})})
+			n.writes("eve", "How are you?")
+			want := "2,000 tokens in (1,000 cached), 500 out, $0.0021" // 1000*1 + 1000*0.1 + 500*2 millionths
+			got := n.writes("eve", "/usage")
+			for _, line := range []string{"- You, today: 1 message, " + want, "- You, this month: 1 message, " + want, "- The last answer: " + want} {
+				if !strings.Contains(got, line) {
+					t.Errorf("%s: no %q in %s", name, line, got)
+				}
+			}
+			if limited := strings.Contains(got, "(of $0.50 a day)"); limited != (limits != quota.Limits{}) || strings.Contains(got, "Everyone") {
+				t.Errorf("%s: then: %s", name, got)
+			}
+			if got := n.writes("bob", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") {
+				t.Errorf("%s: another user: %s", name, got)
+			}
+		})
+	}
+}
+
+// The owner sees all of it, by model; a price that is unknown is not taken for nothing.
+func TestOwnerSeesUsageByModel(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct = access.DirectOpen
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
+		w.priced(quota.Limits{}, false)
+		n := w.start()
+		w.model.queue([]step{write("Good."), reported(llm.Usage{Prompt: 1234567, Completion: 5})})
+		n.writes("eve", "How are you?")
+		got := n.writes("olga", "/usage")
+		for _, line := range []string{
+			"- You, today: nothing", "- Everyone, today: 1 message, 1,234,567 tokens in, 5 out, price unknown",
+			"- `openai/large`, this month: 1,234,567 tokens in, 5 out, price unknown",
+		} {
+			if !strings.Contains(got, line) {
+				t.Errorf("no %q in %s", line, got)
+			}
+		}
+	})
+}
+
+func reported(u llm.Usage) step {
+	return func(context.Context) (*llm.Chunk, error) { return &llm.Chunk{Usage: &u}, nil }
+}
+
+// A call whose maximum is unknown has one while money is limited, and it is reserved in full: what is left then limits the answer.
+func TestMoneyLimitsCalls(t *testing.T) {
+	for _, c := range []struct {
+		own, want int
+		left      price.USD
+	}{
+		{0, 4000, price.Dollar}, {300, 300, price.Dollar}, {0, 1000, 2_000_000}, {0, -1, 400_000},
+	} {
+		inWorld(t, func(w *world) {
+			p := &seller{writes: 10, own: c.own}
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{USD: c.left}}, w.store, w.cfg.Log)
+			t := quota.Tariff{Price: price.Price{Rates: price.Rates{Output: 2e6}}, Known: true}
+			var err error
+			for _, failed := range m.Models(llm.Models{Large: p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: t}}).Large.Generate(w.Context(), llm.Request{}) {
+				err = errors.Join(err, failed)
+			}
+			var over *quota.LimitError
+			switch {
+			case c.want < 0 && (!errors.As(err, &over) || p.calls > 0):
+				w.Errorf("%+v: %d calls, %v", c, p.calls, err)
+			case c.want >= 0 && (err != nil || len(p.maxima) != 1 || p.maxima[0] != c.want):
+				w.Errorf("%+v: it was given %v, %v", c, p.maxima, err)
+			}
+			if spent := w.spent("total"); c.want >= 0 && spent.USD != 10*2000 { // of what was written
+				w.Errorf("%+v: spent are %+v", c, spent)
+			}
+		})
+	}
+}
+
+// Pictures and recordings have their price, however many tokens they count as; a refused one is returned.
+func TestFixedPricesAreCharged(t *testing.T) {
+	for _, refusal := range []error{nil, &llm.Failure{Kind: llm.RateLimited, Err: errors.New("429")}} {
+		for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Total: quota.Cost{USD: price.Dollar}}} {
+			inWorld(t, func(w *world) {
+				m := quota.NewMeter(limits, w.store, w.cfg.Log)
+				all := m.Models(llm.Models{Painter: tool{refusal}, Transcriber: tool{refusal}, Embedder: tool{refusal}}, quota.Tariffs{
+					Image:         quota.Tariff{Price: price.Price{Image: 40_000_000}, Known: true},
+					Transcription: quota.Tariff{Price: price.Price{Hour: 360_000_000}, Known: true},
+					Embedding:     quota.Tariff{Price: price.Price{Rates: price.Rates{Input: 20_000}}, Known: true},
+				})
+				_, _ = all.Painter.Paint(w.Context(), "a castle")
+				_, _ = all.Transcriber.Transcribe(w.Context(), "", "", make([]byte, 20_000)) // ten seconds
+				_, _ = all.Embedder.Embed(w.Context(), []string{"a castle"})                 // two tokens
+				stop, cancel := context.WithCancel(w.Context())
+				cancel()
+				m.Run(stop)
+				want := price.USD(40_000_000 + 1_000_000 + 40)
+				if refusal != nil {
+					want = 0
+				}
+				if got := w.spent("total"); got.USD != want {
+					w.Errorf("%s, %v: %+v, not %d", name, refusal, got, want)
+				}
+			})
+		}
+	}
+}
+
+// What can't be stored is stored later. With limits nothing waits.
+func TestUsageWaitsForTheStore(t *testing.T) {
+	inWorld(t, func(w *world) {
+		down := &failingOnce{UsageStore: w.store}
+		m := quota.NewMeter(quota.Limits{}, down, w.cfg.Log)
+		ctx, cancel := context.WithCancel(w.Context())
+		var running sync.WaitGroup
+		running.Go(func() { m.Run(ctx) })
+		p := &seller{writes: 10}
+		for range m.Models(llm.Models{Large: p}, quota.Tariffs{}).Large.Generate(ctx, llm.Request{}) {
+		}
+		if got := w.spent("total"); got.Tokens != 0 {
+			w.Errorf("at once: %+v", got)
+		}
+		time.Sleep(11 * time.Second)
+		if got := w.spent("total"); got.Tokens != 0 || down.calls != 1 {
+			w.Errorf("while the store is down: %+v after %d calls", got, down.calls)
+		}
+		cancel()
+		running.Wait()
+		if got := w.spent("total"); got.Tokens != prompted+10 {
+			w.Errorf("in the end: %+v", got)
+		}
+	})
+}
+
+// failingOnce fails the first time.
+type failingOnce struct {
+	quota.UsageStore
+	calls int
+}
+
+func (f *failingOnce) Spend(ctx context.Context, day string, charges ...quota.Charge) (string, error) {
+	if f.calls++; f.calls == 1 {
+		return "", errors.New("the disk is full")
+	}
+	return f.UsageStore.Spend(ctx, day, charges...)
+}
