@@ -90,6 +90,13 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	if leases, ok := store.(connectors.Leases); ok && several {
 		b.leases = leases
 	}
+	if w, ok := store.(interface {
+		Warning(context.Context) (string, error)
+	}); ok {
+		if text, err := w.Warning(ctx); err == nil && text != "" {
+			env.Log.Warn("the store is not safe against power cuts", "why", text)
+		}
+	}
 	if b.log, err = private(ctx, b.memo, env.Log); err != nil {
 		b.close()
 		return backends{}, err

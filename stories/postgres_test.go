@@ -167,3 +167,19 @@ func TestPostgresAway(t *testing.T) {
 	server.Restart(t)
 	(<-began)()
 }
+
+// DI-14: the log says so if the server can lose what was accepted, as those of tests can.
+func TestUnsafePostgresIsLogged(t *testing.T) {
+	cfg := onPostgres(t, postgrestest.Shared(t).Create(t, ""), http.NotFoundHandler())
+	log := &sim.Log{}
+	g, err := parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_ = g.Run(ctx)
+	if !strings.Contains(log.String(), "fsync and full_page_writes are off") {
+		t.Errorf("the log is\n%s", log)
+	}
+}

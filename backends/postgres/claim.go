@@ -103,7 +103,7 @@ func (c *claim) keep(ctx context.Context) error {
 	}
 	c.keeping.Lock()
 	defer c.keeping.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, claimPause)
 	defer cancel()
 	c.mu.Lock()
 	conn := c.conn

@@ -99,6 +99,31 @@ func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
+// Warning says which settings of the server can lose what was accepted; "" for none. A session's own synchronous_commit is on, see durable.
+func (s *database) Warning(ctx context.Context) (text string, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		text, err = unsafeSettings(ctx, q)
+		return err
+	})
+	return text, wrap(err, "reading the settings of the server")
+}
+
+// unsafeSettings names those of fsync and full_page_writes that are off: after a power cut the database then lacks what was committed, or is
+// damaged (https://www.postgresql.org/docs/current/runtime-config-wal.html).
+func unsafeSettings(ctx context.Context, q querier) (string, error) {
+	var off []string
+	err := q.QueryRow(ctx, `SELECT coalesce(array_agg(name::text ORDER BY name), '{}') FROM pg_settings
+		WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'`).Scan(&off)
+	if err != nil || len(off) == 0 {
+		return "", err
+	}
+	verb := "is"
+	if len(off) > 1 {
+		verb = "are"
+	}
+	return fmt.Sprintf("%s %s off on the PostgreSQL server: a power cut can lose accepted messages; set to on", strings.Join(off, " and "), verb), nil
+}
+
 func identify(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 	var moving string
 	if err := pool.QueryRow(ctx, `SELECT id, moving FROM identity`).Scan(&id, &moving); err != nil {
@@ -143,5 +168,9 @@ func describe(ctx context.Context, url string) (string, error) {
 	case has < knows:
 		text += fmt.Sprintf("; its tables are migrated from version %d to %d when the gateway starts, or by gateway migrate", has, knows)
 	}
-	return text, nil
+	warning, err := unsafeSettings(ctx, pool)
+	if warning != "" {
+		text += ". Warning: " + warning
+	}
+	return text, err
 }

@@ -138,10 +138,10 @@ func (s *database) Close() error {
 
 // Ping reports an error if the database can't be read or written, or if the last write was not stored.
 func (s *database) Ping(ctx context.Context) error {
+	if err := s.trouble.get(); err != nil { // at once: a probe doesn't wait long
+		return wrap(err, "reading the store")
+	}
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
-		if err := s.trouble.get(); err != nil {
-			return err
-		}
 		var readOnly bool
 		err := q.QueryRow(ctx, `SELECT current_setting('transaction_read_only')::boolean FROM identity`).Scan(&readOnly)
 		if err == nil && readOnly {

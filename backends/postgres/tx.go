@@ -15,8 +15,12 @@ import (
 	"parley/backends/record"
 )
 
-// patience is how long one call can take. It ends waiting for a server that has gone silent.
-const patience = 20 * time.Second
+// How long calls can take. Keep-alives don't notice a server that is paused: its kernel goes on answering them.
+const (
+	patience   = 5 * time.Second // to get a connection, and then for a transaction
+	claimPause = 2 * time.Second // to see whether the lock of the process is still there
+	lockWait   = 4 * time.Second // for a room that others write to
+)
 
 // tries is how often a transaction is tried that another one was in the way of, or whose connection was lost.
 const tries = 6
@@ -88,7 +92,11 @@ func (s *database) once(ctx context.Context, do func(context.Context, *pgxpool.C
 	defer c.Release() // a connection within a transaction is closed
 	running, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), patience, errSilent)
 	defer cancel()
-	return causeOf(running, do(running, c))
+	err = causeOf(running, do(running, c))
+	if errors.Is(err, errSilent) {
+		s.trouble.set(err) // until a write succeeds, such as the next heartbeat
+	}
+	return err
 }
 
 // causeOf returns why ctx is done, if that is why err came about.
@@ -138,7 +146,7 @@ func sessionOf(c *pgx.Conn) *session {
 // begin begins a transaction with all locks, in one exchange.
 func (s *session) begin(ctx context.Context, c *pgx.Conn, on scope) error {
 	s.n++
-	statements := []string{"begin"}
+	statements := []string{"begin", fmt.Sprintf("set local lock_timeout = %d", lockWait.Milliseconds())}
 	for _, key := range on {
 		statements = append(statements, fmt.Sprintf("select pg_advisory_xact_lock(%d)", key))
 	}
@@ -161,6 +169,7 @@ func (s *database) commit(ctx context.Context, c *pgx.Conn, of session) error {
 		return err
 	}
 	_ = c.Close(ctx)
+	s.trouble.set(errSilent)
 	return s.outcome(of, err)
 }
 

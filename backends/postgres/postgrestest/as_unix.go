@@ -6,8 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
+	"testing"
 )
 
 // identity returns who runs the server: PostgreSQL refuses to be root.
@@ -41,4 +44,29 @@ func give(dir string) error {
 		return os.Chown(dir, uid, gid)
 	}
 	return nil
+}
+
+// Pause stops all processes of the server without ending them: connections stay open, and nothing answers. Continue ends that, and
+// so must a test before it ends.
+func (s *Server) Pause(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
+
+// Continue undoes Pause.
+func (s *Server) Continue(t testing.TB) { s.signal(t, syscall.SIGCONT) }
+
+func (s *Server) signal(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	lines, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(lines), "\n")
+	children, err := exec.Command("ps", "-o", "pid=", "--ppid", first).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range append([]string{first}, strings.Fields(string(children))...) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			_ = syscall.Kill(pid, sig) // one that has just ended is no matter
+		}
+	}
 }
