@@ -141,3 +141,32 @@ func (x *execution) noteText() (stop func()) {
 	}()
 	return func() { close(quit); <-done }
 }
+
+// holds is [answer.ErrLost] if another process has the run. It asks the journal only if the lease has had a gap, and waits for it:
+// what a process shows that has lost a run would stand instead of the answer.
+func (x *execution) holds() error {
+	x.mu.Lock()
+	since := x.since
+	x.mu.Unlock()
+	if x.rt.lease.Unbroken(since) {
+		return nil
+	}
+	gap := x.rt.lease.Gap()
+	if err := x.Note(x.life, chat.Note{}); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.since = gap
+	return nil
+}
+
+// isNoted reports whether the journal holds s already.
+func (x *execution) isNoted(s chat.Shown) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if noted, ok := x.shown[s.Part]; ok {
+		return noted == s
+	}
+	return slices.Contains(x.run.Shown, s)
+}

@@ -115,7 +115,7 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 		return wait, nil
 	}
 	defer leave()
-	since := s.rt.lease.gap()
+	since := s.rt.lease.Gap()
 	run, err := s.store.Start(life, next.ID, s.rt.cfg.Owner)
 	if err != nil {
 		return 0, err

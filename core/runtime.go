@@ -81,7 +81,7 @@ type Runtime struct {
 	closed bool
 
 	counts counts
-	lease  lease
+	lease  schedule.Lease
 	bgWork backgroundWork
 
 	stores    stores
@@ -197,7 +197,7 @@ func (s *scheduler) heartbeat(ctx context.Context) {
 		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
 	}
-	s.rt.lease.renewed(until)
+	s.rt.lease.Renewed(until)
 	rooms, err := s.store.OpenRooms(ctx)
 	if err != nil {
 		s.rt.cfg.Log.Error("can't list open runs", "err", err)

@@ -1,0 +1,42 @@
+package schedule
+
+import (
+	"sync"
+	"time"
+)
+
+// leaseMargin is how long before its end a lease counts as over: a request takes a moment to leave.
+const leaseMargin = time.Second
+
+// Lease is what a process knows of its own heartbeats. While they follow each other without a gap, no other process can have
+// started a run that this one holds. After a gap, such as a pause or a store out of reach, one can. The zero Lease has never
+// been renewed. It is safe for concurrent use.
+type Lease struct {
+	mu    sync.Mutex
+	until time.Time
+	gaps  int
+}
+
+// Renewed notes that the store has recorded a heartbeat that counts until then.
+func (l *Lease) Renewed(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !time.Now().Before(l.until.Add(-leaseMargin)) {
+		l.gaps++
+	}
+	l.until = until
+}
+
+// Gap numbers the last gap.
+func (l *Lease) Gap() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gaps
+}
+
+// Unbroken reports whether there has been no gap after the one with this number.
+func (l *Lease) Unbroken(since int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gaps == since && time.Now().Before(l.until.Add(-leaseMargin))
+}
