@@ -181,13 +181,6 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 			Store: store, Zone: cfg.Initiative.Zone(), Quiet: cfg.Initiative.Quiet(), Count: countReminder(meter), Log: env.Log,
 		}))
 	}
-	if len(cfg.Schedules) > 0 {
-		configured, err := taskPlugin(cfg, env, store)
-		if err != nil {
-			return nil, err
-		}
-		plugins = append(plugins, configured)
-	}
 	if isDemo {
 		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}

@@ -22,6 +22,7 @@ import (
 	"parley/internal/schema"
 	"parley/internal/settings"
 	"parley/media/thumbnail"
+	"parley/plugins/tasks"
 	webtools "parley/plugins/web"
 )
 
@@ -35,6 +36,7 @@ type Gateway struct {
 	models     *models
 	pages      webtools.Pages // that questions link to
 	meter      *quota.Meter
+	tasks      *tasks.Tasks
 	connectors []connectors.Connector
 	bots       bool // at least one chat platform is enabled
 	addr       net.Addr
@@ -65,7 +67,10 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	for _, w := range cfg.Warnings {
 		g.env.Log.Warn("part of the configuration has no effect", "what", w)
 	}
-	plugins, err := allPlugins(cfg, g.env, g.backends.store, g.meter, g.models.Models)
+	if g.tasks, err = newTasks(cfg, g.env, g.backends.store); err != nil {
+		return nil, err
+	}
+	plugins, err := allPlugins(cfg, g.env, g.backends.store, g.meter, g.models.Models, g.tasks.Plugin())
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +146,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(g.backends.store, g.runtime), LocalToken: token,
-		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg),
+		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg), Hooks: g.tasks,
 	}))
 	return nil
 }

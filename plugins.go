@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/config"
@@ -17,13 +18,13 @@ import (
 // initLimit bounds how long all plugins together may take to start.
 const initLimit = 30 * time.Second
 
-// allPlugins returns the plugins of the configuration and of the program.
-func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
+// allPlugins returns the plugins of the configuration, with more of them, and of the program.
+func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models, more ...action.Plugin) ([]action.Plugin, error) {
 	plugins, err := pluginsFor(cfg, env, store, meter, models)
 	if err != nil {
 		return nil, err
 	}
-	plugins = append(plugins, env.Plugins...)
+	plugins = slices.Concat(plugins, more, env.Plugins)
 	return plugins, checkNames("plugin", plugins, func(p action.Plugin) string { return p.Name }, "")
 }
 

@@ -5,22 +5,26 @@ import (
 	"fmt"
 
 	"parley/config"
-	"parley/core/action"
 	"parley/core/storage"
 	"parley/plugins/tasks"
 )
 
-// taskPlugin returns the plugin that does what the configuration asks for at certain times.
-func taskPlugin(cfg config.Config, env Env, store storage.Store) (action.Plugin, error) {
+// newTasks returns the schedules and hooks of the configuration.
+func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, error) {
 	o := tasks.Options{Store: store, Quiet: cfg.Initiative.Quiet(), Log: env.Log}
 	for _, s := range cfg.Schedules {
 		times, err := s.Times(cfg.Initiative)
 		if err != nil {
-			return action.Plugin{}, fmt.Errorf("the schedule %s: %w", s.Name, err)
+			return nil, fmt.Errorf("the schedule %s: %w", s.Name, err)
 		}
 		o.Schedules = append(o.Schedules, tasks.Schedule{
 			Name: s.Name, Times: times, Spec: s.Cron + " " + cmp.Or(s.Timezone, cfg.Initiative.Timezone), Jitter: s.Jitter,
 			Once: s.Missed == config.MissedOnce, Drop: s.Quiet == config.QuietDrop, What: what(s.Room, s.Prompt, s.Text),
+		})
+	}
+	for _, h := range cfg.Hooks {
+		o.Hooks = append(o.Hooks, tasks.Hook{
+			Name: h.Name, Secret: h.Secret.Reveal(), PerMinute: h.PerMinute, Drop: h.Quiet == config.QuietDrop, What: what(h.Room, h.Prompt, h.Text),
 		})
 	}
 	return tasks.New(o), nil

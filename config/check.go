@@ -36,6 +36,7 @@ func (d *decoder) check(c *Config) {
 	d.checkTools(c)
 	d.checkInitiative(c.Initiative)
 	d.checkSchedules(c)
+	d.checkHooks(c.Hooks)
 	c.Connectors.check(d)
 }
 

@@ -47,6 +47,12 @@ type Config struct {
 	//     room: "telegram:-1001234567890"
 	//     prompt: Ask everyone what they plan to do today.
 	Schedules []Schedule `yaml:"schedules"`
+	// What the agent does when another program calls POST /api/hooks/NAME: see docs/initiative.md. A list of
+	//   - name: build
+	//     secret: ${env:BUILD_SECRET}
+	//     room: "telegram:-1001234567890"
+	//     prompt: A build ended as {{status}}. Sum up in one sentence what it says.
+	Hooks []Hook `yaml:"hooks"`
 	// Plugins: what the agent can do besides chatting.
 	Plugins Plugins `yaml:"plugins"`
 	// MCP servers, whose tools the agent can use: see docs/tools.md. A list of

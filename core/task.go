@@ -47,6 +47,9 @@ func (t *intake) task(ctx context.Context, in chat.Task) (chat.Accepted, error) 
 	if in.Speak {
 		m.Kind, m.Files, j.Kind = chat.Draft, nil, chat.RunNotify
 	}
+	if wait := time.Until(in.NotBefore); !in.NotBefore.IsZero() && wait > 0 {
+		j.Window = wait
+	}
 	acc, err := t.store.Accept(ctx, m, j)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", id, err)

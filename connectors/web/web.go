@@ -63,6 +63,8 @@ type Options struct {
 	Refuse func(name, kind string, head []byte) string
 	// Thumbnail returns a small JPEG of an image, or an error if it can't be decoded. nil: there are no thumbnails.
 	Thumbnail func(picture []byte) ([]byte, error)
+	// Hooks are what other programs call; nil disables them.
+	Hooks Hooks
 	// Suggestions are first messages that an empty page offers.
 	Suggestions []string
 	Log         *slog.Logger
@@ -167,6 +169,7 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
 	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
+	api.HandleFunc("POST /api/hooks/{name}", w.hook)
 	api.HandleFunc("DELETE /api/conversations/{id}", w.clear)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })

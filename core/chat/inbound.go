@@ -92,6 +92,8 @@ type (
 		Speak bool
 		// Key is an idempotency key: of several tasks of By in a room with the same key, only the first is accepted.
 		Key string
+		// NotBefore is when it is begun at the earliest; zero is at once. Others can be answered meanwhile.
+		NotBefore time.Time
 	}
 )
 

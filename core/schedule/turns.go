@@ -116,11 +116,13 @@ func LastTurns(open []chat.Run) map[chat.RoomID]chat.ResponseID {
 }
 
 // Due returns which of the open runs, in turn order, starts next, and after how long. The oldest is first, also under Supersede:
-// there it ends immediately, because a later turn has claimed the room. Parked runs that wait for a person are passed over, so
+// there it ends immediately, because a later turn has claimed the room. Parked runs that wait for a person, and tasks that are for later, are passed over, so
 // that there may be none (ok is false).
 func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration, ok bool) {
 	for _, next := range open {
 		switch {
+		case forLater(next, now):
+			continue
 		case t.Taken(open, next):
 			return next, 0, true
 		case next.Parked && now.Before(next.Ready):
@@ -136,4 +138,9 @@ func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait tim
 // Taken reports whether a later turn among the open runs has claimed the room of r.
 func (t TurnPolicy) Taken(open []chat.Run, r chat.Run) bool {
 	return r.Kind != chat.RunTask && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
+}
+
+// forLater reports whether r is not to begin yet: see [chat.Task.NotBefore].
+func forLater(r chat.Run, now time.Time) bool {
+	return (r.Kind == chat.RunTask || r.Kind == chat.RunNotify) && r.Epoch == 0 && r.Ready.After(now)
 }

@@ -32,9 +32,10 @@ func (tc *Calls) Permits(calls []scan.Call, raw string) bool {
 	return true
 }
 
-// quoted reports whether the model wrote c as text and may only repeat what it was given to read.
+// quoted reports whether the model may only repeat what it was given to read: it wrote c as text, or works on a task, which no person
+// watches.
 func (tc *Calls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
-	return tc.block(c, 0).Written && (tc.Quotes(c.Name, params) || tc.Quotes(t.Def.Name, params))
+	return (tc.block(c, 0).Written || tc.Run.Kind == chat.RunTask) && (tc.Quotes(c.Name, params) || tc.Quotes(t.Def.Name, params))
 }
 
 // The text and the options of the question whether a call is carried out that may be a quote.

@@ -19,17 +19,17 @@ const (
 )
 
 // work does each task when it is due, until ctx is done. A schedule whose room or store is slow holds up no other.
-func (p *plugin) work(ctx context.Context) {
+func (t *Tasks) work(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, s := range p.Schedules {
-		all.Go(func() { (&keeper{plugin: p, Schedule: s}).work(ctx) })
+	for _, s := range t.Schedules {
+		all.Go(func() { (&keeper{Tasks: t, Schedule: s}).work(ctx) })
 	}
 }
 
 // keeper keeps one schedule.
 type keeper struct {
-	*plugin
+	*Tasks
 	Schedule
 	last time.Time // the newest time that is dealt with; zero if it is not known yet
 

@@ -72,7 +72,7 @@ func (w *world) runs(t *testing.T, replicas int, s Schedule) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range replicas {
-		p := New(Options{Store: w, Schedules: []Schedule{s}, Log: slog.New(slog.NewTextHandler(&w.log, nil))})
+		p := New(Options{Store: w, Schedules: []Schedule{s}, Log: slog.New(slog.NewTextHandler(&w.log, nil))}).Plugin()
 		if err := p.Init(ctx, action.Services{State: w, Task: w.task}); err != nil {
 			t.Fatal(err)
 		}

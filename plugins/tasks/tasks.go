@@ -1,5 +1,5 @@
 // Package tasks is a plugin that has the agent do what the configuration asks for, without a person who asks for it right then: at
-// certain times. Several replicas can run it: a task is accepted under a key of its time, and of several with one key only the first is.
+// certain times, or when another program calls. Several replicas can run it: a task is accepted under a key of its time, and of several with one key only the first is.
 package tasks
 
 import (
@@ -18,6 +18,7 @@ import (
 type Options struct {
 	Store     Store
 	Schedules []Schedule
+	Hooks     []Hook
 	Quiet     quiet.Hours
 	Log       *slog.Logger
 }
@@ -52,30 +53,40 @@ type What struct {
 	Speak bool // Text is what the agent says; otherwise it answers it
 }
 
-// New returns the plugin.
-func New(o Options) action.Plugin {
-	p := &plugin{Options: o}
-	return action.Plugin{
-		Name: "tasks",
-		Init: func(_ context.Context, s action.Services) error {
-			p.services = s
-			return nil
-		},
-		Work: p.work,
-	}
-}
-
-type plugin struct {
+// Tasks does the tasks of the configuration.
+type Tasks struct {
 	Options
+	hooks    map[string]*hook
 	services action.Services // from Init on
 }
 
+// New returns the tasks.
+func New(o Options) *Tasks {
+	t := &Tasks{Options: o, hooks: map[string]*hook{}}
+	for _, h := range o.Hooks {
+		t.hooks[h.Name] = &hook{Hook: h}
+	}
+	return t
+}
+
+// Plugin returns the plugin that keeps the schedules. Hooks can be received after its Init.
+func (t *Tasks) Plugin() action.Plugin {
+	return action.Plugin{
+		Name: "tasks",
+		Init: func(_ context.Context, s action.Services) error {
+			t.services = s
+			return nil
+		},
+		Work: t.work,
+	}
+}
+
 // room finds the room of a chat, or the direct chat of an account. [chat.ErrNotFound] if the agent knows neither.
-func (p *plugin) room(ctx context.Context, place string) (chat.Room, error) {
+func (t *Tasks) room(ctx context.Context, place string) (chat.Room, error) {
 	connector, id, _ := strings.Cut(place, ":")
-	room, err := p.Store.ChatRoom(ctx, connector, id)
+	room, err := t.Store.ChatRoom(ctx, connector, id)
 	if errors.Is(err, chat.ErrNotFound) {
-		return p.Store.DirectRoom(ctx, chat.EntityID(connector+"/"+id))
+		return t.Store.DirectRoom(ctx, chat.EntityID(connector+"/"+id))
 	}
 	return room, err
 }

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+)
+
+const (
+	maxHook    = 64 << 10 // bytes of the body of a hook
+	maxHookKey = 128      // of its idempotency key
+	hookWait   = time.Minute
+)
+
+// Hooks are the hooks of the configuration, which other programs call.
+type Hooks interface {
+	// Authorized reports whether token is the secret of a hook.
+	Authorized(name, token string) bool
+	// Receive accepts a call, once for each key; an empty key is another one each time. Accepted names no run if the call is left out.
+	// [chat.ErrTooMany] if there are too many calls; [chat.ErrNotFound] or [chat.ErrUnreached] if the hook's room is not known.
+	Receive(ctx context.Context, name, key string, body []byte) (chat.Accepted, error)
+}
+
+// hook is POST /api/hooks/{name}.
+func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
+	if !w.allow(rw, r, w.attempts) {
+		return
+	}
+	name := r.PathValue("name")
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if w.opts.Hooks == nil || !bearer || !w.opts.Hooks.Authorized(name, token) {
+		rw.Header().Set("WWW-Authenticate", "Bearer")
+		refuseBody(rw, r.Body, &refusal{http.StatusUnauthorized, "There is no such hook with this secret."})
+		return
+	}
+	body, no := hookBody(r)
+	if no != nil {
+		refuseBody(rw, r.Body, no)
+		return
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > maxHookKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || c == '/' }) {
+		fail(rw, http.StatusBadRequest, "The Idempotency-Key must be at most 128 visible ASCII characters, without spaces and slashes.")
+		return
+	}
+	acc, err := w.opts.Hooks.Receive(r.Context(), name, key, body)
+	w.hookReply(rw, acc, err)
+}
+
+// hookBody reads the body, which is JSON or nothing.
+func hookBody(r *http.Request) ([]byte, *refusal) {
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	if no := checkJSON(r, maxHook); no != nil {
+		return nil, no
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxHook+1))
+	switch {
+	case err != nil:
+		return nil, &refusal{http.StatusRequestTimeout, "The body did not arrive."}
+	case len(body) > maxHook:
+		return nil, &refusal{http.StatusRequestEntityTooLarge, "The body is too long."}
+	case len(body) > 0 && !json.Valid(body):
+		return nil, &refusal{http.StatusBadRequest, "The body is not JSON."}
+	}
+	return body, nil
+}
+
+func (w *Web) hookReply(rw http.ResponseWriter, acc chat.Accepted, err error) {
+	switch {
+	case errors.Is(err, chat.ErrTooMany):
+		retryLater(rw, hookWait)
+		fail(rw, http.StatusTooManyRequests, "That was a lot at once. Please wait a moment.")
+	case errors.Is(err, chat.ErrNotFound), errors.Is(err, chat.ErrUnreached):
+		fail(rw, http.StatusConflict, "The agent does not know the room of this hook. Write to it there first.")
+	case err != nil:
+		w.broken(rw, "accept a hook", err)
+	case acc.Altered:
+		fail(rw, http.StatusConflict, "This Idempotency-Key was used for something else.")
+	case acc.Duplicate:
+		reply(rw, http.StatusAccepted, map[string]string{"status": "duplicate"})
+	case acc.Run == "":
+		reply(rw, http.StatusAccepted, map[string]string{"status": "left_out"})
+	default:
+		reply(rw, http.StatusAccepted, map[string]string{"status": "accepted"})
+	}
+}
