@@ -10,7 +10,7 @@ import (
 type Hook struct {
 	// A short name, which ends the address: lower-case letters, digits and hyphens.
 	Name string `yaml:"name"`
-	// What calls must bring as "Authorization: Bearer SECRET": at least 16 characters.
+	// What calls must bring as "Authorization: Bearer SECRET": at least 16 characters. Empty = no calls are accepted.
 	Secret Secret `yaml:"secret"`
 	// Where: a group or channel, or an account for its direct chat. The agent must have had a message there.
 	Room Place `yaml:"room"`
@@ -36,7 +36,7 @@ func (d *decoder) checkHooks(all []Hook) {
 		}
 		d.checkTask(path, h.Name, names, h.Room, h.Prompt, h.Text)
 		sections.Reject(d.reject).Secret(path+".secret", h.Secret, nil, "set the secret alone, without spaces or line breaks")
-		if len(h.Secret.Reveal()) < shortestSecret {
+		if n := len(h.Secret.Reveal()); n > 0 && n < shortestSecret {
 			d.reject(path+".secret", "is shorter than 16 characters", "make a random one, for example with openssl rand -hex 32")
 		}
 		if h.PerMinute < 1 || h.PerMinute > 600 {

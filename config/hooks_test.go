@@ -19,7 +19,6 @@ hooks:
 	}
 	const rest = `, room: "telegram:-100", prompt: x`
 	for yaml, want := range map[string]string{
-		`{name: a` + rest + `}`:                                          "is shorter than 16 characters",
 		`{name: a, secret: tooshort` + rest + `}`:                        "is shorter than 16 characters",
 		`{name: a, secret: "0123456789 abcdef"` + rest + `}`:             "does not look like a token or key",
 		`{name: a/b, secret: 0123456789abcdef` + rest + `}`:              "hooks[0].name",

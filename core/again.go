@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/text"
+	"parley/core/prompt"
 )
 
 // lastAsked finds what was asked last: its place among recent, and its run. [chat.ErrNotFound] if that is too long ago.
@@ -50,27 +49,7 @@ func (pn *preparation) askedAgain(ctx context.Context, s action.TurnContext) (ac
 	case at < 0: // it was forgotten meanwhile
 		return s, chat.ErrNothingToSay
 	}
-	return retried(s, at), nil
-}
-
-// retryLine is what a model reads as the words of a person who retries the question of another.
-const retryLine = "Answer this again."
-
-// retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and rights stay
-// with the person who retries, whose words only quote the question of another (SE-16).
-func retried(s action.TurnContext, at int) action.TurnContext {
-	by, asked := s.Message, s.Recent[at]
-	s.Recent = slices.Clone(s.Recent[:at+1])
-	if asked.Author == by.Author {
-		s.Message, s.Answered = asked, []chat.MemoryID{asked.ID}
-		return s
-	}
-	by.Kind, by.InReplyTo, by.Text = chat.Said, asked.ID, retryLine
-	by.Quoted = chat.Quoted{Name: text.Label(asked.Name), Text: text.OneLine(asked.PromptText(), chat.MaxQuoted)}
-	s.Recent = append(s.Recent, by)
-	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
-	s.Message = by
-	return s
+	return prompt.Retried(s, at), nil
 }
 
 // forgetAnswers forgets those of later that answer what asked was to answer, at first or again.

@@ -8,6 +8,7 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/initiative"
 	"parley/core/prompt"
 )
 
@@ -59,7 +60,7 @@ type ApprovalStore interface {
 // Approve is [Runtime.Approve] without a runtime: the next one of store tells the user.
 func Approve(ctx context.Context, store ApprovalStore, agent chat.Agent, code string) (chat.Person, error) {
 	return access.Approve(ctx, store, func(ctx context.Context, n chat.Notice) error {
-		m, err := draft(ctx, store, agent, n)
+		m, err := initiative.Draft(ctx, store, agent, n)
 		if err != nil {
 			return err
 		}

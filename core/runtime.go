@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/generate"
+	"parley/core/initiative"
 	"parley/core/llm"
 	"parley/core/parking"
 	"parley/core/prompt"
@@ -86,6 +87,7 @@ type Runtime struct {
 
 	stores    stores
 	intake    intake
+	tasks     initiative.Intake
 	changes   changes
 	roster    *roster.Roster
 	choices   choices
@@ -101,6 +103,10 @@ func New(cfg Config) (*Runtime, error) {
 	rt.cfg.Store = nil // each part has what it needs
 	rt.stores = stores{run: store, prepare: store, files: store, ask: store, park: store, status: store, notice: store, summary: store, upkeep: store}
 	rt.intake, rt.changes, rt.choices, rt.commands = intake{rt, store}, changes{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
+	rt.tasks = initiative.Intake{Store: store, Accepted: func(m chat.Message, acc chat.Accepted) {
+		rt.hub.Emit(event.Received(m, acc))
+		rt.scheduler.wake(m.Room)
+	}}
 	rt.scheduler, rt.waker = newScheduler(rt, store, cfg.Parallel), parking.Waker{Store: store, Serve: func(room chat.RoomID) { rt.scheduler.wake(room) }}
 	rt.roster = &roster.Roster{Store: store, Agent: cfg.Agent.Entity(), Log: cfg.Log, Emit: func(e event.Event) { rt.hub.Emit(e) },
 		Stop: func(ctx context.Context, room chat.RoomID) error { return rt.commands.stop(ctx, room, everyTurn) }}

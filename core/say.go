@@ -2,19 +2,14 @@ package core
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/text"
+	"parley/core/initiative"
 )
-
-var errNoText = errors.New("the message is empty")
 
 // Say has the agent say n, once, when it is the turn of that in its room: what is being answered there is neither
 // interrupted nor held up for long. It returns when n is safe. What was said is a memory of the agent's, and a part of later
@@ -29,7 +24,7 @@ func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 
 // say is Say, also while the runtime ends: the next process says what this one has accepted.
 func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
-	m, err := draft(ctx, rt.stores.notice, rt.cfg.Agent, n)
+	m, err := initiative.Draft(ctx, rt.stores.notice, rt.cfg.Agent, n)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 	}
@@ -49,62 +44,16 @@ func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 	return acc, nil
 }
 
-// draft is what n of agent is to the journal.
-func draft(ctx context.Context, store noticeStore, agent chat.Agent, n chat.Notice) (chat.Message, error) {
-	text := text.Clean(n.Text)
-	switch {
-	case strings.TrimSpace(text) == "":
-		return chat.Message{}, errNoText
-	case len(n.To.ConnectorData) > chat.MaxOwn:
-		return chat.Message{}, chat.ErrTooLarge
-	}
-	room, err := store.Room(ctx, n.To.Room)
-	if err != nil {
-		return chat.Message{}, err
-	}
-	to, err := reach(ctx, store, room, n.To)
-	if err != nil {
-		return chat.Message{}, err
-	}
-	if n.Key == "" {
-		n.Key = rand.Text()
-	}
-	return chat.Message{
-		Memory: chat.Memory{
-			ID: chat.MemoryID(fmt.Sprintf("%s/notice/%s", room.ID, n.Key)), Room: room.ID, Kind: chat.Draft,
-			Author: agent.Entity(), Name: agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(),
-		},
-		Place: room, Address: to,
-	}, nil
-}
-
-// reach completes an address.
-func reach(ctx context.Context, store noticeStore, room chat.Room, to chat.Address) (chat.Address, error) {
-	if to.Connector != "" {
-		return to, nil
-	}
-	if to.ReplyTo != "" {
-		run, err := store.RunOf(ctx, to.ReplyTo)
-		if err == nil && run.Room == room.ID && run.Address.ReplyTo == to.ReplyTo {
-			return run.Address, nil
-		} else if chat.Unless(err, chat.ErrNotFound) != nil {
-			return to, err
-		}
-	}
-	if room.Address.Connector == "" {
-		return to, chat.ErrUnreached
-	}
-	return room.Address, nil
-}
-
 // sendNotice says what was drafted.
 func (x *execution) sendNotice(ctx context.Context) error {
 	draft, err := x.input(ctx)
 	if err != nil {
 		return err
 	}
-	if err := x.withinLimits(ctx, draft); err != nil {
-		return err
+	if x.unattended() { // what a task says counts as a message
+		if err := x.reportLimit(ctx, x.rt.cfg.Meter.CountMessage(ctx)); err != nil {
+			return err
+		}
 	}
 	x.answer.Apply(answer.Change{Kind: answer.Text, Text: draft.Text})
 	return x.persist(ctx, func() error {

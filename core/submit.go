@@ -45,7 +45,7 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	case chat.Left:
 		return chat.Accepted{}, rt.roster.Left(ctx, in)
 	case chat.Task:
-		return rt.intake.task(ctx, in)
+		return rt.tasks.Accept(ctx, in)
 	default:
 		return chat.Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}

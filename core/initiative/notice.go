@@ -1,0 +1,70 @@
+// Package initiative makes messages of what the agent does when no person asks for it right then: notices and tasks.
+package initiative
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+var errNoText = errors.New("the message is empty")
+
+// Store finds where notices go.
+type Store interface {
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+}
+
+// Draft returns what n of agent is to the journal.
+func Draft(ctx context.Context, store Store, agent chat.Agent, n chat.Notice) (chat.Message, error) {
+	text := text.Clean(n.Text)
+	switch {
+	case strings.TrimSpace(text) == "":
+		return chat.Message{}, errNoText
+	case len(n.To.ConnectorData) > chat.MaxOwn:
+		return chat.Message{}, chat.ErrTooLarge
+	}
+	room, err := store.Room(ctx, n.To.Room)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	to, err := reach(ctx, store, room, n.To)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	if n.Key == "" {
+		n.Key = rand.Text()
+	}
+	return chat.Message{
+		Memory: chat.Memory{
+			ID: chat.MemoryID(fmt.Sprintf("%s/notice/%s", room.ID, n.Key)), Room: room.ID, Kind: chat.Draft,
+			Author: agent.Entity(), Name: agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(),
+		},
+		Place: room, Address: to,
+	}, nil
+}
+
+// reach completes an address.
+func reach(ctx context.Context, store Store, room chat.Room, to chat.Address) (chat.Address, error) {
+	if to.Connector != "" {
+		return to, nil
+	}
+	if to.ReplyTo != "" {
+		run, err := store.RunOf(ctx, to.ReplyTo)
+		if err == nil && run.Room == room.ID && run.Address.ReplyTo == to.ReplyTo {
+			return run.Address, nil
+		} else if chat.Unless(err, chat.ErrNotFound) != nil {
+			return to, err
+		}
+	}
+	if room.Address.Connector == "" {
+		return to, chat.ErrUnreached
+	}
+	return room.Address, nil
+}
