@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,6 +220,8 @@ func TestSlowOrFailingEmbedder(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 				}
+				e.mu.Lock()
+				defer e.mu.Unlock()
 				if e.calls > 60 {
 					t.Errorf("in ten minutes it was asked %d times", e.calls)
 				}
@@ -307,8 +310,9 @@ func TestRefusedText(t *testing.T) {
 // Files are read again when they change, also those that are more than text; only what is new is embedded.
 func TestFilesAreWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, docs, stamp, extracted := newSynthetic(), shop(), "1", 0
+		e, docs, stamp := newSynthetic(), shop(), "1"
 		var mu sync.Mutex
+		var extracted atomic.Int32
 		k, _ := start(t, Options{
 			Documents: shop(), Store: newStore(t), Embedder: e, Model: "m",
 			Stamp: func() string { mu.Lock(); defer mu.Unlock(); return stamp },
@@ -322,7 +326,7 @@ func TestFilesAreWatched(t *testing.T) {
 				return append(slices.Clone(docs), Document{"lease.pdf", text}), nil
 			},
 			Extract: func(context.Context, []byte) (string, error) {
-				extracted++
+				extracted.Add(1)
 				return "The lease of the rooms ends in May.", nil
 			},
 		})
@@ -345,8 +349,8 @@ func TestFilesAreWatched(t *testing.T) {
 		if got := finds(t, k, "closes at six?"); slices.Contains(got, "hours") {
 			t.Errorf("of a deleted file it finds %q", got)
 		}
-		if extracted != 1 {
-			t.Errorf("the same PDF was read %d times", extracted)
+		if n := extracted.Load(); n != 1 {
+			t.Errorf("the same PDF was read %d times", n)
 		}
 	})
 }
