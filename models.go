@@ -96,7 +96,7 @@ func (m *models) open(cfg config.Config, env Env, provider config.Provider, o pr
 	} else {
 		p := cfg.Providers.OpenAI
 		model = openai.New(openai.Options{
-			BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial, Model: o.Model, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
+			BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial, Model: o.Model, MaxTokens: o.MaxTokens, Parameters: o.Parameters,
 			Settings: wire.Settings{Model: o.Setting},
 		})
 	}
@@ -129,7 +129,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 	}
 	if len(cfg.Models.Chat) == 0 {
 		c := cfg.Models.Large
-		options := providers.Options{Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Setting: "models.large.model (OPENAI_MODEL)"}
+		options := providers.Options{Model: c.Model, MaxTokens: c.MaxTokens, Parameters: parameters(c.Parameters), Setting: "models.large.model (OPENAI_MODEL)"}
 		m.Large, m.name = m.answering(cfg, env, "models.large", options, cfg.LargeProvider())
 		return
 	}
@@ -139,7 +139,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 			provider = cfg.LargeProvider()
 		}
 		options := providers.Options{
-			Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, URL: c.URL, APIKey: c.APIKey.Reveal(),
+			Model: c.Model, MaxTokens: c.MaxTokens, Parameters: parameters(c.Parameters), URL: c.URL, APIKey: c.APIKey.Reveal(),
 			Setting: fmt.Sprintf("models.chat[%d].model", i),
 		}
 		model, name := m.answering(cfg, env, "models.chat."+c.Name, options, provider)
@@ -174,6 +174,15 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 		name = "the only model of " + string(provider)
 	}
 	return model.(llm.Model), name
+}
+
+// parameters returns those of the requests to a model.
+func parameters(p config.Parameters) providers.Parameters {
+	o := providers.Parameters{Temperature: p.Temperature, TopP: p.TopP, Stop: p.Stop, Seed: p.Seed, Extra: p.Extra()}
+	if p.ReasoningEffort != nil {
+		o.Effort = string(*p.ReasoningEffort)
+	}
+	return o
 }
 
 // reader returns a reader of attachments that uses the configured models.

@@ -44,7 +44,7 @@ func (d *decoder) checkModels(c *Config) {
 	if len(c.Models.Chat) > 0 {
 		d.checkChat(c)
 	} else {
-		d.checkModel("models.large", c.Models.Large)
+		d.checkModel(c, "models.large", c.LargeProvider(), c.Models.Large)
 		d.checkProvider(c, namedSlot{Slot{Provider: c.Models.Large.Provider, Model: c.Models.Large.Model}, "models.large", "", sections.Answers})
 	}
 	for _, s := range c.slots() {
@@ -54,12 +54,11 @@ func (d *decoder) checkModels(c *Config) {
 }
 
 // checkModel checks the parameters of a model that answers.
-func (d *decoder) checkModel(path string, m Model) {
+func (d *decoder) checkModel(c *Config, path string, provider Provider, m Model) {
 	if m.MaxTokens < 0 {
 		d.reject(path+".max_tokens", "is negative", "set 0 for the provider's limit")
-	} else if t := m.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
-		d.reject(path+".temperature", "is not between 0 and 2", "set auto for the provider's default")
 	}
+	d.checkParameters(c, path, provider, m.Parameters)
 }
 
 func (d *decoder) checkTokens(c *Config) {

@@ -159,8 +159,7 @@ type Model struct {
 	Model string `yaml:"model" default:"${env:OPENAI_MODEL:-}"`
 	// The maximum output tokens per call. A longer answer is continued, at most twice. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
-	// From 0 (most predictable) to 2 (most random). auto = the provider's default.
-	Temperature *float64 `yaml:"temperature"`
+	Parameters
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
 	// What it costs in US dollars per million tokens, such as {input: 0.15, cached: 0.075, output: 0.60}; also cache_write. 0 = free, for
@@ -182,8 +181,7 @@ type ChatModel struct {
 	APIKey Secret `yaml:"api_key"`
 	// The maximum output tokens per call. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
-	// From 0 (most predictable) to 2 (most random). auto = the provider's default.
-	Temperature *float64 `yaml:"temperature"`
+	Parameters
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
 	// What it costs: see models.large.price.

@@ -70,7 +70,7 @@ func (d *decoder) decode(path string, n *node, into reflect.Value) {
 	case n.kind == strange:
 		d.reject(path, "uses "+n.text+", which is not supported here", "write the value plainly")
 	case into.Type() == reflect.TypeFor[Object]() && (n.kind == section || n.kind == absent):
-		if n.kind == section {
+		if n.kind == section && len(n.fields) > 0 {
 			text, _ := json.Marshal(free(n)) // of what was parsed
 			into.SetString(string(text))
 		}
@@ -158,6 +158,8 @@ func entries(section reflect.Value) (all []entry) {
 		return entriesOf(described)
 	case Others:
 		return entriesOf(described)
+	case Object:
+		return nil // its keys are free
 	}
 	for i := range section.NumField() {
 		field := section.Type().Field(i)

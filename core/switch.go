@@ -8,7 +8,6 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/route"
 )
 
 // chooseModel has the turn answered by the model of its room, and returns that. People are told once if the model that was chosen
@@ -32,28 +31,13 @@ func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 		return "", err
 	}
 	_, wanted, _ := strings.Cut(strings.TrimSpace(m.Text), " ")
-	wanted = strings.TrimSpace(wanted)
-	can := false
-	err = cr.x.persist(ctx, func() error {
-		room, err := cr.store.Room(ctx, m.Room)
-		switch {
-		case err != nil:
-		case wanted != "":
-			said, err = cr.x.rt.models.To(ctx, room, m.Author, wanted)
-		case cr.several():
-			if said, err = cr.x.rt.models.List(ctx, room, m.Author); err == nil {
-				can, err = cr.x.rt.models.Allowed(ctx, room, m.Author)
-			}
-		}
+	var ask *chat.Question
+	err = cr.x.persist(ctx, func() (err error) {
+		said, ask, err = cr.x.rt.models.Reply(ctx, m, strings.TrimSpace(wanted), cr.otherModels(), mostOptions)
 		return err
 	})
-	if err != nil || wanted != "" {
-		return said, err
-	}
-	said = strings.TrimSpace(said + "\n\n" + cr.otherModels())
-	if can {
-		_, err = cr.x.asking.ask(ctx, chat.Question{Options: cr.x.rt.models.Options(mostOptions), For: []chat.EntityID{m.Author}, Chooser: route.Handler})
-		said += "\n\nWhich one should answer in this chat?"
+	if err == nil && ask != nil {
+		_, err = cr.x.asking.ask(ctx, *ask)
 	}
 	return said, err
 }

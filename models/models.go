@@ -17,14 +17,23 @@ type Settings interface {
 
 // Options say which model, and what for.
 type Options struct {
-	Model       string
-	MaxTokens   int      // of one answer; 0 leaves it to the provider
-	Temperature *float64 // nil leaves it to the provider
-	URL, APIKey string   // of a model that has its own address, instead of the provider's; see [sections.Section.Agents]
+	Model     string
+	MaxTokens int // of one answer; 0 leaves it to the provider
+	Parameters
+	URL, APIKey string // of a model that has its own address, instead of the provider's; see [sections.Section.Agents]
 	// Provider is the provider's key, and Setting the key of the model's name, for errors.
 	Provider, Setting string
 	// Dial opens connections; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Parameters are those of each request. Providers that don't have one ignore it: the configuration refuses it before.
+type Parameters struct {
+	Temperature, TopP *float64 // nil leaves it to the provider
+	Stop              []string // the answer ends before any of these
+	Seed              *int
+	Effort            string         // how much the model thinks, in the provider's words; empty leaves it to the provider
+	Extra             map[string]any // more keys of the body
 }
 
 // Settings names what errors tell to set, given the variables that hold the key and the address ("" for none).

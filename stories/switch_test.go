@@ -14,9 +14,9 @@ import (
 // Models are chosen with buttons, on each platform and on the page; what the model server is asked for follows.
 func TestSwitchModel(t *testing.T) {
 	several := func(cfg *config.Config) {
-		yes := true
+		yes, half := true, 0.5
 		cfg.Models.Chat = []config.ChatModel{
-			{Name: "main", Provider: config.ProviderOpenAI, Model: DefaultModel}, {Name: "fast", Provider: config.ProviderOpenAI, Model: "small-1"},
+			{Name: "main", Provider: config.ProviderOpenAI, Model: DefaultModel}, {Name: "fast", Provider: config.ProviderOpenAI, Model: "small-1", Parameters: config.Parameters{TopP: &half, Stop: []string{"END"}, ExtraBody: `{"verbosity":"low"}`}},
 		}
 		cfg.Models.Switch.Direct = &yes
 	}
@@ -45,11 +45,19 @@ func TestSwitchModel(t *testing.T) {
 		if asked := s.all(s.send(c, "1", "/model")); !strings.Contains(asked.Raw, `"options":["main","fast","Default"]`) {
 			s.Fatalf("asked is %s", asked.Raw)
 		}
-		s.all(s.send(c, "2", "fast"))
+		s.model.Queue(Script{Text("Hello.")})
+		s.all(s.send(c, "first", "hi"))
+		if all := s.model.Requests(); strings.Contains(string(all[len(all)-1].Raw), "top_p") {
+			s.Errorf("the server was asked %s", all[len(all)-1].Raw)
+		}
+		s.all(s.send(c, "2", "/model fast"))
 		s.model.Queue(Script{Text("Hello.")})
 		s.all(s.send(c, "3", "hi"))
-		if all := s.model.Requests(); !strings.Contains(string(all[len(all)-1].Raw), `"model":"small-1"`) {
-			s.Errorf("the server was asked %s", all[len(all)-1].Raw)
+		all := s.model.Requests()
+		for _, part := range []string{`"model":"small-1"`, `"top_p":0.5`, `"stop":["END"]`, `"verbosity":"low"`} {
+			if asked := string(all[len(all)-1].Raw); !strings.Contains(asked, part) {
+				s.Errorf("the server was asked without %s: %s", part, asked)
+			}
 		}
 	})
 }

@@ -20,6 +20,7 @@ const Default = "Default"
 
 // What people are told who choose a model.
 const (
+	whichOne     = "Which one should answer in this chat?"
 	notAllowed   = "Only my owner, and people they allow, can switch the model here."
 	oneModel     = "There is only one model."
 	unknownModel = "There is no model called %q. The models are %s."
@@ -81,6 +82,29 @@ func (s *Switch) Label(ctx context.Context, room chat.Room, author chat.EntityID
 	return cmp.Or(m.Label, m.Name), err
 }
 
+// Reply returns what /model says to m with the words after it: that the room is switched, or the models and others, and the question
+// which one should answer, with at most that many options, for those who can switch.
+func (s *Switch) Reply(ctx context.Context, m chat.Memory, wanted, others string, most int) (said string, ask *chat.Question, err error) {
+	room, err := s.Store.Room(ctx, m.Room)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case wanted != "":
+		said, err = s.To(ctx, room, m.Author, wanted)
+		return said, nil, err
+	case len(s.Table.models) == 1:
+		return others, nil, nil
+	}
+	if said, err = s.List(ctx, room, m.Author); err != nil {
+		return "", nil, err
+	}
+	said = strings.TrimSpace(said + "\n\n" + others)
+	if can, err := s.Allowed(ctx, room, m.Author); err != nil || !can {
+		return said, nil, err
+	}
+	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(most), For: []chat.EntityID{m.Author}, Chooser: Handler}, nil
+}
+
 // Allowed reports whether author can choose the model of room. It depends on their account only.
 func (s *Switch) Allowed(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
 	if s.Policy.Switch.Allows(room, author) {
@@ -113,8 +137,8 @@ func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID)
 	return strings.Join(lines, "\n"), nil
 }
 
-// Options returns what a question with at most that many options offers: the first models, and the default.
-func (s *Switch) Options(most int) (options []string) {
+// options returns what a question with at most that many options offers: the first models, and the default.
+func (s *Switch) options(most int) (options []string) {
 	for _, m := range s.Table.models {
 		options = append(options, m.Name)
 	}

@@ -19,6 +19,9 @@ type Section struct {
 
 	// Can lists what the models of a provider can do. It is nil for chat platforms.
 	Can []Ability
+	// Without lists the parameters that requests to the provider don't have, by their keys in the configuration, and Efforts the
+	// values of reasoning_effort that it has; nil means all.
+	Without, Efforts []string
 	// Named means that a provider shares its credentials with another one: it is used only where a model names it.
 	Named bool
 	// Agents means that the models of a provider are agents, which only answer people: each can have an address of its own, and

@@ -35,7 +35,7 @@ type Config struct {
 func Section() sections.Section {
 	return sections.Section{
 		Name: "http", Title: "your own agent", About: "An agent of your own, over AG-UI or lines of JSON: see docs/your-agent.md.",
-		Secret: "base_url", Values: &Config{}, Can: []sections.Ability{sections.Answers}, Agents: true,
+		Secret: "base_url", Values: &Config{}, Can: []sections.Ability{sections.Answers}, Agents: true, Without: []string{"top_p", "stop", "seed", "reasoning_effort", "extra_body"},
 	}
 }
 

@@ -21,9 +21,7 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNe
 	p := sdk.MessageNewParams{Model: sdk.Model(name), Messages: m.history(req.Messages, n)}
 	limit := wire.Limit(m.options.MaxTokens, req.MaxTokens)
 	m.think(&p, limit, m.resumes(req.Messages))
-	if t := m.options.Temperature; t != nil && param.IsOmitted(p.Thinking) { // which allows no other than 1
-		p.Temperature = sdk.Float(min(*t, 1))
-	}
+	m.tune(&p)
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
 			Name: n.Wire(tool.Name), Description: sdk.String(tool.Description), InputSchema: schema(tool.Parameters),
@@ -36,6 +34,22 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNe
 		p.Tools[last].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
 	}
 	return p
+}
+
+// tune sets the parameters of the options. The API knows no seed.
+func (m *Model) tune(p *sdk.MessageNewParams) {
+	o := m.options.Parameters
+	if param.IsOmitted(p.Thinking) { // which allows no temperature but 1, and hardly any top_p
+		if o.Temperature != nil {
+			p.Temperature = sdk.Float(min(*o.Temperature, 1))
+		}
+		if o.TopP != nil {
+			p.TopP = sdk.Float(*o.TopP)
+		}
+	}
+	p.StopSequences = o.Stop
+	p.OutputConfig.Effort = sdk.OutputConfigEffort(o.Effort)
+	p.SetExtraFields(o.Extra)
 }
 
 // resumes reports whether the last answer has calls that another model made: then this one can't think before it answers,

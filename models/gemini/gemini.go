@@ -33,7 +33,8 @@ type Config struct {
 func Section() sections.Section {
 	return sections.Section{
 		Name: "gemini", Title: "Google Gemini", About: "Google's Gemini.", Secret: "api_key", Values: &Config{},
-		Can: []sections.Ability{sections.Answers, sections.Images, sections.Embeddings},
+		Can:     []sections.Ability{sections.Answers, sections.Images, sections.Embeddings},
+		Efforts: []string{"minimal", "low", "medium", "high"},
 	}
 }
 

@@ -23,12 +23,11 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.Genera
 	if req.System != "" {
 		p.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.System}}}
 	}
-	if t := m.options.Temperature; t != nil {
-		p.Temperature = genai.Ptr(float32(*t))
-	}
-	if thinks(name) {
+	m.tune(p)
+	if thinks(name) || m.options.Effort != "" {
 		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true} // they show that the stream is not stalled
-		if budget := m.config.ThinkingBudget; budget != nil {
+		p.ThinkingConfig.ThinkingLevel = genai.ThinkingLevel(strings.ToUpper(m.options.Effort))
+		if budget := m.config.ThinkingBudget; budget != nil && m.options.Effort == "" { // the API takes one of the two
 			p.ThinkingConfig.ThinkingBudget = genai.Ptr(int32(min(*budget, 1<<30)))
 		}
 	}
@@ -42,6 +41,24 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.Genera
 		p.Tools = []*genai.Tool{{FunctionDeclarations: tools}}
 	}
 	return p
+}
+
+// tune sets the parameters of the options, except the effort.
+func (m *Model) tune(p *genai.GenerateContentConfig) {
+	o := m.options.Parameters
+	if o.Temperature != nil {
+		p.Temperature = genai.Ptr(float32(*o.Temperature))
+	}
+	if o.TopP != nil {
+		p.TopP = genai.Ptr(float32(*o.TopP))
+	}
+	if o.Seed != nil {
+		p.Seed = genai.Ptr(int32(*o.Seed))
+	}
+	p.StopSequences = o.Stop
+	if o.Extra != nil {
+		p.HTTPOptions = &genai.HTTPOptions{ExtraBody: o.Extra}
+	}
 }
 
 // thinks reports whether a model thinks. The older ones refuse to be asked for it.

@@ -20,7 +20,10 @@ import (
 type Suite struct {
 	New func() Fake
 	// Open returns a model with [Key] at the server. It thinks before it answers, if the wire has that.
-	Open     func(base, model string) llm.Model
+	Open func(base, model string) llm.Model
+	// Tuned is Open with all parameters that the wire has, and Sent is what requests then have, as a JSON object.
+	Tuned    func(base, model string) llm.Model
+	Sent     string
 	Finishes map[string]llm.FinishReason // by the wire's words
 	Overload Refusal                     // with a time to wait
 	Late     Refusal                     // within a stream
@@ -31,7 +34,7 @@ type Suite struct {
 func Run(t *testing.T, s Suite) {
 	for name, test := range map[string]func(*testing.T, Suite){
 		"text": testText, "finishes": testFinishes, "tool rounds": testToolRounds, "refusals": testRefusals, "cut": testCut,
-		"cancel": testCancel, "images": testImages, "cache": testCache, "limit": testLimit, "broken history": testHistory,
+		"cancel": testCancel, "images": testImages, "cache": testCache, "limit": testLimit, "broken history": testHistory, "parameters": testParameters,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}

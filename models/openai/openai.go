@@ -16,6 +16,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"parley/core/llm"
+	"parley/models"
 	"parley/models/wire"
 )
 
@@ -31,11 +32,11 @@ var settings = wire.Settings{
 
 // Options say which server and which model.
 type Options struct {
-	BaseURL     string   // up to and with /v1; empty for [OfficialURL]
-	APIKey      string   // empty where the server wants none
-	Model       string   // empty for the only one that the server has
-	MaxTokens   int      // of one answer; 0 leaves it to the server
-	Temperature *float64 // nil leaves it to the server
+	BaseURL   string // up to and with /v1; empty for [OfficialURL]
+	APIKey    string // empty where the server wants none
+	Model     string // empty for the only one that the server has
+	MaxTokens int    // of one answer; 0 leaves it to the server
+	models.Parameters
 	// Settings are what errors tell to set; empty for those of the large model.
 	Settings wire.Settings
 	// Dial opens connections; nil uses the network, by way of the proxy that the environment names.

@@ -164,7 +164,7 @@ func (c *LlamaCPP) Open(o models.Options) models.Model {
 // open opens a model of a preset. The variables are those of its key and address.
 func open(o models.Options, key sections.Secret, base, keyVariable, urlVariable string, q Quirks) models.Model {
 	return New(Options{
-		BaseURL: base, APIKey: key.Reveal(), Model: o.Model, MaxTokens: o.MaxTokens, Temperature: o.Temperature, Dial: o.Dial,
+		BaseURL: base, APIKey: key.Reveal(), Model: o.Model, MaxTokens: o.MaxTokens, Parameters: o.Parameters, Dial: o.Dial,
 		Settings: o.Settings(keyVariable, urlVariable), Quirks: q,
 	})
 }

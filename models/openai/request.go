@@ -27,9 +27,7 @@ func (m *Model) params(name string, tokens int, req llm.Request, n wire.Names) s
 	default: // which is the only one that many others know
 		p.MaxTokens = sdk.Int(int64(tokens))
 	}
-	if m.options.Temperature != nil {
-		p.Temperature = sdk.Float(*m.options.Temperature)
-	}
+	m.tune(&p)
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
 			Name:        n.Wire(tool.Name),
@@ -39,6 +37,23 @@ func (m *Model) params(name string, tokens int, req llm.Request, n wire.Names) s
 		}))
 	}
 	return p
+}
+
+// tune sets the parameters of the options.
+func (m *Model) tune(p *sdk.ChatCompletionNewParams) {
+	o := m.options.Parameters
+	if o.Temperature != nil {
+		p.Temperature = sdk.Float(*o.Temperature)
+	}
+	if o.TopP != nil {
+		p.TopP = sdk.Float(*o.TopP)
+	}
+	if o.Seed != nil {
+		p.Seed = sdk.Int(int64(*o.Seed))
+	}
+	p.Stop.OfStringArray = o.Stop
+	p.ReasoningEffort = shared.ReasoningEffort(o.Effort)
+	p.SetExtraFields(o.Extra)
 }
 
 // schema reads a tool's parameters. What is no object of JSON becomes an object without properties.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/core/llm"
+	"parley/models"
 	"parley/models/modeltest"
 )
 
@@ -13,6 +14,13 @@ func TestModel(t *testing.T) {
 		Open: func(base, model string) llm.Model {
 			return New(Options{BaseURL: base + "/v1", APIKey: modeltest.Key, Model: model, Quirks: Quirks{Reasoning: ReasoningContent}})
 		},
+		Tuned: func(base, model string) llm.Model {
+			half, seed := 0.5, 7
+			return New(Options{BaseURL: base + "/v1", APIKey: modeltest.Key, Model: model, Parameters: models.Parameters{
+				Temperature: &half, TopP: &half, Stop: []string{"END"}, Seed: &seed, Effort: "low", Extra: map[string]any{"verbosity": "low"},
+			}})
+		},
+		Sent: `{"temperature":0.5,"top_p":0.5,"stop":["END"],"seed":7,"reasoning_effort":"low","verbosity":"low","stream":true}`,
 		Finishes: map[string]llm.FinishReason{
 			"stop": llm.FinishStop, "": llm.FinishCalls, "length": llm.FinishLength, "content_filter": llm.FinishFilter,
 		},

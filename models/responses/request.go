@@ -7,6 +7,7 @@ import (
 	openai "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 	sdk "github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 
 	"parley/core/llm"
 	"parley/models/wire"
@@ -27,9 +28,15 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseN
 	if tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens); tokens > 0 {
 		p.MaxOutputTokens = openai.Int(int64(tokens))
 	}
-	if m.options.Temperature != nil {
-		p.Temperature = openai.Float(*m.options.Temperature)
+	o := m.options.Parameters // the API knows neither stop nor seed
+	if o.Temperature != nil {
+		p.Temperature = openai.Float(*o.Temperature)
 	}
+	if o.TopP != nil {
+		p.TopP = openai.Float(*o.TopP)
+	}
+	p.Reasoning.Effort = shared.ReasoningEffort(o.Effort)
+	p.SetExtraFields(o.Extra)
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfFunction: &sdk.FunctionToolParam{
 			Name: n.Wire(tool.Name), Description: openai.String(tool.Description), Parameters: schema(tool.Parameters),

@@ -31,6 +31,7 @@ func Section() sections.Section {
 	return sections.Section{
 		Name: "responses", Title: "OpenAI Responses", About: "OpenAI's Responses API, which keeps the reasoning between the rounds of tools. Used only where a model names it.",
 		Secret: "api_key", Named: true, Values: &Config{}, Can: []sections.Ability{sections.Answers, sections.Images},
+		Without: []string{"stop", "seed"},
 	}
 }
 

@@ -18,6 +18,12 @@ func TestModel(t *testing.T) {
 	modeltest.Run(t, modeltest.Suite{
 		New:  modeltest.Responses,
 		Open: func(base, model string) llm.Model { return opened(base, model) },
+		Tuned: func(base, model string) llm.Model {
+			half, o := 0.5, models.Options{Model: model}
+			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Effort: "low", Extra: map[string]any{"service_tier": "flex"}}
+			return open(&Config{APIKey: modeltest.Key, BaseURL: base + "/v1"}, o)
+		},
+		Sent: `{"temperature":0.5,"top_p":0.5,"reasoning":{"effort":"low"},"service_tier":"flex","stream":true}`,
 		Finishes: map[string]llm.FinishReason{
 			"completed": llm.FinishStop, "": llm.FinishCalls, "max_output_tokens": llm.FinishLength, "content_filter": llm.FinishFilter, "new": llm.FinishLength,
 		},
