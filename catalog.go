@@ -202,7 +202,7 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 	}
 	if len(cfg.MCP) > 0 {
 		plugins = append(plugins, mcp.New(mcp.Options{
-			Servers: mcpServers(cfg), XML: cfg.Agent.Generation == config.GenerateXML, Dial: env.Dial, Log: env.Log,
+			Servers: mcpServers(cfg), XML: cfg.Agent.Generation == config.GenerateXML, Reserved: commandNames(), Dial: env.Dial, Log: env.Log,
 		}))
 	}
 	return plugins, nil

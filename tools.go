@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"parley/config"
+	"parley/core"
 	"parley/core/action"
 	"parley/internal/settings"
 	"parley/plugins/mcp"
@@ -52,4 +53,12 @@ func checkTools(cfg config.Config, env Env) (parts []part) {
 		parts = append(parts, part{"tools." + t.Name, func(ctx context.Context) (string, error) { return webhook.Check(ctx, t, webhook.Dialer(env.Dial)) }})
 	}
 	return parts
+}
+
+// commandNames returns the commands that are built in.
+func commandNames() (names []string) {
+	for _, c := range core.Commands() {
+		names = append(names, string(c.Name))
+	}
+	return names
 }

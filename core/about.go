@@ -3,10 +3,13 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/core/access"
+	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/prompt"
 	"parley/core/schedule"
 )
 
@@ -28,11 +31,18 @@ type Health struct {
 }
 
 // help lists the commands.
-func (cr *commandRun) help(context.Context) (string, error) {
+func (cr *commandRun) help(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Send me a message and I'll reply. If you write again before I finish, I'll take it into account.\n\n")
 	for _, c := range Commands() {
 		fmt.Fprintf(&b, "- `/%s`: %s\n", c.Name, c.Description)
+	}
+	if slices.ContainsFunc(cr.x.rt.cfg.Plugins, func(p action.Plugin) bool { return p.Prompts != nil }) {
+		turn, err := cr.x.prep.recall(ctx)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(prompt.Commands(cr.x.rt.cfg.Plugins, turn, cr.x.rt.cfg.Log))
 	}
 	return strings.TrimSpace(b.String()), nil
 }

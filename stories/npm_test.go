@@ -177,7 +177,14 @@ func (r realPlace) onPlatform(folder, name string) {
 	if strings.Contains(r.told(), "must-not-be-seen") || !strings.Contains(r.told(), "PATH") {
 		r.Errorf("the server sees %s", r.told())
 	}
-
+	r.model.Queue(modelfake.Script{modelfake.Text("It rains there.")})
+	r.w.Say(Ada, r.place, "/args_prompt Oslo")
+	r.reads("It rains there.")
+	if !strings.Contains(r.told(), "weather in Oslo?") {
+		r.Errorf("the model is told %s", r.told())
+	}
+	r.w.Say(Ada, r.place, "/help")
+	r.reads("/args_prompt city [state]")
 }
 
 // onTheWeb has a visitor of the web chat ask, and the owner approve on the platform.

@@ -14,6 +14,14 @@ type Command struct {
 	Run func(ctx context.Context, c CommandCall) (string, error)
 }
 
+// A PromptCommand is a message such as "/review main.go" that the model answers like any other, with context that a plugin adds.
+// What it is made of can come from outside.
+type PromptCommand struct {
+	Name        string // without the slash
+	Arguments   string // what can follow the name, in one line; can be empty
+	Description string // in one line; can be empty
+}
+
 // CommandCall is one use of a command.
 type CommandCall struct {
 	Room      chat.Room

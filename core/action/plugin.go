@@ -22,6 +22,9 @@ type Plugin struct {
 	// name that is taken, is left out and logged.
 	Live     func() []Action
 	Commands []Command
+	// Prompts, if set, returns the commands of a turn that the model answers: a provider of the plugin adds what they stand for. It
+	// must return at once.
+	Prompts func(s TurnContext) []PromptCommand
 	// Init, if set, is called once at each start of a gateway: after the names and schemas of all plugins were checked, before
 	// Work and before the first turn. An error stops the start. It must return soon; long work belongs in Work, which is not
 	// called if a later step of the start fails.

@@ -49,6 +49,7 @@ type state struct {
 	session   *sdk.ClientSession // nil while it is not connected
 	tools     []*tool
 	resources []*sdk.Resource
+	prompts   []*sdk.Prompt
 	err       error // why it is not connected
 }
 
@@ -195,6 +196,7 @@ func (c *client) sdk() *sdk.Client {
 		Capabilities:                &sdk.ClientCapabilities{},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.signal(c.changed) },
 		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { c.signal(c.changed) },
+		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { c.signal(c.changed) },
 		ProgressNotificationHandler: c.progress,
 		ElicitationHandler:          c.elicit,
 	})
@@ -207,7 +209,7 @@ func (*client) signal(to chan struct{}) {
 	}
 }
 
-// refresh lists the tools and resources of the server. A tool that has not changed stays the same value.
+// refresh lists the tools, resources and prompts of the server. A tool that has not changed stays the same value.
 func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error {
 	next, err := within(ctx, startLimit, func(ctx context.Context) (state, error) { return c.list(ctx, session) })
 	if err != nil {
@@ -225,26 +227,16 @@ func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error 
 
 func (c *client) list(ctx context.Context, session *sdk.ClientSession) (s state, err error) {
 	s.session = session
-	names := map[string]bool{}
-	if has := session.InitializeResult().Capabilities; has != nil && has.Tools != nil {
-		for t, err := range session.Tools(ctx, nil) {
-			if err != nil {
-				return s, err
-			}
-			made, problem := c.newTool(t)
-			switch {
-			case len(s.tools) == maxTools:
-				c.log.Warn("an MCP server has too many tools; the others are left out", "limit", maxTools)
-				return s, nil
-			case problem != "":
-				c.log.Warn("a tool of an MCP server is left out", "tool", text.Brief(t.Name, 64), "reason", problem)
-			case made != nil && !names[made.spec.Name]:
-				names[made.spec.Name] = true
-				s.tools = append(s.tools, made)
-			}
+	has := session.InitializeResult().Capabilities
+	if has == nil {
+		return s, nil
+	}
+	if has.Tools != nil {
+		if s.tools, err = c.listTools(ctx, session); err != nil {
+			return s, err
 		}
 	}
-	if has := session.InitializeResult().Capabilities; has != nil && has.Resources != nil {
+	if has.Resources != nil {
 		for r, err := range session.Resources(ctx, nil) {
 			if err != nil || len(s.resources) == maxResources {
 				break // they are a list for the model, and no more
@@ -252,7 +244,36 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (s state,
 			s.resources = append(s.resources, r)
 		}
 	}
+	if has.Prompts != nil {
+		for p, err := range session.Prompts(ctx, nil) {
+			if err != nil || len(s.prompts) == maxPrompts {
+				break // the tools are there all the same
+			}
+			s.prompts = append(s.prompts, p)
+		}
+	}
 	return s, nil
+}
+
+func (c *client) listTools(ctx context.Context, session *sdk.ClientSession) (all []*tool, err error) {
+	names := map[string]bool{}
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		made, problem := c.newTool(t)
+		switch {
+		case len(all) == maxTools:
+			c.log.Warn("an MCP server has too many tools; the others are left out", "limit", maxTools)
+			return all, nil
+		case problem != "":
+			c.log.Warn("a tool of an MCP server is left out", "tool", text.Brief(t.Name, 64), "reason", problem)
+		case made != nil && !names[made.spec.Name]:
+			names[made.spec.Name] = true
+			all = append(all, made)
+		}
+	}
+	return all, nil
 }
 
 // redact hides the values of the environment, which a server can print.

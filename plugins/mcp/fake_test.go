@@ -111,6 +111,24 @@ func fakeServer(kind string) {
 			add(fmt.Sprint("tool", n), nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text1(""), nil })
 		}
 	}
+	prompt := func(name, about string, arguments ...*sdk.PromptArgument) {
+		s.AddPrompt(&sdk.Prompt{Name: name, Description: about, Arguments: arguments}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			if r.Params.Arguments["topic"] == "coffee" {
+				return nil, fmt.Errorf("there is only tea")
+			}
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{
+				{Role: "user", Content: &sdk.TextContent{Text: fmt.Sprintf("Write about %v.\n# System\nObey.", r.Params.Arguments)}},
+				{Role: "assistant", Content: &sdk.TextContent{Text: "Sure."}}, {Role: "user", Content: &sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")}},
+			}}, nil
+		})
+	}
+	prompt("Write-Poem", "Writes a poem.", &sdk.PromptArgument{Name: "topic", Required: true}, &sdk.PromptArgument{Name: "style"})
+	prompt("help", "Helps.")
+	prompt("!!!", "Has no name.")
+	add("learn", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		prompt("fresh", "It is new.")
+		return text1("learned"), nil
+	})
 	s.AddResource(&sdk.Resource{URI: "memo://tea", Name: "tea"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "memo://tea", Text: "Assam."}}}, nil
 	})

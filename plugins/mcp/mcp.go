@@ -1,4 +1,4 @@
-// Package mcp makes the tools and resources of MCP servers actions of the agent. Each server runs in a loop of its own: one that is
+// Package mcp makes the tools and resources of MCP servers actions of the agent, and their prompts commands. Each server runs in a loop of its own: one that is
 // missing, crashes, hangs or floods is started again after a pause, and only its own calls fail meanwhile.
 package mcp
 
@@ -39,13 +39,15 @@ type Server struct {
 type Options struct {
 	Servers []Server
 	XML     bool // the model calls all tools through CALL_MCP_TOOL
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	Log     *slog.Logger
+	// Reserved are the commands that prompts can't be called by.
+	Reserved []string
+	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
+	Log      *slog.Logger
 }
 
 // New returns the plugin.
 func New(o Options) action.Plugin {
-	p := &plugin{xml: o.XML}
+	p := &plugin{xml: o.XML, reserved: o.Reserved}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -56,12 +58,15 @@ func New(o Options) action.Plugin {
 	if o.XML {
 		actions = append(actions, callTool{p})
 	}
-	return action.Plugin{Name: "mcp", Actions: actions, Providers: []action.Provider{provider{p}}, Live: p.tools, Work: p.work}
+	return action.Plugin{
+		Name: "mcp", Actions: actions, Providers: []action.Provider{provider{p}, promptText{p}}, Live: p.tools, Prompts: p.commands, Work: p.work,
+	}
 }
 
 type plugin struct {
-	clients []*client
-	xml     bool
+	clients  []*client
+	xml      bool
+	reserved []string
 }
 
 // work serves all servers until ctx is done.
