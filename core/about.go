@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/prompt"
@@ -78,7 +77,7 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 		return "", err
 	}
 	lines := []string{
-		"- Here: " + cr.heed(room, attention),
+		"- Here: " + cr.x.rt.cfg.Access.Listening(room, attention),
 		"- Now: " + schedule.Workload(schedule.Lane{}.Of(open)),
 		"- Time limit per answer: " + schedule.Minutes(cr.x.rt.cfg.Turns.Limit),
 	}
@@ -108,19 +107,4 @@ func (cr *commandRun) health(ctx context.Context) []Health {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
 	return cr.x.rt.cfg.About.Health(ctx)
-}
-
-// heed is how closely the agent listens, in words.
-func (cr *commandRun) heed(r chat.Room, a chat.Attention) string {
-	switch {
-	case a == chat.Muted:
-		return "muted"
-	case r.Kind.Private():
-		return "I answer every message"
-	case a == chat.Unfollowed:
-		return "I stay quiet until you mention me"
-	case a == chat.Ambient || cr.x.rt.cfg.Access.GroupIn(r) == access.GroupAmbient:
-		return "I follow the conversation and answer messages meant for me"
-	}
-	return "I answer when you mention me"
 }

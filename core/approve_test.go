@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -132,7 +134,7 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 		if p, err := n.Approve(w.Context(), wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("the wrong code let in %+v, %v", p, err)
 		}
-		if p, err := core.Approve(w.Context(), w.store, chat.Agent{ID: "agent"}, wrong); !errors.Is(err, chat.ErrNotFound) {
+		if p, err := access.Approve(w.Context(), w.store, func(context.Context, chat.Notice) error { return errors.New("told") }, wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
 		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {

@@ -28,7 +28,7 @@ func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do fu
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.bgWork.busy[room] || len(rt.bgWork.busy) >= backgroundSlots || rt.closed {
-		rt.counts.skipped.Add(1)
+		rt.counts.Skipped.Add(1)
 		return
 	}
 	if rt.bgWork.busy == nil {
@@ -86,7 +86,7 @@ func (x *execution) due() bool {
 // attempt does one thing. Its failure, also a panic, is logged and ends nothing else.
 func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
 	if err := contain.Call(what, do); err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
-		rt.counts.evaluators.Add(1)
+		rt.counts.Evaluators.Add(1)
 		rt.cfg.Log.Warn("a turn evaluator failed", "what", what, "err", err)
 	}
 }

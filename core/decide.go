@@ -108,7 +108,7 @@ func (dg *deciding) decided(word string, err error) (bool, error) {
 		dg.x.rt.cfg.Log.Info("a limit is reached; the message is ignored", "run", dg.x.run.ID, "limit", over.Bucket)
 		return false, nil
 	case err != nil || word == "":
-		dg.x.rt.counts.undecided.Add(1)
+		dg.x.rt.counts.Undecided.Add(1)
 		dg.x.rt.cfg.Log.Warn("the model did not decide whether to answer; not answering", "run", dg.x.run.ID, "err", err)
 		return false, nil
 	case word == "RESPOND":

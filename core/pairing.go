@@ -8,7 +8,6 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/initiative"
 	"parley/core/prompt"
 )
 
@@ -49,24 +48,6 @@ func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) { return rt.pa
 // Approve gives the user access who was told code, and tells them. [chat.ErrNotFound] if the code is unknown or has expired.
 func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
 	return rt.pairing.Approve(ctx, code)
-}
-
-// ApprovalStore is what [Approve] needs of a store.
-type ApprovalStore interface {
-	access.ApprovalStore
-	noticeStore
-}
-
-// Approve is [Runtime.Approve] without a runtime: the next one of store tells the user.
-func Approve(ctx context.Context, store ApprovalStore, agent chat.Agent, code string) (chat.Person, error) {
-	return access.Approve(ctx, store, func(ctx context.Context, n chat.Notice) error {
-		m, err := initiative.Draft(ctx, store, agent, n)
-		if err != nil {
-			return err
-		}
-		_, err = store.Accept(ctx, m, chat.JoinRule{Kind: chat.RunNotify})
-		return err
-	}, code)
 }
 
 // approvalHandler does what an owner chose for a user who asks for access.

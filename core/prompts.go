@@ -25,6 +25,6 @@ func (rt *Runtime) SetTemplates(texts map[string]string) error {
 
 // skipped logs that a turn goes on without a provider.
 func (rt *Runtime) skipped(spec action.ProviderSpec, run chat.RunID, err error) {
-	rt.counts.providers.Add(1)
+	rt.counts.Providers.Add(1)
 	rt.cfg.Log.Warn("a provider is skipped", "provider", spec.Name, "run", run, "err", err)
 }

@@ -15,6 +15,7 @@ import (
 	"parley/core/approval"
 	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/counts"
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/initiative"
@@ -81,7 +82,7 @@ type Runtime struct {
 	mu     sync.Mutex
 	closed bool
 
-	counts counts
+	counts counts.Counters
 	lease  schedule.Lease
 	bgWork backgroundWork
 
@@ -304,3 +305,6 @@ func (rt *Runtime) jitter(d time.Duration) time.Duration {
 	defer rt.mu.Unlock()
 	return d/2 + time.Duration(rt.cfg.Rand.Int64N(int64(d/2)))
 }
+
+// Counts returns what turns have had to do without since the start.
+func (rt *Runtime) Counts() counts.Counts { return rt.counts.Now() }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/core/access"
@@ -153,6 +154,7 @@ func TestUsageWaitsForTheStore(t *testing.T) {
 			w.Errorf("at once: %+v", got)
 		}
 		time.Sleep(11 * time.Second)
+		synctest.Wait()
 		if got := w.spent("total"); got.Tokens != 0 || down.calls != 1 {
 			w.Errorf("while the store is down: %+v after %d calls", got, down.calls)
 		}

@@ -126,6 +126,21 @@ func (a Policy) GroupIn(r chat.Room) GroupAccess {
 	return a.Group
 }
 
+// Listening says in a sentence which messages the agent answers in r.
+func (a Policy) Listening(r chat.Room, attention chat.Attention) string {
+	switch {
+	case attention == chat.Muted:
+		return "muted"
+	case r.Kind.Private():
+		return "I answer every message"
+	case attention == chat.Unfollowed:
+		return "I stay quiet until you mention me"
+	case attention == chat.Ambient || a.GroupIn(r) == GroupAmbient:
+		return "I follow the conversation and answer messages meant for me"
+	}
+	return "I answer when you mention me"
+}
+
 // Off reports whether the agent answers no user in r.
 func (a Policy) Off(r chat.Room) bool {
 	switch {

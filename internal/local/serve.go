@@ -11,8 +11,9 @@ import (
 	"parley/backends"
 	"parley/config"
 	"parley/connectors/web"
-	"parley/core"
+	"parley/core/access"
 	"parley/core/chat"
+	"parley/core/initiative"
 	"parley/internal/settings"
 )
 
@@ -26,7 +27,10 @@ type Runtime interface {
 
 // Store is what the commands need of a store. Errors are those of package storage.
 type Store interface {
-	core.ApprovalStore
+	access.ApprovalStore
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+	Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error)
 	Dismiss(ctx context.Context, id chat.EntityID) error
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	People(ctx context.Context) ([]chat.Person, error)
@@ -42,7 +46,14 @@ type offline struct {
 }
 
 func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) {
-	return core.Approve(ctx, o.store, o.agent, code)
+	return access.Approve(ctx, o.store, func(ctx context.Context, n chat.Notice) error {
+		m, err := initiative.Draft(ctx, o.store, o.agent, n)
+		if err != nil {
+			return err
+		}
+		_, err = o.store.Accept(ctx, m, chat.JoinRule{Kind: chat.RunNotify}) // the next gateway tells the user
+		return err
+	}, code)
 }
 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
