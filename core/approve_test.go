@@ -1,17 +1,15 @@
 package core_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"parley/core"
-	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/initiative"
 )
 
 // atOlgas plays a story in which the owner was asked whether to let Eve in.
@@ -134,7 +132,7 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 		if p, err := n.Approve(w.Context(), wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("the wrong code let in %+v, %v", p, err)
 		}
-		if p, err := access.Approve(w.Context(), w.store, func(context.Context, chat.Notice) error { return errors.New("told") }, wrong); !errors.Is(err, chat.ErrNotFound) {
+		if p, err := initiative.Approve(w.Context(), w.store, w.cfg.Agent, wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
 		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {
@@ -198,11 +196,11 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 	pairing(t, true, func(w *world, n *node) {
 		code := w.code(n.writes("eve", "Hello"))
 		n.shutdown()
-		_, err := core.Approve(w.Context(), w.store, w.cfg.Agent, "what")
+		_, err := initiative.Approve(w.Context(), w.store, w.cfg.Agent, "what")
 		if !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("a wrong code: %v", err)
 		}
-		_, err = core.Approve(w.Context(), w.store, w.cfg.Agent, code)
+		_, err = initiative.Approve(w.Context(), w.store, w.cfg.Agent, code)
 		w.must(err)
 		w.start()
 		time.Sleep(10 * time.Second)

@@ -11,7 +11,6 @@ import (
 	"parley/backends"
 	"parley/config"
 	"parley/connectors/web"
-	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/initiative"
 	"parley/internal/settings"
@@ -27,10 +26,7 @@ type Runtime interface {
 
 // Store is what the commands need of a store. Errors are those of package storage.
 type Store interface {
-	access.ApprovalStore
-	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
-	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
-	Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error)
+	initiative.ApprovalStore
 	Dismiss(ctx context.Context, id chat.EntityID) error
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	People(ctx context.Context) ([]chat.Person, error)
@@ -46,14 +42,7 @@ type offline struct {
 }
 
 func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) {
-	return access.Approve(ctx, o.store, func(ctx context.Context, n chat.Notice) error {
-		m, err := initiative.Draft(ctx, o.store, o.agent, n)
-		if err != nil {
-			return err
-		}
-		_, err = o.store.Accept(ctx, m, chat.JoinRule{Kind: chat.RunNotify}) // the next gateway tells the user
-		return err
-	}, code)
+	return initiative.Approve(ctx, o.store, o.agent, code)
 }
 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
