@@ -58,7 +58,7 @@ func TestReceive(t *testing.T) {
 		}
 		got := w.done[0]
 		if got.By != "hook/ci" || got.Text != `It is "red".` || len(got.Files) != 1 || got.Files[0].Text != "{\n  \"status\": \"red\"\n}" ||
-			got.NotBefore.Sub(time.Now()) != 7*time.Hour {
+			time.Until(got.NotBefore) != 7*time.Hour {
 			t.Errorf("the task is %+v", got)
 		}
 		time.Sleep(time.Minute)
