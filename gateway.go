@@ -17,6 +17,7 @@ import (
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/quota"
 	"parley/internal/local"
 	"parley/internal/schema"
@@ -61,7 +62,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}()
 	g.models = newModels(cfg, g.env)
 	g.meter = quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
-	g.models.Models = g.meter.Models(g.models.Models, tariffs(cfg, g.models.Models)) // counts all further calls
+	g.models.Models = g.meter.Models(g.models.Models, tariffs(cfg, g.models.Models))           // counts all further calls
+	g.models.Embedder = observed(g.models.Embedder, func(e event.Event) { g.runtime.Emit(e) }) // nothing is embedded before Run
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := settings.Agent(cfg)
 	for _, w := range cfg.Warnings {

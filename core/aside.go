@@ -3,51 +3,28 @@ package core
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/contain"
+	"parley/core/event"
 )
 
-const (
-	backgroundSlots = 2           // how much is done beside the answers at a time; what finds no slot is left out
-	backgroundLimit = time.Minute // how long each may take
-	evaluateAt      = 4           // every how many turns of a room evaluators look back
-)
+const evaluateAt = 4 // every how many turns of a room evaluators look back
 
-// backgroundWork is work that no turn waits for: evaluators and summaries. It belongs to the rooms being served, whose end
-// [Runtime.Run] waits for.
-type backgroundWork struct {
-	busy map[chat.RoomID]bool // under the runtime's lock; at most asideSlots
-}
-
-// startBackground does background work of a room, unless there is too much of that already. It is called while the room
-// is served.
+// startBackground has work of a room done that no turn waits for, unless too much waits already. It is called while the room is served.
 func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do func(ctx context.Context)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if rt.bgWork.busy[room] || len(rt.bgWork.busy) >= backgroundSlots || rt.closed {
+	if rt.closed || !rt.evaluators.Start(life, room, do, rt.work.Go) {
 		rt.counts.Skipped.Add(1)
-		return
+		rt.cfg.Log.Warn("evaluators are skipped: too many wait already", "room", room)
 	}
-	if rt.bgWork.busy == nil {
-		rt.bgWork.busy = map[chat.RoomID]bool{}
-	}
-	rt.bgWork.busy[room] = true
-	rt.work.Go(func() {
-		defer func() {
-			rt.mu.Lock()
-			defer rt.mu.Unlock()
-			delete(rt.bgWork.busy, room)
-		}()
-		ctx, cancel := context.WithTimeoutCause(life, backgroundLimit, chat.ErrTimeout)
-		defer cancel()
-		do(ctx)
-	})
 }
 
-// evaluate lets the evaluators look back on an answered turn now and then, and sums up what prompts had to leave out.
+// evaluate lets the evaluators look back on the answered turns that they ask for, and sums up what prompts had to leave out.
 func (x *execution) evaluate(life context.Context) {
 	if x.out.ID == "" || x.out.Failure != "" || x.out.Interrupted || x.turn.Run == "" {
 		return
@@ -56,22 +33,40 @@ func (x *execution) evaluate(life context.Context) {
 	for _, p := range x.rt.cfg.Plugins {
 		evaluators = append(evaluators, p.Evaluators...)
 	}
-	if !x.due() {
-		evaluators = nil
-	}
+	due := x.due()
+	evaluators = slices.DeleteFunc(evaluators, func(e action.Evaluator) bool {
+		wanted := due
+		if asks, ok := e.(action.TurnEvaluator); ok {
+			wanted = false
+			_ = x.rt.attempt(life, e.Name(), func() error { wanted = asks.Wants(x.turn); return nil })
+		}
+		return !wanted
+	})
 	lost := x.prep.lost && x.rt.cfg.Models.SmallOrLarge() != nil
 	if len(evaluators) == 0 && !lost {
 		return
 	}
-	turn, said := x.turn, x.out
+	turn, said, info := x.turn, x.out, x.info
 	x.rt.startBackground(life, x.run.Room, func(ctx context.Context) {
 		if lost {
-			x.rt.attempt(ctx, "the summary", func() error { return x.rt.summarize(ctx, x.run) })
+			_ = x.rt.attempt(ctx, "the summary", func() error { return x.rt.summarize(ctx, x.run) })
 		}
 		for _, e := range evaluators {
-			x.rt.attempt(ctx, e.Name(), func() error { return e.Evaluate(ctx, turn, said) })
+			x.rt.runEvaluator(ctx, e, info, turn, said)
 		}
 	})
+}
+
+// runEvaluator lets one evaluator look back on a turn.
+func (rt *Runtime) runEvaluator(ctx context.Context, e action.Evaluator, info event.RunInfo, turn action.TurnContext, said chat.Memory) {
+	begun := time.Now()
+	rt.hub.Emit(event.EvaluatorStarted{RunInfo: info, Evaluator: e.Name()})
+	err := rt.attempt(ctx, e.Name(), func() error { return e.Evaluate(ctx, turn, said) })
+	done := event.EvaluatorCompleted{RunInfo: info, Evaluator: e.Name(), Duration: time.Since(begun)}
+	if err != nil {
+		done.Err = err.Error()
+	}
+	rt.hub.Emit(done)
 }
 
 // due reports whether among the messages since the agent last spoke is one of every few. It needs no memory.
@@ -84,9 +79,11 @@ func (x *execution) due() bool {
 }
 
 // attempt does one thing. Its failure, also a panic, is logged and ends nothing else.
-func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
-	if err := contain.Call(what, do); err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
+func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) error {
+	err := contain.Call(what, do)
+	if err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
 		rt.counts.Evaluators.Add(1)
 		rt.cfg.Log.Warn("a turn evaluator failed", "what", what, "err", err)
 	}
+	return err
 }

@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
@@ -66,6 +68,63 @@ func TestEvaluators(t *testing.T) {
 		n.shutdown()
 		if ended.Load() != 3 {
 			w.Error("the process ended before its evaluator")
+		}
+	})
+}
+
+// selective is an evaluator that chooses its turns.
+type selective struct {
+	evaluator
+	wants func(s action.TurnContext) bool
+}
+
+func (a selective) Wants(s action.TurnContext) bool { return a.wants(s) }
+
+// An evaluator runs after each turn that it asks for, in their order, also while an earlier one is being reviewed. What is too much for the
+// queue is counted. Each has an event for its start and its end.
+func TestEvaluatorsThatAsk(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var reviewed []string
+		d := &diary{}
+		w.cfg.Observers = []event.Observer{d}
+		w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{selective{
+			func(_ context.Context, s action.TurnContext, _ chat.Memory) error {
+				time.Sleep(50 * time.Second)
+				reviewed = append(reviewed, s.Message.Text)
+				if s.Message.Text == "3" {
+					return errors.New("no")
+				}
+				return nil
+			},
+			func(s action.TurnContext) bool { return s.Message.Text != "2" },
+		}}}}
+		n := w.start()
+		for i := range 8 {
+			w.wants(n.say(fmt.Sprint(i)), answer.Completed, fmt.Sprint("You said: ", i))
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		// The first is under way while the others come; four wait, and one is left out.
+		if want := []string{"0", "1", "3", "4", "5"}; !slices.Equal(reviewed, want) || n.Counts().Skipped != 2 {
+			t.Errorf("reviewed are %q, not %q; %+v", reviewed, want, n.Counts())
+		}
+		started, ended, failed := 0, 0, 0
+		for _, e := range d.events() {
+			switch e := e.(type) {
+			case event.EvaluatorStarted:
+				started++
+			case event.EvaluatorCompleted:
+				ended++
+				if e.Evaluator != "TEST" || e.Duration < 50*time.Second || e.Run == "" {
+					t.Errorf("the event is %+v", e)
+				}
+				if e.Err != "" {
+					failed++
+				}
+			}
+		}
+		if started != 5 || ended != 5 || failed != 1 {
+			t.Errorf("%d started, %d ended, %d failed", started, ended, failed)
 		}
 	})
 }
@@ -131,4 +190,11 @@ func TestIgnoredIsRemembered(t *testing.T) {
 			w.Errorf("the prompt is %+v", turns)
 		}
 	})
+}
+
+// events returns what was heard.
+func (d *diary) events() []event.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.all)
 }

@@ -82,9 +82,9 @@ type Runtime struct {
 	mu     sync.Mutex
 	closed bool
 
-	counts counts.Counters
-	lease  schedule.Lease
-	bgWork backgroundWork
+	counts     counts.Counters
+	lease      schedule.Lease
+	evaluators schedule.Background
 
 	stores    stores
 	intake    intake
@@ -308,3 +308,6 @@ func (rt *Runtime) jitter(d time.Duration) time.Duration {
 
 // Counts returns what turns have had to do without since the start.
 func (rt *Runtime) Counts() counts.Counts { return rt.counts.Now() }
+
+// Emit passes an event of a part of the program to the observers, without blocking.
+func (rt *Runtime) Emit(e event.Event) { rt.hub.Emit(e) }

@@ -96,9 +96,17 @@ type TurnContext struct {
 	AskModel func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)
 }
 
-// An Evaluator reviews a turn after it has been answered, in the background.
+// An Evaluator reviews a turn after it has been answered, in the background: every few turns of a room, or after those that it asks for
+// as a [TurnEvaluator]. The turns of a room are reviewed in order. When too many wait, a turn is left out, counted and logged.
 type Evaluator interface {
 	Name() string
 	// Evaluate receives the answer. It runs under a time limit; errors are logged.
 	Evaluate(ctx context.Context, s TurnContext, said chat.Memory) error
+}
+
+// TurnEvaluator is an [Evaluator] that chooses its turns.
+type TurnEvaluator interface {
+	Evaluator
+	// Wants reports whether to review a turn. It must return at once.
+	Wants(s TurnContext) bool
 }

@@ -103,6 +103,31 @@ type (
 		Result   ActionOutput  // of a completed action; do not modify
 		Err      string        // the error as reported to the model
 	}
+	// EvaluatorStarted is emitted before an evaluator reviews a turn, in the background: the run has ended.
+	EvaluatorStarted struct {
+		RunInfo
+		Evaluator string
+	}
+	// EvaluatorCompleted is emitted once for each EvaluatorStarted, whether the evaluator succeeded or failed.
+	EvaluatorCompleted struct {
+		RunInfo
+		Evaluator string
+		Duration  time.Duration
+		Err       string // empty if it succeeded
+	}
+	// EmbeddingRequested is emitted before texts are embedded: messages, knowledge or a question.
+	EmbeddingRequested struct{ Texts int }
+	// EmbeddingCompleted is emitted when these texts have their vectors.
+	EmbeddingCompleted struct {
+		Texts    int
+		Duration time.Duration
+	}
+	// EmbeddingFailed is emitted when they have none. They are embedded later, and words are searched meanwhile.
+	EmbeddingFailed struct {
+		Texts    int
+		Duration time.Duration
+		Err      string
+	}
 	// ModelUsed is emitted when a model call has ended, successfully or not.
 	ModelUsed struct {
 		RunInfo
@@ -131,6 +156,11 @@ func (RoomJoined) event() string           { return "ROOM_JOINED" }
 func (RoomLeft) event() string             { return "ROOM_LEFT" }
 func (ActionStarted) event() string        { return "ACTION_STARTED" }
 func (ActionCompleted) event() string      { return "ACTION_COMPLETED" }
+func (EvaluatorStarted) event() string     { return "EVALUATOR_STARTED" }
+func (EvaluatorCompleted) event() string   { return "EVALUATOR_COMPLETED" }
+func (EmbeddingRequested) event() string   { return "EMBEDDING_GENERATION_REQUESTED" }
+func (EmbeddingCompleted) event() string   { return "EMBEDDING_GENERATION_COMPLETED" }
+func (EmbeddingFailed) event() string      { return "EMBEDDING_GENERATION_FAILED" }
 func (ModelUsed) event() string            { return "MODEL_USED" }
 
 // Received returns the event for m.

@@ -1,0 +1,41 @@
+package parley
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"parley/core/event"
+	"parley/models/modelfake"
+)
+
+type brokenEmbedder struct{}
+
+func (brokenEmbedder) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, errors.New("down")
+}
+
+// Each request for embeddings has an event for its start, and one for its end.
+func TestEmbeddingEvents(t *testing.T) {
+	var names []string
+	emit := func(e event.Event) {
+		if failed, ok := e.(event.EmbeddingFailed); ok && (failed.Err != "down" || failed.Texts != 2) {
+			t.Errorf("the event is %+v", failed)
+		}
+		names = append(names, event.EventName(e))
+	}
+	if _, err := observed(modelfake.Concepts{"a b"}, emit).Embed(t.Context(), []string{"a"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := observed(brokenEmbedder{}, emit).Embed(t.Context(), []string{"a", "b"}); err == nil {
+		t.Error("the error is lost")
+	}
+	const start = "EMBEDDING_GENERATION_REQUESTED"
+	if want := []string{start, "EMBEDDING_GENERATION_COMPLETED", start, "EMBEDDING_GENERATION_FAILED"}; !slices.Equal(names, want) {
+		t.Errorf("the events are %q", names)
+	}
+	if observed(nil, emit) != nil {
+		t.Error("no embedder becomes one")
+	}
+}
