@@ -46,7 +46,7 @@ Many answers stream at once through one bot, and the platform limits the bot's r
 measure is *staleness*: the age of the oldest character that has been generated but not shown, averaged over the time in
 which answers are in progress. It can't be less than the *floor*, which is half of the time between two updates of a chat: its
 edit interval, or chats ÷ 30 s if the chats share the bot's own limit. In private chats, where one of five permits in 5.5 s is left to the
-last word, that is 5.5 ÷ 4 ÷ 2 = 0.69 s.
+final state, that is 5.5 ÷ 4 ÷ 2 = 0.69 s.
 
 ![Staleness by number of chats](pacing.svg)
 
@@ -55,7 +55,7 @@ last word, that is 5.5 ÷ 4 ÷ 2 = 0.69 s.
 `
 
 const before = `
-## First text and last word
+## First text and final state
 
 Twenty people ask a question each, within twenty seconds, of a model that thinks for up to three seconds and then writes 20 tokens a second; then
 once more; then each gets an answer of three messages at 200 tokens a second. A request takes 2 to 4 ms. Limits are off, as above (on), or one
@@ -63,7 +63,7 @@ request a second in each chat (strict), which refusals have to teach. The times 
 them, and from the last token to the request that shows it. Before the changes of
 [decision 10](adr/0010-the-last-word-has-its-permit-and-refusals-teach.md):
 
-| limits, round | first text | last word | refused of 20 |
+| limits, round | first text | final state | refused of 20 |
 |---|--:|--:|--:|
 | off, first | 2 / 2 | 323 / 1059 | 0 |
 | off, second | 2 / 2 | 322 / 1057 | 0 |
@@ -77,13 +77,13 @@ them, and from the last token to the request that shows it. Before the changes o
 
 Now:
 
-| limits, round | first text | last word | refused of 20 |
+| limits, round | first text | final state | refused of 20 |
 |---|--:|--:|--:|
 `
 
 const outro = `
-Without permits left, a last word waits for one: under the strict limit for half a second on average, and as long for each further message. At 591 ms,
-the last word of one answer had begun a message more than the last edit could know of.
+Without permits left, a final state waits for one: under the strict limit for half a second on average, and as long for each further message. At 591 ms,
+the final state of one answer had begun a message more than the last edit could know of.
 
 ## What is simulated
 
@@ -116,9 +116,9 @@ Typing stops as soon as half of the budget is used. One of the reserved permits 
 60 ÷ 20 = 3 s. Edits use their 16 permits evenly: with u requests in the last minute, of which the oldest expires in t seconds, the
 next edit follows (t − 3) ÷ (16 − u + 1) seconds after the last request, but not before the chat's edit interval of 3.5 s after the last edit. An answer that is alone in
 its group is edited every (60 − 3) ÷ 16 = 3.6 s. After six other requests in a row it is every (60 − 3) ÷ 11 = 5.2 s, and
-after thirteen every (60 − 3) ÷ 4 = 14 s. An answer of 60 s has 16.8 requests. The first text shows little, and the last word comes soon after an
+after thirteen every (60 − 3) ÷ 4 = 14 s. An answer of 60 s has 16.8 requests. The first text shows little, and the final state comes soon after an
 edit, so the others leave 60 ÷ 14.8 = 4.1 s between two updates, which is 4.1 ÷ 2 + 0.08 = 2.11 s of staleness: 1.21 times the floor. It was
-1.13 times while the last word waited for its turn like an edit, up to 3.3 s.
+1.13 times while the final state waited for its turn like an edit, up to 3.3 s.
 
 Staleness stays above the floor for three reasons. First, a window is counted from the end of a request, because
 it is unknown when the platform counted it, so each permit also costs the time of a request. Second, the first text and the final
