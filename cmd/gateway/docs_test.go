@@ -31,6 +31,7 @@ var notRun = map[string]string{
 	"docker compose exec gateway1 /gateway --config /etc/parley/config.yaml status": "as above",
 	"gateway migrate --to postgres://parley:PASSWORD@db.example.org/parley":         "the package backends moves stores in its tests",
 	"gateway chat -p": "it is the name of a flag, without its question",
+	`curl https://chat.example.org/api/hooks/build -H "Authorization: Bearer $BUILD_SECRET" \`: "TestHook in the stories calls one",
 }
 
 // outcome is how a command ends that does not simply work in an empty folder.
@@ -226,8 +227,12 @@ func testsExist(args []string) string {
 		return ""
 	}
 	name, _, _ := strings.Cut(strings.Trim(args[i+1], "'"), "/")
+	pattern := name + `\w*`
+	if exact, ok := strings.CutSuffix(name, "$"); ok {
+		pattern = exact
+	}
 	for _, file := range files {
-		if code, err := os.ReadFile(file); err == nil && regexp.MustCompile(`(?m)^func `+name+`\w*\(t \*testing\.T\)`).Match(code) {
+		if code, err := os.ReadFile(file); err == nil && regexp.MustCompile(`(?m)^func `+pattern+`\(t \*testing\.T\)`).Match(code) {
 			return ""
 		}
 	}
