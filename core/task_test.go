@@ -257,13 +257,13 @@ func TestTaskForLater(t *testing.T) {
 		n := w.start()
 		w.ended(n.say("A"))
 		for i, speak := range []bool{false, true} {
-			later := time.Now().Add(8 * time.Hour)
+			later := time.Now().Add(30 * time.Minute)
 			acc := n.task(chat.Task{Text: "Good morning.", Key: strings.Repeat("x", i+1), Speak: speak, NotBefore: later})
-			time.Sleep(time.Hour)
+			time.Sleep(5 * time.Minute)
 			w.wants(n.say("B"), answer.Completed, "You said: B")
 			n.shutdown()
 			n = w.start()
-			time.Sleep(time.Hour)
+			time.Sleep(5 * time.Minute)
 			w.wants(n.say("C"), answer.Completed, "You said: C")
 			if r := w.run(acc); r.Epoch != 0 {
 				w.Errorf("it has begun: %+v", r)
