@@ -11,7 +11,7 @@ pure="./core/scan ./core/partialjson ./internal/tree ./progressive/markdown"
 shared="-race -run=TestRenderersAtTheSameTime ./progressive/markdown"
 others=$(go list ./... | grep -vE '/(core/scan|core/partialjson|internal/tree|progressive/markdown)$')
 # Vet is a step of its own. Without debugging information the linker needs less time.
-common="-vet=off -ldflags=-w -count=1 -timeout 20m -v"
+common="-vet=off -ldflags=-w -count=1 -timeout 40m -v"
 # SQLite, which is translated from C, does with pointers as C does: to check each use of one takes a third of the time.
 go test -race -gcflags='modernc.org/...=-d=checkptr=0' $common $others >"$out" 2>&1
 status=$?
