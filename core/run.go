@@ -236,7 +236,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 // show returns what surface says at last. If it gives up before the end, no user sees what is still being made: that ends too.
 func (x *execution) show(ctx context.Context, surface Surface) error {
 	err := surface.Show(ctx, x.answer, x.noteShown)
-	if settled(err) != nil { // nothing was shown yet: people see how it ended
+	if settled(err) != nil && !errors.Is(err, ErrRemoved) { // nothing was shown yet: people see how it ended
 		select {
 		case <-x.answer.Ended():
 			err = surface.Show(ctx, x.answer, x.noteShown)
