@@ -7,7 +7,8 @@ import (
 	"parley/core/chat"
 )
 
-// changed handles events about servers and about existing messages. Other events are ignored.
+// changed handles events about servers and about existing messages. Other events are ignored: Discord adds new kinds at
+// any time.
 func (q *intake) changed(kind string, raw []byte) error {
 	var e change
 	switch kind {
@@ -51,7 +52,7 @@ func (q *intake) changed(kind string, raw []byte) error {
 	return nil
 }
 
-// change holds the fields that are read of all those events except updates.
+// change holds the fields that are read of all those events except updates. Each event fills only some of them.
 type change struct {
 	ID      string   `json:"id"`
 	IDs     []string `json:"ids"`
@@ -70,7 +71,7 @@ type change struct {
 
 // edited delivers a message's new content. Discord also sends updates for other reasons, such as a link preview, and
 // may send only some fields: without a text or an author there is nothing to deliver. The store determines whether the
-// text has changed.
+// text has changed. The channel is not looked up, because an edit needs nothing of it.
 func (q *intake) edited(raw []byte) error {
 	var has struct {
 		Content *string `json:"content"`
@@ -92,6 +93,8 @@ func (q *intake) edited(raw []byte) error {
 	return nil
 }
 
+// reacted delivers an added or removed reaction of a person. Discord sends no time for it. A custom emoji has an id and
+// a name that is shown between colons; one that was deleted has no name and is left out.
 func (q *intake) reacted(e change, added bool) {
 	if e.User == q.me || e.Emoji.Name == "" || snowflake(e.User) == 0 || snowflake(e.Message) == 0 {
 		return

@@ -54,7 +54,9 @@ type component struct {
 	ID    string `json:"custom_id"`
 }
 
-// rows returns one button per option. A button's id is the question's random id and the option's index.
+// rows returns one button per option, at most five in a row. A button's id is the question's random id and the option's
+// index: it identifies the question even in another process, and can't be guessed. Without options the result is an
+// empty list, not nil: as JSON null, an edit would keep the old buttons.
 func rows(o *answer.Choices) []row {
 	all := []row{}
 	if o == nil {
@@ -86,7 +88,8 @@ type interaction struct {
 	} `json:"data"`
 }
 
-// choice converts a button press; ok is false if the button is not one of ours.
+// choice converts a button press. The author comes from Discord, not from the button. ok is false if the button is not
+// one of ours.
 func (i interaction) choice() (c chat.Choice, ok bool) {
 	id, option, _ := strings.Cut(i.Data.ID, ":")
 	n, err := strconv.Atoi(option)
@@ -105,8 +108,9 @@ func (i interaction) choice() (c chat.Choice, ok bool) {
 	return c, c.Author != entityID("")
 }
 
-// pressed queues a press, separately from the messages of its channel. In every case the user learns the outcome: from
-// us, or from Discord if the press is dropped. They can press again.
+// pressed queues a press, separately from the messages of its channel, which may wait for seconds. In every case the
+// user learns the outcome: from us, or from Discord if the press is dropped. They can press again. The time that
+// Discord waits starts here, without the travel time.
 func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	var i interaction
 	if err := decode(raw, &i); err != nil {
@@ -124,8 +128,8 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// takePress stores a choice and queues the answer, so that the channel's next choice does not wait for it. It does
-// neither once Discord has told the user that the press failed.
+// takePress stores a choice and queues the response, so that the channel's next choice does not wait for it. It does
+// neither once Discord has told the user that the press failed: to store it then would surprise.
 func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due time.Time) {
 	defer t.Release()
 	if !time.Now().Before(due) {
@@ -147,7 +151,8 @@ func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due ti
 	}
 }
 
-// choose stores the choice and returns what to tell the user; empty on success.
+// choose stores the choice and returns what to tell the user; empty on success. The result of the choice is shown by an
+// edit of the message, not by the response.
 func (q *intake) choose(ctx context.Context, i interaction) string {
 	c, ok := i.choice()
 	if !ok {
@@ -163,7 +168,8 @@ func (q *intake) choose(ctx context.Context, i interaction) string {
 	return acc.Refused
 }
 
-// answer acknowledges a press to Discord, or tells the user why it failed.
+// answer acknowledges a press to Discord, or tells the user why it failed, in a message that only they see. A failure
+// is only logged: the choice is stored, and its effect will be visible.
 func (q *intake) answer(ctx context.Context, i interaction, told string) {
 	type message struct {
 		Content  string     `json:"content"`

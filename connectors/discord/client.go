@@ -36,13 +36,16 @@ const (
 	apiRoot    = defaultAPI + "/api/v" + apiVersion + "/"
 )
 
+// errRevoked and errUnsent tell the two extremes: no request will succeed any more, and this one can be repeated
+// because nothing of it has left.
 var (
 	errRevoked = errors.New("Discord rejected the bot token; create a new one at " +
 		"https://discord.com/developers/applications (your application, Bot, Reset Token) and set connectors.discord.token")
 	errUnsent = errors.New("no connection to Discord")
 )
 
-// refusal is a definite error response. It includes nothing of the request, which contains the token.
+// refusal is a definite error response: the request had no effect, and would fail again. It includes nothing of the
+// request, which contains the token.
 type refusal struct {
 	status  int
 	code    int // Discord's own error code; 0 if it gave none
@@ -54,8 +57,9 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s answered %d: %d %s", r.who, r.status, r.code, r.message)
 }
 
-// client makes REST requests. It waits only for the response. The library's own rate limiter sleeps without a context,
-// so every request gets a new one.
+// client makes REST requests. It waits only for the response, never for a rate limit: a request that would exceed one
+// fails with [held], and its caller decides. The library's own rate limiter sleeps without a context, so every request
+// gets a new one, which has nothing to wait for. It is safe for concurrent use.
 type client struct {
 	api    *discordgo.Session // never opened
 	http   *http.Client
@@ -69,6 +73,8 @@ type client struct {
 // proxy returns the proxy for a request, like [http.Transport]'s Proxy; nil means none.
 type proxy func(*http.Request) (*url.URL, error)
 
+// newClient returns a client for the API at base; empty is Discord's. An invalid base is reported in wrong, and
+// requests then go to a host that can't exist.
 func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client {
 	c := &client{limits: newLimits(), who: "Discord", token: connectors.NewRevocation(errRevoked)}
 	if base == "" {
@@ -93,7 +99,7 @@ func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client 
 	return c
 }
 
-// newLibrary returns a session without logging, retries or state.
+// newLibrary returns a session of the library without logging, retries or state: it only builds requests.
 func newLibrary(token string) *discordgo.Session {
 	s, _ := discordgo.New("Bot " + token) // never fails
 	s.LogLevel = -1                       // even its error log may quote secrets
@@ -103,7 +109,7 @@ func newLibrary(token string) *discordgo.Session {
 	return s
 }
 
-// unsent marks the dialer's errors: nothing was sent.
+// unsent marks the dialer's errors with errUnsent: without a connection, nothing was sent.
 func unsent(dial connectors.Dialer) connectors.Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
@@ -116,6 +122,7 @@ func unsent(dial connectors.Dialer) connectors.Dialer {
 
 // do makes one request below the API's root. A nil in sends no body, an [upload] sends files; out may be nil. Its
 // errors are errRevoked, [held], [refusal] and errUnsent; with any other error the outcome of the request is unknown.
+// It blocks until ctx is done or the response is read.
 func (c *client) do(ctx context.Context, method, path string, in, out any) error {
 	if err := c.token.Err(); err != nil {
 		return err
@@ -129,8 +136,11 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	x := &exchange{}
+	// The library builds the request and reads the response; transport passes what it hides in x.
 	raw, err := c.api.RequestWithLockedBucket(method, apiRoot+path, kind, body,
 		discordgo.NewRatelimiter().LockBucket(""), 0, discordgo.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	// Without a response it matters whether there was a connection: then the request may have been executed, otherwise
+	// it can safely be repeated. Errors from the dialer are marked already.
 	if x.status == 0 && !x.connected.Load() && !errors.Is(err, errUnsent) {
 		return fmt.Errorf("%s: %w: %s: %w", r, errUnsent, c.who, withoutURL(err))
 	}
@@ -160,7 +170,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// refused classifies a response other than 2xx.
+// refused classifies a response other than 2xx. A server error leaves the outcome unknown, so it is none of the errors
+// that do lists.
 func (c *client) refused(r route, x *exchange) error {
 	var said struct {
 		Code    int    `json:"code"`
@@ -174,6 +185,8 @@ func (c *client) refused(r route, x *exchange) error {
 	case x.status == http.StatusUnauthorized:
 		c.token.Revoke()
 		return errRevoked
+	// The limit of edits to a message older than an hour is reported as a rate limit, but it is the message that can't
+	// be edited; a hold would close the channel needlessly.
 	case x.status == http.StatusTooManyRequests && said.Code != editLimit:
 		return c.limits.refused(r, x, time.Now())
 	case x.status >= http.StatusInternalServerError:
@@ -184,7 +197,8 @@ func (c *client) refused(r route, x *exchange) error {
 	return &refusal{status: x.status, code: said.Code, message: said.Message, who: c.who}
 }
 
-// exchange holds what the library does not return of a response.
+// exchange holds what the library does not return of a response. One belongs to one request, and travels in its
+// context.
 type exchange struct {
 	connected atomic.Bool // a connection was made, secured if required: the request may have been sent
 	status    int
@@ -194,7 +208,8 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// transport redirects requests for Discord to the configured address, and records the responses.
+// transport redirects requests for Discord to the configured address, because the library's addresses are constants,
+// and records the responses in their [exchange].
 type transport struct {
 	to   *url.URL
 	next *http.Transport
@@ -220,12 +235,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return res, nil
 	}
 	x.status, x.header = res.StatusCode, res.Header
-	res.Header = http.Header{} // the library would read rate limits from the headers, and fail on malformed ones
+	// The library would read rate limits from the headers, and fail on malformed ones.
+	res.Header = http.Header{}
 	if res.StatusCode/100 == 2 {
 		res.Body = limited{io.LimitReader(res.Body, maxAnswer), res.Body}
 		return res, nil
 	}
-	x.body, _ = io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // a partly read refusal is still a refusal
+	// A partly read refusal is still a refusal.
+	x.body, _ = io.ReadAll(io.LimitReader(res.Body, maxRefusal))
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(x.body))
 	return res, nil

@@ -9,9 +9,10 @@ import (
 	"parley/connectors"
 )
 
+// portal is where the owner of a bot changes its settings.
 const portal = "https://discord.com/developers/applications"
 
-// fatalCodes are the close codes after which Discord forbids reconnecting, and the remedies.
+// fatalCodes are the close codes after which Discord's documentation forbids reconnecting, and the remedies.
 var fatalCodes = map[int]string{
 	4004: errRevoked.Error(),
 	4010: "Discord rejected the shard; please report this bug",
@@ -34,7 +35,9 @@ func hopeless(err error) error {
 	return connectors.Fatal{Err: fmt.Errorf("%s (close code %d)", fatalCodes[code], code)}
 }
 
-// endsSession reports whether the session can't be resumed after err.
+// endsSession reports whether the session can't be resumed after err: because it was closed normally (1000, 1001), or
+// because Discord does not accept the login, the sequence number or the age of the session (4003, 4005, 4007, 4009).
+// After a network error it can be resumed.
 func endsSession(err error) bool {
 	var i invalid
 	if errors.As(err, &i) {

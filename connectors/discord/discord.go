@@ -1,5 +1,18 @@
-// Package discord connects Discord to the gateway. It receives messages over Discord's gateway; answers are messages
-// that grow by edits.
+// Package discord connects one Discord bot to the gateway.
+//
+// Messages arrive over a WebSocket, which Discord calls its gateway. [New] makes a bot, and Run keeps the connection:
+// gateway decides when to connect and whether to resume, link is one connection, and intake passes what arrives to the
+// handler, in order within a channel. Answers are messages that are posted over REST and then edited while they grow;
+// client makes the requests, and limits predicts Discord's rate limits, so that no request is sent that Discord would
+// refuse.
+//
+// No message is lost as long as Discord still has it. Discord has no acknowledgement of its own: a session is resumed
+// after the event that the bot names. So keeper stores the position up to which the handler has accepted everything,
+// and a later process resumes there. What a resume can't bring back (an expired session, a channel with too many
+// messages at once) is fetched over REST: see search and gap. Messages can therefore arrive twice; the runtime
+// recognizes them by their ids.
+//
+// Only one process can serve a bot. That is left to [connectors.Lease].
 package discord
 
 import (
@@ -21,7 +34,8 @@ import (
 	"parley/progressive"
 )
 
-// Discord is one bot.
+// Discord is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
+// [connectors.Checker]. Calls of Run must not overlap; the other methods are safe for concurrent use, also during Run.
 type Discord struct {
 	config Config
 	client *client
@@ -31,7 +45,8 @@ type Discord struct {
 	log    *slog.Logger
 	memo   connectors.StateStore
 
-	bot  account // empty until known; guarded by busy
+	// bot is empty until it is known. It is guarded by busy, a mutex that can be waited for with a context.
+	bot  account
 	busy chan struct{}
 }
 
@@ -70,7 +85,8 @@ func New(c Config, deps connectors.Deps) *Discord {
 // Name implements [connectors.Connector].
 func (d *Discord) Name() string { return Name }
 
-// Run implements [connectors.Connector].
+// Run implements [connectors.Connector]. It returns a [connectors.Fatal] if the token is missing or rejected, or if
+// Discord forbids another login. When it returns, all goroutines that it started have ended.
 func (d *Discord) Run(ctx context.Context, h connectors.Handler) error {
 	if d.client.wrong != nil {
 		return connectors.Fatal{Err: d.client.wrong}
@@ -83,6 +99,8 @@ func (d *Discord) Run(ctx context.Context, h connectors.Handler) error {
 	return err
 }
 
+// serve connects and passes events to h until ctx is done. It logs the link that invites the bot, which an operator
+// needs once.
 func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	me, err := d.me(ctx)
 	if err != nil {
@@ -103,9 +121,13 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 		client: d.client, dialer: d.dialer, intake: in,
 		token: d.config.Token.Reveal(), intent: app.intents(), log: d.log, session: k.stored,
 	}
-	if g.session.Intents != int(g.intent) { // the session was created with other intents
+	// A resumed session keeps the intents of its login. If Message Content was switched on since, only a new session
+	// receives the texts.
+	if g.session.Intents != int(g.intent) {
 		g.session.ID = ""
 	}
+	// The order of the end matters: the intake is closed first, which delivers what waits, and only then the position
+	// is stored for the last time. Otherwise the next process would receive those events again.
 	keeping, stop := context.WithCancel(ctx)
 	var keeps sync.WaitGroup
 	keeps.Go(func() { k.run(keeping) })
@@ -117,20 +139,23 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	return err
 }
 
-// Close closes idle connections.
+// Close closes idle connections, for a bot that posts without Run.
 func (d *Discord) Close() error {
 	d.client.http.CloseIdleConnections()
 	return nil
 }
 
-// Open implements [connectors.Poster].
+// Open implements [connectors.Poster]. It makes no request, except once to learn the bot's own id. It fails with
+// [chat.ErrUnreached] if the address can't be read or the token is rejected, because trying again can't help then.
+// Other errors are temporary.
 func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, error) {
 	to, err := parseAddress(a.ConnectorData)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
-		to.Message = "" // that of the last message there
+		// The message in ConnectorData is only the last one there, and not what this text answers.
+		to.Message = ""
 	}
 	me, err := d.me(ctx)
 	switch {
@@ -142,10 +167,11 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.Messages(display)}, nil
 }
 
-// me looks up the bot's account, once.
+// me returns the bot's account, which it looks up once. Only one request is made at a time; other callers wait for its
+// result, or until their own ctx is done. A failure is not remembered.
 func (d *Discord) me(ctx context.Context) (account, error) {
 	select {
-	case d.busy <- struct{}{}: // one request, for which the others wait
+	case d.busy <- struct{}{}:
 		defer func() { <-d.busy }()
 	case <-ctx.Done():
 		return account{}, context.Cause(ctx)
@@ -183,6 +209,8 @@ const (
 // and read the message history.
 const permissions = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
 
+// application looks up the bot's application. A failure is logged and not returned: without it the bot still works,
+// with the intents that it most probably has.
 func (d *Discord) application(ctx context.Context) (a application) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

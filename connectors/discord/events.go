@@ -11,9 +11,11 @@ import (
 )
 
 // serve processes l until it ends, and returns the reason. When ctx is done it closes l in a way that keeps the session
-// resumable.
+// resumable. The heartbeats' goroutine ends before it returns.
 func (g *gateway) serve(ctx context.Context, l *link) error {
 	ctx, end := context.WithCancelCause(ctx)
+	// Whatever ends ctx first (the caller, the silence, a missed heartbeat) makes the reader fail through leave. Its
+	// cause is the true reason; the reader's own error only says that the connection was closed.
 	silent := time.AfterFunc(silentTime, func() { end(errSilent) })
 	stop := context.AfterFunc(ctx, l.leave)
 	var beats sync.WaitGroup
@@ -36,7 +38,8 @@ func (g *gateway) serve(ctx context.Context, l *link) error {
 	return err
 }
 
-// begin logs in or resumes the session, after Discord has sent its heartbeat interval.
+// begin logs in or resumes the session, after Discord has sent its heartbeat interval. begun is set before the login is
+// sent, because Discord counts it even if its answer is lost.
 func (g *gateway) begin(l *link) (every time.Duration, err error) {
 	if every, err = l.hello(); err != nil {
 		return 0, err
@@ -49,8 +52,9 @@ func (g *gateway) begin(l *link) (every time.Duration, err error) {
 	return every, l.identify(g.token, g.intent)
 }
 
-// listen returns the reason for the connection's end. Until the connection is ready each event restarts the silent
-// timer.
+// listen reads frames until the connection ends, and returns the reason. An unreadable frame is skipped: ending the
+// connection would only have it sent again. Until the connection is ready, each event restarts the silent timer,
+// because a resume first replays what was missed.
 func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error {
 	for {
 		f, err := l.read()
@@ -65,6 +69,8 @@ func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error
 		case opDispatch:
 			l.seq.Store(f.Seq)
 			g.dispatch(ctx, f)
+			// READY and RESUMED have just set ready, which ends the supervision by this timer; from then on the
+			// heartbeats notice a dead connection.
 			if silent.Stop() && g.ready.IsZero() {
 				silent.Reset(silentTime)
 			}
@@ -83,8 +89,13 @@ func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error
 	}
 }
 
-// dispatch processes one event. The event is acknowledged once everything in it is accepted.
+// dispatch processes one event. It never fails: an event that can't be read or makes the code panic is logged and
+// counts as done, because a resume would deliver it again, and so on without end.
+//
+// Each event gets a ticket, also those without a message, so that the stored position advances in a quiet server. The
+// hold of the ticket that this function has ends with it. What is queued for delivery adds holds of its own.
 func (g *gateway) dispatch(ctx context.Context, f frame) {
+	// The position of a READY is that of the new session. since needs that of the old one, which it replaces.
 	before := g.session
 	g.session.Seq, g.session.At = f.Seq, time.Now()
 	switch f.Type {
@@ -105,6 +116,7 @@ func (g *gateway) dispatch(ctx context.Context, f frame) {
 		g.stands()
 		g.intake.search(ctx, t, before.since(), f.Data)
 	case "RESUMED":
+		// After the first resume of a process there is nothing to look back at, because it knows no messages yet.
 		again := g.heard
 		g.stands()
 		if again {
@@ -117,7 +129,8 @@ func (g *gateway) dispatch(ctx context.Context, f frame) {
 	}
 }
 
-// newSession decodes a READY. Without a resume address the login address is used.
+// newSession decodes a READY. Without a resume address, or with one that isn't a WebSocket's, the login address is
+// used. Last is kept from the old session, so that a search that is interrupted now starts at the same message later.
 func (g *gateway) newSession(f frame) session {
 	var said struct {
 		ID     string `json:"session_id"`
@@ -140,6 +153,7 @@ func idOf(raw []byte) uint64 {
 	return snowflake(o.ID)
 }
 
+// stands records that the connection is ready.
 func (g *gateway) stands() {
 	g.ready, g.heard = time.Now(), true
 	g.log.Info("connected to Discord's gateway")

@@ -31,7 +31,9 @@ func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
 	return guard.New(o)
 }
 
-// Fetch implements [connectors.Fetcher]. File URLs expire, so it fetches the message again for a fresh one.
+// Fetch implements [connectors.Fetcher]. The URLs of files are signed and expire after a day, so it fetches the message
+// again for a fresh one. The stated size is checked first, to save the request; the limit is enforced while reading
+// too, because the size is only a claim.
 func (d *Discord) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	if f.Size > limit {
 		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, chat.ErrTooLarge)
@@ -50,7 +52,8 @@ func (d *Discord) Fetch(ctx context.Context, f chat.Attachment, limit int64) (ll
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
-// attachment returns a file with a fresh URL.
+// attachment returns a file with a fresh URL. ref is what fileRef returned. It fails with [chat.ErrNotFound] if the
+// message or the file was deleted, or is invisible to the bot.
 func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error) {
 	channel, rest, _ := strings.Cut(ref, "/")
 	id, file, _ := strings.Cut(rest, "/")
@@ -78,7 +81,8 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 	return attachment{}, fmt.Errorf("%w: the message no longer has this file", chat.ErrNotFound)
 }
 
-// patiently retries ask while Discord rate limits it.
+// patiently retries ask while Discord rate limits it, at most fetchTries times. If the wait would outlast ctx, the
+// error is returned at once.
 func (d *Discord) patiently(ctx context.Context, ask func() error) error {
 	for try := 1; ; try++ {
 		err := ask()

@@ -25,7 +25,8 @@ func fileRef(channel, message, attachment string) string {
 	return channel + "/" + message + "/" + attachment
 }
 
-// files returns the attachments of m.
+// files returns the attachments of m, without those of forwarded messages. One without a valid id could not be fetched,
+// and is left out.
 func (m message) files() (all []chat.Attachment) {
 	for _, a := range m.Attachments {
 		if snowflake(a.ID) == 0 {
@@ -39,7 +40,7 @@ func (m message) files() (all []chat.Attachment) {
 	return all
 }
 
-// stickers describes the stickers of m as text.
+// stickers describes the stickers of m as text, in italics.
 func (m message) stickers() string {
 	var all []string
 	for _, s := range m.Stickers {

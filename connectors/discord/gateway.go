@@ -20,11 +20,17 @@ const (
 	mostResumes = 2                // consecutive attempts
 	resumeCap   = time.Minute      // longest back-off
 	loginCap    = 10 * time.Minute // longest login back-off: Discord allows 1000 logins a day
-	loginGap    = 5500 * time.Millisecond
+	// loginGap is the time between two logins. Discord allows one in five seconds, and answers an earlier one with op
+	// 9.
+	loginGap = 5500 * time.Millisecond
 )
 
 // gateway maintains a connection to Discord's gateway: it decides when to connect, whether to resume, and when to give
-// up. It belongs to the goroutine of run.
+// up. It belongs to the goroutine of run, so nothing in it is locked.
+//
+// Three counters bound what a failing connection costs: resumes decides when a session is given up, failures determines
+// the pause between connections, and logins the pause between logins. The last one is separate because a login that
+// succeeds but is followed by a loss within minutes would otherwise be repeated until the day's logins are used up.
 type gateway struct {
 	client *client
 	dialer *websocket.Dialer
@@ -44,7 +50,8 @@ type gateway struct {
 	failures int       // consecutive failed connections
 }
 
-// run returns when ctx is done, or with an error that reconnecting can't fix.
+// run keeps a connection until ctx is done, when it returns nil. Its error is a [connectors.Fatal], after which
+// reconnecting can't help.
 func (g *gateway) run(ctx context.Context) error {
 	for {
 		err := g.connect(ctx)
@@ -85,7 +92,8 @@ func (g *gateway) next(err error) time.Duration {
 	}
 	wait := backOff(g.failures, resumeCap)
 	if errors.As(err, new(invalid)) {
-		wait = max(wait, time.Second+rand.N(4*time.Second)) // the pause that Discord asks for
+		// Discord asks for a random pause of one to five seconds after op 9.
+		wait = max(wait, time.Second+rand.N(4*time.Second))
 	}
 	if g.session.ID == "" {
 		wait = max(wait, backOff(g.logins, loginCap), time.Until(g.begun.Add(loginGap)))
@@ -93,11 +101,14 @@ func (g *gateway) next(err error) time.Duration {
 	return wait
 }
 
+// backOff returns the pause after n failures: it doubles from one second to most, with jitter. The bound of n prevents
+// an overflow of the shift.
 func backOff(n int, most time.Duration) time.Duration {
 	return jitter(min(time.Second<<min(n, 10), most))
 }
 
-// connect runs one connection and returns the reason for its end.
+// connect runs one connection and returns the reason for its end. A resume uses the address that the session's READY
+// named; a login uses the general one, which is looked up each time because it can change.
 func (g *gateway) connect(ctx context.Context) error {
 	g.ready, g.resuming = time.Time{}, g.session.ID != ""
 	address := g.session.URL
@@ -117,7 +128,8 @@ func (g *gateway) connect(ctx context.Context) error {
 	return g.serve(ctx, l)
 }
 
-// permit waits until a login is allowed, and looks up the gateway's address.
+// permit waits until a login is allowed, and looks up the gateway's address. Discord permits 1000 logins a day, and
+// resets the token of a bot that exceeds them; so it waits, however long, when none is left.
 func (g *gateway) permit(ctx context.Context) error {
 	for {
 		var said struct {

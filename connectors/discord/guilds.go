@@ -6,13 +6,15 @@ import (
 	"parley/core/chat"
 )
 
+// worldID returns the id of a server, which Discord calls a guild.
 func worldID(guild string) chat.WorldID { return chat.WorldID(Name + "/" + guild) }
 
 // joinedMessage is the type of a server's welcome message for a new member. Discord's events about members need a
 // privileged intent; this message does not.
 const joinedMessage = 7
 
-// guild handles events about servers: every new session starts with one for each server that the bot is in.
+// guild handles events about servers: every new session starts with one for each server that the bot is in. The runtime
+// recognizes servers that it has already. An unavailable server (an outage) is neither joined nor left.
 func (q *intake) guild(kind string, raw []byte) error {
 	var g struct {
 		ID          string `json:"id"`
@@ -33,7 +35,8 @@ func (q *intake) guild(kind string, raw []byte) error {
 	return nil
 }
 
-// greeted delivers a new member from a welcome message.
+// greeted delivers a new member from a welcome message. Servers can switch these messages off; then the runtime learns
+// of members only when they write.
 func (q *intake) greeted(m message) {
 	if m.Guild == "" || m.Author.ID == q.me {
 		return

@@ -36,7 +36,8 @@ const (
 )
 
 // message holds the fields that are read of a MESSAGE_CREATE and of a fetched message. It is decoded here because the
-// library rejects a whole message over one unknown component.
+// library rejects a whole message over one unknown component. Everything in it was written by others: ids are checked
+// where they are used, and absent fields are zero.
 type message struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel_id"`
@@ -64,6 +65,7 @@ type message struct {
 	} `json:"sticker_items"`
 }
 
+// user is an account. A webhook's id is that of the webhook.
 type user struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"username"`
@@ -72,6 +74,7 @@ type user struct {
 	Member *member `json:"member"` // only in mentions
 }
 
+// member is what a server adds to an account. Messages contain it, except fetched ones.
 type member struct {
 	Nick  string   `json:"nick"`
 	Roles []string `json:"roles"`
@@ -85,7 +88,7 @@ func (m *member) roles() []string {
 	return m.Roles
 }
 
-// shown returns the user's display name.
+// shown returns the user's display name: the server's nickname, then the account's display name, then its unique name.
 func (u user) shown(m *member) string {
 	switch {
 	case m != nil && m.Nick != "":
@@ -96,8 +99,9 @@ func (u user) shown(m *member) string {
 	return u.Name
 }
 
-// decode reads an event. A malformed field is left out and the rest is kept; only invalid JSON is an error. Required
-// fields are checked where they are used.
+// decode reads an event. A malformed field is left out and the rest is kept, because one new form in a part that
+// doesn't matter must not cost a message; only invalid JSON is an error. Required fields are checked where they are
+// used.
 func decode(raw []byte, into any) error {
 	err := json.Unmarshal(raw, into)
 	if errors.As(err, new(*json.SyntaxError)) {
@@ -106,12 +110,14 @@ func decode(raw []byte, into any) error {
 	return nil
 }
 
+// parseMessage reads a message, which has the ids of itself, its channel and its author.
 func parseMessage(raw []byte) (message, error) {
 	var m message
 	if err := decode(raw, &m); err != nil {
 		return message{}, fmt.Errorf("read a message: %w", err)
 	}
-	// Access depends on these fields, so they must be valid.
+	// The rights of a message depend on these fields. If one of them is malformed, decode would leave it empty, so that
+	// a bot's message would look like a person's, or a server's like a direct one. So here it is an error.
 	var decisive struct {
 		Type    int    `json:"type"`
 		Guild   string `json:"guild_id"`
@@ -136,7 +142,7 @@ func (m message) concerns(me string) bool {
 		(m.content() != "" || len(m.Attachments)+len(m.Stickers) > 0)
 }
 
-// place describes a channel.
+// place describes a channel, with what messages don't say about it.
 type place struct {
 	kind   chat.RoomKind
 	name   string
@@ -158,12 +164,16 @@ func kindOf(channelType int) chat.RoomKind {
 	return chat.Group
 }
 
-// inbound converts m to an inbound event.
+// inbound converts m to an inbound event. me is the bot's own id, p the channel of m.
+//
+// Rights follow from the ids of the author and its roles, never from names or the text. A fetched message has no roles,
+// so it gets the rights of its author alone.
 func (m message) inbound(me string, p place) chat.Inbound {
 	addressed := m.addressed(me)
 	text := m.text(me)
 	bot := m.Author.Bot || m.Webhook != ""
-	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}) // only strings, which always marshal
+	// The address has only strings, which always marshal.
+	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind})
 	room := chat.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
 	if p.kind == chat.Thread && p.parent != "" { // a thread is listed under its channel
 		room.Chats = append(room.Chats, p.parent)
@@ -181,6 +191,7 @@ func (m message) inbound(me string, p place) chat.Inbound {
 		Addressed: addressed,
 		Bot:       bot,
 	}
+	// A malformed time was left out. The id contains it too.
 	if in.At.IsZero() {
 		in.At = created(m.ID)
 	}
@@ -194,8 +205,8 @@ func (m message) inbound(me string, p place) chat.Inbound {
 	return in
 }
 
-// addressed reports whether m mentions the bot or replies to it. It compares ids, never text; @everyone does not
-// address the bot.
+// addressed reports whether m mentions the bot or replies to it. It compares ids, never text, because anyone can choose
+// a name or write a mention code in a code block; @everyone does not address the bot.
 func (m message) addressed(me string) bool {
 	for _, u := range m.Mentions {
 		if u.ID == me {
@@ -205,7 +216,7 @@ func (m message) addressed(me string) bool {
 	return m.Referenced != nil && m.Referenced.Author.ID == me && m.Reference != nil && m.Reference.Type == replyReference
 }
 
-// content returns the text of a message or of the forwarded one.
+// content returns the text of a message, followed by the texts that it forwards.
 func (m message) content() string {
 	all := []string{strings.TrimSpace(m.Content)}
 	for _, f := range m.Forwarded {
@@ -219,12 +230,14 @@ func (m message) content() string {
 var mention = regexp.MustCompile(`<@!?([0-9]+)>`)
 
 // text returns the content as people read it, with names in place of mention codes. A mention of the bot at the
-// beginning is removed, unless there is nothing else.
+// beginning is removed, unless there is nothing else: "@Bot" alone is a call for attention. A mention without a known
+// name is kept as a code.
 func (m message) text(me string) string {
 	rest := m.content()
 	if rest == "" {
 		return m.stickers()
 	}
+	// People sometimes mention the bot twice, for example when a reply adds a mention.
 	for {
 		at := mention.FindStringSubmatchIndex(rest)
 		if at == nil || at[0] != 0 || rest[at[2]:at[3]] != me {
@@ -251,7 +264,8 @@ func (m message) text(me string) string {
 // epoch is the zero time of Discord's ids, in Unix milliseconds.
 const epoch = 1420070400000
 
-// snowflake converts an id to a number; later ids are greater. It returns 0 for an invalid id.
+// snowflake converts an id to a number; later ids are greater. It returns 0 for an invalid id, which no object has. It
+// therefore also serves as the check of ids from outside before they become part of a path.
 func snowflake(s string) uint64 {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
@@ -263,6 +277,7 @@ func snowflake(s string) uint64 {
 // created returns the creation time of an id.
 func created(id string) time.Time { return when(snowflake(id)) }
 
+// when returns the creation time of an id, which its upper 42 bits contain.
 func when(id uint64) time.Time { return time.UnixMilli(int64(id>>22) + epoch) }
 
 // idAt returns the smallest id of a time.

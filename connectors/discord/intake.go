@@ -20,8 +20,14 @@ const (
 	leastRetry   = time.Second      // back-off after a failed fetch
 )
 
-// intake delivers messages to the gateway: in order within a channel, many channels at a time. A channel with too many
-// waiting events accepts no more messages; what it misses is fetched after them.
+// intake delivers messages to the gateway: in order within a channel, many channels at a time. It never blocks the
+// reader of the connection, which must answer heartbeats.
+//
+// A channel with too many waiting events accepts no more messages; what it misses is fetched after them, by the event
+// that gap returns. Other events (edits, deletions, reactions) can't be fetched later, and are dropped when there is no
+// room.
+//
+// Button presses take another way, because they expire within seconds and must not wait behind messages: see pressed.
 type intake struct {
 	handler connectors.Handler
 	me      string
@@ -36,8 +42,10 @@ type intake struct {
 	choices *connectors.Jobs[string] // presses to process, by channel
 	answers *connectors.Jobs[string] // answers to presses
 
-	now *ticket // of the event being processed
+	// now is the ticket of the event being processed, and belongs to the goroutine that calls event.
+	now *ticket
 
+	// mu guards channels, their fields and looking. It is taken before the locks of events and used, never after.
 	mu       sync.Mutex
 	channels map[string]*channel
 	looking  *search       // for messages that no session delivered; nil if there was none
@@ -45,7 +53,7 @@ type intake struct {
 	searches sync.WaitGroup
 }
 
-// channel is what is known of a channel in use.
+// channel is what is known of a channel in use. The lock of the intake guards it.
 type channel struct {
 	guild string
 	seen  uint64    // the latest queued or delivered message
@@ -61,7 +69,8 @@ func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	}
 }
 
-// event processes one gateway event. Its ticket is held until everything in it is stored. Calls must not overlap.
+// event processes one gateway event, without blocking. Holds are added to its ticket until everything in it is stored.
+// Its error means that the event can't be read. Calls must not overlap.
 func (q *intake) event(ctx context.Context, t *ticket, kind string, raw []byte) error {
 	q.now = t
 	defer func() { q.now = nil }()
@@ -78,7 +87,8 @@ func (q *intake) event(ctx context.Context, t *ticket, kind string, raw []byte) 
 	return q.changed(kind, raw)
 }
 
-// take queues m without blocking.
+// take queues m without blocking. A message for which there is no room is not kept in memory: its channel gets a gap,
+// and its ticket is held until the gap is fetched, so that a crash before that makes Discord deliver it again.
 func (q *intake) take(m message) {
 	if m.Type == joinedMessage {
 		q.greeted(m)
@@ -93,7 +103,8 @@ func (q *intake) take(m message) {
 	c.guild = m.Guild
 	t := q.now.Hold()
 	switch {
-	case c.gap: // it will be fetched with the earlier messages
+	// The gap fetches this message together with the earlier ones. Queueing it now would put it before them.
+	case c.gap:
 		c.owed = append(c.owed, t)
 	case q.events.Add(m.Channel, q.written(m, t)):
 		c.seen = max(c.seen, snowflake(m.ID))
@@ -107,15 +118,16 @@ func (q *intake) take(m message) {
 // queued is an event that waits in its channel.
 type queued = connectors.Event[session]
 
-// written returns the event of a new message.
+// written returns the event of a new message. Its channel is looked up only when it is delivered, because a request
+// would block the reader.
 func (q *intake) written(m message, t *ticket) queued {
 	return queued{ID: m.ID, Ticket: t, Deliver: func(ctx context.Context) error {
 		return q.hand(ctx, func(ctx context.Context) chat.Inbound { return m.inbound(q.me, q.places.of(ctx, m)) })
 	}}
 }
 
-// note queues a change of messages behind the other events of the channel. Such changes can't be fetched later: if the
-// queue is full, they are lost.
+// note queues a change of messages behind the other events of the channel, so that a deletion never overtakes the
+// message. Such changes can't be fetched later: if the queue is full, they are logged and lost.
 func (q *intake) note(channel, message string, in chat.Inbound) {
 	t := q.now.Hold()
 	ok := q.events.Add(channel, queued{ID: message, Ticket: t, Deliver: func(ctx context.Context) error {
@@ -128,7 +140,7 @@ func (q *intake) note(channel, message string, in chat.Inbound) {
 }
 
 // channel returns a channel's state, creating it if needed. If there are too many, it replaces the one with the oldest
-// activity. It requires q.mu.
+// activity. One with a gap is kept: its owed tickets would never be released. It requires q.mu.
 func (q *intake) channel(id string) *channel {
 	if c := q.channels[id]; c != nil {
 		return c
@@ -147,7 +159,8 @@ func (q *intake) channel(id string) *channel {
 	return c
 }
 
-// close returns when all accepted events are delivered or have failed.
+// close returns when all accepted events are delivered or have failed. The searches end first, because they queue
+// events.
 func (q *intake) close() {
 	close(q.closing)
 	q.searches.Wait()
@@ -156,7 +169,8 @@ func (q *intake) close() {
 	q.answers.Wait()
 }
 
-// hand calls the handler. The end of ctx does not interrupt it. The inbound may make requests to Discord.
+// hand calls the handler. The end of ctx does not interrupt it, so that a shutdown finishes what has begun; its own
+// time limit does. inbound is called within that limit, because it may make requests to Discord.
 func (q *intake) hand(ctx context.Context, inbound func(context.Context) chat.Inbound) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
 	defer cancel()

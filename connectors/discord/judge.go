@@ -24,11 +24,17 @@ var filters = map[int]string{
 	harmfulLink:    "Discord blocked a link in my answer. Ask me again without links.",
 }
 
-// judge classifies a request's error for the conversation. A permanent refusal is not retried, with the same text or
-// another: the model's next words would hit the same filter, and too many refusals ban the IP address.
+// judge classifies a request's error for the conversation, in the terms of package progressive: RetryAfter and
+// ErrUnsent mean that the request had no effect and can be repeated, ErrAmbiguous that its outcome is unknown, ErrGone
+// that the message no longer exists, ErrStale that it can't be edited any more, ErrForbidden that no request will
+// succeed.
+//
+// A permanent refusal is not retried, with the same text or another: the model's next words would hit the same filter,
+// and too many refusals (Discord counts 401, 403 and 429) ban the IP address for a while.
 func (s *sink) judge(op progressive.Op, err error) error {
 	var h held
 	var r *refusal
+	// The order matters: an error can be several of these, and what is known for certain comes first.
 	switch {
 	case err == nil:
 		return nil
@@ -47,9 +53,12 @@ func (s *sink) judge(op progressive.Op, err error) error {
 	case op == progressive.Delete && r.code == unknownMessage:
 		return nil
 	case op == progressive.Post && !s.alone && (r.code == noReplyRight || r.code == invalidForm):
-		s.alone = true // the message we reply to may be inaccessible: retry once without the reply
+		// The message that this one replies to may be deleted or invisible to the bot: the next attempt is made without
+		// the reply.
+		s.alone = true
 		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
-	case r.code == unknownMessage: // for a create: its nonce matched a message that users have deleted
+	// For a post this means that the nonce matched an earlier attempt's message, which people have deleted.
+	case r.code == unknownMessage:
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
 	case op == progressive.Edit && (r.code == threadArchived || r.code == editLimit): // a new message reopens the thread
 		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
@@ -58,7 +67,8 @@ func (s *sink) judge(op progressive.Op, err error) error {
 }
 
 // judgeFilter handles a text that a content filter refuses: from then on one sentence replaces the answer, because its
-// next words would hit the same filter. If the filter refuses that sentence too, the conversation is closed.
+// next words would hit the same filter. ErrUnparsable makes the caller render again, which yields that sentence. If the
+// filter refuses that sentence too, the conversation is closed.
 func (s *sink) judgeFilter(p progressive.Part, err error) error {
 	var r *refusal
 	if p.File != nil || s.blocked != "" || !errors.As(err, &r) || filters[r.code] == "" {
@@ -70,7 +80,7 @@ func (s *sink) judgeFilter(p progressive.Part, err error) error {
 	return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
 }
 
-// scope returns the budget that a rate limit closes.
+// scope returns the budget that a rate limit closes: that of the bot, or that of the channel.
 func (s *sink) scope(h held) progressive.Scope {
 	scopes := s.Scopes(progressive.Post)
 	if h.everything {

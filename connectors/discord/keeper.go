@@ -11,12 +11,15 @@ import (
 )
 
 const (
+	// keepEvery is the least time between two writes. Each event changes the position, so storing each would write to
+	// the database hundreds of times a second on busy servers.
 	keepEvery = 2 * time.Second // at most this often, to limit writes
 	keepRetry = 30 * time.Second
 	keepTime  = 5 * time.Second
 )
 
-// keeper stores the session and the channels in use, so that the next process can resume.
+// keeper stores the session and the channels in use, so that the next process can resume. They are stored under the id
+// of the bot's account: after a change of the token to another bot, the old session is not used.
 type keeper struct {
 	memo   connectors.StateStore
 	name   string // the key of the bot's account
@@ -24,10 +27,13 @@ type keeper struct {
 	used   *used
 	log    *slog.Logger
 
-	stored session // owned by run's goroutine
+	// stored is what was stored last. It belongs to the goroutine of run, and to the caller of run when that has ended.
+	stored session
 }
 
-// newKeeper loads what an earlier process stored for a bot.
+// newKeeper loads what an earlier process stored for a bot, and creates the intake's queue, which continues from there.
+// An error of the store ends the connector, which is restarted: going on without the session would lose the messages
+// since.
 func newKeeper(ctx context.Context, d *Discord, bot string) (*keeper, error) {
 	k := &keeper{memo: d.memo, name: Name + "/" + bot, log: d.log, used: newUsed()}
 	if err := k.load(ctx, k.session(), &k.stored); err != nil {
@@ -44,6 +50,8 @@ func newKeeper(ctx context.Context, d *Discord, bot string) (*keeper, error) {
 func (k *keeper) session() string  { return k.name + "/session" }
 func (k *keeper) channels() string { return k.name + "/channels" }
 
+// load reads a stored value into into. One that can't be read is ignored: only what was missed while no process ran is
+// lost then, and an error would keep the bot offline.
 func (k *keeper) load(ctx context.Context, name string, into any) error {
 	text, err := k.memo.Kept(ctx, name)
 	if err != nil {
@@ -59,7 +67,7 @@ func (k *keeper) load(ctx context.Context, name string, into any) error {
 }
 
 // run stores changes until ctx is done, a few seconds late. After a crash the events of those seconds are redelivered
-// and deduplicated by id.
+// and recognized by their ids.
 func (k *keeper) run(ctx context.Context) {
 	wait := keepEvery
 	for {
@@ -78,11 +86,13 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// flush stores the changes. It logs a failure and returns false.
+// flush stores the changes. It logs a failure and returns false. It also works when ctx is done, for the last call at a
+// shutdown.
 func (k *keeper) flush(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
-	// The channels come first: an accepted message must not be in an unknown channel.
+	// The channels come first: if the process dies between both writes, the next one knows every channel with an
+	// accepted message and searches it. Reached is read before them for the same reason.
 	safe := k.events.Reached()
 	err := k.used.save(time.Now(), func(text string) error { return k.memo.Keep(ctx, k.channels(), text) })
 	if err == nil && safe != k.stored {

@@ -13,16 +13,23 @@ import (
 
 const (
 	mostBuckets = 4096
-	unnamedHold = time.Minute // after a rate limit without a time; it doubles each time
-	mostUnnamed = time.Hour   //
+	// unnamedHold is the pause after a rate limit that states no time, which is what a banned IP address gets. It
+	// doubles with each one, up to mostUnnamed.
+	unnamedHold = time.Minute
+	mostUnnamed = time.Hour //
+	// longestHold bounds times that Discord states, so that a nonsensical one can't overflow.
 	longestHold = 30 * 24 * time.Hour
 )
 
-// route is a kind of request, and the channel that Discord counts it for.
+// route is a kind of request, and the channel that Discord counts it for. Discord's limits apply to the method and the
+// path without ids, except for the ids of channels, servers and webhooks ("top-level resources"). Of those, only
+// channels occur here.
 type route struct{ name, channel string }
 
+// String returns the route without ids and secrets, for errors.
 func (r route) String() string { return r.name }
 
+// answersPress reports whether r responds to an interaction. Discord doesn't count those toward its global limit.
 func (r route) answersPress() bool { return strings.HasPrefix(r.name, "POST /interactions/") }
 
 // routeOf derives a route from a path such as "channels/1/messages/2?limit=3".
@@ -45,7 +52,7 @@ func routeOf(method, path string) (r route) {
 	return r
 }
 
-// held is a rate limit, reported by Discord or predicted from its headers.
+// held is a rate limit, reported by Discord or predicted from its headers. A request that fails with it had no effect.
 type held struct {
 	everything bool // not only one route in one channel
 	after      time.Duration
@@ -55,8 +62,9 @@ func (h held) Error() string {
 	return fmt.Sprintf("Discord asks to wait %v", h.after.Round(time.Millisecond))
 }
 
-// limits tracks Discord's rate limits, so that no request is sent that Discord would refuse. Routes can share a bucket;
-// each channel has its own.
+// limits tracks Discord's rate limits, so that no request is sent that Discord would refuse: 10,000 refused requests in
+// ten minutes ban the IP address. Several routes can share a bucket, which Discord names in its responses; each channel
+// has its own instance. It is safe for concurrent use.
 type limits struct {
 	mu      sync.Mutex
 	shared  map[string]string // Discord's bucket id by route
@@ -66,6 +74,8 @@ type limits struct {
 	unnamed int       // consecutive rate limits without a time
 }
 
+// bucket identifies what Discord counts together. Its name is the one that Discord gave, or the route until that is
+// known.
 type bucket struct{ name, channel string }
 
 // window is the remaining part of a rate limit window.
@@ -78,6 +88,7 @@ func newLimits() *limits {
 	return &limits{shared: map[string]string{}, buckets: map[bucket]window{}}
 }
 
+// bucket requires the lock.
 func (l *limits) bucket(r route) bucket {
 	if name, ok := l.shared[r.name]; ok {
 		return bucket{name, r.channel}
@@ -85,7 +96,8 @@ func (l *limits) bucket(r route) bucket {
 	return bucket(r)
 }
 
-// enter counts a request, or returns an error if Discord would refuse it.
+// enter counts a request, or returns a [held] if Discord would refuse it. A bucket about which nothing is known lets it
+// pass: the response will tell.
 func (l *limits) enter(r route, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +129,8 @@ func (l *limits) window(r route, now time.Time) (w window, ok bool) {
 	return w, ok && now.Before(w.until)
 }
 
-// learn reads a response's rate limit headers.
+// learn reads a response's rate limit headers, of successes as well as refusals. A response without plausible ones
+// changes nothing.
 func (l *limits) learn(r route, h http.Header, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,6 +146,8 @@ func (l *limits) learn(r route, h http.Header, now time.Time) {
 	l.set(l.bucket(r), window{left, now.Add(after)}, now)
 }
 
+// set requires the lock. If there are too many buckets it removes those whose window is over, which mean nothing any
+// more.
 func (l *limits) set(b bucket, w window, now time.Time) {
 	if len(l.buckets) >= mostBuckets {
 		for old, w := range l.buckets {
@@ -144,7 +159,9 @@ func (l *limits) set(b bucket, w window, now time.Time) {
 	l.buckets[b] = w
 }
 
-// refused handles a 429. When the IP address is banned, the response has no rate limit headers and often no time.
+// refused handles a 429, which has three forms. A limit of a bucket holds that route in that channel. A global one (50
+// requests a second) holds everything but responses to presses. And when the IP address is banned, Cloudflare answers
+// with a page, no rate limit headers and often no time; then nothing at all may be sent.
 func (l *limits) refused(r route, x *exchange, now time.Time) error {
 	var said struct {
 		After  float64 `json:"retry_after"`
@@ -171,13 +188,14 @@ func (l *limits) refused(r route, x *exchange, now time.Time) error {
 	return held{everything: true, after: after}
 }
 
-// growing returns an exponential back-off with jitter.
+// growing returns an exponential back-off with jitter. It requires the lock.
 func (l *limits) growing() time.Duration {
 	d := min(unnamedHold<<min(l.unnamed, 10), mostUnnamed)
 	l.unnamed++
 	return d + rand.N(d/4)
 }
 
+// seconds converts a header's value; 0 if there is none.
 func seconds(s string) time.Duration {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -186,7 +204,7 @@ func seconds(s string) time.Duration {
 	return duration(f)
 }
 
-// duration converts f seconds, if the value is plausible.
+// duration converts f seconds, if the value is plausible. The form of the comparison excludes NaN too.
 func duration(f float64) time.Duration {
 	if !(f > 0) {
 		return 0

@@ -18,6 +18,8 @@ import (
 )
 
 const (
+	// A frame that can't be written within this time ends the connection: a half-open TCP connection would block the
+	// heartbeats for minutes.
 	writeTime = 10 * time.Second
 	closeTime = time.Second // wait for Discord's close frame
 	mostFrame = 64 << 20    // bytes: a single frame describes a whole server
@@ -54,14 +56,19 @@ const (
 
 // link is one connection to the gateway. The library's own is not used: it can't resume another process's session, can
 // deadlock on op 7, and responds to op 9 with immediate logins, which can use up a day's quota in seconds.
+//
+// One goroutine reads, which is the one that calls serve. Another one sends heartbeats. Both write.
 type link struct {
 	ws      *websocket.Conn
 	writing sync.Mutex // a WebSocket allows one writer at a time
-	acked   atomic.Bool
-	seq     atomic.Int64 // of the newest event
+	// acked is whether the last heartbeat was acknowledged. It begins as true, because nothing precedes the first
+	// heartbeat.
+	acked atomic.Bool
+	seq   atomic.Int64 // of the newest event
 }
 
-// dialLink opens a connection to an address, until ctx ends.
+// dialLink opens a connection to an address until ctx ends. The error is errSilent if the time was over, which
+// [gateway.next] treats as a server that does not respond.
 func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -72,7 +79,9 @@ func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, 
 	}
 	u.RawQuery = url.Values{"v": {apiVersion}, "encoding": {"json"}}.Encode()
 	stop := func() bool { return true }
-	hasty := *d // the handshake ignores the cancellation of ctx
+	// During the handshake the library observes the deadline of ctx, but not its cancellation: a server that accepts
+	// the connection and stays silent would delay the shutdown. So the end of ctx closes the connection.
+	hasty := *d
 	hasty.NetDialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := d.NetDialContext(ctx, network, addr)
 		if err == nil {
@@ -83,7 +92,8 @@ func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, 
 	ws, res, err := hasty.DialContext(ctx, u.String(), nil)
 	stop()
 	if res != nil && err != nil {
-		_ = res.Body.Close() // of a refusal; the library has already read the visible part
+		// The library has already read the visible part of a refusal.
+		_ = res.Body.Close()
 	}
 	var late net.Error
 	switch {
@@ -93,7 +103,9 @@ func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, 
 		return nil, fmt.Errorf("connect to Discord's gateway: %w", err)
 	}
 	ws.SetReadLimit(mostFrame)
-	ws.SetCloseHandler(func(int, string) error { return nil }) // the default response could end the session
+	// The default handler answers a close frame with the same code. With 1000 or 1001 that would end the session, which
+	// then could not be resumed.
+	ws.SetCloseHandler(func(int, string) error { return nil })
 	l := &link{ws: ws}
 	l.acked.Store(true)
 	return l, nil
@@ -110,7 +122,7 @@ type frame struct {
 // errUnreadable is the error of a malformed frame; the connection continues.
 var errUnreadable = errors.New("a Discord gateway frame can't be read")
 
-// read returns the next frame.
+// read returns the next frame. After errUnreadable the connection can still be used; after any other error it can't.
 func (l *link) read() (f frame, err error) {
 	_, raw, err := l.ws.ReadMessage()
 	if err != nil {
@@ -122,6 +134,7 @@ func (l *link) read() (f frame, err error) {
 	return f, nil
 }
 
+// write sends a frame. It is safe for concurrent use, as it takes the writing lock, and blocks for at most writeTime.
 func (l *link) write(op int, data any) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -136,7 +149,7 @@ func (l *link) write(op int, data any) error {
 	return nil
 }
 
-// hello reads the heartbeat interval.
+// hello reads the first frame, which must be the one with the heartbeat interval.
 func (l *link) hello() (every time.Duration, err error) {
 	f, err := l.read()
 	if err != nil {
@@ -184,7 +197,9 @@ func (l *link) heartbeat() error {
 	return l.write(opHeartbeat, last)
 }
 
-// beat sends heartbeats until ctx is done. It returns an error when one is not acknowledged before the next.
+// beat sends heartbeats until ctx is done. It returns errZombie when one is not acknowledged before the next: then the
+// connection is dead, although TCP may not notice it for minutes. As Discord's documentation asks, the first heartbeat
+// comes after a random part of the interval, so that many clients don't return at the same time after an outage.
 func (l *link) beat(ctx context.Context, every time.Duration) error {
 	for wait := rand.N(every); pause(ctx, wait); wait = every {
 		if !l.acked.Swap(false) {
@@ -197,7 +212,8 @@ func (l *link) beat(ctx context.Context, every time.Duration) error {
 	return nil
 }
 
-// leave asks Discord to close the connection but keep the session. The reader ends soon after in any case.
+// leave asks Discord to close the connection but keep the session. The deadline ends the reader even if Discord doesn't
+// respond.
 func (l *link) leave() {
 	code := websocket.FormatCloseMessage(keepSession, "")
 	_ = l.ws.WriteControl(websocket.CloseMessage, code, time.Now().Add(closeTime)) // a failure means that the connection is gone

@@ -12,22 +12,30 @@ import (
 )
 
 const (
+	// overflowAge is the maximum age of messages that are fetched for a full queue. It is also the longest rate limit
+	// that is waited for.
 	overflowAge = time.Hour // maximum age of messages fetched for a full lane
-	missedMost  = 100       // Discord's page size
+	// missedMost is the largest page that Discord returns.
+	missedMost  = 100
 	missedTries = 5
 )
 
-// gap returns the event that fetches the messages for which c had no room. Until it is delivered, c queues no messages.
-// It requires q.mu.
+// gap returns the event that fetches the messages for which c had no room. It is put at the end of the queue, so it is
+// delivered after those that had room. Until then, c queues no messages. It requires q.mu.
+//
+// If there is more than a page, another gap follows the found messages, and keeps the owed tickets. Otherwise an event
+// after them releases the tickets: all that they stand for is stored then.
 func (q *intake) gap(id string, c *channel) queued {
 	c.gap = true
 	return queued{Deliver: func(ctx context.Context) error {
 		q.mu.Lock()
-		c.gap = false // from now on messages are queued again, behind the fetched ones
+		// From here on new messages are queued again. They can't overtake: ahead puts the fetched ones before them.
+		c.gap = false
 		after, owed := c.seen, c.owed
 		c.owed = nil
 		q.mu.Unlock()
 		found, ok := q.missed(ctx, id, max(after, idAt(time.Now().Add(-overflowAge))), false)
+		// The process shuts down. The owed tickets are never released, so the next process gets these messages again.
 		if !ok && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -47,7 +55,9 @@ func (q *intake) gap(id string, c *channel) queued {
 	}}
 }
 
-// fill returns the event that fetches the messages of a channel after one.
+// fill returns the event that fetches the latest messages of a channel after one, for a channel that may have missed
+// some while there was no session. t is held until they are stored, and can be nil. Unlike a gap, it fetches only one
+// page: what is older is hardly worth an answer.
 func (q *intake) fill(id string, c *channel, after uint64, t *ticket) queued {
 	return queued{Ticket: t.Hold(), Deliver: func(ctx context.Context) error {
 		found, ok := q.missed(ctx, id, after, true)
@@ -61,8 +71,9 @@ func (q *intake) fill(id string, c *channel, after uint64, t *ticket) queued {
 	}}
 }
 
-// ahead queues fetched messages, and an event after them, ahead of the waiting events of a channel. Those that are already
-// waiting are left out.
+// ahead queues fetched messages, and an event after them, ahead of the waiting events of a channel. Those that are
+// already waiting are left out. last is called with q.mu, which ahead takes: what it sets must be seen together with
+// the new queue.
 func (q *intake) ahead(id string, c *channel, found []message, last func() queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,6 +85,7 @@ func (q *intake) ahead(id string, c *channel, found []message, last func() queue
 		}
 		var first []queued
 		for _, m := range found {
+			// Fetched messages don't say which server they are in.
 			m.Guild = c.guild
 			c.seen = max(c.seen, snowflake(m.ID))
 			if m.concerns(q.me) && !known[m.ID] {
@@ -84,8 +96,11 @@ func (q *intake) ahead(id string, c *channel, found []message, last func() queue
 	})
 }
 
-// missed fetches a channel's messages after a given one, oldest first: the latest page, or the first one. ok is false
-// on failure.
+// missed fetches a channel's messages after a given one, oldest first: the latest page if latest is set, and otherwise
+// the first one. It tries again after failures and short rate limits, at most missedTries times. ok is false if it
+// gives up, which it logs; a channel that the bot can't read any more is not worth an error.
+//
+// The number of requests at a time is limited, so that a bot that returns to many channels has budget left for answers.
 func (q *intake) missed(ctx context.Context, channel string, after uint64, latest bool) ([]message, bool) {
 	select {
 	case q.fetches <- struct{}{}:
@@ -118,6 +133,8 @@ func (q *intake) missed(ctx context.Context, channel string, after uint64, lates
 	return nil, false
 }
 
+// fetch makes the request of missed. Messages that can't be read are logged and left out. With the latest page, Discord
+// is not told where to start, so older messages are removed here.
 func (q *intake) fetch(ctx context.Context, channel string, after uint64, latest bool) ([]message, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

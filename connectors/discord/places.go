@@ -17,7 +17,8 @@ const (
 	guessLife  = time.Minute // for an assumption about a channel whose lookup failed
 )
 
-// places caches the kinds and names of guild channels, which messages do not include.
+// places caches the kinds and names of guild channels, which messages do not include. Entries expire after an hour,
+// because channels are renamed. It is safe for concurrent use.
 type places struct {
 	client *client
 
@@ -32,8 +33,9 @@ type remembered struct {
 
 func newPlaces(c *client) *places { return &places{client: c, known: map[string]remembered{}} }
 
-// of looks the channel up if it is not cached. If the lookup fails the message is delivered anyway, and the channel is
-// assumed to be an ordinary one.
+// of returns the channel of m, and looks it up if it is not cached. If the lookup fails the message is delivered
+// anyway, and the channel is assumed to be an ordinary one, with the name that it had before. The result of a refusal
+// is kept for as long as a success, since asking again would not help; other failures are remembered for a minute.
 func (p *places) of(ctx context.Context, m message) place {
 	if m.Guild == "" {
 		return place{kind: chat.Direct, name: m.Author.shown(nil)}

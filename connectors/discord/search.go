@@ -18,16 +18,20 @@ const (
 // search fetches messages that no event announced because their session was lost: in the channels in use, and in
 // servers where a message arrived meanwhile. Until it is complete no later event counts as stored, so that the next
 // process repeats an interrupted search.
+//
+// It is bounded: one page per channel, mostSearched channels, one request in searchPause. A bot in many servers
+// therefore answers new messages while it still searches. The lock of the intake guards its fields.
 type search struct {
-	since   uint64            // the first id that may have been missed
-	seen    map[string]uint64 // the latest earlier message, by channel
-	used    map[string]string // the channels in use, by server
-	guilds  map[string]bool   // servers that are not yet described
-	found   []target          // channels to fetch, most important first
-	count   int               // length of found so far
-	tickets []*ticket         // of the sessions whose predecessors are searched
-	more    chan struct{}     // holds a token if found or guilds has changed
-	stopped chan struct{}     // closed when a later search takes over
+	since uint64            // the first id that may have been missed
+	seen  map[string]uint64 // the latest earlier message, by channel
+	// used has the channels in use and their servers; the server is empty for direct messages.
+	used    map[string]string
+	guilds  map[string]bool // servers that are not yet described
+	found   []target        // channels to fetch, most important first
+	count   int             // length of found so far
+	tickets []*ticket       // of the sessions whose predecessors are searched
+	more    chan struct{}   // holds a token if found or guilds has changed
+	stopped chan struct{}   // closed when a later search takes over
 	over    bool
 }
 
@@ -37,7 +41,9 @@ type target struct {
 	after          uint64
 }
 
-// search starts a search for messages after an id, in the session of a READY. The first start of a bot has none.
+// search starts a search for messages after an id, in the session of a READY. The first start of a bot has none. READY
+// lists the servers, and each is described by an event of its own afterwards, so the search goes on in the background:
+// direct messages at once, a server's channels when it is described.
 func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []byte) {
 	if since == 0 || q.age <= 0 {
 		return
@@ -60,11 +66,14 @@ func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []by
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	// A session that was lost during a search: the new search covers the time of both, and takes over the tickets, so
+	// that the positions of both sessions wait for it.
 	if old := q.looking; old != nil && !old.over {
 		s.since, s.tickets, old.tickets = min(s.since, old.since), append(old.tickets, t), nil
 		close(old.stopped)
 	}
 	s.since = max(s.since, idAt(now.Add(-q.age)))
+	// What this process has already queued needs no fetch.
 	for id, c := range q.channels {
 		s.seen[id] = c.seen
 	}
@@ -77,6 +86,8 @@ func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []by
 	q.searches.Go(func() { q.run(ctx, s) })
 }
 
+// add queues a channel to fetch, unless there are too many. It counts those too, for the log. It requires the lock of
+// the intake.
 func (s *search) add(t target) {
 	if s.count++; s.count <= mostSearched {
 		s.found = append(s.found, t)
@@ -84,6 +95,7 @@ func (s *search) add(t target) {
 	s.wake()
 }
 
+// wake makes run look again. The channel holds one token, so it never blocks.
 func (s *search) wake() {
 	select {
 	case s.more <- struct{}{}:
@@ -92,7 +104,8 @@ func (s *search) wake() {
 }
 
 // described adds a server's channels to the search. A channel in use is fetched unless it is known to have no new
-// message; any other only if it has one.
+// message; any other only if it has one. Channels in use come first, then the ones with the latest messages, because
+// the number of channels is limited.
 func (q *intake) described(guild string, raw []byte) {
 	type channel struct {
 		ID   string `json:"id"`
@@ -129,7 +142,8 @@ func (q *intake) described(guild string, raw []byte) {
 	s.wake()
 }
 
-// run queues the fetches of s slowly, until all channels are known.
+// run queues the fetches of s slowly, until all channels are known, until another search takes over, or until the
+// intake is closed. It is the only goroutine of s.
 func (q *intake) run(ctx context.Context, s *search) {
 	late := time.After(searchWait)
 	for {
@@ -151,7 +165,9 @@ func (q *intake) run(ctx context.Context, s *search) {
 		}
 		select {
 		case <-wait:
-		case <-late: // a server is unavailable; its channels are searched when it is back
+		// A server is unavailable. The tickets are released, because otherwise no position would be stored for as long
+		// as that lasts; the server's channels are searched when it is back.
+		case <-late:
 			q.complete(s, false)
 		case <-s.stopped:
 			return
@@ -164,7 +180,8 @@ func (q *intake) run(ctx context.Context, s *search) {
 	}
 }
 
-// more returns the channel that s waits on when it has nothing to do.
+// more returns the channel that run waits on when it has nothing to do: nil, which blocks, while it pauses between two
+// fetches.
 func more(s *search, wait <-chan time.Time) <-chan struct{} {
 	if wait != nil {
 		return nil
@@ -172,7 +189,8 @@ func more(s *search, wait <-chan time.Time) <-chan struct{} {
 	return s.more
 }
 
-// seek queues one fetch, ahead of the later messages. It requires q.mu.
+// seek queues one fetch, ahead of the waiting messages that are later than those it fetches, so that they are delivered
+// in order. The fetch holds the ticket of the newest session. It requires q.mu.
 func (q *intake) seek(s *search, t target) {
 	c := q.channel(t.channel)
 	if c.guild == "" {
@@ -191,7 +209,8 @@ func (q *intake) seek(s *search, t target) {
 	})
 }
 
-// complete releases the tickets of the sessions that depended on the search.
+// complete releases the tickets of the sessions that depended on the search; the queued fetches have holds of their
+// own. over is whether the search has ended, and needs no successor.
 func (q *intake) complete(s *search, over bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -206,7 +225,7 @@ func (q *intake) complete(s *search, over bool) {
 }
 
 // lookBack fetches messages that a resumed session should have delivered but did not, which Discord sometimes fails to
-// do. It covers the most recently active channels.
+// do. It covers the most recently active channels. Almost always it finds nothing, so it holds no ticket.
 func (q *intake) lookBack() {
 	if q.age <= 0 {
 		return

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// nonceWindow is shorter than Discord's "past few minutes".
+	// nonceWindow is the time for which Discord recognizes a nonce. Its reference says "in the past few minutes", so
+	// this is a careful reading.
 	nonceWindow = 120 * time.Second
 	// typingTime is shorter than the ten seconds for which clients show the indicator, so that it is renewed after
 	// eight.
@@ -32,7 +33,9 @@ const (
 	botScope     = "discord.bot"     // all requests
 )
 
-// Budgets implements [connectors.Settings].
+// Budgets implements [connectors.Settings]. Discord publishes no limit of a channel; five messages in five seconds is
+// what bots observe. One permit is reserved for requests that matter more than edits of a growing answer. A route has
+// no budget of its own: its scope exists so that what the response headers say about it can be applied.
 func (c *Config) Budgets() map[string]progressive.Budget {
 	l := c.Limits
 	return map[string]progressive.Budget{
@@ -42,7 +45,8 @@ func (c *Config) Budgets() map[string]progressive.Budget {
 	}
 }
 
-// sink posts to one conversation.
+// sink posts to one conversation. It belongs to one message at a time: its methods are called by one goroutine. What it
+// learns (alone, closed, blocked) holds until the sink is closed, and is learned again by a later one.
 type sink struct {
 	client  *client
 	bot     string
@@ -68,17 +72,18 @@ var (
 
 var errClosed = errors.New("the platform already refused the bot here")
 
-// Scopes implements [progressive.Sink].
+// Scopes implements [progressive.Sink]. Each request counts for the channel, for its route there, and for the bot.
 func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
 	return []progressive.Scope{progressive.Scope(channelScope + "/" + s.to.Channel), s.route(op), progressive.Scope(botScope + "/" + s.bot)}
 }
 
+// route returns the scope of one kind of request in the channel.
 func (s *sink) route(op progressive.Op) progressive.Scope {
 	return progressive.Scope(routeScope + "/" + s.to.Channel + "/" + op.String())
 }
 
 // BudgetHint implements [progressive.BudgetReporter]: it returns what the last response said about its bucket, so that
-// requests are neither sent too early nor delayed needlessly.
+// requests are neither sent too early nor delayed needlessly. Each response is reported once.
 func (s *sink) BudgetHint() (l progressive.BudgetHint, ok bool) {
 	if s.learned != nil {
 		l, ok = *s.learned, true
@@ -87,7 +92,8 @@ func (s *sink) BudgetHint() (l progressive.BudgetHint, ok bool) {
 	return l, ok
 }
 
-// Render implements [progressive.Sink].
+// Render implements [progressive.Sink]. After a filter's refusal it returns one fixed sentence, whatever the answer
+// holds; its buttons are kept, because a question may wait for them.
 func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	if s.blocked != "" {
 		return []progressive.Part{{Text: s.blocked, Plain: s.blocked, ReplyTo: true, Offer: v.Choices}}
@@ -95,7 +101,8 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
 
-// Resends implements [progressive.Resender]. It matters only when a nonce is too old to deduplicate.
+// Resends implements [progressive.Resender]: a message whose posting had an unknown outcome is posted again with a
+// mark, as bots can't ask for their own messages by nonce. It matters only when the nonce is too old to deduplicate.
 func (s *sink) Resends() bool { return true }
 
 // Marked implements [progressive.Resender]. The length limit of a rendered message leaves room for the mark.
@@ -125,15 +132,18 @@ func (noMentions) MarshalJSON() ([]byte, error) { return []byte(`{"parse":[]}`),
 // noPreview disables link previews, which would otherwise unfold even half-written links.
 type noPreview struct{}
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON implements [json.Marshaler]. The number is the flag SUPPRESS_EMBEDS (1 << 2).
 func (noPreview) MarshalJSON() ([]byte, error) { return []byte("4"), nil }
 
+// reference names the message that a new one replies to. Fail is always false: Discord then posts the message without a
+// reply if the other one was deleted meanwhile.
 type reference struct {
 	Message string `json:"message_id"`
 	Fail    bool   `json:"fail_if_not_exists"`
 }
 
-// put sends p with a request for a message.
+// put sends p, as the body of a new message or of an edit. A part is either a file or a text: an edit with a file
+// replaces the text.
 func (s *sink) put(ctx context.Context, op progressive.Op, method, path string, b body, p progressive.Part, out any) error {
 	b.Buttons = rows(p.Offer)
 	var in any
@@ -148,16 +158,20 @@ func (s *sink) put(ctx context.Context, op progressive.Op, method, path string, 
 	return s.judgeFilter(p, s.judgeFile(p, s.do(ctx, op, method, path, in, out)))
 }
 
-// Post implements [progressive.Sink].
+// Post implements [progressive.Sink]. Discord enforces the nonce: if a message with it was posted in the last minutes,
+// it returns that message instead of posting another. Only 25 characters are allowed, so it is a part of the hash of
+// nonce, which is as good as unique for that time.
 func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (string, error) {
 	sum := sha256.Sum256([]byte(nonce))
 	b := body{Nonce: hex.EncodeToString(sum[:12]), Enforce: true}
+	// In a direct message a reply would only repeat the question above the answer.
 	if p.ReplyTo && s.to.Guild != "" && s.to.Message != "" && !s.alone {
 		b.Reply = &reference{Message: s.to.Message}
 	}
 	var out struct {
 		ID string `json:"id"`
 	}
+	// A success without an id can't be edited later, and it is unknown what Discord did.
 	err := s.put(ctx, progressive.Post, http.MethodPost, "messages", b, p, &out)
 	if err == nil && out.ID == "" {
 		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
@@ -175,7 +189,7 @@ func (s *sink) Delete(ctx context.Context, id string) error {
 	return s.do(ctx, progressive.Delete, http.MethodDelete, "messages/"+id, nil, nil)
 }
 
-// Typing implements [progressive.Typer].
+// Typing implements [progressive.Typer]. It returns for how long the indicator is shown.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
 	return typingTime, s.do(ctx, progressive.Typing, http.MethodPost, "typing", nil, nil)
 }
@@ -183,6 +197,8 @@ func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
 // NonceWindow implements [progressive.NonceKeeper].
 func (s *sink) NonceWindow() time.Duration { return nonceWindow }
 
+// do makes a request in the channel and classifies its outcome. Once the bot was refused here, it makes none: each one
+// would count toward a ban of the IP address.
 func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, in, out any) error {
 	if s.closed {
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, errClosed)
@@ -196,7 +212,7 @@ func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, i
 	return s.judge(op, err)
 }
 
-// address is the content of [chat.Address.ConnectorData]. It is stored, so its JSON names must not change.
+// address is the content of [chat.Address.ConnectorData]. It is stored with runs, so its JSON names must not change.
 type address struct {
 	Channel string        `json:"channel"`
 	Guild   string        `json:"guild,omitempty"`
@@ -204,6 +220,7 @@ type address struct {
 	Kind    chat.RoomKind `json:"kind"`
 }
 
+// parseAddress reads a stored address. It checks all ids, because they become parts of request paths.
 func parseAddress(own []byte) (a address, err error) {
 	if err := json.Unmarshal(own, &a); err != nil {
 		return a, fmt.Errorf("read an address: %w", err)

@@ -15,9 +15,10 @@ import (
 )
 
 // file is a file to send. Its name and type are cleaned of characters that could end a header, because the library does
-// not do that.
+// not do that: both come from a model or from a plugin.
 type file llm.File
 
+// sendable returns f with a name and a type that are safe in a header. An invalid type becomes the general one.
 func sendable(f llm.File) file {
 	kind, params, err := mime.ParseMediaType(f.Type)
 	if f.Type = mime.FormatMediaType(kind, params); err != nil || f.Type == "" {
@@ -41,7 +42,8 @@ type upload struct {
 	file    file
 }
 
-// encode returns the body of a request and its content type.
+// encode returns the body of a request and its content type. A nil in has neither, an [upload] becomes a multipart
+// form, and anything else JSON.
 func encode(in any) (kind string, body []byte, err error) {
 	switch in := in.(type) {
 	case nil:
@@ -55,8 +57,9 @@ func encode(in any) (kind string, body []byte, err error) {
 	return "application/json", body, err
 }
 
-// judgeFile converts a permanent refusal of a part with a file to a refusal of the file. Possibly the channel only
-// refuses files; sending the text instead shows whether that is so.
+// judgeFile converts a permanent refusal of a part with a file to a refusal of the file (ErrUnparsable), after which
+// the caller sends the text instead. judge has closed the conversation because of the same refusal; that is undone,
+// because possibly the channel only refuses files. If it refuses the text too, it is closed then.
 func (s *sink) judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
 	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) {

@@ -14,10 +14,12 @@ const (
 	mostUsed = 2000
 )
 
-// used records the channels in use. It is stored, so its JSON is a format.
+// used records the channels in use, which a search looks into after a lost session: Discord offers no way to ask in
+// which direct messages something is new. It is stored, so its JSON is a format. It is safe for concurrent use.
 type used struct {
-	mu    sync.Mutex
-	all   map[string]use
+	mu  sync.Mutex
+	all map[string]use
+	// dirty is whether all differs from what is stored.
 	dirty bool
 }
 
@@ -28,7 +30,8 @@ type use struct {
 
 func newUsed() *used { return &used{all: map[string]use{}} }
 
-// note records a message in a channel.
+// note records a message in a channel. Within usedStep of the last one it changes nothing, so that a busy channel
+// causes one write an hour.
 func (u *used) note(channel, guild string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -54,11 +57,13 @@ func (u *used) recent(now time.Time) (channels []string, guilds map[string]strin
 	return u.sorted(), guilds
 }
 
+// sorted returns the channels, latest first. It requires the lock.
 func (u *used) sorted() []string {
 	return slices.SortedFunc(maps.Keys(u.all), func(a, b string) int { return int(u.all[b].At - u.all[a].At) })
 }
 
-// trim removes old and excess entries.
+// trim removes old and excess entries. note calls it only at twice the maximum, because sorting for each message would
+// be slow. It requires the lock.
 func (u *used) trim(now time.Time) {
 	least := now.Add(-usedFor).Unix()
 	maps.DeleteFunc(u.all, func(_ string, use use) bool { return use.At < least })
@@ -69,7 +74,8 @@ func (u *used) trim(now time.Time) {
 	}
 }
 
-// save stores the changes; after an error the next call stores them.
+// save stores the changes, if there are any; after an error the next call stores them. store is called without the
+// lock, because it writes to the database.
 func (u *used) save(now time.Time, store func(string) error) error {
 	u.mu.Lock()
 	if !u.dirty {
@@ -78,6 +84,7 @@ func (u *used) save(now time.Time, store func(string) error) error {
 	}
 	u.trim(now)
 	text, err := json.Marshal(u.all)
+	// Set under the lock, before the write: a change during the write makes it dirty again.
 	u.dirty = false
 	u.mu.Unlock()
 	if err == nil {
