@@ -1,4 +1,17 @@
-// Package connectors defines the interfaces between chat platforms and the gateway.
+// Package connectors defines the interfaces between chat platforms and the gateway, and contains what several platforms
+// need.
+//
+// A [Connector] turns a platform's events into [chat.Inbound] values and passes them to a [Handler]. It must implement
+// nothing else. A platform whose messages the gateway posts and edits itself is also a [Poster]; one with attachments
+// is a [Fetcher]; one whose settings can be tested is a [Checker].
+//
+// The contract has three rules. An event is acknowledged to the platform only after the handler has returned nil, since
+// only then it is stored; [Intake] keeps account of that. Events of one room reach the handler in their order. And an
+// event that was delivered before may be delivered again at any time: the ids of messages must therefore be the same
+// each time.
+//
+// [Supervise] runs a connector and restarts it. [Lease] makes it run in one process at a time. [Revocation] ends it
+// when its token is rejected. [Jobs] is for short work besides messages.
 package connectors
 
 import (
@@ -12,22 +25,27 @@ import (
 )
 
 // Handler processes one inbound event. Nil means that the event is stored, and only then may it be acknowledged to the
-// platform; after an error the event must be redelivered.
+// platform; after an error the event must be delivered again, unless the error is [chat.ErrTooLarge], which every
+// attempt would end with. It blocks until the event is stored, and does not wait for an answer. It is safe for
+// concurrent use, but events of one room must be passed one after the other.
 type Handler func(ctx context.Context, in chat.Inbound) (chat.Accepted, error)
 
-// Connector receives a platform's events.
+// Connector receives a platform's events. Its methods other than Run are safe for concurrent use.
 type Connector interface {
-	// Name identifies the connector in addresses and logs.
+	// Name identifies the connector in addresses and logs. It is part of stored ids, so it must never change.
 	Name() string
 	// Run passes every event to h, in order within a room, until ctx is done; then it returns nil. Any other return is
-	// an error: the connector is restarted after a pause, unless the error is [Fatal].
+	// an error: the connector is restarted after a pause, unless the error is [Fatal]. When Run returns, the goroutines
+	// that it started have ended and no call of h is in progress. Calls don't overlap.
 	Run(ctx context.Context, h Handler) error
 }
 
 // Poster opens conversations on platforms with messages of their own. Readers of a connector without it follow the
 // answer itself.
 type Poster interface {
-	// Open can fail with core.ErrUnreached.
+	// Open returns a sink for a stored address. It is called once for each message that is to be shown, also for
+	// addresses of an earlier process, so all that it needs is in the address. It can fail with [chat.ErrUnreached]:
+	// the address can't be reached any more. After other errors it is tried again.
 	Open(ctx context.Context, a chat.Address) (progressive.Sink, error)
 }
 
@@ -40,7 +58,8 @@ type Fetcher interface {
 
 // Checker tests a connector's settings against the real service. It is optional.
 type Checker interface {
-	// Check returns its findings, or an error that includes the next step.
+	// Check returns its findings, or an error that includes the next step. It changes nothing on the platform and in
+	// the store.
 	Check(ctx context.Context) (CheckResult, error)
 }
 
@@ -52,11 +71,12 @@ type CheckResult struct {
 	Unheard string
 }
 
-// StateStore persists small, rarely written state of connectors. Names begin with the connector's own.
+// StateStore persists small, rarely written state of connectors. Names begin with the connector's own. It is safe for
+// concurrent use.
 type StateStore interface {
 	// Keep replaces the value stored under name. The value is stored when Keep returns.
 	Keep(ctx context.Context, name, value string) error
-	// Kept returns the stored value, or "".
+	// Kept returns the stored value, or "" if there is none.
 	Kept(ctx context.Context, name string) (string, error)
 }
 
@@ -86,5 +106,5 @@ type Settings interface {
 	Budgets() map[string]progressive.Budget
 }
 
-// Dialer has the signature of net.Dialer.DialContext.
+// Dialer has the signature of [net.Dialer.DialContext], so that tests can replace the network.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)

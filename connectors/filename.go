@@ -21,7 +21,8 @@ func FileName(name string) string {
 		for !utf8.RuneStart(name[cut]) {
 			cut++
 		}
-		name = name[cut:] // keep the extension
+		// The end is kept, because the extension is there.
+		name = name[cut:]
 	}
 	if strings.Trim(name, "_. ") == "" {
 		return "file"

@@ -38,6 +38,8 @@ type Intake[K comparable, M any] struct {
 	o   IntakeOptions
 	watermark[M]
 
+	// mu guards all fields below except the channels, which are safe themselves. The watermark has a lock of its own,
+	// which is never taken together with this one.
 	mu      sync.Mutex
 	lanes   map[K]*lane[M] // of keys with events
 	waiting int            // events in all lanes, without those that are being delivered
@@ -67,7 +69,8 @@ type Event[M any] struct {
 	Ticket  *Ticket[M] // one of its holds, which is released when the event is done
 }
 
-// lane is the queue of one key.
+// lane is the queue of one key. It exists from its first event until its goroutine finds it empty. The lock of the
+// Intake guards it.
 type lane[M any] struct {
 	queue []Event[M]
 }
@@ -107,15 +110,16 @@ func (i *Intake[K, M]) Add(key K, e Event[M]) bool {
 }
 
 // Rearrange replaces the events of a key that wait, which do not include the one that is being delivered. It is for the
-// few events that must not wait for room or for their turn, so nothing bounds their number. Events that are left out are
-// never delivered.
+// few events that must not wait for room or for their turn, so nothing bounds their number. Events that are left out
+// are never delivered, and their tickets stay with the caller. change is called with the lock held: it must be quick,
+// and must not call the Intake.
 func (i *Intake[K, M]) Rearrange(key K, change func(waiting []Event[M]) []Event[M]) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.change(key, change)
 }
 
-// change requires the lock.
+// change replaces the queue of a key, and starts a goroutine for it if it has none. It requires the lock.
 func (i *Intake[K, M]) change(key K, change func([]Event[M]) []Event[M]) {
 	l := i.lanes[key]
 	known := l != nil
@@ -125,6 +129,8 @@ func (i *Intake[K, M]) change(key K, change func([]Event[M]) []Event[M]) {
 	before := len(l.queue)
 	l.queue = change(l.queue)
 	i.waiting += len(l.queue) - before
+	// After Close no goroutine is started: the events stay undelivered, so their tickets hold back the position, and
+	// the platform delivers them to the next process.
 	if known || len(l.queue) == 0 || i.closed {
 		return
 	}
@@ -152,14 +158,15 @@ func (i *Intake[K, M]) Settle(most time.Duration) {
 	}
 }
 
-// Failing returns how many keys wait for an event that has failed.
+// Failing returns how many keys wait for an event that has failed, which is more than 0 while the store is unavailable.
 func (i *Intake[K, M]) Failing() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.failing
 }
 
-// Close stops accepting events, and returns when the accepted ones are done or have failed.
+// Close stops accepting events, ends all pauses, and returns when the accepted events are done or have failed once
+// more. It can be called several times.
 func (i *Intake[K, M]) Close() {
 	i.mu.Lock()
 	if !i.closed {
@@ -179,12 +186,16 @@ func (i *Intake[K, M]) work(key K, l *lane[M]) {
 		}
 		if !i.deliver(key, e) {
 			i.rest(0)
-			return // the lane stays, so that nothing overtakes
+			// The lane stays in the map without a goroutine, so that no later event of the key overtakes the failed
+			// one.
+			return
 		}
 		e.Ticket.Release()
 	}
 }
 
+// next takes the first event of a lane. If there is none, it removes the lane in the same critical section, so that an
+// event that is added at this moment gets a goroutine of its own.
 func (i *Intake[K, M]) next(key K, l *lane[M]) (e Event[M], ok bool) {
 	i.mu.Lock()
 	if len(l.queue) == 0 {
@@ -199,7 +210,7 @@ func (i *Intake[K, M]) next(key K, l *lane[M]) (e Event[M], ok bool) {
 	return e, true
 }
 
-// rest counts one active lane less, and failing ones more.
+// rest counts one active lane less, and failing ones more. At 0 it wakes Settle.
 func (i *Intake[K, M]) rest(failing int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -212,10 +223,11 @@ func (i *Intake[K, M]) rest(failing int) {
 	}
 }
 
-// deliver returns true when e is done; it returns false if e fails after Close.
+// deliver attempts e until it is done, and then returns true. It returns false if e fails after Close.
 func (i *Intake[K, M]) deliver(key K, e Event[M]) bool {
 	f := failure{wait: leastRetry}
 	for {
+		// Read before the attempt: each event gets one whole attempt after Close.
 		closed := i.ended()
 		err := i.attempt(e)
 		if err == nil || i.hopeless(&f, err) {
@@ -240,6 +252,7 @@ func (i *Intake[K, M]) deliver(key K, e Event[M]) bool {
 	}
 }
 
+// ended reports whether Close was called.
 func (i *Intake[K, M]) ended() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -254,7 +267,9 @@ type failure struct {
 	panics int
 }
 
-// hopeless reports whether an event that failed with err is to be dropped.
+// hopeless reports whether an event that failed with err is to be dropped. Time alone is no reason: while the store is
+// unavailable all events fail, and none may be lost. Only an event that keeps failing while others succeed is itself
+// the problem.
 func (i *Intake[K, M]) hopeless(f *failure, err error) bool {
 	var p *contain.Panic
 	if errors.As(err, &p) {
@@ -269,11 +284,12 @@ func (i *Intake[K, M]) hopeless(f *failure, err error) bool {
 	return alone || f.panics >= mostPanics || errors.Is(err, chat.ErrTooLarge)
 }
 
+// attempt delivers e once. A panic becomes an error.
 func (i *Intake[K, M]) attempt(e Event[M]) error {
 	return contain.Call("the delivery of an event", func() error { return e.Deliver(i.ctx) })
 }
 
-// pause is the back-off of a lane. Close ends it.
+// pause is the back-off of a lane, which counts as failing meanwhile. Close ends it.
 func (i *Intake[K, M]) pause(d time.Duration) {
 	i.rest(1)
 	select {

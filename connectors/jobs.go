@@ -2,8 +2,9 @@ package connectors
 
 import "sync"
 
-// Jobs runs jobs in the background: a bounded number at a time, in order within a key, with keys taking turns. It is
-// safe for concurrent use.
+// Jobs runs jobs in the background: a bounded number at a time, in order within a key, with keys taking turns, so that
+// a key with many jobs does not delay the others. Unlike [Intake] it neither repeats nor stores anything, so it is for
+// what may be lost. It is safe for concurrent use. Its goroutines end when there is nothing to do.
 type Jobs[K comparable] struct {
 	mostWorkers, mostWaiting int
 
@@ -20,7 +21,8 @@ func NewJobs[K comparable](workers, waiting int) *Jobs[K] {
 	return &Jobs[K]{mostWorkers: workers, mostWaiting: waiting, queues: map[K][]func(){}}
 }
 
-// Add queues a job without blocking. It reports whether there was room.
+// Add queues a job without blocking. It reports whether there was room. A job must bound its own time, because Wait
+// waits for it.
 func (j *Jobs[K]) Add(key K, job func()) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -30,6 +32,7 @@ func (j *Jobs[K]) Add(key K, job func()) bool {
 	j.waiting++
 	queue, known := j.queues[key]
 	j.queues[key] = append(queue, job)
+	// A worker runs a job of this key, or the key is in ready already.
 	if known {
 		return true
 	}
@@ -56,7 +59,8 @@ func (j *Jobs[K]) work() {
 	}
 }
 
-// take returns the first job of the next key.
+// take returns the first job of the next key. If there is none, the worker counts as ended, in the same critical
+// section, so that Add starts another one.
 func (j *Jobs[K]) take() (key K, job func(), ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -70,7 +74,7 @@ func (j *Jobs[K]) take() (key K, job func(), ok bool) {
 	return key, job, true
 }
 
-// done requeues a key that has more jobs.
+// done requeues a key that has more jobs, behind all others.
 func (j *Jobs[K]) done(key K) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

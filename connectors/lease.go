@@ -15,27 +15,37 @@ import (
 const (
 	leaseFor   = 15 * time.Second
 	leaseRenew = 5 * time.Second
-	leaseRetry = time.Second     // pause of a process that waits for the lease, or could not extend it
-	leaseGuard = 2 * time.Second // a holder that can't extend its lease ends so long before others can take it
+	// leaseRetry is the pause of a process that waits for the lease or could not extend it, and the time limit of
+	// giving it back.
+	leaseRetry = time.Second
+	// A holder that can't extend its lease ends so long before others can take it. That is the time that it has for
+	// closing its connection.
+	leaseGuard = 2 * time.Second
 )
 
 // errLost ends a connector whose lease could not be extended in time.
 var errLost = errors.New("the lease could not be extended in time")
 
-// Leases lets one of several processes with the same store hold a name. The clock of the store decides when a lease ends, so clocks of
-// processes may differ.
+// Leases lets one of several processes with the same store hold a name. The clock of the store decides when a lease
+// ends, so clocks of processes may differ. Implementations are safe for concurrent use.
 type Leases interface {
-	// Lease gives name to owner until ttl from now, or extends it. The token of a new holder is higher than all before. It fails
-	// with [chat.ErrBusy] while another owner holds the name.
+	// Lease gives name to owner until ttl from now, or extends it. The token of a new holder is higher than all before,
+	// and stays the same when the lease is extended. It fails with [chat.ErrBusy] while another owner holds the name.
 	Lease(ctx context.Context, name, owner string, ttl time.Duration) (token int64, err error)
 	// EndLease gives name back before its time. It has no effect for an owner that does not hold it.
 	EndLease(ctx context.Context, name, owner string) error
-	// KeepUnder is [StateStore].Keep for the holder of a lease. It fails with [chat.ErrBusy] unless token is that of the latest holder.
+	// KeepUnder is [StateStore].Keep for the holder of a lease. It fails with [chat.ErrBusy] unless token is that of
+	// the latest holder; the comparison and the write are one transaction.
 	KeepUnder(ctx context.Context, lease string, token int64, name, value string) error
 }
 
-// Lease makes a connector run in one process at a time. With two connections of one bot, Telegram would refuse one of them, and
-// Discord would send every event to both. The lease has the connector's name, and is extended while the connector runs.
+// Lease makes a connector run in one process at a time. With two connections of one bot, Telegram would refuse one of
+// them, and Discord would send every event to both. The lease has the connector's name, and is extended while the
+// connector runs.
+//
+// A process that was paused may believe that it still holds a lease that has ended. Two things limit the harm: a timer
+// on its own clock cancels the connector before the end, and its late writes are refused by their token. What it
+// delivers twice is recognized by the ids of messages.
 type Lease struct {
 	all         Leases
 	name, owner string
@@ -54,8 +64,9 @@ func NewLease(all Leases, name, owner string, log *slog.Logger) *Lease {
 	return &Lease{all: all, name: name, owner: owner, log: log}
 }
 
-// State returns memo, with writes that fail with [chat.ErrBusy] once another process holds the lease: what a process that was paused
-// writes late must not replace what its successor wrote (DI-01).
+// State returns memo, with writes that fail with [chat.ErrBusy] once another process holds the lease: what a process
+// that was paused writes late must not replace what its successor wrote. Otherwise the stored position could go back,
+// or even forward past messages that were never accepted.
 func (l *Lease) State(memo StateStore) StateStore {
 	if l == nil {
 		return memo
@@ -63,6 +74,7 @@ func (l *Lease) State(memo StateStore) StateStore {
 	return leasedState{memo, l}
 }
 
+// leasedState reads like the StateStore, and writes with the token of the lease.
 type leasedState struct {
 	StateStore
 	lease *Lease
@@ -75,7 +87,8 @@ func (s leasedState) Keep(ctx context.Context, name, value string) error {
 	return s.lease.all.KeepUnder(ctx, s.lease.name, token, name, value)
 }
 
-// Wrap returns a connector that runs c while this process holds the lease, and waits otherwise.
+// Wrap returns a connector that runs c while this process holds the lease, and waits otherwise. Its Run returns what
+// that of c returns; a lost lease is no error, and the process then waits for it again.
 func (l *Lease) Wrap(c Connector) Connector {
 	if l == nil {
 		return c
@@ -102,7 +115,9 @@ func (c leased) Run(ctx context.Context, h Handler) error {
 	}
 }
 
-// take waits until this process has the lease, and returns when it has to end. It is not ok when ctx is done.
+// take waits until this process has the lease, and returns when it has to end. It is not ok when ctx is done. Of
+// repeated failures only the first is logged. The pause is random, so that several waiting processes don't ask at the
+// same moments.
 func (l *Lease) take(ctx context.Context) (ends time.Time, ok bool) {
 	failing := false
 	for waited := false; ; waited = true {
@@ -132,7 +147,8 @@ func (l *Lease) take(ctx context.Context) (ends time.Time, ok bool) {
 
 // extend takes or extends the lease, and returns when this process has to end unless it is extended again.
 func (l *Lease) extend(ctx context.Context) (ends time.Time, err error) {
-	begun := time.Now() // before the store counts
+	// Taken before the request: the store counts from some later moment, so this process always ends first.
+	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, leaseRenew)
 	defer cancel()
 	token, err := l.all.Lease(ctx, l.name, l.owner, leaseFor)
@@ -145,7 +161,8 @@ func (l *Lease) extend(ctx context.Context) (ends time.Time, err error) {
 	return begun.Add(leaseFor - leaseGuard), nil
 }
 
-// during runs work while the lease lasts, and gives it back. If it can't be extended, work is cancelled and the error is errLost.
+// during runs work while the lease lasts, and gives it back. If it can't be extended, work is cancelled and the error
+// is errLost; it is not given back then, because another process may hold it. It returns only after work has returned.
 func (l *Lease) during(ctx context.Context, ends time.Time, work func(context.Context) error) error {
 	held, lose := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
@@ -157,6 +174,7 @@ func (l *Lease) during(ctx context.Context, ends time.Time, work func(context.Co
 	if lost {
 		return errLost
 	}
+	// Giving it back lets another process start at once instead of after leaseFor. ctx is usually done here.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseRetry)
 	defer cancel()
 	if err := l.all.EndLease(end, l.name, l.owner); err != nil {
@@ -165,7 +183,8 @@ func (l *Lease) during(ctx context.Context, ends time.Time, work func(context.Co
 	return err
 }
 
-// renew extends the lease until ctx is done, and calls lose when it ends. A store that does not answer does not prevent that.
+// renew extends the lease until ctx is done, and calls lose when it ends. The timer does so even if the store does not
+// answer. If another process holds the lease already, lose is called at once.
 func (l *Lease) renew(ctx context.Context, ends time.Time, lose context.CancelCauseFunc) {
 	expired := time.AfterFunc(time.Until(ends), func() { lose(errLost) })
 	defer expired.Stop()

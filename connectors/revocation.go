@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Revocation tells everything that uses a bot's token when the platform has rejected it. Any request can detect that.
-// It is safe for concurrent use.
+// Revocation tells everything that uses a bot's token when the platform has rejected it. Any request can detect that,
+// of a sink just as well as of Run. It can't be undone: a new token needs a restart. It is safe for concurrent use.
 type Revocation struct {
 	reason error
 	ctx    context.Context // done when the token is revoked
@@ -31,6 +31,7 @@ func (r *Revocation) Err() error { return context.Cause(r.ctx) }
 func (r *Revocation) Watch(ctx context.Context, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// The end of r.ctx cancels run's context; the deferred call removes that connection again.
 	defer context.AfterFunc(r.ctx, func() { cancel(r.reason) })()
 	if err := run(ctx); !errors.Is(err, r.reason) && !errors.Is(context.Cause(ctx), r.reason) {
 		return err

@@ -17,7 +17,8 @@ const (
 )
 
 // Supervise runs c until ctx is done, and restarts it after failures with an increasing back-off. It returns nil when
-// ctx is done, and the error if it is [Fatal]. A panic counts as a failure.
+// ctx is done, and the error if it is [Fatal]. A panic counts as a failure, so that one connector's defect does not end
+// the others. A return without an error before the end of ctx is a failure too.
 func Supervise(ctx context.Context, c Connector, h Handler, log *slog.Logger) error {
 	wait := soonest
 	for {
@@ -42,6 +43,7 @@ func Supervise(ctx context.Context, c Connector, h Handler, log *slog.Logger) er
 	}
 }
 
+// run calls c.Run, and converts a panic to an error.
 func run(ctx context.Context, c Connector, h Handler) (err error) {
 	defer contain.Recover(&err, "the connector")
 	return c.Run(ctx, h)

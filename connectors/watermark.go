@@ -5,9 +5,13 @@ import (
 	"sync"
 )
 
-// watermark tracks which events are done. They become done out of order, chat by chat, so the position to acknowledge is
-// that of the last event before the first pending one.
+// watermark tracks which events are done. They become done out of order, chat by chat, so the position to acknowledge
+// is that of the last event before the first pending one.
+//
+// Memory is bounded by the number of pending events, not by the number of events since: of several done ones between
+// two pending ones only the last is kept. That matters when one event fails for hours.
 type watermark[M any] struct {
+	// mu guards everything, also the tickets.
 	mu      sync.Mutex
 	open    []*Ticket[M] // in the order of arrival; the first is never done
 	reached M
@@ -16,8 +20,8 @@ type watermark[M any] struct {
 }
 
 // Ticket stands for one event of the platform, in the order of arrival. The event counts as done when all holds of its
-// ticket are released; if one never is, neither the event nor any later one counts as done. A nil Ticket belongs to no
-// event.
+// ticket are released; if one never is, neither the event nor any later one counts as done. That is how an event that
+// is not stored makes the platform deliver it again. A nil Ticket belongs to no event.
 type Ticket[M any] struct {
 	of    *watermark[M]
 	to    M // the position once this event and all earlier ones are done
@@ -36,7 +40,8 @@ func (w *watermark[M]) begin(to M) *Ticket[M] {
 	return t
 }
 
-// Hold adds a hold to t, and returns t.
+// Hold adds a hold to t, and returns t. It must be called while there is a hold: a ticket that is done may be gone from
+// the watermark.
 func (t *Ticket[M]) Hold() *Ticket[M] {
 	if t != nil {
 		t.of.mu.Lock()
@@ -46,7 +51,7 @@ func (t *Ticket[M]) Hold() *Ticket[M] {
 	return t
 }
 
-// Release removes one hold.
+// Release removes one hold. It must be called once for each hold.
 func (t *Ticket[M]) Release() {
 	if t == nil {
 		return
