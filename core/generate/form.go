@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,30 +15,31 @@ import (
 )
 
 // generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
-// that names actions is followed by another that tells what came of them. Most answers need neither.
+// that names actions is followed by another that tells what came of them. Most answers need neither. A text that stands below
+// actions waits for them.
 func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if s := w.State; s != nil {
 		st.AskNamed(ctx, s.Trace.Providers)
 		return w.actForm(ctx, st, *s)
 	}
-	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true}, nil)
+	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true}, nil)
 	if err != nil {
 		return err
 	}
 	if st.Lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen again
-		r.calls = nil
+		r.calls, r.wrote.Held = nil, ""
 		if err := w.resolveReservedActions(ctx, st, r); err != nil {
 			return err
 		}
 		st.AskNamed(ctx, r.wrote.Providers)
-		if r, err = w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, step: 1}, w.saidSoFar()); err != nil {
+		if r, err = w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true, step: 1}, w.saidSoFar()); err != nil {
 			return err
 		}
 	}
 	if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 		return err
 	}
-	return w.actForm(ctx, st, State{Calls: storeCalls(r.calls), Written: true})
+	return w.actForm(ctx, st, r.state())
 }
 
 // actForm makes the calls of s, and has told what came of them.
@@ -46,11 +48,15 @@ func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error
 	if err != nil {
 		return err
 	}
-	nothing := func(t llm.Message) bool { return strings.TrimSpace(t.Text) == "" }
-	if w.Calls.Over() || !slices.ContainsFunc(results, func(t llm.Message) bool { return !nothing(t) }) {
+	s.Next = cmp.Or(s.Next, 2)
+	told := slices.ContainsFunc(results, func(t llm.Message) bool { return strings.TrimSpace(t.Text) != "" })
+	switch {
+	case s.Held != nil:
+		return w.replyLate(ctx, st, s, told)
+	case w.Calls.Over(), !told, s.Next > 2 && s.Step+1 >= w.steps(): // above 2 there is a reply
 		return w.Calls.RequireOutput()
 	}
-	return w.conclude(ctx, st, 2)
+	return w.conclude(ctx, st, s.Next)
 }
 
 // generateSteps decides one step after the other, unseen, and then writes the answer.

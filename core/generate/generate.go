@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/event"
 	"parley/core/llm"
@@ -166,11 +167,14 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 	if err := w.continueText(ctx, st, r); err != nil {
 		return err
 	}
-	ignored := ""
+	ignored, held := "", -1
 	var calls []llm.ToolCall
 	for _, c := range r.calls {
 		switch r.reservedAction(c) {
 		case reply:
+			if held < 0 {
+				held = len(calls)
+			}
 		case Ignore, None:
 			ignored = Ignore
 		case Stop:
@@ -186,13 +190,9 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 		}
 	}
 	r.calls = calls
+	r.part(held)
 	r.limit()
-	for i, c := range r.calls {
-		if c.ID == "" { // it has not been shown yet
-			r.calls[i].ID = w.Calls.NewID("")
-			w.Calls.Begin(r.calls[i], r.step, r.form)
-		}
-	}
+	w.begin(r.calls, r.step, r.form)
 	w.Trace.add(r)
 	if (ignored != "" || r.remote) && r.blank() && len(r.calls) == 0 {
 		if ignored != "" {
@@ -201,6 +201,16 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 		return w.Calls.RequireOutput()
 	}
 	return nil
+}
+
+// begin shows calls that have not been shown yet.
+func (w *Writer) begin(calls []llm.ToolCall, step int, written bool) {
+	for i, c := range calls {
+		if c.ID == "" {
+			calls[i].ID = w.Calls.NewID("")
+			w.Calls.Begin(calls[i], step, written)
+		}
+	}
 }
 
 // The words that stand among actions and are none.
@@ -236,9 +246,14 @@ func (t *Trace) add(r *round) {
 	if !r.hidden && !r.blank() {
 		t.Actions = append(t.Actions, reply)
 	}
-	for _, c := range r.calls {
+	t.called(r.calls, r.w.Calls.Toolbox)
+	t.Providers = append(t.Providers, r.wrote.Providers...)
+}
+
+func (t *Trace) called(calls []llm.ToolCall, among *action.Toolbox) {
+	for _, c := range calls {
 		name := c.Name
-		if known := r.w.Calls.Toolbox.Find(name); known != nil {
+		if known := among.Find(name); known != nil {
 			name = known.Def.Name
 		}
 		if name == prompt.ProviderTool {
@@ -247,5 +262,4 @@ func (t *Trace) add(r *round) {
 		}
 		t.Actions = append(t.Actions, name)
 	}
-	t.Providers = append(t.Providers, r.wrote.Providers...)
 }

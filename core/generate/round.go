@@ -26,14 +26,16 @@ type round struct {
 	form   bool // it was asked for tags
 	hidden bool // its text is not shown
 	rest   bool // its text goes on with one that is there
+	orders bool // its text has a place among its actions
 
 	scan    *scan.Scanner
 	text    strings.Builder
 	calls   []llm.ToolCall
-	index   map[int]int // of a call's pieces → of calls
-	wrote   scan.Result // beside text and calls
-	open    bool        // it ended within its text
-	some    bool        // it wrote something, readable or not
+	index   map[int]int    // of a call's pieces → of calls
+	after   []llm.ToolCall // of calls, those that follow the text if that is held
+	wrote   scan.Result    // beside text and calls
+	open    bool           // it ended within its text
+	some    bool           // it wrote something, readable or not
 	finish  llm.FinishReason
 	visible bool
 	remote  bool // the model's own side has made calls: they are not repeated
@@ -75,7 +77,7 @@ func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*roun
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest}
+		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest, orders: like.orders}
 		err := r.read(ctx, seenBy(w.Route.Current(), req))
 		if err == nil && r.useless() && (empty || try == attempts) {
 			err = &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
@@ -125,6 +127,9 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.w.Calls.Permits}
 	if !r.rest { // there is only text to go on with
 		opt.Known = func(name string) bool { return r.w.Calls.Toolbox.Find(name) != nil }
+	}
+	if r.orders {
+		opt.Holds = r.repliesLater
 	}
 	r.scan = scan.New(opt)
 	for c, err := range r.w.Route.Current().Model.Generate(ctx, req) {
@@ -267,19 +272,21 @@ func (r *round) close(err error) {
 	}
 }
 
-// limit says so when the provider, not the model, ended the answer. What the model wanted done may be half of it, so it is
-// not done (LM-04).
+// cut is what people are told if the provider, not the model, ended the answer.
+func (r *round) cut() string {
+	switch {
+	case r.finish == llm.FinishLength && !r.scan.Whole():
+		return "_(The answer was cut off by the model's length limit.)_"
+	case r.finish == llm.FinishFilter:
+		return "_(The answer was stopped by the provider's content filter.)_"
+	}
+	return ""
+}
+
+// limit says so when the answer was cut. What the model wanted done may be half of it, so it is not done (LM-04).
 func (r *round) limit() {
-	why := ""
-	switch r.finish {
-	case llm.FinishLength:
-		if r.scan.Whole() {
-			return
-		}
-		why = "_(The answer was cut off by the model's length limit.)_"
-	case llm.FinishFilter:
-		why = "_(The answer was stopped by the provider's content filter.)_"
-	default:
+	why := r.cut()
+	if why == "" {
 		return
 	}
 	for _, c := range r.calls {

@@ -12,12 +12,13 @@ import (
 // State is how far an answer has come when its run is parked: what another [Writer] needs to continue it. It is stored as JSON.
 type State struct {
 	Step    int             `json:"step"`             // the round whose calls are being made
-	Next    int             `json:"next,omitempty"`   // natively: the step of the text that follows
+	Next    int             `json:"next,omitempty"`   // the step of the text that follows; in the form, 0 is 2
 	Rounds  []storedMessage `json:"rounds,omitempty"` // natively: what the model said and was told, up to this round
 	Results []storedMessage `json:"results,omitempty"`
 	Calls   []storedCall    `json:"calls"`             // of the round, not made yet; the first one waits
 	Written bool            `json:"written,omitempty"` // the model wrote them as text
 	Finish  bool            `json:"finish,omitempty"`  // the round wanted no other one
+	Held    *heldReply      `json:"held,omitempty"`    // the reply that follows Calls, with what follows that
 	Acted   []storedResult  `json:"acted,omitempty"`
 	IDs     []string        `json:"ids"` // of all calls of the run
 	Trace   Trace           `json:"trace"`
@@ -45,6 +46,10 @@ type (
 		Text       string `json:"text,omitempty"`
 		Last       bool   `json:"last,omitempty"`
 		Err        string `json:"err,omitempty"`
+	}
+	heldReply struct {
+		Text  string       `json:"text"` // as the model wrote it, without the results of the calls before it
+		Calls []storedCall `json:"calls,omitempty"`
 	}
 )
 

@@ -205,6 +205,9 @@ func (s *Scanner) read(field, raw string) {
 		s.result.Calls = append(s.result.Calls, calls...)
 		s.result.Odd += odd
 		s.result.Lost += lost
+		if s.opt.Holds != nil && !s.text.any {
+			s.text.hold = s.opt.Holds(s.result.Calls)
+		}
 	case provideField:
 		s.result.Providers = append(s.result.Providers, parseList(raw)...)
 	case paramsField:

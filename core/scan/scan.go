@@ -21,6 +21,9 @@ type Options struct {
 	// raw is the beginning of a truncated call: it is dropped if that is permitted. What is not permitted stays text.
 	// Nil permits nothing.
 	Permit func(calls []Call, raw string) bool
+	// Holds reports whether the text waits for the actions, which the model has named before it. It is called when they are known,
+	// and not if some of the text is. Nil holds nothing.
+	Holds func(calls []Call) bool
 	// Joins reports whether the text continues an existing one: leading spaces are then part of it.
 	Joins bool
 }
@@ -36,6 +39,7 @@ type Result struct {
 	Thought   string
 	Calls     []Call   // in order; with Options.Tags including REPLY and the like
 	Providers []string // requested providers
+	Held      string   // the text, if Options.Holds held it
 	Finish    bool     // the model reported that it is done
 	Rooted    bool     // the requested format was found
 	Cut       bool     // the output was truncated within a call
@@ -171,6 +175,7 @@ func (s *Scanner) Close(acts bool) (rest string, r Result) {
 	s.endField(acts)
 	s.endLead()
 	s.result.Thought = strings.TrimSpace(string(s.thoughts))
+	s.result.Held = s.text.release()
 	return s.text.take(), s.result
 }
 

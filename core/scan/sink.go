@@ -8,6 +8,7 @@ type sink struct {
 	space []byte // held back: it may be the end
 	open  bool   // something of this block is out
 	any   bool   // something is out
+	hold  bool   // out is kept to the end
 	code  code
 }
 
@@ -50,7 +51,19 @@ func (t *sink) end() {
 }
 
 func (t *sink) take() string {
+	if t.hold {
+		return ""
+	}
 	s := string(t.out)
 	t.out = t.out[:0]
 	return s
+}
+
+// release returns what was held.
+func (t *sink) release() string {
+	if !t.hold {
+		return ""
+	}
+	t.hold = false
+	return t.take()
 }

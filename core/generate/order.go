@@ -1,0 +1,67 @@
+package generate
+
+import (
+	"context"
+
+	"parley/core/answer"
+	"parley/core/llm"
+	"parley/core/prompt"
+	"parley/core/scan"
+)
+
+// repliesLater reports whether REPLY stands below an action: then the text waits for that action.
+func (r *round) repliesLater(calls []scan.Call) bool {
+	acts := false
+	for _, c := range calls {
+		switch r.reservedAction(llm.ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)}) {
+		case "":
+			acts = true
+		case reply:
+			return acts
+		}
+	}
+	return false
+}
+
+// part keeps the calls that stand below a text that is held apart: those from index at on. Of an answer that a limit has cut off, no call
+// is made, so its text need not wait.
+func (r *round) part(at int) {
+	switch {
+	case r.wrote.Held == "":
+	case r.cut() != "":
+		r.say(r.wrote.Held)
+		r.wrote.Held = ""
+	case at >= 0:
+		r.calls, r.after = r.calls[:at:at], r.calls[at:]
+	}
+}
+
+// state is what is left to do of a round in the form.
+func (r *round) state() State {
+	s := State{Step: r.step, Calls: storeCalls(r.calls), Written: true}
+	if r.wrote.Held != "" {
+		s.Held = &heldReply{r.wrote.Held, storeCalls(r.after)}
+	}
+	return s
+}
+
+// replyLate replies after the calls of s were made, and then makes those that follow. The reply is written once more with what the calls
+// have told, if told, and if there may be another round: without that, what the model has written at first is the reply.
+func (w *Writer) replyLate(ctx context.Context, st *prompt.Builder, s State, told bool) error {
+	if w.Calls.Over() || !told || s.Step+1 >= w.steps() {
+		w.Answer.Apply(answer.Change{Kind: answer.Text, Step: s.Next, Text: s.Held.Text})
+		w.Trace.Actions = append(w.Trace.Actions, reply)
+	} else {
+		if err := w.conclude(ctx, st, s.Next); err != nil {
+			return err
+		}
+		s.Step++
+	}
+	calls := restoreCalls(s.Held.Calls)
+	if w.Calls.Over() || len(calls) == 0 {
+		return nil
+	}
+	w.begin(calls, s.Next, true)
+	w.Trace.called(calls, w.Calls.Toolbox)
+	return w.actForm(ctx, st, State{Step: s.Step, Next: s.Next + 1, Calls: storeCalls(calls), Written: true})
+}
