@@ -11,13 +11,16 @@ import (
 	"parley/core/chat"
 )
 
-// Accept implements [storage.Inbox]. A message that is only remembered takes a turn number of its own, so that the
-// prompts of earlier turns do not hold it; one that joins a run shares the run's.
+// Accept implements [storage.Inbox]. One transaction stores the message, its room and its run, so a platform is told
+// that a message arrived only when nothing of it can be lost, and a redelivery finds either all or nothing. A message
+// that is only remembered takes a turn number of its own, so that the prompts of earlier turns, which hold the room up
+// to their own number, do not show it; one that joins a run shares the run's.
 func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	var acc chat.Accepted
 	err := record.CheckMessage(in)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+			// Looked up within the transaction: two deliveries of one event can run at the same time.
 			acc, err = known(ctx, tx, in.Memory)
 			if errors.Is(err, chat.ErrNotFound) {
 				acc, err = accept(ctx, tx, in, j)
@@ -43,7 +46,8 @@ func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted,
 	return acc, nil
 }
 
-// known looks for the first arrival of in.
+// known returns what in was accepted as when it first arrived, or [chat.ErrNotFound]. A message is known by its memory
+// or, if that was deleted, by its mark. One query looks for both, because every accepted message makes it.
 func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	var room chat.RoomID
 	var role, text string
@@ -62,6 +66,7 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 	case !remembered:
 		return marked(ctx, q, in, acc, answered)
 	}
+	// An edited message can be delivered again under its id; the caller decides what an edit means.
 	acc.Altered = text != in.Text
 	if role != record.Input {
 		return acc, nil
@@ -74,6 +79,7 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 	return acc, err
 }
 
+// accept stores a new message: it joins a run that waits, opens a run, or is only remembered, as j says.
 func accept(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID}
 	if err := saveRoom(ctx, tx, in.Here()); err != nil {
@@ -85,6 +91,7 @@ func accept(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule)
 	var err error
 	acc.Response, err = join(ctx, tx, in, j)
 	if errors.Is(err, chat.ErrNotFound) {
+		// No run waits that the message could join.
 		if j.JoinOnly {
 			return hear(ctx, tx, in)
 		}
@@ -100,6 +107,8 @@ func accept(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule)
 	}
 	acc.Run = record.RunID(in.Room, acc.Response)
 	if j.Ask != nil {
+		// The question is stored with the run that asks it: after a crash there is no run that waits for the answer to
+		// a question that can't be found. A copy is changed, because this can run again.
 		q := *j.Ask
 		q.Run, q.Room = acc.Run, in.Room
 		if err := ask(ctx, tx, q); err != nil {
@@ -109,7 +118,7 @@ func accept(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule)
 	return acc, remember(ctx, tx, in.Memory, acc.Response, record.Input)
 }
 
-// hear stores a message that is only remembered.
+// hear stores a message that is only remembered, under a turn number of its own.
 func hear(ctx context.Context, tx *sql.Conn, in chat.Message) (chat.Accepted, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err == nil {
@@ -118,7 +127,9 @@ func hear(ctx context.Context, tx *sql.Conn, in chat.Message) (chat.Accepted, er
 	return chat.Accepted{Memory: in.ID, Response: turn}, err
 }
 
-// restrain makes of j what is left of it when enough runs wait.
+// restrain applies j.Limit: if that many runs of the room wait, it changes j so that no further one is opened, except
+// for a single one that tells the room that messages remain unanswered. j belongs to this attempt; the caller's rule
+// does not change.
 func restrain(ctx context.Context, tx *sql.Conn, room chat.RoomID, j *chat.JoinRule) error {
 	if j.Limit == 0 {
 		return nil
@@ -133,7 +144,13 @@ func restrain(ctx context.Context, tx *sql.Conn, room chat.RoomID, j *chat.JoinR
 	return err
 }
 
-// join adds in to the newest run that waits for it, or finds none.
+// join adds in to the newest run that still waits for messages, and returns its turn, or [chat.ErrNotFound] if none
+// does. A run that was started has its prompt, so only runs with epoch 0 qualify. Without Collect, only messages of the
+// author of its newest input join, within the window that began with that input. The run replies to the newest message,
+// so it takes its address; a message that wants a reply turns a run that was to decide whether to reply into one that
+// replies. Each message extends the wait by the window, but not beyond most(j) after the run was opened: otherwise a
+// room that never rests would never be answered. That sum is compared by subtraction, because opened plus an unlimited
+// wait would overflow.
 func join(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (turn chat.ResponseID, err error) {
 	if j.Kind.Single() {
 		return 0, chat.ErrNotFound
@@ -151,7 +168,7 @@ func join(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (
 	return turn, record.Found(err)
 }
 
-// most is how long a run may wait.
+// most returns how long a run may wait for messages after it was opened.
 func most(j chat.JoinRule) time.Duration {
 	if j.Most == 0 {
 		return math.MaxInt64
@@ -159,6 +176,8 @@ func most(j chat.JoinRule) time.Duration {
 	return j.Most
 }
 
+// openRun opens a run under the room's next turn number. It is ready to start after the window in which more messages
+// can join.
 func openRun(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err != nil {

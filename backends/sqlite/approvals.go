@@ -36,7 +36,8 @@ func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, e
 	return a, wrap(err, "reading the approval %q", id)
 }
 
-// DecideApproval implements [storage.Approvals].
+// DecideApproval implements [storage.Approvals]. The earlier decision is compared in the statement: of several people
+// who decide at the same time, one succeeds.
 func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		res, err := tx.ExecContext(ctx, `UPDATE approvals SET decision = ?, decider = ?, decided = ? WHERE id = ? AND decision = ?`,
@@ -52,7 +53,7 @@ func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat
 	return wrap(err, "deciding the approval %q", id)
 }
 
-// lostUnless returns err, or [answer.ErrLost].
+// lostUnless returns err, or [answer.ErrLost] if err is nil.
 func lostUnless(err error) error {
 	if err != nil {
 		return err

@@ -9,33 +9,40 @@ import (
 	"parley/core/contain"
 )
 
-// batch is how many writes share a transaction at most.
+// batch is the maximum number of writes that share a transaction. It bounds the length of the queue, and how many
+// writes are repeated when one of them fails.
 const batch = 128
 
-// writes batches concurrent callers into one transaction, so they share one sync to disk. The first caller commits for
-// all.
+// writes commits the writes of concurrent callers in shared transactions, so that they also share the sync to disk. No
+// goroutine belongs to it: the caller that gets the turn commits for all that wait, including itself, then passes the
+// turn on. With one caller at a time, each write is simply its own transaction. The turn is a channel and no mutex,
+// because callers wait for it and for their job at the same time.
 type writes struct {
-	db      *sql.DB // one connection
-	jobs    chan *job
-	turn    chan struct{} // held by who commits
-	along   atomic.Pointer[along]
-	trouble trouble
+	db      *sql.DB               // the writer, with one connection
+	jobs    chan *job             // writes that wait to be committed, in order of arrival
+	turn    chan struct{}         // has room for one holder, the caller that commits
+	along   atomic.Pointer[along] // what every commit saves too, see budgets.go; nil for nothing
+	trouble trouble               // the outcome of the last commit, for Ping
 }
 
-// job is one write.
+// job is one write, and its result.
 type job struct {
 	ctx  context.Context
 	do   func(context.Context, *sql.Conn) error
-	err  error
-	done chan struct{} // closed when err stands
+	err  error         // the result; only valid after done is closed
+	done chan struct{} // closed when err is final
 }
 
 func newWrites(db *sql.DB) *writes {
 	return &writes{db: db, jobs: make(chan *job, batch), turn: make(chan struct{}, 1)}
 }
 
-// run does do as if in a transaction of its own, for which do can run more than once. It waits for its turn as long as ctx allows, but is not cut off once it
-// is in the queue: what it says is then what happened.
+// run calls do as if in a transaction of its own, and returns its error or that of the commit. do can be called more
+// than once, see commit.
+//
+// ctx bounds the wait for a place in the queue. A job in the queue is not canceled any more: the transaction that it
+// shares is committed by another caller, and what run returns must be what happened. So do also gets a context without
+// cancellation.
 func (w *writes) run(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -46,6 +53,7 @@ func (w *writes) run(ctx context.Context, do func(context.Context, *sql.Conn) er
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	// Either this caller gets the turn and commits its own job, or another caller with the turn commits it first.
 	select {
 	case w.turn <- struct{}{}:
 		w.commitUntil(j)
@@ -55,7 +63,9 @@ func (w *writes) run(ctx context.Context, do func(context.Context, *sql.Conn) er
 	return j.err
 }
 
-// commitUntil commits what waits, until mine is done.
+// commitUntil commits what waits, batch after batch, until mine is done. Mine is in the queue, so that is after a
+// bounded number of batches. Then this caller stops, although more may wait: one of those takes the turn, so that no
+// caller works for others without end.
 func (w *writes) commitUntil(mine *job) {
 	for {
 		select {
@@ -66,6 +76,7 @@ func (w *writes) commitUntil(mine *job) {
 		waiting := w.take()
 		err := w.commit(waiting)
 		w.trouble.set(err)
+		// If the commit failed, every job failed, also those whose own statements succeeded.
 		for _, j := range waiting {
 			if err != nil {
 				j.err = err
@@ -75,7 +86,8 @@ func (w *writes) commitUntil(mine *job) {
 	}
 }
 
-// take empties the queue, as far as one transaction goes.
+// take returns the jobs that wait, at most batch. It does not wait for more: those that arrive during the commit form
+// the next batch, so batches grow by themselves when the disk is slow.
 func (w *writes) take() (waiting []*job) {
 	for len(waiting) < batch {
 		select {
@@ -88,8 +100,10 @@ func (w *writes) take() (waiting []*job) {
 	return waiting
 }
 
-// commit does all jobs in one transaction. Few jobs fail: only if one does, all are taken back and done once more, each in a
-// savepoint, so that the one that fails is taken back alone. An error means that none was done.
+// commit runs all jobs in one transaction. The first attempt uses no savepoints, which would double the statements of
+// small writes. Jobs fail rarely; only if one does, everything is rolled back and done again with a savepoint for each
+// job, so that the failing ones are rolled back alone. The result of each job is in its err; an error returned by
+// commit means that nothing was committed.
 func (w *writes) commit(jobs []*job) error {
 	ctx := context.Background()
 	tx, err := w.db.Conn(ctx)
@@ -104,7 +118,9 @@ func (w *writes) commit(jobs []*job) error {
 	return err
 }
 
-// transact does all jobs in one transaction, or none of them. If they are not apart, the first that fails ends it.
+// transact runs all jobs in one transaction. With apart, each has a savepoint, and failing ones are rolled back alone.
+// Without it, the first job that fails ends the attempt: transact rolls back and returns failed without an error, and
+// the caller tries again with apart. An error means that nothing was committed.
 func (w *writes) transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart bool) (failed bool, err error) {
 	if _, err := tx.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return false, err
@@ -119,10 +135,13 @@ func (w *writes) transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart 
 			return false, errors.Join(err, rollback(ctx, tx, nil))
 		}
 	}
+	// The budgets are saved last, with what was spent up to this moment, and in the same transaction, so they cost no
+	// sync of their own.
 	saved, err := w.saveAlong(ctx, tx)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `COMMIT`)
 	}
+	// The saver learns only now whether its windows are stored; after a failure it hands them out again.
 	saved(err)
 	if err != nil {
 		_ = rollback(ctx, tx, nil) // SQLite may have done it
@@ -130,7 +149,9 @@ func (w *writes) transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart 
 	return false, err
 }
 
-// rollback takes tx back because of cause. An error means that SQLite had done so, as it does when the disk is full.
+// rollback rolls the transaction back because of cause. It returns an error only if that fails: SQLite has then rolled
+// back by itself, as it does when the disk is full (https://www.sqlite.org/lang_transaction.html), and the connection
+// has no transaction.
 func rollback(ctx context.Context, tx *sql.Conn, cause error) error {
 	if _, err := tx.ExecContext(ctx, `ROLLBACK`); err != nil {
 		return errors.Join(cause, err)
@@ -138,7 +159,8 @@ func rollback(ctx context.Context, tx *sql.Conn, cause error) error {
 	return nil
 }
 
-// in does j as a part of tx. If j fails it is taken back alone; an error means that tx can't be used any more.
+// in runs j within a savepoint. If j fails, only its changes are rolled back. An error means that the transaction is
+// gone, and the other jobs with it.
 func (j *job) in(ctx context.Context, tx *sql.Conn) error {
 	if _, err := tx.ExecContext(ctx, `SAVEPOINT job`); err != nil {
 		return err
@@ -152,7 +174,7 @@ func (j *job) in(ctx context.Context, tx *sql.Conn) error {
 	return err
 }
 
-// try keeps a panic from those who share the transaction.
+// try runs j and turns a panic into its error, so that the jobs of other callers in the same transaction still succeed.
 func (j *job) try(tx *sql.Conn) (err error) {
 	defer contain.Recover(&err, "a write")
 	return j.do(j.ctx, tx)

@@ -13,13 +13,15 @@ import (
 
 var _ progressive.Windows = (*Store)(nil)
 
-// How the process ended that saved the windows.
+// The states of the row with the empty scope. It says whether the process that saved the windows has ended after saving
+// all of them: after a crash, the gate assumes that more was spent than was saved.
 const (
 	windowsRunning = "running"
 	windowsEnded   = "ended"
 )
 
-// BeginWindows implements [progressive.Windows].
+// BeginWindows implements [progressive.Windows]. It reads what the process before has saved and marks the state as
+// running in one transaction, so that a crash right after the start is noticed too.
 func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}
@@ -71,10 +73,11 @@ func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWi
 	return wrap(err, "saving what was spent")
 }
 
-// pruneEvery is how often windows that have expired are deleted. None of them is ever read.
+// pruneEvery is how often expired windows are deleted. They are never read, so only the size of the table depends on
+// it.
 const pruneEvery = time.Minute
 
-// saveWindows also deletes, now and then, what does not matter any more.
+// saveWindows stores changed windows. Once per pruneEvery it also deletes expired ones.
 func (s *database) saveWindows(ctx context.Context, tx *sql.Conn, changed []progressive.ChangedWindow) error {
 	for _, w := range changed {
 		text, err := json.Marshal(w.Window)
@@ -103,14 +106,16 @@ func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error
 	s.writes.along.Store(&along{take, s.saveWindows})
 }
 
-// along is what every commit saves too, if there is anything.
+// along is what every commit saves too: the budgets that were used since the commit before. A chat that answers commits
+// often, so saving them costs no sync of their own.
 type along struct {
 	take func() ([]progressive.ChangedWindow, func(error))
 	save func(context.Context, *sql.Conn, []progressive.ChangedWindow) error
 }
 
-// saveAlong adds what there is to tx. If that fails, it is taken back alone. The returned function is to be told whether tx was
-// committed. An error means that tx can't be used any more.
+// saveAlong adds the changed windows to the transaction. If saving them fails, they alone are rolled back: budgets must
+// not cost messages. The returned function, which is never nil, must be called with the outcome of the commit. An error
+// means that the transaction can't be used any more.
 func (w *writes) saveAlong(ctx context.Context, tx *sql.Conn) (done func(error), err error) {
 	a := w.along.Load()
 	if a == nil {

@@ -11,8 +11,8 @@ import (
 	"parley/core/llm"
 )
 
-// buryOwners ends the owners of before, as there is one at a time. They are kept as long as a run of theirs is open, which
-// tells how they ended.
+// buryOwners ends all leases when the file is opened: its only owner has just changed, so all earlier ones are dead.
+// Owners with open runs keep their rows, because the column leaving tells whether those runs count a death.
 func buryOwners(ctx context.Context, tx *sql.Conn) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM owners WHERE id NOT IN (SELECT owner FROM runs WHERE status = '')`)
 	if err == nil {
@@ -68,6 +68,8 @@ func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
 	return wrap(err, "retrying the run %q", id)
 }
 
+// retryable returns nil if the run was set aside and can be tried again: no writing action has begun, which would be
+// repeated, its question was not deleted, and the room is free.
 func retryable(ctx context.Context, tx *sql.Conn, run chat.Run) error {
 	switch {
 	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:

@@ -133,11 +133,12 @@ func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat
 	return all, wrap(err, "reading the rooms of %q", world)
 }
 
-// compare returns what saving would change, and the function that saves it. [chat.ErrNotFound] means that nothing is
-// stored yet.
+// compare looks up what is stored and returns what is news, and the statement that stores the new state. The error
+// [chat.ErrNotFound] means that nothing is stored yet.
 type compare func(context.Context, querier) (news chat.News, statement string, args []any, err error)
 
-// save writes what compare says is news. It looks beside the writer first: what is known costs no transaction.
+// save stores what c reports as news. It looks with a read connection first, because directory entries are saved with
+// every message and rarely change: what is known costs no transaction.
 func save(ctx context.Context, s *database, c compare) (news chat.News, err error) {
 	err = s.read(ctx, func(db reader) error {
 		news, _, _, err = c(ctx, db)
@@ -146,7 +147,7 @@ func save(ctx context.Context, s *database, c compare) (news chat.News, err erro
 	if err != nil || news == chat.Nothing {
 		return news, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { // once more: others write too
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { // compared again: another write can have come in between
 		var statement string
 		var args []any
 		if news, statement, args, err = c(ctx, tx); record.UnlessMissing(err) != nil || news == chat.Nothing {

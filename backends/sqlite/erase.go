@@ -11,8 +11,12 @@ import (
 	"parley/core/chat"
 )
 
-// erase takes the text from the runs of room whose ids are from first to last, and their questions, if they have ended and nothing of
-// their turn is remembered. What an open run still has to carry out stays until that ends.
+// erase removes the text of runs of room with ids from first to last, and their questions, where nothing of their turn
+// is remembered any more. Runs that are open keep theirs until they end (eraseEnded): they still need it to go on. Of
+// the actions only a dash remains, which says that there was one: a run that has written something must not be retried.
+//
+// The ids are a range of the primary key, so that one run and all runs of a room are erased by the same statements. The
+// range can contain runs of other rooms, whose ids begin alike, hence the condition on room.
 func erase(ctx context.Context, tx *sql.Conn, room chat.RoomID, first, last chat.RunID) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM questions WHERE run BETWEEN ?1 AND ?2 AND room = ?3
@@ -32,10 +36,10 @@ func erase(ctx context.Context, tx *sql.Conn, room chat.RoomID, first, last chat
 
 // eraseRoom is erase for all runs of room.
 func eraseRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) error {
-	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // see record.RunID
+	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // a run id is room#turn, and $ follows # in ASCII, see record.RunID
 }
 
-// eraseEnded is erase for a run that has just ended, and for the one whose question it carried out.
+// eraseEnded erases a run that has just ended, and the one whose question it carried out, which had to wait for it.
 func eraseEnded(ctx context.Context, tx *sql.Conn, run chat.RunID) error {
 	var room chat.RoomID
 	if err := tx.QueryRowContext(ctx, `SELECT room FROM runs WHERE id = ?`, run).Scan(&room); err != nil {
@@ -51,22 +55,25 @@ func eraseEnded(ctx context.Context, tx *sql.Conn, run chat.RunID) error {
 	return erase(ctx, tx, room, run, run)
 }
 
-// forgetting is write for what deletes text: until the next checkpoint, the log still holds it.
+// forgetting is write for transactions that delete text on request. They leave earlier versions of the pages in the
+// write-ahead log, so it also requests the next truncate.
 func (s *database) forgetting(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
 	return s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		s.deleted.Store(true) // before the commit: a checkpoint waits for that
+		s.deleted.Store(true) // before the commit: truncate needs the writer's connection, so it runs after this transaction or finds the flag set
 		return do(ctx, tx)
 	})
 }
 
-// truncate empties the write-ahead log if it can still hold deleted data. While another connection reads the log it
-// can't be emptied; the next call tries again.
+// truncate empties the write-ahead log if it can still hold deleted text. While another connection reads the log that
+// is not possible; the flag then stays set, and the next call tries again.
 func (s *database) truncate(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
+	// The flag is cleared before the checkpoint, not after: a deletion that comes in between sets it again, for the
+	// next call.
 	if !s.deleted.Swap(false) {
 		return nil
 	}
@@ -77,13 +84,14 @@ func (s *database) truncate(ctx context.Context) error {
 	return err
 }
 
-// logWait is how long writers may be held up while the log is emptied.
+// logWait is how long a checkpoint waits for readers. Writers wait for the checkpoint, so it is far shorter than the
+// timeout for writes.
 const logWait = 250 * time.Millisecond
 
-// checkpoint moves the write-ahead log into the file and empties it. It returns false if another connection, such as a
+// checkpoint moves the write-ahead log into the file and empties it. It reports false if another connection, such as a
 // backup, reads the log.
 func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
-	writer, err := s.writer.Conn(ctx) // the only one: no write goes on meanwhile
+	writer, err := s.writer.Conn(ctx) // the only one, so nothing is written meanwhile
 	if err != nil {
 		return false, err
 	}
@@ -96,10 +104,11 @@ func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	err = writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved)
+	// The timeout is restored even if ctx has ended: the connection goes back to the pool and serves all later writes.
 	return err == nil && busy == 0, errors.Join(err, waitOn(context.WithoutCancel(ctx), writer, before))
 }
 
-// waitOn sets how long a connection waits for others, in milliseconds.
+// waitOn sets the busy timeout of a connection, in milliseconds. The pragma returns the new value, which must be read.
 func waitOn(ctx context.Context, c *sql.Conn, wait int) error {
 	var is int
 	return c.QueryRowContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, wait)).Scan(&is)

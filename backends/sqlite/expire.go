@@ -9,10 +9,13 @@ import (
 	"parley/core/chat"
 )
 
-// expireRows is how many rows of each table are looked at by one step of Expire.
+// expireRows is the number of rows of each table that one call of Expire looks at. Writers wait for each deletion, so
+// it is bounded.
 const expireRows = 1000
 
-// expiring lists, by table, which rows have expired; ?3 is the time before which they have to be.
+// expiring lists the conditions under which rows of a table have expired; ?3 is the time before which they must be. A
+// row goes only when nothing refers to it any more. The condition on runs of a room is a range of their ids, because no
+// index begins with the room of ended runs.
 func expiring() []struct{ table, old string } {
 	return []struct{ table, old string }{
 		{"uploads", `at < ?3 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = uploads.message)`},
@@ -34,7 +37,9 @@ func expiring() []struct{ table, old string } {
 	}
 }
 
-// Expire implements [storage.Upkeep]. One call looks at the next few rows of each table, from where the call before has ended.
+// Expire implements [storage.Upkeep]. Each call looks at the next expireRows rows of each table, from where the
+// previous one stopped, so no index by age is needed, which every message would have to keep up to date. The last call
+// of a round empties the log.
 func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
@@ -56,8 +61,10 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 	return more, wrap(err, "deleting what has expired")
 }
 
+// expireMarks is expireRows for marks: they have no rowid, and their keys are hashes. It reads first and writes only if
+// a mark in the range has expired, so a walk over a large table normally costs no transaction.
 func (s *upkeep) expireMarks(ctx context.Context, before int64) (more bool, err error) {
-	from := s.expired // never nil: a null is greater than nothing
+	from := s.expired // never nil: compared with NULL, no key would be greater
 	var last []byte
 	var old int
 	err = s.read(ctx, func(db reader) error {
@@ -81,7 +88,8 @@ func (s *upkeep) expireMarks(ctx context.Context, before int64) (more bool, err 
 	return more, nil
 }
 
-// expireRows deletes the next rows of a table that are old. It writes only if there are some.
+// expireRows deletes what has expired among the next rows of a table, and reports whether there are more rows. It
+// writes only if there is something to delete. table and old are constants of expiring, never input.
 func (s *upkeep) expireRows(ctx context.Context, table, old string, before int64) (more bool, err error) {
 	from := s.aged[table]
 	var last sql.NullInt64

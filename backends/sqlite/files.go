@@ -27,7 +27,7 @@ func (s *memories) FilePart(ctx context.Context, run chat.RunID, n int, from, le
 	return p, wrap(err, "reading a part of file %d of %q", n, run)
 }
 
-// keepFiles puts all in place of those that a run had.
+// keepFiles replaces the files of a run. Verdicts refer to files by number, so the numbers begin at 0 again.
 func keepFiles(ctx context.Context, tx *sql.Conn, run chat.RunID, all []llm.File) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM files WHERE run = ?`, run); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 // Revise implements [storage.Memories].
 func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
+	// Only the new parts are checked; the room stands for the one that is stored.
 	err := record.CheckMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
@@ -27,6 +28,7 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 			if err := replaceWords(ctx, tx, m); err != nil {
 				return err
 			}
+			// Notes such as summaries were made of the old text.
 			return dropNotes(ctx, tx, m.Room, turn)
 		})
 	}
@@ -39,6 +41,8 @@ func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	return wrap(err, "forgetting the memory %q", id)
 }
 
+// forget deletes a memory. If it was the last input of its run, it also deletes what the run said, and erases the run:
+// an answer quotes its question.
 func forget(ctx context.Context, tx *sql.Conn, id chat.MemoryID) error {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
@@ -90,6 +94,8 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 	return deleted, nil
 }
 
+// clearRoom deletes all that was said in a room. Open questions are withdrawn before runs are erased, so that no button
+// of a forgotten question works any more. Settings stay: they were made for the room, not taken from the conversation.
 func clearRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) (deleted int, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 	if err != nil {

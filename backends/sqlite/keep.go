@@ -9,7 +9,8 @@ import (
 	"parley/core/chat"
 )
 
-// Keep remembers value under name, in place of what was there. It is for what a connector must not forget.
+// Keep stores value under name, in place of an earlier value. Connectors keep their state with it, such as the place in
+// a platform's list of updates.
 func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	err := record.CheckText(name, value)
 	if err == nil {
@@ -21,7 +22,7 @@ func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	return wrap(err, "saving %q", name)
 }
 
-// Kept is what was last kept under name, or "".
+// Kept returns the value last stored under name, or "" if there is none.
 func (s *upkeep) Kept(ctx context.Context, name string) (value string, err error) {
 	err = s.read(ctx, func(db reader) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))

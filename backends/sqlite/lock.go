@@ -10,20 +10,23 @@ import (
 	"time"
 )
 
-// InUseError means that another Store has the file open.
+// InUseError is returned by [Open] if another Store has the file open.
 type InUseError struct {
-	Path   string
-	Holder string // its process, host, and start time
+	Path   string // the resolved path of the database
+	Holder string // who has it open, for people: process, host, and start time
 }
 
 func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s is in use by %s; only one gateway can use it at a time", e.Path, e.Holder)
 }
 
-// lock is the ownership of a database. The operating system holds it and ends it with the process; the text in its
-// file is for people.
+// lock is the exclusive ownership of a database: a lock of the operating system on a file next to the database. The
+// system releases it when the process ends, however it ends, so no stale lock can remain after a crash. The text in the
+// file is only for error messages. SQLite's own locks would not do: they are held during transactions, not between
+// them.
 type lock struct{ file *os.File }
 
+// acquire takes the lock of the database at path, or returns [*InUseError]. It does not wait.
 func acquire(path string) (*lock, error) {
 	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -44,7 +47,7 @@ func acquire(path string) (*lock, error) {
 	return &lock{f}, nil
 }
 
-// sign writes down who has the lock.
+// sign writes the process, the host and the time into the lock file, for the error message of the next process.
 func sign(f *os.File) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -57,11 +60,13 @@ func sign(f *os.File) error {
 	return err
 }
 
-// release keeps the file: a process that waits for the lock by name must find the locked file.
+// release releases the lock and keeps the file. If it were removed, a process that had opened it before would lock a
+// file without a name, while a third creates and locks a new one: both would own the database.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
 
+// holder returns the text in the lock file. It can be empty for a moment, between taking the lock and signing it.
 func holder(f io.ReaderAt) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<10))
 	if who := strings.TrimSpace(string(text)); err == nil && who != "" {
@@ -70,8 +75,9 @@ func holder(f io.ReaderAt) string {
 	return "another process"
 }
 
-// Holder returns a description of the process that has the database at path open, without opening it; "" if there is
-// none.
+// Holder returns a description of the process that has the database at path open, or "" if there is none. It does not
+// open the database, but takes its lock for a moment if that is free, so a gateway that starts in this moment is
+// refused.
 func Holder(path string) (string, error) {
 	path, err := resolve(path)
 	if err != nil {

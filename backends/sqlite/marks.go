@@ -32,6 +32,7 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 	return acc, nil
 }
 
+// mark stores that the event id was accepted in a turn. The first mark stays: it says what the event was answered by.
 func mark(ctx context.Context, tx *sql.Conn, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -39,7 +40,8 @@ func mark(ctx context.Context, tx *sql.Conn, id chat.MemoryID, turn chat.Respons
 	return err
 }
 
-// marked completes acc, which is what the mark of in says.
+// marked completes acc for a message of which only the mark is left. Its run is named only while that is open: the
+// redelivery then attaches to it; later there is nothing to attach to.
 func marked(ctx context.Context, q querier, in chat.Memory, acc chat.Accepted, answered bool) (chat.Accepted, error) {
 	if !answered {
 		return acc, nil
@@ -53,7 +55,7 @@ func marked(ctx context.Context, q querier, in chat.Memory, acc chat.Accepted, a
 	return acc, err
 }
 
-// gone is a memory that was deleted.
+// gone is what the marks and notes of a deleted memory depend on.
 type gone struct {
 	id   chat.MemoryID
 	room chat.RoomID
@@ -61,7 +63,8 @@ type gone struct {
 	role string
 }
 
-// remove deletes memories and leaves their marks. The query returns the id, room, turn and role of each.
+// remove deletes memories and leaves marks in their place, so that a redelivery by the platform does not bring them
+// back. The query must return the id, room, turn and role of each.
 func remove(ctx context.Context, tx *sql.Conn, query string, args ...any) ([]gone, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -72,7 +75,7 @@ func remove(ctx context.Context, tx *sql.Conn, query string, args ...any) ([]gon
 		return nil, err
 	}
 	for _, g := range all {
-		if g.role == record.Input || g.role == record.Heard { // the others never arrived
+		if g.role == record.Input || g.role == record.Heard { // the others are of the agent, so no platform delivers them
 			if err := mark(ctx, tx, g.id, g.turn, g.role == record.Input); err != nil {
 				return nil, err
 			}

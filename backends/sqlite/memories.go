@@ -11,14 +11,15 @@ import (
 	"parley/core/chat"
 )
 
-// The limit is a sum, because SQLite looks at the value of a bare parameter there, and then prepares the statement again
-// for each call, which takes longer than to run it.
+// selectRecent walks the index memories_by_turn backwards and stops at the limit. The limit is a sum, because SQLite's
+// planner looks at the value of a bare parameter there, and then prepares the statement again for each call, which
+// takes longer than running it.
 const selectRecent = `
 	SELECT ` + record.MemoryColumnsOfRoom + ` FROM memories
 	WHERE room = ? AND kind = ? AND turn <= ?
 	ORDER BY turn DESC, seq DESC LIMIT ? + 0`
 
-// Recent implements [storage.Memories]. Its cost is that of the limit, however much is stored.
+// Recent implements [storage.Memories]. Its cost depends on the limit only, not on how much is stored.
 func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
@@ -33,6 +34,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		return err
 	})
 	for i := range all {
+		// These two are the same for all, so they are not read, see record.MemoryColumnsOfRoom.
 		all[i].Room, all[i].Kind = room, kind
 	}
 	slices.Reverse(all)
@@ -48,8 +50,9 @@ func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory,
 	return m, wrap(err, "reading the memory %q", id)
 }
 
-// remember stores m, whose id must be new: nothing takes the place of a message. Only an answer replaces what was heard under its
-// id, the platform's echo of itself, which was faster.
+// remember stores m, whose id must be new: a message never replaces another. There is one exception: some platforms
+// deliver the agent's own messages too, and this echo can be stored as heard before the answer itself is. The answer
+// then replaces its echo.
 func remember(ctx context.Context, tx *sql.Conn, m chat.Memory, turn chat.ResponseID, role string) error {
 	if role == record.Said {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ?`, m.ID, record.Heard); err != nil {
@@ -72,6 +75,8 @@ func (s *memories) Remember(ctx context.Context, run chat.RunID, m chat.Memory) 
 	return wrap(err, "saving the memory %q", m.ID)
 }
 
+// rememberBeside stores m with the turn of run. Without inputs the run was forgotten, and storing m would bring a part
+// of it back.
 func rememberBeside(ctx context.Context, tx *sql.Conn, run chat.RunID, m chat.Memory) error {
 	var turn chat.ResponseID
 	err := tx.QueryRowContext(ctx, `
@@ -89,6 +94,7 @@ func rememberBeside(ctx context.Context, tx *sql.Conn, run chat.RunID, m chat.Me
 	return remember(ctx, tx, m, turn, record.Beside)
 }
 
+// collect reads all rows and closes them. Errors of scan, of reading and of closing are returned.
 func collect[T any](rows *sql.Rows, scan func(record.Row) (T, error)) (all []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -97,7 +103,7 @@ func collect[T any](rows *sql.Rows, scan func(record.Row) (T, error)) (all []T, 
 			return nil, err
 		}
 		if len(all) == cap(all) {
-			all = slices.Grow(all, 3*len(all)+4) // messages are large: copying them at each doubling costs as much again
+			all = slices.Grow(all, 3*len(all)+4) // messages are large: copying them at each doubling costs as much as reading them
 		}
 		all = append(all, one)
 	}

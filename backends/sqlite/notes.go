@@ -35,6 +35,9 @@ func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	return wrap(err, "saving a note on %q", n.Room)
 }
 
+// saveNote stores or deletes a note, and deletes the oldest beyond chat.MaxNotes. First and Last must still be
+// remembered: a summary that was being written while its messages were deleted must not bring them back. REPLACE gives
+// the note a new seq, so it is the newest again.
 func saveNote(ctx context.Context, tx *sql.Conn, n chat.RoomNote) error {
 	var known int
 	if err := tx.QueryRowContext(ctx, `SELECT 1 FROM rooms WHERE id = ?`, n.Room).Scan(&known); err != nil {
@@ -65,7 +68,7 @@ func saveNote(ctx context.Context, tx *sql.Conn, n chat.RoomNote) error {
 	return err
 }
 
-// turnOf is the turn of a memory of room; 0 if none is named.
+// turnOf returns the turn of a memory of room; 0 if id is empty, and [chat.ErrNotFound] if the memory is gone.
 func turnOf(ctx context.Context, tx *sql.Conn, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
 	if id == "" {
 		return 0, nil
@@ -77,7 +80,7 @@ func turnOf(ctx context.Context, tx *sql.Conn, room chat.RoomID, id chat.MemoryI
 	return turn, err
 }
 
-// dropNotes removes what was noted from a turn.
+// dropNotes deletes the notes that were taken from a part of the conversation that includes turn.
 func dropNotes(ctx context.Context, tx *sql.Conn, room chat.RoomID, turn chat.ResponseID) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?1 AND last_turn > 0 AND first_turn <= ?2 AND last_turn >= ?2`, room, turn)
 	return err

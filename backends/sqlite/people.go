@@ -51,6 +51,8 @@ func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	return wrap(err, "letting %q in", p.ID)
 }
 
+// letIn stores p as an approved user and deletes their request. The owner flag is not part of the update: approving the
+// owner once more does not take it away.
 func letIn(ctx context.Context, tx *sql.Conn, p chat.Person) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE id = ?`, p.ID); err != nil {
 		return err
@@ -73,6 +75,8 @@ func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) 
 	return owns, wrap(err, "making %q the owner", p.ID)
 }
 
+// own makes p the owner, if there is none, and deletes the request with which the gateway offered its owner code (the
+// one with the empty id). The unique index people_one_owner would refuse a second owner in any case.
 func own(ctx context.Context, tx *sql.Conn, p chat.Person) (bool, error) {
 	_, err := record.ScanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 	if !errors.Is(err, chat.ErrNotFound) {
@@ -111,7 +115,8 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 	return wrap(err, "revoking %q", id)
 }
 
-// Reject implements [storage.People].
+// Reject implements [storage.People]. The request stays without its code until it ends, so that its user is not greeted
+// with a new code by writing again.
 func (s *people) Reject(ctx context.Context, code string) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		var id string
@@ -146,6 +151,8 @@ func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r ch
 	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
 }
 
+// requestPairing returns the open request of a user, or adds one within the limit of its connector. The limit keeps
+// strangers from filling the table; told is updated in the same transaction, so a user who writes quickly is told once.
 func requestPairing(ctx context.Context, tx *sql.Conn, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	now := time.Now()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, record.Nanos(now)); err != nil {

@@ -9,7 +9,8 @@ import (
 	"parley/core/chat"
 )
 
-// PieceVectors implements [storage.PieceVectors].
+// PieceVectors implements [storage.PieceVectors]. The keys travel as one JSON list, so that the statement is the same
+// for any number.
 func (s *memories) PieceVectors(ctx context.Context, model string, keys []chat.PieceKey) (found map[chat.PieceKey][]byte, err error) {
 	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, `

@@ -7,10 +7,13 @@ import (
 	"fmt"
 )
 
-// remembered is how many statements a connection keeps. The store has fewer; what is beyond is parsed each time.
+// remembered is the maximum number of statements that a connection keeps prepared. The store has fewer fixed
+// statements; only those of variable length (IN lists, several charges) could exceed it, and are then parsed each time.
 const remembered = 256
 
-// preparing makes connections that parse no statement twice: to parse one takes longer than most of them take to run.
+// preparing makes connections that keep their prepared statements. Parsing a statement takes longer than running most
+// of the store's statements. [sql.DB] has prepared statements of its own, but they would have to be declared in one
+// place and passed to every connection; here the text of the statement is the key, so queries stay where they are used.
 type preparing struct {
 	driver.Connector
 	trace func(statement string)
@@ -33,7 +36,9 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	return all, nil
 }
 
-// conn is what the driver's connections can do.
+// conn lists the interfaces that the driver's connections implement and database/sql looks for. A wrapper that hides
+// one of them would silently get the slow default, such as two round trips for each statement, so Connect checks for
+// all of them.
 type conn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -45,19 +50,22 @@ type conn interface {
 	driver.Validator
 }
 
-// prepared is a connection, which one goroutine uses at a time.
+// prepared is a connection with its prepared statements, by their text. database/sql guarantees that one goroutine at a
+// time uses a connection, so there is no lock.
 type prepared struct {
 	conn
 	known map[string]*statement
 }
 
-// statement is one that is kept.
+// statement is a prepared statement that is kept.
 type statement struct {
 	driver.Stmt
-	busy bool // its rows are being read
+	busy bool // its rows are being read, so running it again would reset them
 }
 
-// find returns a statement that is free, or nil if it can't be kept, or is in use further up.
+// find returns the prepared statement for query, and prepares it if needed. It returns nil if the statement can't be
+// used: it is busy because a query with the same text encloses this one, or the connection keeps as many as it can. The
+// caller then runs the query unprepared.
 func (p *prepared) find(ctx context.Context, query string) (*statement, error) {
 	s := p.known[query]
 	switch {
@@ -104,7 +112,7 @@ func (p *prepared) QueryContext(ctx context.Context, query string, args []driver
 	return &reading{rows, s}, nil
 }
 
-// Close implements [driver.Conn].
+// Close implements [driver.Conn]. Statements are closed first: SQLite keeps a connection open while it has any.
 func (p *prepared) Close() error {
 	var errs []error
 	for _, s := range p.known {
@@ -114,7 +122,7 @@ func (p *prepared) Close() error {
 	return errors.Join(append(errs, p.conn.Close())...)
 }
 
-// reading is the rows of a statement that is kept.
+// reading wraps the rows of a kept statement, to learn when they are closed and the statement is free again.
 type reading struct {
 	driver.Rows
 	of *statement

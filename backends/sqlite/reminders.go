@@ -22,6 +22,8 @@ func (s *reminders) AddReminder(ctx context.Context, r chat.Reminder, rule chat.
 	return wrap(err, "saving a reminder in %q", r.Room)
 }
 
+// addReminder checks the limits and stores r in one transaction. An id that is stored already changes nothing: the call
+// of a tool can be repeated after a crash.
 func addReminder(ctx context.Context, tx *sql.Conn, r chat.Reminder, rule chat.ReminderRule) error {
 	var known bool
 	var ofPerson, inRoom int
@@ -62,7 +64,8 @@ func (s *reminders) reminders(ctx context.Context, where string, args ...any) (a
 	return all, err
 }
 
-// MoveReminder implements [storage.Reminders].
+// MoveReminder implements [storage.Reminders]. The time it had is compared in the statement, so a reminder that is
+// found due twice moves once, and is sent once.
 func (s *reminders) MoveReminder(ctx context.Context, id string, due, next time.Time) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		change, args := `UPDATE reminders SET due = ? WHERE id = ? AND due = ?`, []any{record.Nanos(next), id, record.Nanos(due)}

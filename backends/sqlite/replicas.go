@@ -8,7 +8,9 @@ import (
 	"parley/core/chat"
 )
 
-// Replicas implements [storage.Fleet]. There is one process at a time, so nothing has to be leased.
+// Replicas implements [storage.Fleet]. There is one process at a time, so there are no leases; owners that are dead are
+// shown while runs of theirs are open. A run waits if it was never started, or if its owner is dead, unless it is
+// parked.
 func (s *journal) Replicas(ctx context.Context) (fleet chat.Fleet, err error) {
 	now := record.Nanos(time.Now())
 	err = s.read(ctx, func(db reader) error {

@@ -18,6 +18,7 @@ func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err 
 	return r, wrap(err, "reading the room %q", id)
 }
 
+// maxNamed is the maximum number of rooms that RoomsNamed returns: more would not help a model or a person to choose.
 const maxNamed = 10
 
 // RoomsNamed implements [storage.RoomFinder].
@@ -69,7 +70,8 @@ func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 	return wrap(err, "saving the room %q", r.ID)
 }
 
-// saveRoom writes nothing if nothing has changed.
+// saveRoom stores r. It writes nothing if nothing has changed, which every accepted message would otherwise pay for. An
+// empty address keeps the stored one: it is where the room was last reached.
 func saveRoom(ctx context.Context, tx *sql.Conn, r chat.Room) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO rooms (id, world, kind, connector, name, chats, created, address, gone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -101,7 +103,8 @@ func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.A
 	return wrap(err, "setting the attention for the room %q", room)
 }
 
-// nextTurn gives a turn number of a room that exists.
+// nextTurn returns the next turn number of a room that exists. Numbers rise within a room and are never given twice,
+// because the counter is stored with the room and survives the deletion of its messages.
 func nextTurn(ctx context.Context, tx *sql.Conn, room chat.RoomID) (turn chat.ResponseID, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = ? RETURNING turns`, room).Scan(&turn)
 	return turn, err

@@ -12,7 +12,10 @@ import (
 	"parley/core/chat"
 )
 
-// selectRuns takes the present as its first argument.
+// selectRuns selects what [record.ScanRun] reads. Its first argument is the present. Two columns are computed, because
+// they change without a write when a lease ends: whether a living owner holds the run, and its deaths, which count the
+// last owner too if that died on it without announcing its end and without a verdict (a run with a verdict only remains
+// to be shown). The inputs are the messages of the turn with the role input, so deleting one takes it from the run.
 const selectRuns = `
 	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?1, FALSE), r.owner,
@@ -23,7 +26,7 @@ const selectRuns = `
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
 
-// querier is what a [reader] and the writer's connection have in common.
+// querier is what a [reader] and the writer's connection have in common, for lookups that both make.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -90,7 +93,15 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 	return run.Run, nil
 }
 
-// start makes owner the holder of run, as which it then is read. It is [chat.ErrBusy] if another run of the room is under way.
+// start makes owner the holder of run and updates run to what is stored then. It returns [chat.ErrBusy] if another
+// owner holds the run, if it is parked and not ready, or if another run of the room is under way, and [answer.ErrLost]
+// if it has ended.
+//
+// The epoch rises with each start, so every later write of an earlier holder fails. The death of the previous owner,
+// which selectRuns counted from the lease, is stored now, because the column owner no longer names that one. A parked
+// run takes the newest turn that was started meanwhile as its claim, so that the tracker does not cancel it in favor of
+// those turns. The statement itself checks that no other run is under way and returns the new columns: starting is on
+// the path of every message, and a second query would cost as much again.
 func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string) error {
 	if run.Outcome.Done() {
 		return answer.ErrLost
@@ -116,14 +127,17 @@ func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string)
 	return err
 }
 
-// existsUnderWay takes [underWay].
+// existsUnderWay tests whether another run of the room is under way. Runs that bypass the queue (commands, choices)
+// only exclude each other, so that /stop works while an answer is being written; parked runs exclude nothing. Its
+// arguments are those of underWay. It reads the partial index of open runs.
 const existsUnderWay = `EXISTS (SELECT 1 FROM runs r WHERE r.room = ? AND r.status = '' AND r.epoch > 0 AND NOT r.parked AND r.id <> ? AND (r.duty IN (?, ?)) = ?)`
 
+// underWay returns the arguments of existsUnderWay.
 func underWay(run chat.Run) []any {
 	return []any{run.Room, run.ID, chat.RunCommand, chat.RunChoiceResult, run.Kind.OutOfBand()}
 }
 
-// roomFree is [chat.ErrBusy] if another run of the room is under way.
+// roomFree returns [chat.ErrBusy] if another run of the room is under way.
 func roomFree(ctx context.Context, tx *sql.Conn, run chat.Run) error {
 	var other bool
 	err := tx.QueryRowContext(ctx, `SELECT `+existsUnderWay, underWay(run)...).Scan(&other)
@@ -142,8 +156,10 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 	return wrap(err, "noting on the run %q", id)
 }
 
+// note adds n to the run if it is open and has this epoch. Empty fields of n leave the stored ones as they are, hence
+// ifnull and nullif.
 func note(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
-	var shown any // nil leaves it unchanged; '' is an empty list
+	var shown any // nil leaves the column unchanged, while '' would be an empty list
 	if len(n.Shown) > 0 {
 		var before []chat.Shown
 		err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
@@ -160,12 +176,15 @@ func note(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, n 
 		WHERE id = ? AND epoch = ? AND status = '' RETURNING id`,
 		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id, epoch).Scan(&id)
 	if err == nil && n.Verdict != nil {
+		// The files of the answer are stored with its verdict, in the same transaction: the verdict refers to them by
+		// number.
 		err = keepFiles(ctx, tx, id, n.Files)
 	}
 	return held(err)
 }
 
-// held is [answer.ErrLost] where no row was found of a run that is open and has the epoch.
+// held turns the missing row of a statement with the condition "open, and of this epoch" into [answer.ErrLost]: the run
+// has ended, or another holder has started it since.
 func held(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return answer.ErrLost
@@ -184,6 +203,8 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 	}
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+			// Without an input, all that the run was about was deleted while it ran. Then nothing of its text may stay,
+			// neither in its row nor in the log.
 			asked, err := endRun(ctx, tx, id, epoch, o, out)
 			if err == nil && !asked {
 				s.deleted.Store(true)
@@ -195,7 +216,8 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 	return wrap(err, "finishing the run %q", id)
 }
 
-// endRun reports whether the run still has an input. If not, nothing is to stay of what it was about.
+// endRun ends the run, stores its answer, and reports whether the run still has an input. Without inputs the answer is
+// not stored, as it would quote what was deleted, unless the run carries out a choice, which has none by nature.
 func endRun(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
 	var room chat.RoomID
 	var turn chat.ResponseID
@@ -212,6 +234,7 @@ func endRun(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, 
 	case out.ID != "" && out.Room != room:
 		return false, fmt.Errorf("the answer belongs to the room %q, but its run to %q", out.Room, room)
 	}
+	// The common case, a run with an input, needs no further query.
 	carried := false
 	if !asked {
 		if carried, err = carriesOut(ctx, tx, id); err != nil {
@@ -224,8 +247,8 @@ func endRun(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, 
 	return asked, keepFiles(ctx, tx, id, nil)
 }
 
-// carriesOut reports whether the run carries out what a person chose, or takes away the options of a question that is still
-// remembered.
+// carriesOut reports whether the run carries out what a person chose, or removes the options of a question that is
+// still remembered (a run that [storage.Questions.Retire] opened: its question was answered by no one).
 func carriesOut(ctx context.Context, tx *sql.Conn, id chat.RunID) (carried bool, err error) {
 	q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))
 	if err != nil || q.By != "" {

@@ -13,7 +13,8 @@ import (
 	"parley/core/quota"
 )
 
-// errOver takes a charge back.
+// errOver rolls back the transaction of a charge that exceeds a limit. It is not returned to callers: being over a
+// limit is a result.
 var errOver = errors.New("over the limit")
 
 // Spend implements [quota.UsageStore].
@@ -33,7 +34,8 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		var known bool
 		err := tx.QueryRowContext(ctx, `UPDATE runs SET counted = 1 WHERE id = ? AND NOT counted RETURNING TRUE`, run).Scan(&known)
-		if errors.Is(err, sql.ErrNoRows) { // it was counted before, or there is none
+		// The update counts the run and finds out whether it was counted, in one statement.
+		if errors.Is(err, sql.ErrNoRows) { // it was counted before, which charges nothing, or there is no such run
 			return record.Found(tx.QueryRowContext(ctx, `SELECT TRUE FROM runs WHERE id = ?`, run).Scan(&known))
 		}
 		if err == nil {
@@ -47,7 +49,8 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 	return "", wrap(err, "counting the run %q", run)
 }
 
-// Reserve implements [quota.UsageStore].
+// Reserve implements [quota.UsageStore]. It looks and charges in one transaction, so parallel calls can't reserve the
+// same rest.
 func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
 		tokens, over, err = fitting(ctx, tx, day, r, charges)
@@ -73,7 +76,8 @@ func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, ch
 	return tokens, "", nil
 }
 
-// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest.
+// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest, which is the
+// one to report.
 func fitting(ctx context.Context, tx *sql.Conn, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
 	tokens = r.Most
 	spent, err := spentOf(ctx, tx, day, charges)
@@ -85,7 +89,7 @@ func fitting(ctx context.Context, tx *sql.Conn, day string, r quota.Reservation,
 	return tokens, narrowest, err
 }
 
-// spentOf returns what was spent of each bucket that has a limit for calls.
+// spentOf returns what was spent on day from the buckets that limit calls; others need no look.
 func spentOf(ctx context.Context, tx *sql.Conn, day string, charges []quota.Charge) (map[string]quota.Cost, error) {
 	args := []any{day}
 	for _, c := range charges {
@@ -110,11 +114,12 @@ func spentOf(ctx context.Context, tx *sql.Conn, day string, charges []quota.Char
 	return spent, err
 }
 
-// repeated is a list of n times what.
+// repeated returns what n times, separated by commas.
 func repeated(what string, n int) string { return strings.Repeat(what+", ", n-1) + what }
 
-// spendAll adds all charges in one statement, or returns [errOver] and the bucket of the first that exceeds its limit. The first charge
-// of a bucket and day deletes days that are not kept.
+// spendAll adds all charges in one statement, or returns [errOver] and the first bucket that exceeds its limit. It adds
+// before it compares: the caller's transaction is rolled back if a limit is exceeded, and the usual case takes one
+// statement.
 func spendAll(ctx context.Context, tx *sql.Conn, day string, charges []quota.Charge) (over string, err error) {
 	if len(charges) == 0 {
 		return "", nil
@@ -144,6 +149,8 @@ func spendAll(ctx context.Context, tx *sql.Conn, day string, charges []quota.Cha
 	if err != nil {
 		return "", err
 	}
+	// A sum that equals the charge is the first of its bucket today, so this is about once a day for each bucket.
+	// Buckets of single answers are always new, and would prune each time.
 	fresh := false
 	for _, c := range charges {
 		if c.Exceeds(sums[c.Bucket]) {
@@ -157,7 +164,8 @@ func spendAll(ctx context.Context, tx *sql.Conn, day string, charges []quota.Cha
 	return "", err
 }
 
-// pruneSpending deletes days that are not kept, and the answers that no reservation can settle any more.
+// pruneSpending deletes days that are no longer kept. Buckets of single answers go after one day already: there is one
+// for each answer, and only calls under way still settle with them.
 func pruneSpending(ctx context.Context, tx *sql.Conn, day string) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM spending WHERE day < date(?, ?)`, day, fmt.Sprintf("-%d day", quota.KeptDays))
 	if err == nil {
@@ -167,7 +175,8 @@ func pruneSpending(ctx context.Context, tx *sql.Conn, day string) error {
 	return err
 }
 
-// afterPrefix returns the first text after all that begin with prefix, which ends with an ASCII character.
+// afterPrefix returns the first text after all that begin with prefix, so that a prefix is a range of the primary key.
+// The prefix must end with an ASCII character.
 func afterPrefix(prefix string) string {
 	last := len(prefix) - 1
 	return prefix[:last] + string(prefix[last]+1)

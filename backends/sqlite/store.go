@@ -1,10 +1,20 @@
-// Package sqlite stores all data in one SQLite file.
+// Package sqlite implements [storage.Store] in one SQLite file. It is the default store: it needs no server.
 //
 // A method returns after its transaction is on disk (WAL, synchronous=FULL), so stored data survives a crash of the
-// process and also a power failure, as far as the disk honors sync requests.
+// process and also a power failure, as far as the disk honors sync requests. A sync costs far more than the statements
+// of a typical transaction, so concurrent writes share one, see writes in batch.go.
 //
-// The file has one owner process, see [Open]. It belongs on a local disk: neither SQLite's locks nor the owner's are
+// The file has one owner process at a time, see [Open] and lock.go. That is why this package needs none of the row
+// locks, leases and clock corrections of the PostgreSQL store: one connection makes all writes, one after another, and
+// the process's own clock is the only one. It belongs on a local disk: neither SQLite's locks nor the owner's are
 // reliable over a network.
+//
+// What is deleted also leaves the file: pages are overwritten (secure_delete), and the write-ahead log is emptied by
+// the next [Store.Expire] that finishes, see erase.go.
+//
+// The contract of each method is the comment of the port in [parley/core/storage] that its own comment names. The
+// comments here explain how the contract is kept. Forms of values, such as times and JSON columns, are those of
+// [parley/backends/record], which the PostgreSQL store shares.
 package sqlite
 
 import (
@@ -21,18 +31,20 @@ import (
 
 var _ storage.Store = (*Store)(nil)
 
-// ErrClosed is what every method answers after [Store.Close].
+// ErrClosed is the error of every method after [Store.Close].
 var ErrClosed = errors.New("the store is closed")
 
-// Options are all optional.
+// Options tunes a store. The zero value is ready for production.
 type Options struct {
-	Readers     int           // maximum number of concurrent readers; default 4
-	BusyTimeout time.Duration // how long to wait for other users of the file, such as a backup; default 5 s
-	// Trace is told each statement before it runs, BEGIN and COMMIT included. Tests count them.
+	Readers     int           // maximum number of concurrent read connections; default 4
+	BusyTimeout time.Duration // how long a statement waits for other programs that lock the file, such as a backup; default 5 s
+	// Trace, if set, is called with each statement before it runs, BEGIN and COMMIT included, on the goroutine that
+	// runs it. Tests use it to bound the number of statements.
 	Trace func(statement string)
 }
 
-// Store is a [storage.Store] in a file. Writes are sequential; reads run concurrently with them.
+// Store is a [storage.Store] in a file. All methods are safe for concurrent use. Writes are sequential; reads run
+// concurrently with them and see the state before the transaction that is being written.
 type Store struct {
 	*database
 	journal
@@ -46,7 +58,7 @@ type Store struct {
 	upkeep
 }
 
-// The parts of a store: each is what one group of tables is for.
+// The parts of a store: each type has the methods for one group of tables.
 type (
 	journal   struct{ *database } // runs, and marks of what was accepted
 	memories  struct{ *database } // what was said, notes and files
@@ -59,27 +71,32 @@ type (
 	upkeep    struct{ *database } // what expires, and what other packages keep
 )
 
-// database is the file, and the connections to it.
+// database is the open file: the lock that makes this process its owner, and its connections.
 type database struct {
-	lock    *lock
-	writer  *sql.DB // one connection
+	lock *lock
+	// writer has exactly one connection, which only the holder of the turn in writes uses. SQLite allows one writer at
+	// a time anyway; with a second connection, transactions would fail as busy instead of waiting in order.
+	writer  *sql.DB // one connection; see also checkpoint in erase.go
 	writes  *writes
-	readers *sql.DB
-	id      string
+	readers *sql.DB // opened with query_only, so a read can't write by mistake
+	id      string  // see [Store.ID]
 
+	// expiring guards expired and aged. Expire walks through the tables in steps; these remember where each walk
+	// stopped. They start at the beginning in each process, which costs a walk but loses nothing.
 	expiring sync.Mutex
-	expired  []byte           // the mark that Expire looked at last
-	aged     map[string]int64 // the row of each table that Expire looked at last
-	deleted  atomic.Bool      // the log may hold what was deleted
-	pruned   time.Time        // when saveWindows deleted expired ones; under the turn of writes
+	expired  []byte           // the last mark that Expire looked at; empty, never nil, at the start
+	aged     map[string]int64 // by table: the last rowid that Expire looked at
+	deleted  atomic.Bool      // the write-ahead log can still hold deleted text
+	pruned   time.Time        // when saveWindows last deleted expired windows; guarded by the turn of writes
 
-	mu     sync.RWMutex // held for reading by each call, so that Close waits for them
+	mu     sync.RWMutex // guards closed. Each call holds it for reading until it ends, so Close waits for all of them
 	closed bool
 }
 
-// Open opens the file at path, creates it if it is missing, and migrates its tables. It fails with [*InUseError] while
-// another Store has the file open, in this process or another. The opener is the only owner, so the holders of all
-// earlier runs are dead: those runs can be started at once.
+// Open opens the file at path, creates it if it is missing, and migrates its tables. It returns [*InUseError] while
+// another Store has the file open, in this process or another. Since the caller is the only owner, the holders of all
+// earlier runs are dead, whatever their leases say: those runs can be started at once. The caller must call
+// [Store.Close].
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -90,7 +107,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	db := &database{lock: held, expired: []byte{}, aged: map[string]int64{}}
-	db.deleted.Store(true) // the process before may have left it so
+	db.deleted.Store(true) // the process before may have crashed between a deletion and the checkpoint that removes it from the log
+	// Close also handles a database of which only some parts were opened.
 	if err := db.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
@@ -102,6 +120,9 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	var err error
+	// An immediate transaction takes SQLite's write lock when it begins. A deferred one takes it at its first write,
+	// where it would fail as busy if another program wrote in between. Migrations run in such transactions; batches
+	// begin theirs explicitly.
 	if s.writer, err = connect(path, o, "_txlock=immediate"); err != nil {
 		return err
 	}
@@ -110,6 +131,8 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 	if err := migrate(ctx, s.writer); err != nil {
 		return err
 	}
+	// The readers connect after the migration, so that no connection has parsed statements for tables that have changed
+	// since.
 	if s.readers, err = connect(path, o, "_query_only=1"); err != nil {
 		return err
 	}
@@ -118,6 +141,8 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 		readers = 4
 	}
 	s.readers.SetMaxOpenConns(readers)
+	// The default of database/sql keeps two idle connections. A connection that is closed loses its prepared statements
+	// and its page cache, so all of them stay open.
 	s.readers.SetMaxIdleConns(readers)
 	return s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		if err := tx.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&s.id); err != nil {
@@ -127,10 +152,12 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 	})
 }
 
-// ID tells this file from every other, also from one that takes its place.
+// ID returns a random identifier that was made with the file. Caches and Redis keys that outlive a process include it:
+// a file that takes the place of this one restarts the turn numbers of its rooms.
 func (s *database) ID() string { return s.id }
 
-// Close waits for the calls under way and lets the file go. It may be called again.
+// Close waits for the calls under way, closes the file and releases it for other processes. Later calls of other
+// methods return [ErrClosed]; calling Close again does nothing.
 func (s *database) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,15 +166,17 @@ func (s *database) Close() error {
 	}
 	s.closed = true
 	var errs []error
-	for _, db := range []*sql.DB{s.readers, s.writer} { // the last to go empties the WAL
+	for _, db := range []*sql.DB{s.readers, s.writer} { // the last connection to be closed moves the log into the file and removes it
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
 	}
+	// The lock goes last: until the connections are closed, another process must not open the file.
 	return errors.Join(append(errs, s.lock.release())...)
 }
 
-// Ping reports an error if the file can't be read, or if the last write was not stored.
+// Ping reports an error if the file can't be read, or if the last write could not be committed, for example because the
+// disk is full. It writes nothing itself: a probe every few seconds must not cost a sync each.
 func (s *database) Ping(ctx context.Context) error {
 	err := s.read(ctx, func(db reader) error {
 		if err := s.writes.trouble.get(); err != nil {
@@ -159,7 +188,9 @@ func (s *database) Ping(ctx context.Context) error {
 	return wrap(err, "reading the store")
 }
 
-// read runs do beside the writer, on a connection of its own.
+// read calls do with a read connection, concurrently with the writer. Each statement of do sees the last committed
+// state at its own beginning; two statements can see different states, because read opens no transaction. ctx bounds
+// the wait for a connection, not the queries, see [reader].
 func (s *database) read(ctx context.Context, do func(reader) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -174,7 +205,9 @@ func (s *database) read(ctx context.Context, do func(reader) error) error {
 	return do(reader{conn})
 }
 
-// reader is a connection whose queries are not interrupted: each is short, and to watch a context takes two goroutines a query.
+// reader is a read connection whose queries ignore the cancellation of their context once they run: each is short, and
+// watching a context takes two goroutines for each query. The one query that can take long, the search for words, uses
+// conn directly.
 type reader struct{ conn *sql.Conn }
 
 // QueryContext is that of [sql.Conn].
@@ -187,7 +220,7 @@ func (r reader) QueryRowContext(ctx context.Context, query string, args ...any) 
 	return r.conn.QueryRowContext(uninterrupted(ctx), query, args...)
 }
 
-// uninterrupted returns ctx as it is if it is done already.
+// uninterrupted returns a context without cancellation, unless ctx is already done: then the query must not begin.
 func uninterrupted(ctx context.Context) context.Context {
 	if ctx.Err() != nil {
 		return ctx
@@ -195,7 +228,9 @@ func uninterrupted(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// write runs do as if in a transaction of its own, see [writes].
+// write calls do as if in a transaction of its own, which is committed when write returns without an error. If do
+// returns an error, its changes are rolled back and write returns that error. do can be called more than once, so it
+// must assign its results, not add to them. See writes.run for what a canceled ctx does.
 func (s *database) write(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -205,7 +240,7 @@ func (s *database) write(ctx context.Context, do func(context.Context, *sql.Conn
 	return s.writes.run(ctx, do)
 }
 
-// wrap adds the attempted operation to err.
+// wrap adds the attempted operation to err, and returns nil for nil.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -5,7 +5,8 @@ import (
 	"database/sql/driver"
 )
 
-// traced is a connection whose statements are counted, see [Options.Trace].
+// traced is a connection that reports each statement to [Options.Trace]. Begin and commit by database/sql, as goose
+// uses them, are no statements, so they are reported separately.
 type traced struct {
 	*prepared
 	trace func(statement string)
@@ -30,7 +31,7 @@ func (t traced) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, err
 	return tracedTx{tx, t.trace}, err
 }
 
-// tracedTx is one of its transactions.
+// tracedTx is a transaction of a traced connection.
 type tracedTx struct {
 	driver.Tx
 	trace func(statement string)

@@ -11,11 +11,12 @@ import (
 )
 
 // Unavailable reports whether err can resolve without a change of the configuration, with a reason for the owner: the
-// disk is full or fails, or another program has locked the file.
+// disk is full or fails, or another program has locked the file. Callers retry after such errors, and give up after
+// others.
 func Unavailable(err error) (reason string, ok bool) {
 	var e *driver.Error
 	if errors.As(err, &e) {
-		switch e.Code() & 0xff { // without what extends it
+		switch e.Code() & 0xff { // the low byte is the primary code; the others say more about it
 		case sqlite3.SQLITE_FULL:
 			return diskFull, true
 		case sqlite3.SQLITE_IOERR:
@@ -25,6 +26,7 @@ func Unavailable(err error) (reason string, ok bool) {
 		}
 	}
 	switch {
+	// Errors from outside of SQLite: the lock file, or creating the database.
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return diskFull, true
 	case errors.Is(err, syscall.EIO):
@@ -35,7 +37,8 @@ func Unavailable(err error) (reason string, ok bool) {
 
 const diskFull = "the disk is full"
 
-// trouble is why the last transaction could not be committed.
+// trouble holds the error of the last commit, nil after a successful one. [Store.Ping] reports it, so that a readiness
+// probe fails while nothing can be stored, without writing itself. It is safe for concurrent use.
 type trouble struct {
 	mu  sync.Mutex
 	err error
@@ -47,7 +50,7 @@ func (t *trouble) set(err error) {
 	t.err = err
 }
 
-// get returns why nothing can be stored now, or nil.
+// get returns why the last commit failed, with a reason for the owner if there is one, or nil.
 func (t *trouble) get() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

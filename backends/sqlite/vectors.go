@@ -11,7 +11,9 @@ import (
 	"parley/core/search"
 )
 
-// Unembedded implements [storage.VectorIndex]. The two parts are ranges of an index.
+// Unembedded implements [storage.VectorIndex]. "Another model than ?1" is written as two ranges, which the index on
+// (model, seq) can answer; each part stops at the limit. One part with <> would read the whole table while nothing
+// waits.
 func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
 	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, `
@@ -30,10 +32,11 @@ func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all
 	return all, wrap(err, "looking for messages without vectors")
 }
 
-// ReleaseUnembedded implements [storage.VectorIndex]. There is only one replica, so there is nothing to do.
+// ReleaseUnembedded implements [storage.VectorIndex]. There is only one process, so nothing was reserved.
 func (*memories) ReleaseUnembedded(context.Context, []chat.Ticket) error { return nil }
 
-// SaveVectors implements [storage.VectorIndex].
+// SaveVectors implements [storage.VectorIndex]. The version is compared, so a vector of a text that was revised
+// meanwhile is dropped.
 func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		for _, v := range vectors {
@@ -48,7 +51,8 @@ func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat
 	return wrap(err, "saving %d vectors", len(vectors))
 }
 
-// awaitVector lets a message wait for a vector.
+// awaitVector adds a row without a vector for a message, which Unembedded then returns. Model 0 is none: see
+// record.HashOf.
 func awaitVector(ctx context.Context, tx *sql.Conn, m record.Numbered) error {
 	if record.WordsOf(m.Memory) == "" || m.Kind != chat.Said {
 		return nil
@@ -59,7 +63,8 @@ func awaitVector(ctx context.Context, tx *sql.Conn, m record.Numbered) error {
 	return err
 }
 
-// Backfill implements [storage.VectorBackfill].
+// Backfill implements [storage.VectorBackfill]. It looks at the indexed messages only, since others get their row when
+// they are indexed.
 func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		rows, err := tx.QueryContext(ctx, `
@@ -91,7 +96,9 @@ func (s *memories) BackfillSize(ctx context.Context, longest int) (messages, cha
 	return messages, characters, wrap(err, "counting messages without vectors")
 }
 
-// FindVectors implements [storage.VectorIndex]. It compares all messages of the rooms: that is exact, and a room has not many.
+// FindVectors implements [storage.VectorIndex]. It compares q.Vector with those of all messages of the rooms: that is
+// exact, and a room has few enough messages. Vectors that can't be compared are reset, so that their messages wait for
+// new ones.
 func (s *memories) FindVectors(ctx context.Context, q chat.Search) (found []chat.Passage, err error) {
 	near := record.NearestOf(q)
 	if near == nil {
@@ -120,7 +127,8 @@ func (s *memories) FindVectors(ctx context.Context, q chat.Search) (found []chat
 	return found, wrap(err, "searching %q", q.Room)
 }
 
-// compareVectors adds the vectors of a room.
+// compareVectors adds the vectors of a room to near; in the room of q only those before q.Before. The rows of a room
+// are neighbors in the table, sorted by turn, so this reads one range.
 func compareVectors(ctx context.Context, db reader, q chat.Search, room chat.RoomID, near *search.Nearest) (err error) {
 	before := int64(math.MaxInt64)
 	if room == q.Room {
@@ -136,6 +144,7 @@ func compareVectors(ctx context.Context, db reader, q chat.Search, room chat.Roo
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var seq int64
+	// RawBytes is only valid until the next row, but saves a copy of each vector; near.Add keeps none.
 	var vector sql.RawBytes
 	for rows.Next() {
 		if err := rows.Scan(&seq, &vector); err != nil {

@@ -12,10 +12,11 @@ import (
 	"parley/core/search"
 )
 
-// directRooms is how many other rooms of a person are searched: the newest.
+// directRooms is the number of other direct rooms of a person that a search includes: the newest ones.
 const directRooms = 20
 
-// IndexWords implements [storage.WordIndex]. While nothing is new it writes nothing.
+// IndexWords implements [storage.WordIndex]. It looks with a read connection first: while nothing is new, which is most
+// of the time, it writes nothing.
 func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (more bool, err error) {
 	err = s.read(ctx, func(db reader) error {
 		return db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE seq > (SELECT seq FROM memory_words_until))`).Scan(&more)
@@ -29,6 +30,9 @@ func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (
 	return more, wrap(err, "indexing words")
 }
 
+// indexWords indexes the next messages after memory_words_until and moves that on, in one transaction. All messages are
+// numbered in the order of their commits here, as there is one writer, so a single number separates the indexed from
+// the others.
 func indexWords(ctx context.Context, tx *sql.Conn, limit int, embed time.Time) (more bool, err error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
@@ -54,6 +58,8 @@ func indexWords(ctx context.Context, tx *sql.Conn, limit int, embed time.Time) (
 	return len(all) == limit, err
 }
 
+// insertWords adds a message to the index. The words are made by the program (record.WordsOf), not by SQLite's
+// tokenizer, so that all stores find the same messages.
 func insertWords(ctx context.Context, tx *sql.Conn, seq int64, m chat.Memory) error {
 	words := record.WordsOf(m)
 	if words == "" || m.Kind != chat.Said {
@@ -63,7 +69,8 @@ func insertWords(ctx context.Context, tx *sql.Conn, seq int64, m chat.Memory) er
 	return err
 }
 
-// replaceWords indexes a revised message anew, if it was indexed.
+// replaceWords indexes a revised message again, if it was indexed, and invalidates its vector: the new version makes a
+// vector of the old text, which may be under way, be discarded when it arrives.
 func replaceWords(ctx context.Context, tx *sql.Conn, m chat.Memory) error {
 	var seq int64
 	err := tx.QueryRowContext(ctx, `SELECT seq FROM memories WHERE id = ? AND seq <= (SELECT seq FROM memory_words_until)`, m.ID).Scan(&seq)
@@ -105,7 +112,9 @@ func (s *memories) FindWords(ctx context.Context, q chat.Search) (found []chat.P
 	return found, wrap(err, "searching %q", q.Room)
 }
 
-// searchable returns the rooms in which there is something to search. Most questions have all messages of their room in the prompt.
+// searchable returns the rooms in which there is something to search: the room of q if it has turns before q.Before,
+// and other direct rooms of the person. It is a cheap first look: usually the prompt has all messages of the room, so
+// none are left to search.
 func searchable(ctx context.Context, db reader, q chat.Search) ([]chat.RoomID, error) {
 	rows, err := db.QueryContext(ctx, `
 		SELECT ?1 WHERE EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn < (SELECT turn FROM memories WHERE id = ?2 AND room = ?1))
@@ -120,8 +129,11 @@ func searchable(ctx context.Context, db reader, q chat.Search) ([]chat.RoomID, e
 	return collect(rows, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
 }
 
-// matches returns the newest messages that have a word of the question. The words are letters and digits only, so they can stand in
-// quotes.
+// matches returns the newest messages that have a word of the question, at most record.Candidates, for ranking by the
+// program. FTS5's own ranking would differ from that of other stores. The index has the room as a word, so that a
+// search reads only the entries of its rooms; the join then excludes turns that are not before q.Before, and checks the
+// room itself, of which the word is only a hash. CROSS JOIN makes SQLite begin with the index. Words are letters and
+// digits only, so quotes can't be escaped from.
 func matches(ctx context.Context, db reader, q chat.Search, rooms []chat.RoomID, asked []string) ([]search.Text, error) {
 	var in []string
 	for _, r := range rooms {
@@ -139,9 +151,11 @@ func matches(ctx context.Context, db reader, q chat.Search, rooms []chat.RoomID,
 	return collect(rows, record.ScanText)
 }
 
+// anyOf returns an FTS5 expression that matches any of words.
 func anyOf(words []string) string { return `"` + strings.Join(words, `" OR "`) + `"` }
 
-// turnsOf returns the messages of the turns of others, oldest first.
+// turnsOf returns the messages of the turns to which the given ones belong, oldest first: a passage is a turn, with
+// question and answer.
 func turnsOf(ctx context.Context, db reader, seqs []int64) ([]record.Numbered, error) {
 	if len(seqs) == 0 {
 		return nil, nil

@@ -1,6 +1,10 @@
--- Times are unix nanoseconds, 0 is no time; lists and structs are JSON, '' is none.
+-- The first tables: what was said (memories), the rooms it was said in, and the runs that answer it with the processes
+-- that hold them.
+--
+-- Times are unix nanoseconds, 0 is no time; lists and structs are JSON that only the program reads, '' is none.
 
 -- +goose Up
+-- turns counts the turns of the room. It is stored with the room and never decreases, so a number is never given twice.
 CREATE TABLE rooms (
     id        TEXT    NOT NULL PRIMARY KEY,
     world     TEXT    NOT NULL,
@@ -28,8 +32,12 @@ CREATE TABLE memories (
     failure     TEXT    NOT NULL
 ) STRICT;
 
+-- The prompt reads the newest turns of a room.
 CREATE INDEX memories_by_turn ON memories (room, turn, seq);
 
+-- epoch counts the starts of a run; a write with an earlier epoch fails. shown are the platform's messages that show
+-- the answer, acting and acted the writing actions that began and that ended, verdict is how the run is to end, stored
+-- before it is shown.
 CREATE TABLE runs (
     id        TEXT    NOT NULL PRIMARY KEY,
     room      TEXT    NOT NULL REFERENCES rooms (id),
@@ -52,14 +60,17 @@ CREATE TABLE runs (
     verdict   TEXT    NOT NULL DEFAULT ''
 ) STRICT;
 
+-- Open runs are few, and looked for with each message and after each start; ended ones are many.
 CREATE INDEX runs_open ON runs (room, turn) WHERE status = '';
 
+-- Processes and until when each is alive. A run whose owner is dead can be started by another.
 CREATE TABLE owners (
     id          TEXT    NOT NULL PRIMARY KEY,
     alive_until INTEGER NOT NULL
 ) STRICT;
 
--- What shares other state between processes keys it by this: turn numbers mean nothing in another file.
+-- One row: what shares state between processes, such as Redis, has it in its keys, because turn numbers mean nothing in
+-- another file.
 CREATE TABLE identity (
     id TEXT NOT NULL
 ) STRICT;

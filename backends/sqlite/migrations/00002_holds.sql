@@ -1,4 +1,5 @@
--- What a platform forbade until a time; times are unix nanoseconds.
+-- Adds holds: scopes of a platform's requests that the platform has forbidden until a time, in unix nanoseconds. They
+-- are stored so that a restart during a long hold keeps to it.
 
 -- +goose Up
 CREATE TABLE holds (

@@ -1,5 +1,6 @@
--- The kind of a memory, and its fields that no query needs: a JSON object, '' is none. Other things that a run did have
--- the role 'beside'.
+-- Adds to memories the kind of a memory, and content: the fields that no query needs, as a JSON object, '' for none.
+-- The new role 'beside' is for what a run produced in addition to its answer. A CHECK constraint can't be altered in
+-- SQLite, so the table is copied. The index begins with the kind too, because prompts read one kind.
 
 -- +goose Up
 CREATE TABLE memories_3 (

@@ -1,4 +1,5 @@
--- Whom the owner has let in, and who knocks: a knock without an id waits for the owner. What chats a room is part of.
+-- Adds approved users (people) and pairing requests (knocks): a request without an id is the open one for an owner.
+-- Adds to rooms the platform's ids of the chats that a room consists of.
 
 -- +goose Up
 CREATE TABLE people (
@@ -9,6 +10,7 @@ CREATE TABLE people (
     owner   INTEGER NOT NULL,
     since   INTEGER NOT NULL
 ) STRICT;
+-- There is at most one owner, whatever two processes or two messages do at once.
 CREATE UNIQUE INDEX people_one_owner ON people (owner) WHERE owner;
 
 CREATE TABLE knocks (

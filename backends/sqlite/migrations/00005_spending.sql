@@ -1,4 +1,5 @@
--- What was spent, by day and bucket. Old days are deleted when a new one begins.
+-- Adds what was spent, by day and bucket (a person, a room, everything), so that daily limits hold over a restart. Days
+-- that are no longer needed are deleted when a new one begins.
 
 -- +goose Up
 CREATE TABLE spending (

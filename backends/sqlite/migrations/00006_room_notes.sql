@@ -1,5 +1,5 @@
--- What the agent keeps of a room beside the conversation. first_turn and last_turn are the part of that which a note was
--- taken from; 0 is none.
+-- Adds notes on rooms, such as summaries and settings. first_turn and last_turn are the part of the conversation that a
+-- note was taken from, 0 for none: when one of these messages is deleted or edited, the note is deleted too.
 
 -- +goose Up
 CREATE TABLE room_notes (

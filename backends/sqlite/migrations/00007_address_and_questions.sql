@@ -1,4 +1,5 @@
--- Where a room was last reached: JSON, '' if it never was. And what people were asked, with options to choose from.
+-- Adds to rooms the address under which a room was last reached (JSON, '' for never), so that the agent can write there
+-- on its own initiative. Adds questions with options, which people can answer after a restart.
 
 -- +goose Up
 ALTER TABLE rooms ADD COLUMN address TEXT NOT NULL DEFAULT '';

@@ -1,4 +1,4 @@
--- Rooms with messages are found by their names.
+-- Adds indexes by which rooms are found by their names, and by the people who have written there.
 
 -- +goose Up
 CREATE INDEX rooms_by_name ON rooms (name COLLATE NOCASE) WHERE name <> '';

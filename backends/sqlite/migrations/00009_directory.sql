@@ -1,5 +1,6 @@
--- The directory of people, worlds and memberships; names are a JSON list. The persistent state of connectors. The author
--- of a run's newest input can add to the run.
+-- Adds the directory: people and bots (entities), worlds (servers, groups) and memberships; names are a JSON list, the
+-- newest last. Adds notes, the state that connectors keep. Adds to runs the author of the newest input, whose next
+-- message can join the run.
 
 -- +goose Up
 CREATE TABLE entities (

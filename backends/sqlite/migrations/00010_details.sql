@@ -1,4 +1,4 @@
--- What the agent noted of people, a JSON object.
+-- Adds what the agent noted of people, as a JSON object.
 
 -- +goose Up
 ALTER TABLE entities ADD COLUMN details TEXT NOT NULL DEFAULT '';

@@ -1,4 +1,5 @@
--- What belongs to one run is found without reading its room.
+-- Adds an index on room and turn, by which the messages of one run are found. The one that begins with room and kind
+-- can't do that, because a run has memories of all kinds.
 
 -- +goose Up
 CREATE INDEX memories_of_run ON memories (room, turn);

@@ -1,4 +1,5 @@
--- What answers show beside their text. It goes with the answer.
+-- Adds the pictures that answers show. A trigger deletes them with the memory of the answer, so that every way to
+-- delete it does.
 
 -- +goose Up
 CREATE TABLE pictures (

@@ -1,4 +1,5 @@
--- Answers show files of every kind, with their names. What was remembered of pictures becomes files.
+-- Answers can show files of every kind, with names. The table pictures becomes files, and the JSON of stored calls is
+-- rewritten: the numbers of pictures become files with type and size.
 
 -- +goose Up
 DROP TRIGGER pictures_go;

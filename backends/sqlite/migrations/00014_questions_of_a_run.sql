@@ -1,4 +1,5 @@
--- A run may ask several questions, one after the other: one of them is not answered.
+-- A run can ask several questions, one after the other, of which at most one is unanswered. run was UNIQUE, which
+-- SQLite can't drop, so the table is copied, with its rowids, which are the order of the questions.
 
 -- +goose Up
 CREATE TABLE asked (

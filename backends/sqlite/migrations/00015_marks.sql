@@ -1,4 +1,5 @@
--- Which events were accepted, after what they said was deleted, or if they said nothing: a redelivery repeats nothing. A mark
+-- Adds marks: which events were accepted, for those without a memory, because it was deleted or because they were
+-- commands. Without a mark, a redelivery by the platform would bring back what was deleted, or repeat a command. A mark
 -- holds no id and no text. While a message is in memories, that is its mark.
 
 -- +goose Up

@@ -1,4 +1,5 @@
--- What nothing belongs to any more is deleted some time after it was new. Runs and questions keep no text of what was forgotten.
+-- Prepares the deletion of what is no longer needed: entities get the time at which they were written. Deletes what
+-- earlier versions kept by mistake: the text in runs and questions whose messages were deleted.
 
 -- +goose Up
 ALTER TABLE entities ADD COLUMN met INTEGER NOT NULL DEFAULT 0; -- when the row was written

@@ -1,7 +1,8 @@
--- A run at which process after process dies is set aside.
+-- Counts how often a process died while it held a run. A message that crashes every process that answers it would
+-- otherwise be tried without end; after some deaths the run is set aside.
 
 -- +goose Up
-ALTER TABLE runs ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;   -- of its holders, but for the last one
+ALTER TABLE runs ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0; -- of its holders, except the last one, which owners tells
 ALTER TABLE runs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0; -- that asked a model
 ALTER TABLE runs ADD COLUMN retried INTEGER NOT NULL DEFAULT 0;  -- the newest turn of its room when it was retried
 ALTER TABLE owners ADD COLUMN leaving INTEGER NOT NULL DEFAULT 0; -- it ends, or has ended, as planned

@@ -1,4 +1,5 @@
--- What was spent of the budgets of platforms. The row without a scope says how the process ended that saved the others.
+-- Adds what was spent of the platforms' request budgets, so that a restart doesn't begin with full budgets and exceed
+-- them. The row without a scope has the state of the process that saved the others.
 
 -- +goose Up
 CREATE TABLE windows (

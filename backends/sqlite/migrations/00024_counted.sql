@@ -1,4 +1,5 @@
--- A run that was counted as a message of the day is not counted once more after a restart.
+-- Marks runs that were counted as a message of the day, so that a run which is adopted after a restart is not counted
+-- twice.
 
 -- +goose Up
 ALTER TABLE runs ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;

@@ -1,5 +1,7 @@
--- The words by which messages are found. They are derived: of what memory_words_until names, and all before it, each message has a
--- row. The words and a name of the room are made by the program, so that all stores find the same; here they are only split at spaces.
+-- Adds an index of words, by which messages are found. It is derived: every message up to the number in
+-- memory_words_until has a row, if it has words. The program makes the words and a word for the room, so that all
+-- stores find the same; here they are only split at spaces. Therefore the tokenizer is the simplest, and no positions
+-- or sizes are stored (detail, columnsize).
 
 -- +goose Up
 CREATE VIRTUAL TABLE memory_words USING fts5 (room, words, tokenize = 'ascii', detail = 'column', columnsize = 0);

@@ -1,5 +1,6 @@
--- The vectors by which messages are found. They are derived. The rows of a room are together, in the order of its turns; room and model
--- are hashes of their names. Model 0 is a message that waits for a vector.
+-- Adds the vectors by which messages are found. They are derived, so they can be made again. The primary key keeps the
+-- rows of a room together, in the order of its turns, as a search reads them; room and model are hashes of their names,
+-- which are shorter. Model 0 is a message that waits for a vector.
 
 -- +goose Up
 CREATE TABLE memory_vectors (
@@ -7,7 +8,7 @@ CREATE TABLE memory_vectors (
     turn    INTEGER NOT NULL,
     seq     INTEGER NOT NULL UNIQUE,
     model   INTEGER NOT NULL,
-    version INTEGER NOT NULL, -- another one for each text
+    version INTEGER NOT NULL, -- changes with the text, so that a vector of an earlier text is recognized
     vector  BLOB    NOT NULL, -- empty is none
     PRIMARY KEY (room, turn, seq)
 ) STRICT, WITHOUT ROWID;

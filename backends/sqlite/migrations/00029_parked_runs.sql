@@ -1,8 +1,9 @@
--- A run that waits for a person lets go of its room. What it needs to go on goes when it has ended.
+-- A run that waits for a person is parked: it stays open without holding its room or a process. What it needs to
+-- continue is deleted when it ends.
 
 -- +goose Up
-ALTER TABLE runs ADD COLUMN parked INTEGER NOT NULL DEFAULT 0;      -- it waits until it is ready
-ALTER TABLE runs ADD COLUMN ending TEXT NOT NULL DEFAULT '';        -- the status with which it is to end
+ALTER TABLE runs ADD COLUMN parked INTEGER NOT NULL DEFAULT 0; -- it can't be started before ready
+ALTER TABLE runs ADD COLUMN ending TEXT NOT NULL DEFAULT ''; -- the status with which it is to end instead of continuing; '' for none
 ALTER TABLE runs ADD COLUMN continuation TEXT NOT NULL DEFAULT ''; -- what its next holder needs
 
 -- +goose Down

@@ -1,11 +1,11 @@
--- The files that people send ahead of the messages that name them.
+-- Adds files that people send ahead of the messages that name them, in pieces, so that no file has to fit into memory.
 
 -- +goose Up
 CREATE TABLE uploads (
     id        TEXT    NOT NULL PRIMARY KEY,
     room      TEXT    NOT NULL REFERENCES rooms (id),
     sender    TEXT    NOT NULL,
-    message   TEXT    NOT NULL DEFAULT '', -- that names it
+    message   TEXT    NOT NULL DEFAULT '', -- the message that names it; '' for none yet
     name      TEXT    NOT NULL,
     type      TEXT    NOT NULL,
     size      INTEGER NOT NULL,
@@ -18,6 +18,7 @@ CREATE TABLE uploads (
 CREATE INDEX uploads_of_room ON uploads (room);
 CREATE INDEX uploads_of_message ON uploads (message);
 CREATE INDEX uploads_waiting ON uploads (sender) WHERE message = '';
+-- The sizes are in the index, so that their sum is read from it alone.
 CREATE INDEX uploads_stored ON uploads (size) WHERE NOT evicted;
 
 CREATE TABLE upload_pieces (

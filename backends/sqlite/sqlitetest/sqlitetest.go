@@ -26,6 +26,8 @@ func Path(t testing.TB) string {
 	return path
 }
 
+// empty makes the migrated file once for each test process, and returns its content. The migrations run in a directory
+// of their own, because t.TempDir of the first test would be removed with it.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "sqlitetest")
 	if err != nil {
