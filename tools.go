@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 
 	"parley/config"
-	"parley/core"
 	"parley/core/action"
+	"parley/core/command"
 	"parley/internal/settings"
 	"parley/plugins/mcp"
 	"parley/plugins/webhook"
@@ -57,7 +57,7 @@ func checkTools(cfg config.Config, env Env) (parts []part) {
 
 // commandNames returns the commands that are built in.
 func commandNames() (names []string) {
-	for _, c := range core.Commands() {
+	for _, c := range command.Specs() {
 		names = append(names, string(c.Name))
 	}
 	return names

@@ -141,10 +141,10 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	if q.Choice != 0 {
 		return "Okay, nothing was forgotten.", nil
 	}
-	if err := f.rt.commands.stop(ctx, q.Room, everyTurn); err != nil {
+	if err := f.rt.commands.stop(ctx, q.Room, chat.EveryTurn); err != nil {
 		f.rt.cfg.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
 	}
-	if _, err := f.rt.changes.clear(ctx, chat.Cleared{Room: q.Room}); err != nil {
+	if _, err := f.rt.changes.Clear(ctx, chat.Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
 	if err := f.rt.desk.Store.LapseApprovals(ctx, q.Room); err != nil {

@@ -4,34 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/command"
 	"parley/core/contain"
 	"parley/core/prompt"
 	"parley/core/schedule"
 )
-
-// The commands beside [chat.Stop].
-const (
-	newCommand    chat.CommandName = "new"
-	retryCommand  chat.CommandName = "retry"
-	modelCommand  chat.CommandName = "model"
-	statusCommand chat.CommandName = "status"
-	usageCommand  chat.CommandName = "usage"
-	approvals     chat.CommandName = "approvals"
-	helpCommand   chat.CommandName = "help"
-)
-
-// CommandSpec is a command as people are told of it, and as platforms list it.
-type CommandSpec struct {
-	Name        chat.CommandName
-	Description string // one line, without a full stop
-}
 
 // commandHandler takes commands. What can't wait it does at once; the others become runs.
 type commandHandler struct {
@@ -39,61 +21,29 @@ type commandHandler struct {
 	store commandStore
 }
 
-// Commands are all that people may give, as "/name" at the beginning of a message.
-func Commands() (specs []CommandSpec) {
-	for _, c := range commands() {
-		specs = append(specs, c.CommandSpec)
-	}
-	return specs
-}
-
-type command struct {
-	CommandSpec
-	reply func(*commandRun, context.Context) (string, error) // of one that is answered aside
-	more  bool                                               // words can follow its name
-}
-
-func commands() []command {
-	return []command{
-		{CommandSpec: CommandSpec{newCommand, "Forget this conversation and start over"}, reply: (*commandRun).askToForget},
-		{CommandSpec: CommandSpec{chat.Stop, "Stop the current answer"}, more: true},
-		{CommandSpec: CommandSpec{retryCommand, "Retry the last question"}, reply: (*commandRun).nothingToRetry},
-		{CommandSpec: CommandSpec{modelCommand, "Show the models, or switch to another one"}, reply: (*commandRun).models, more: true},
-		{CommandSpec: CommandSpec{statusCommand, "Show status"}, reply: (*commandRun).status},
-		{CommandSpec: CommandSpec{usageCommand, "Show what you used today and this month"}, reply: (*commandRun).usage},
-		{CommandSpec: CommandSpec{chat.MemoryCommand, "Show what I remember about you here"}, reply: (*commandRun).plugin},
-		{CommandSpec: CommandSpec{chat.ForgetCommand, "Forget something I remember about you, or the message you reply to"}, reply: (*commandRun).plugin, more: true},
-		{CommandSpec: CommandSpec{chat.RemindersCommand, "List your reminders, or cancel one"}, reply: (*commandRun).plugin, more: true},
-		{CommandSpec: CommandSpec{approvals, "Show which tool calls were approved here"}, reply: (*commandRun).approvals},
-		{CommandSpec: CommandSpec{helpCommand, "Show commands"}, reply: (*commandRun).help},
-	}
-}
-
-// commandOf reads a command. What is none, or says more than one, is a text like any other: only who wants to stop something
-// need not care how.
-func commandOf(text string) (command, bool) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	name, ok := strings.CutPrefix(word, "/")
-	all := commands()
-	i := slices.IndexFunc(all, func(c command) bool { return strings.EqualFold(name, string(c.Name)) })
-	if !ok || i < 0 || rest != "" && !all[i].more {
-		return command{}, false
-	}
-	return all[i], true
-}
-
-func isCommand(text string) bool {
-	_, ok := commandOf(text)
-	return ok
+// reply returns what carries out a command that became a run, or nil: its text is the answer.
+func reply(name chat.CommandName) func(*commandRun, context.Context) (string, error) {
+	return map[chat.CommandName]func(*commandRun, context.Context) (string, error){
+		command.New:           (*commandRun).askToForget,
+		command.Retry:         (*commandRun).nothingToRetry,
+		command.Model:         (*commandRun).models,
+		command.Status:        (*commandRun).status,
+		command.Usage:         (*commandRun).usage,
+		command.Approvals:     (*commandRun).approvals,
+		command.Help:          (*commandRun).help,
+		chat.MemoryCommand:    (*commandRun).plugin,
+		chat.ForgetCommand:    (*commandRun).plugin,
+		chat.RemindersCommand: (*commandRun).plugin,
+	}[name]
 }
 
 // commanded returns which command m is, if its author has the right to give one and it is meant for this agent; else "".
 func commanded(m chat.Message, a admission) chat.CommandName {
-	c, ok := commandOf(m.Text)
+	name, _, ok := command.Parse(m.Text)
 	if !ok || !a.invited || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
 		return ""
 	}
-	return c.Name
+	return name
 }
 
 // acceptCommand stores a command with the run that carries it out. To stop needs none, and leaves only marks.
@@ -103,7 +53,7 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 	}
 	m.Kind = chat.KindCommand
 	j := chat.JoinRule{Kind: chat.RunCommand}
-	if name == retryCommand {
+	if name == command.Retry {
 		recent, err := h.store.Recent(ctx, m.Room, chat.Said, 0, prompt.Window)
 		if err == nil {
 			_, _, err = h.lastAsked(ctx, recent)
@@ -161,11 +111,8 @@ func (h *commandHandler) command(ctx context.Context, c chat.Command) error {
 	if in, err := h.rt.pairing.Invited(ctx, room, c.Author, c.Roles); err != nil || !in {
 		return err // strangers can't stop answers
 	}
-	return h.stop(ctx, c.Room, everyTurn)
+	return h.stop(ctx, c.Room, chat.EveryTurn)
 }
-
-// everyTurn is what stop is told to end all.
-const everyTurn chat.ResponseID = math.MaxInt64
 
 // stop ends every turn of room up to one, on all replicas, also those that wait, and what they asked is not open any more. If the
 // store or the tracker can't be reached, at least what runs here ends, and the error asks for the rest to be tried again.
@@ -233,11 +180,12 @@ func (cr *commandRun) runCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, ok := commandOf(m.Text)
-	if !ok || c.reply == nil {
+	name, _, _ := command.Parse(m.Text)
+	carryOut := reply(name)
+	if carryOut == nil {
 		return fmt.Errorf("there is no command %q", m.Text)
 	}
-	text, err := c.reply(cr, ctx)
+	text, err := carryOut(cr, ctx)
 	if err == nil {
 		cr.x.answer.Apply(answer.Change{Kind: answer.Text, Text: text})
 	}
@@ -250,14 +198,13 @@ func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	spec, _ := commandOf(m.Text)
-	_, arguments, _ := strings.Cut(strings.TrimSpace(m.Text), " ")
+	name, arguments, _ := command.Parse(m.Text)
 	for _, p := range cr.x.rt.cfg.Plugins {
 		for _, c := range p.Commands {
-			if c.Name != spec.Name {
+			if c.Name != name {
 				continue
 			}
-			call := action.CommandCall{Message: m, Arguments: strings.TrimSpace(arguments)}
+			call := action.CommandCall{Message: m, Arguments: arguments}
 			if call.Room, err = cr.store.Room(ctx, m.Room); err != nil {
 				return "", err
 			}

@@ -14,6 +14,7 @@ import (
 	"parley/core/action"
 	"parley/core/approval"
 	"parley/core/attachment"
+	"parley/core/changes"
 	"parley/core/chat"
 	"parley/core/counts"
 	"parley/core/event"
@@ -28,6 +29,7 @@ import (
 	"parley/core/route"
 	"parley/core/schedule"
 	"parley/core/storage"
+	"parley/core/upkeep"
 )
 
 const (
@@ -89,7 +91,7 @@ type Runtime struct {
 	stores    stores
 	intake    intake
 	tasks     initiative.Intake
-	changes   changes
+	changes   changes.Handler
 	roster    *roster.Roster
 	choices   choices
 	commands  commandHandler
@@ -103,14 +105,18 @@ func New(cfg Config) (*Runtime, error) {
 	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
 	rt.cfg.Store = nil // each part has what it needs
 	rt.stores = stores{run: store, prepare: store, files: store, ask: store, park: store, status: store, notice: store, summary: store, upkeep: store}
-	rt.intake, rt.changes, rt.choices, rt.commands = intake{rt, store}, changes{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
+	rt.intake, rt.choices, rt.commands = intake{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
 	rt.tasks = initiative.Intake{Store: store, Accepted: func(m chat.Message, acc chat.Accepted) {
 		rt.hub.Emit(event.Received(m, acc))
 		rt.scheduler.wake(m.Room)
 	}}
 	rt.scheduler, rt.waker = newScheduler(rt, store, cfg.Parallel), parking.Waker{Store: store, Serve: func(room chat.RoomID) { rt.scheduler.wake(room) }}
+	rt.changes = changes.Handler{
+		Store: store, Agent: cfg.Agent, OnEdit: cfg.Turns.OnEdit, Tracker: cfg.Tracker, Waker: &rt.waker, Log: cfg.Log,
+		Stays: rt.intake.stays, Lose: rt.live.Lose, Serve: rt.scheduler.wake, Emit: rt.Emit,
+	}
 	rt.roster = &roster.Roster{Store: store, Agent: cfg.Agent.Entity(), Log: cfg.Log, Emit: func(e event.Event) { rt.hub.Emit(e) },
-		Stop: func(ctx context.Context, room chat.RoomID) error { return rt.commands.stop(ctx, room, everyTurn) }}
+		Stop: func(ctx context.Context, room chat.RoomID) error { return rt.commands.stop(ctx, room, chat.EveryTurn) }}
 	rt.pairing = &access.Pairing{Policy: cfg.Access, Store: store, Log: cfg.Log, Tell: func(ctx context.Context, n chat.Notice) error {
 		_, err := rt.say(ctx, n)
 		return err
@@ -157,12 +163,12 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	defer abort(nil)
 	tick := time.NewTicker(schedule.HeartbeatEvery)
 	defer tick.Stop()
-	var upkeep sync.WaitGroup
-	defer upkeep.Wait()
-	upkeep.Go(func() { rt.upkeep(ctx) })
+	var work sync.WaitGroup // beside the rooms
+	defer work.Wait()
+	work.Go(func() { upkeep.Run(ctx, rt.stores.upkeep, rt.cfg.Log) })
 	for _, p := range rt.cfg.Plugins {
 		if p.Work != nil {
-			upkeep.Go(func() { rt.background(ctx, p) })
+			work.Go(func() { rt.background(ctx, p) })
 		}
 	}
 	rt.scheduler.heartbeat(life)

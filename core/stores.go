@@ -19,18 +19,6 @@ type (
 		Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
 		Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	}
-	changeStore interface {
-		Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
-		Clear(ctx context.Context, room chat.RoomID) (deleted int, err error)
-		ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error)
-		Forget(ctx context.Context, id chat.MemoryID) error
-		Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
-		Reopen(ctx context.Context, id chat.RunID) error
-		Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error
-		Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
-		Run(ctx context.Context, id chat.RunID) (chat.Run, error)
-		RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
-	}
 	choiceStore interface {
 		storage.Questions
 		Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)

@@ -33,13 +33,13 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	case chat.Command:
 		return chat.Accepted{}, rt.commands.command(ctx, in)
 	case chat.Edited:
-		return chat.Accepted{Memory: in.ID}, rt.changes.edited(ctx, in)
+		return chat.Accepted{Memory: in.ID}, rt.changes.Edited(ctx, in)
 	case chat.Deleted:
-		return chat.Accepted{Memory: in.ID}, rt.changes.deleted(ctx, in)
+		return chat.Accepted{Memory: in.ID}, rt.changes.Deleted(ctx, in)
 	case chat.Reaction:
-		return rt.changes.reaction(ctx, in)
+		return rt.changes.React(ctx, in)
 	case chat.Cleared:
-		return rt.changes.cleared(ctx, in)
+		return rt.changes.Cleared(ctx, in)
 	case chat.Joined:
 		return chat.Accepted{}, rt.roster.Joined(ctx, in)
 	case chat.Left:

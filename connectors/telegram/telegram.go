@@ -15,8 +15,8 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/command"
 	"parley/progressive"
 )
 
@@ -156,7 +156,7 @@ func (t *Telegram) listCommands(ctx context.Context) error {
 		Description string           `json:"description"`
 	}
 	var items []item
-	for _, c := range core.Commands() {
+	for _, c := range command.Specs() {
 		items = append(items, item{c.Name, c.Description})
 	}
 	list, err := json.Marshal(items)

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ func (id EntityID) Automatic() bool {
 
 // ResponseID is a room's turn number; later turns have greater numbers. A run keeps its number.
 type ResponseID uint64
+
+// EveryTurn is after every turn of a room: to stop up to it stops all. It fits the signed numbers of SQL stores.
+const EveryTurn ResponseID = math.MaxInt64
 
 // RoomKind is the type of a room. Connectors set it; access, decisions and turn policies depend on it.
 type RoomKind string

@@ -1,0 +1,259 @@
+// Package changes takes what changes earlier messages: edits, deletions, reactions, and the clearing of rooms. It keeps the store, and the
+// answers that are under way, in step with what people see on their platform.
+//
+// Every operation can be repeated after an error: a platform delivers an event again that was not acknowledged. So each writes the part
+// that it must not lose first, and what it does to running answers is only a hint that saves time: they end on their own, too.
+package changes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/attachment"
+	"parley/core/chat"
+	"parley/core/command"
+	"parley/core/event"
+	"parley/core/parking"
+	"parley/core/schedule"
+	"parley/core/text"
+)
+
+// Store is what changes need of a store. The contracts are those of the ports of package storage.
+type Store interface {
+	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
+	Clear(ctx context.Context, room chat.RoomID) (deleted int, err error)
+	ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error)
+	Forget(ctx context.Context, id chat.MemoryID) error
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Reopen(ctx context.Context, id chat.RunID) error
+	Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+}
+
+// Stopper stops the turns of a room up to one, on all replicas.
+type Stopper interface {
+	Stop(ctx context.Context, agent chat.AgentID, room chat.RoomID, upTo chat.ResponseID) error
+}
+
+// A Handler takes changes. Its fields are set before use. It is safe for concurrent use.
+type Handler struct {
+	Store   Store
+	Agent   chat.Agent
+	OnEdit  schedule.EditPolicy
+	Tracker Stopper
+	Waker   *parking.Waker
+	Log     *slog.Logger
+	// Stays reports whether author, who asked what run answers, would be answered today.
+	Stays func(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error)
+	// Lose ends what this process makes of a run, without an end note: the run starts again.
+	Lose func(run chat.RunID)
+	// Serve has this process look at the open runs of a room.
+	Serve func(room chat.RoomID)
+	Emit  func(e event.Event)
+}
+
+// freshFor is how old a question can be whose edit is answered.
+const freshFor = 15 * time.Minute
+
+// Edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
+// started will read the new text anyway. A later one is answered again if it may be (IN-12).
+func (h *Handler) Edited(ctx context.Context, e chat.Edited) error {
+	if err := attachment.Check(e.Memory); err != nil {
+		return err
+	}
+	e.Text, e.Files = text.Visible(e.Text), attachment.Clean(e.Files)
+	old, err := h.known(ctx, e.Room, e.ID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("edit %s: %w", e.ID, err)
+	case old.ID == "" || old.Author != e.Author || e.Author == h.Agent.Entity():
+		return nil
+	case old.Kind != chat.Said || command.Is(e.Text): // an edit makes no command, and unmakes none
+		return nil
+	}
+	e.Files = attachment.KeepRead(e.Files, old.Files)
+	e.Text = chat.WithTranscripts(e.Text, e.Files)
+	if e.Text == old.Text && attachment.Same(e.Files, old.Files) || e.Empty() {
+		return nil
+	}
+	if err := h.revise(ctx, e); err != nil {
+		return fmt.Errorf("edit %s: %w", e.ID, err)
+	}
+	return nil
+}
+
+// revise stores the new text, and has the run that answers it answered again. The run is reopened first: with the new text
+// stored and the run not reopened, the edit would be nothing new when it comes again after an error.
+func (h *Handler) revise(ctx context.Context, e chat.Edited) error {
+	run, err := h.answers(ctx, e)
+	if err != nil {
+		return err
+	}
+	epoch, err := h.reopen(ctx, run)
+	if err != nil {
+		return err
+	}
+	again := epoch > run.Epoch
+	defer func() {
+		if again {
+			h.restart(run)
+		}
+	}()
+	if err := h.Store.Revise(ctx, e.ID, e.Text, e.Files); err != nil {
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	now, err := h.answers(ctx, e)
+	if err == nil && now.Epoch > epoch { // it was started meanwhile, and may have read the old text
+		run = now
+		epoch, err = h.reopen(ctx, run)
+		again = epoch > run.Epoch
+	}
+	if err != nil {
+		h.Log.Warn("an edited message may be answered as it was before", "message", e.ID, "err", err)
+	}
+	return nil
+}
+
+// answers returns the started run that is to be answered again after e, or none.
+func (h *Handler) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
+	if h.OnEdit == schedule.RememberEdit {
+		return chat.Run{}, nil
+	}
+	run, err := h.Store.RunOf(ctx, e.ID)
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
+		return chat.Run{}, chat.Unless(err, chat.ErrNotFound)
+	}
+	if stays, err := h.Stays(ctx, run, e.Author); err != nil || !stays {
+		return chat.Run{}, err
+	}
+	return run, nil
+}
+
+// reopen has run answered once more, unless it must stay as it is, and returns the epoch that it then has.
+func (h *Handler) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error) {
+	if run.ID == "" {
+		return run.Epoch, nil
+	}
+	err := h.Store.Reopen(ctx, run.ID)
+	if errors.Is(err, answer.ErrLost) {
+		return run.Epoch, nil
+	} else if err != nil {
+		return run.Epoch, fmt.Errorf("answer %s again: %w", run.ID, err)
+	}
+	return run.Epoch + 1, nil
+}
+
+// restart ends what is being made of a run that was reopened, and starts again.
+func (h *Handler) restart(run chat.Run) {
+	h.Lose(run.ID)
+	h.Serve(run.Room)
+}
+
+// Deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
+// started, and otherwise when its turn comes.
+func (h *Handler) Deleted(ctx context.Context, d chat.Deleted) error {
+	old, err := h.known(ctx, d.Room, d.ID)
+	if err != nil || old.ID == "" {
+		return err
+	}
+	asked, err := h.Store.RunOf(ctx, d.ID)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return fmt.Errorf("delete %s: %w", d.ID, err)
+	}
+	if err := h.Store.Forget(ctx, d.ID); err != nil {
+		return fmt.Errorf("delete %s: %w", d.ID, err)
+	}
+	h.Emit(event.MessageDeleted{Message: old})
+	if asked.ID == "" {
+		return nil
+	}
+	defer h.Serve(d.Room)
+	run, err := h.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
+	if err != nil {                        // the message is gone, and nothing comes of it when it is deleted again
+		h.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
+		run = asked
+		run.Inputs = slices.DeleteFunc(run.Inputs, func(id chat.MemoryID) bool { return id == d.ID })
+	}
+	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
+		return nil
+	}
+	if parked, err := h.Waker.End(ctx, run.ID, run.Room, answer.Stopped); parked || err != nil {
+		return err
+	}
+	if err := h.Tracker.Stop(ctx, h.Agent.ID, run.Claim(), run.Turn()); err != nil {
+		h.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
+	}
+	return nil
+}
+
+// React remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
+func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
+	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji))
+	if r.Author == h.Agent.Entity() {
+		return chat.Accepted{Memory: id}, nil
+	}
+	on, err := h.Store.Memory(ctx, r.On)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	if on.ID != "" {
+		r.Room = on.Room // platforms may tell of the chat alone
+	}
+	room, err := h.Store.Room(ctx, r.Room)
+	if errors.Is(err, chat.ErrNotFound) { // nothing was ever said there
+		return chat.Accepted{Memory: id}, nil
+	} else if err != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	m := chat.Memory{
+		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(r.Line(on)), InReplyTo: r.On, At: r.At,
+	}
+	acc, err := h.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	if !acc.Duplicate {
+		h.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
+	}
+	return acc, nil
+}
+
+// Cleared forgets a room. Runs that wait for a person end.
+func (h *Handler) Cleared(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
+	if err := h.Waker.StopAll(ctx, what.Room, chat.EveryTurn); err != nil {
+		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
+	}
+	return h.Clear(ctx, what)
+}
+
+func (h *Handler) Clear(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
+	var n int
+	var err error
+	if what.Entirely {
+		n, err = h.Store.ClearEntirely(ctx, what.Room, what.Person)
+	} else {
+		n, err = h.Store.Clear(ctx, what.Room)
+	}
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
+	}
+	h.Log.Info("a room was cleared", "room", what.Room, "deleted", n)
+	h.Emit(event.ChannelCleared{Room: what.Room, Deleted: n, Total: n})
+	return chat.Accepted{Deleted: n}, nil
+}
+
+// known is a memory of room, or a zero one.
+func (h *Handler) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
+	m, err := h.Store.Memory(ctx, id)
+	if err != nil || m.Room != room {
+		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)
+	}
+	return m, nil
+}

@@ -1,0 +1,42 @@
+package generate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley/core/contain"
+	"parley/core/llm"
+	"parley/core/scan"
+)
+
+// mostShort is how much of a short answer is read, in bytes. A model that does not stop would otherwise be paid for until its limit.
+const mostShort = 64 << 10
+
+// Short returns model's answer to a question that no person sees, without what it wrote as reasoning. It makes one attempt:
+// each caller can do without the answer. The request is made without tools. model is nil where none is configured, which is an error.
+func Short(ctx context.Context, model llm.Model, req llm.Request) (answer string, err error) {
+	defer contain.Recover(&err, "the small model")
+	if model == nil {
+		return "", errors.New("no small model is configured")
+	}
+	req.Tools = nil
+	var b strings.Builder
+	thoughts := scan.New(scan.Options{})
+	for c, err := range model.Generate(ctx, req) {
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return "", cause
+			}
+			return "", fmt.Errorf("ask the small model: %w", err)
+		}
+		b.WriteString(thoughts.Write(c.Text))
+		if b.Len() > mostShort {
+			break
+		}
+	}
+	rest, _ := thoughts.Close(false)
+	b.WriteString(rest)
+	return strings.TrimSpace(b.String()), context.Cause(ctx)
+}
