@@ -12,13 +12,16 @@ import (
 	"parley/core/chat"
 )
 
-// Accept implements [storage.Inbox]. A message that is only remembered takes a turn number of its own, so that the
-// prompts of earlier turns do not hold it; one that joins a run shares the run's.
+// Accept implements [storage.Inbox]. One transaction stores the message, its room and its run, so a platform is told
+// that a message arrived only when nothing of it can be lost, and a redelivery finds either all or nothing. A message
+// that is only remembered takes a turn number of its own, so that the prompts of earlier turns, which hold the room up
+// to their own number, do not show it; one that joins a run shares the run's.
 func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	var acc chat.Accepted
 	err := record.CheckMessage(in)
 	if err == nil {
 		err = s.write(ctx, roomScope(in.Room), func(ctx context.Context, q querier) error {
+			// Looked up under the lock of the room: two replicas can receive the same event.
 			if acc, err = known(ctx, q, in.Memory); !errors.Is(err, chat.ErrNotFound) {
 				return err
 			}
@@ -44,7 +47,8 @@ func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted,
 	return acc, nil
 }
 
-// known looks for the first arrival of in.
+// known returns what in was accepted as when it first arrived, or [chat.ErrNotFound]. A message is known by its memory
+// or, if that was deleted, by its mark.
 func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	var room chat.RoomID
 	var role, text string
@@ -56,6 +60,7 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 	} else if err != nil {
 		return acc, err
 	}
+	// An edited message can be delivered again under its id; the caller decides what an edit means.
 	acc.Altered = text != in.Text
 	if role != record.Input {
 		return acc, nil
@@ -68,6 +73,7 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 	return acc, err
 }
 
+// accept stores a new message: it joins a run that waits, opens a run, or is only remembered, as j says.
 func (s *journal) accept(ctx context.Context, q querier, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID}
 	if err := saveRoom(ctx, q, in.Here()); err != nil {
@@ -79,6 +85,7 @@ func (s *journal) accept(ctx context.Context, q querier, in chat.Message, j chat
 	var err error
 	acc.Response, err = join(ctx, q, in, j, s.clock.nanos())
 	if errors.Is(err, chat.ErrNotFound) {
+		// No run waits that the message could join.
 		if j.JoinOnly {
 			return hear(ctx, q, in)
 		}
@@ -94,6 +101,8 @@ func (s *journal) accept(ctx context.Context, q querier, in chat.Message, j chat
 	}
 	acc.Run = record.RunID(in.Room, acc.Response)
 	if j.Ask != nil {
+		// The question is stored with the run that asks it: after a crash there is no run that waits for the answer to
+		// a question that can't be found. A copy is changed, because this can run again.
 		asked := *j.Ask
 		asked.Run, asked.Room = acc.Run, in.Room
 		if err := ask(ctx, q, asked, s.clock.stored(asked.Expires)); err != nil {
@@ -103,7 +112,7 @@ func (s *journal) accept(ctx context.Context, q querier, in chat.Message, j chat
 	return acc, remember(ctx, q, in.Memory, acc.Response, record.Input)
 }
 
-// hear stores a message that is only remembered.
+// hear stores a message that is only remembered, under a turn number of its own.
 func hear(ctx context.Context, q querier, in chat.Message) (chat.Accepted, error) {
 	turn, err := nextTurn(ctx, q, in.Room)
 	if err == nil {
@@ -112,7 +121,9 @@ func hear(ctx context.Context, q querier, in chat.Message) (chat.Accepted, error
 	return chat.Accepted{Memory: in.ID, Response: turn}, err
 }
 
-// restrain makes of j what is left of it when enough runs wait.
+// restrain applies j.Limit: if that many runs of the room wait, it changes j so that no further one is opened, except
+// for a single one that tells the room that messages remain unanswered. j belongs to this attempt; the caller's rule
+// does not change.
 func restrain(ctx context.Context, q querier, room chat.RoomID, j *chat.JoinRule) error {
 	if j.Limit == 0 {
 		return nil
@@ -127,7 +138,13 @@ func restrain(ctx context.Context, q querier, room chat.RoomID, j *chat.JoinRule
 	return err
 }
 
-// join adds in to the newest run that waits for it, or finds none.
+// join adds in to the newest run that still waits for messages, and returns its turn, or [chat.ErrNotFound] if none
+// does. A run that was started has its prompt, so only runs with epoch 0 qualify. Without Collect, only messages of the
+// author of its newest input join, within the window that began with that input. The run replies to the newest message,
+// so it takes its address; a message that wants a reply turns a run that was to decide whether to reply into one that
+// replies. Each message extends the wait by the window, but not beyond most(j) after the run was opened: otherwise a
+// room that never rests would never be answered. That sum is compared by subtraction, because opened plus an unlimited
+// wait would overflow. The casts are needed where PostgreSQL can't infer the type of a parameter.
 func join(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, now int64) (turn chat.ResponseID, err error) {
 	if j.Kind.Single() {
 		return 0, chat.ErrNotFound
@@ -144,7 +161,7 @@ func join(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, now 
 	return turn, record.Found(err)
 }
 
-// most is how long a run may wait.
+// most returns how long a run may wait for messages after it was opened.
 func most(j chat.JoinRule) time.Duration {
 	if j.Most == 0 {
 		return math.MaxInt64
@@ -152,6 +169,8 @@ func most(j chat.JoinRule) time.Duration {
 	return j.Most
 }
 
+// openRun opens a run under the room's next turn number. It is ready to start after the window in which more messages
+// can join.
 func openRun(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, now int64) (chat.ResponseID, error) {
 	turn, err := nextTurn(ctx, q, in.Room)
 	if err != nil {

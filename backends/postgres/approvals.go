@@ -39,7 +39,8 @@ func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, e
 	return a, wrap(err, "reading the approval %q", id)
 }
 
-// DecideApproval implements [storage.Approvals].
+// DecideApproval implements [storage.Approvals]. The earlier decision is compared in the statement: of several people
+// who decide at the same time, also on several replicas, one succeeds.
 func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
 	err := s.write(ctx, scopeOf("approval", id), func(ctx context.Context, q querier) error {
 		res, err := q.Exec(ctx, `UPDATE approvals SET decision = $1, decider = $2, decided = $3 WHERE id = $4 AND decision = $5`,

@@ -16,13 +16,15 @@ import (
 
 var _ progressive.Windows = (*Store)(nil)
 
-// How the process ended that saved the windows.
+// The states of the row with the empty scope. It says whether the process that saved the windows has ended after saving
+// all of them: after a crash, the gate assumes that more was spent than was saved.
 const (
 	windowsRunning = "running"
 	windowsEnded   = "ended"
 )
 
-// BeginWindows implements [progressive.Windows].
+// BeginWindows implements [progressive.Windows]. It reads what the process before has saved and marks the state as
+// running in one transaction, so that a crash right after the start is noticed too.
 func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}
@@ -49,6 +51,7 @@ func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindow
 	return saved, wrap(err, "reading what was spent")
 }
 
+// saveWindow stores one row of windows.
 func saveWindow(ctx context.Context, q querier, scope progressive.Scope, until int64, saved string) error {
 	_, err := q.Exec(ctx, `
 		INSERT INTO windows (scope, until, saved) VALUES ($1, $2, $3)
@@ -67,10 +70,10 @@ func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWi
 	return wrap(err, "saving what was spent")
 }
 
-// saveWindows also forgets what does not matter any more.
+// saveWindows stores changed windows and deletes expired ones.
 func saveWindows(ctx context.Context, q querier, c *clock, changed []progressive.ChangedWindow) error {
 	sorted := slices.SortedFunc(slices.Values(changed), func(a, b progressive.ChangedWindow) int { return cmp.Compare(a.Scope, b.Scope) })
-	for _, w := range sorted { // in one order: no two transactions wait for each other
+	for _, w := range sorted { // always in one order, so that two transactions don't wait for each other's rows
 		text, err := json.Marshal(w.Window)
 		if err != nil {
 			return fmt.Errorf("encoding what was spent of %s: %w", w.Scope, err)
@@ -90,15 +93,18 @@ func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error
 	s.along.take.Store(&take)
 }
 
-// along is what commits save too, if there is anything. One commit at a time does, so that an older state never replaces a newer.
+// along is what every commit saves too: the budgets that were used since the commit before. Commits of this store run
+// concurrently, so saving makes one of them the saver; the others leave the windows to it or to the next. With two
+// savers, an older state could replace a newer one.
 type along struct {
 	clock  *clock
 	take   atomic.Pointer[func() ([]progressive.ChangedWindow, func(error))]
-	saving sync.Mutex
+	saving sync.Mutex // held from save until the transaction has ended
 }
 
-// save adds what there is to the transaction of q. If that fails, it is taken back alone. The returned function is to be told how
-// the transaction ended. An error means that the transaction can't be used any more.
+// save adds the changed windows to the transaction of q. If saving them fails, they alone are rolled back: budgets must
+// not cost messages. The returned function, which is never nil, must be called with the outcome of the transaction. An
+// error means that the transaction can't be used any more.
 func (a *along) save(ctx context.Context, q querier) (done func(error), err error) {
 	take := a.take.Load()
 	if take == nil || !a.saving.TryLock() {

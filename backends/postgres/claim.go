@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// takeWait is how long a new process waits for one that is just ending.
+// takeWait is how long a starting process waits for the claim: the one before may just be ending.
 const takeWait = 3 * time.Second
 
-// InUseError means that another gateway has claimed the database.
+// InUseError is returned by [Open] if another gateway has claimed the database in a way that excludes this one.
 type InUseError struct {
 	Holder  string // its process, host, and start time
-	Several bool   // it allows others, if they share what is kept in memory
+	Several bool   // its claim is shared, so this gateway could join with [Options.Several]
 }
 
 func (e *InUseError) Error() string {
@@ -28,21 +28,24 @@ func (e *InUseError) Error() string {
 	return text + ". For several, set shared of all to the same redis:// address"
 }
 
-// claim is the lock that says that a gateway uses the database, or several do. It belongs to a connection of its own, so that the
-// database ends it with the process.
+// claim is an advisory lock of the session, exclusive for a gateway that uses the database alone, shared for several.
+// Its connection is not part of the pool, and does nothing else. So the database releases the lock when the process
+// dies or is cut off, and no stale lock can remain. A connection can be lost while the process lives, so heartbeats
+// check it, see keep.
 type claim struct {
 	config  *pgx.ConnConfig
 	id      string
 	several bool
 
-	keeping sync.Mutex // one at a time looks
+	keeping sync.Mutex // serializes keep, which would otherwise open two connections
 
-	mu   sync.Mutex
-	conn *pgx.Conn
-	lost bool // another has it
+	mu   sync.Mutex // guards conn and lost
+	conn *pgx.Conn  // holds the lock; nil before take and after release
+	lost bool       // another gateway has taken it; then nothing is written any more
 }
 
-// take takes the lock. It waits for it no longer than wait.
+// take opens a connection and takes the lock on it, waiting at most wait. It returns [*InUseError] if another gateway
+// keeps it.
 func (c *claim) take(ctx context.Context, wait time.Duration) error {
 	conn, err := pgx.ConnectConfig(ctx, c.config.Copy())
 	if err != nil {
@@ -58,6 +61,7 @@ func (c *claim) take(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
+// lock takes the lock on conn. The timeout of locks is the wait; 0 would mean no limit, hence max.
 func (c *claim) lock(ctx context.Context, conn *pgx.Conn, wait time.Duration) error {
 	key := keyOf("gateway", c.id)
 	lock := `SELECT pg_advisory_lock($1)`
@@ -74,7 +78,8 @@ func (c *claim) lock(ctx context.Context, conn *pgx.Conn, wait time.Duration) er
 	return err
 }
 
-// holder returns who has the lock.
+// holder returns an [*InUseError] that names the process that has the lock, as far as pg_stat_activity shows it to this
+// user. A key of 64 bits is stored in pg_locks as two halves.
 func (c *claim) holder(ctx context.Context, conn *pgx.Conn, key int64) error {
 	used := &InUseError{Holder: "another gateway"}
 	var name, from string
@@ -95,8 +100,9 @@ func (c *claim) holder(ctx context.Context, conn *pgx.Conn, key int64) error {
 	return used
 }
 
-// keep looks whether the lock is still there, and takes it once more if the connection was lost. It fails only if another has it
-// now: where the database can't be reached, the next heartbeat of the runtime tries again.
+// keep checks that the lock is still held, and takes it once more if the connection was lost. It returns an error only
+// if another gateway has it now. If the database can't be reached, it returns nil: the heartbeat that called it reports
+// that itself, and the next one tries again. A nil claim, that of a guest, keeps nothing.
 func (c *claim) keep(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -114,6 +120,7 @@ func (c *claim) keep(ctx context.Context) error {
 	if conn != nil {
 		_ = conn.Close(ctx)
 	}
+	// It does not wait: a gateway that has got the lock meanwhile keeps it.
 	err := c.take(ctx, time.Millisecond)
 	if used := (*InUseError)(nil); errors.As(err, &used) {
 		c.mu.Lock()
@@ -124,6 +131,7 @@ func (c *claim) keep(ctx context.Context) error {
 	return nil
 }
 
+// isLost reports whether another gateway has taken the lock. All writes check it.
 func (c *claim) isLost() bool {
 	if c == nil {
 		return false
@@ -133,6 +141,7 @@ func (c *claim) isLost() bool {
 	return c.lost
 }
 
+// release gives the lock back, by closing its connection.
 func (c *claim) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,24 +9,29 @@ import (
 	"parley/backends/record"
 )
 
-// serverNow is the present by the clock of the database.
+// serverNow is the present by the clock of the database, in nanoseconds. clock_timestamp goes on within a transaction;
+// now() would be its beginning, before it waited for locks.
 const serverNow = `(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint`
 
-// clock follows the clock of the database, which is the same for all processes. What is stored has its times; what callers see
-// has those of the process.
+// clock converts between the clock of this process and the one of the database. Times that replicas compare with the
+// present (when a run is ready, when a lease, a question or a hold ends) are stored by the clock of the database, which
+// is the same for all, and are converted for callers. With clocks of the processes, one that is some seconds ahead
+// would take runs from living owners. Times that are only shown or come from a platform are stored as they are. It is
+// safe for concurrent use.
 type clock struct {
-	now  func() time.Time
-	own  bool // the process's clock is the database's
-	base atomic.Pointer[moment]
+	now  func() time.Time       // the clock of the process
+	own  bool                   // tests: that is the database's too
+	base atomic.Pointer[moment] // the last comparison of both
 }
 
-// moment is a time by both clocks.
+// moment is the same moment by both clocks.
 type moment struct {
-	local  time.Time
+	local  time.Time // has a monotonic reading, which a step of the process's clock does not change
 	server int64
 }
 
-// measure asks the database for its time.
+// measure asks the database for its time. It must succeed once before other methods are used; heartbeats repeat it, see
+// journal.beat.
 func (c *clock) measure(ctx context.Context, q querier) error {
 	if c.own {
 		return nil
@@ -40,14 +45,15 @@ func (c *clock) measure(ctx context.Context, q querier) error {
 	return nil
 }
 
-// set learns that the database's time was server at a moment between before and now.
+// set records that the database's time was server at a moment between before and now. It assumes the middle, so the
+// error is at most half of the round trip.
 func (c *clock) set(before time.Time, server int64) {
 	if !c.own {
 		c.base.Store(&moment{before.Add(c.now().Sub(before) / 2), server})
 	}
 }
 
-// nanos is the present by the clock of the database. A step of the process's clock does not change it.
+// nanos returns the present by the clock of the database, without asking it.
 func (c *clock) nanos() int64 {
 	if c.own {
 		return record.Nanos(c.now())
@@ -56,7 +62,8 @@ func (c *clock) nanos() int64 {
 	return m.server + int64(c.now().Sub(m.local))
 }
 
-// ahead is by how much the clock of the database is ahead of the process's.
+// ahead returns by how much the clock of the database is ahead of the process's wall clock, in nanoseconds; negative if
+// it is behind.
 func (c *clock) ahead() int64 {
 	if c.own {
 		return 0
@@ -66,7 +73,7 @@ func (c *clock) ahead() int64 {
 	return m.server + int64(now.Sub(m.local)) - now.UnixNano()
 }
 
-// stored turns a time of the process into one of the database.
+// stored converts a time of the process for storing. Zero and the extremes mean "none" and "never", so they stay.
 func (c *clock) stored(t time.Time) int64 {
 	n := record.Nanos(t)
 	if n == 0 || n == math.MinInt64 || n == math.MaxInt64 {
@@ -75,7 +82,7 @@ func (c *clock) stored(t time.Time) int64 {
 	return n + c.ahead()
 }
 
-// local turns a stored time into one of the process.
+// local converts a stored time to one of the process.
 func (c *clock) local(t time.Time) time.Time {
 	if t.IsZero() || c.own {
 		return t

@@ -12,19 +12,23 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// oldestServer is PostgreSQL 14 in the form of server_version_num: client_connection_check_interval exists since then.
+// The others are defaults; the address can set them too.
 const (
 	oldestServer   = 140000
 	connectTimeout = 10 * time.Second
 	connections    = 10
 )
 
-// Check reports what is wrong with an address, without connecting to it.
+// Check reports a mistake in an address, without connecting to it.
 func Check(url string) error {
 	_, err := pgxpool.ParseConfig(url)
 	return err
 }
 
-// settings are parameters of every session. The address can set others.
+// settings returns the parameters of every session. Parameters in the address take precedence. The timeouts bound what
+// a lost client or a stuck statement can hold up; they are longer than patience, so they only act when this process
+// can't.
 func settings() map[string]string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -35,14 +39,17 @@ func settings() map[string]string {
 		"statement_timeout":                   "30s",
 		"lock_timeout":                        "15s",
 		"idle_in_transaction_session_timeout": "60s",
-		"client_connection_check_interval":    "10s", // a process that is gone frees its locks
-		"tcp_keepalives_idle":                 "10",
-		"tcp_keepalives_interval":             "5",
-		"tcp_keepalives_count":                "3",
-		"default_transaction_isolation":       "read committed", // rooms are locked; every statement sees what was before it
+		"client_connection_check_interval":    "10s", // a statement of a process that is gone is canceled, which frees its locks
+		// The server gives up a silent client after 25 s (10 s, then 3 probes with 5 s each). Until then, the locks of
+		// a machine that lost its power hold up the others.
+		"tcp_keepalives_idle":           "10",
+		"tcp_keepalives_interval":       "5",
+		"tcp_keepalives_count":          "3",
+		"default_transaction_isolation": "read committed", // advisory locks order the writes of a room; each statement sees what was committed before
 	}
 }
 
+// connect returns a pool of connections to a server that can be used, after it has reached it once.
 func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -62,6 +69,7 @@ func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) 
 	case !strings.Contains(url, "pool_max_conns"):
 		c.MaxConns = connections
 	}
+	// Checked on every connection: after a failover, a new one can reach another server.
 	c.AfterConnect = durable
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
@@ -74,7 +82,9 @@ func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) 
 	return pool, nil
 }
 
-// durable makes a session wait for the disk, unless it waits for more already.
+// durable sets synchronous_commit to on if it is off, so that a commit returns after it is on disk. Other settings are
+// left as the owner of the database chose them. A server that doesn't report its version, as PostgreSQL always does, is
+// refused.
 func durable(ctx context.Context, c *pgx.Conn) error {
 	if c.PgConn().ParameterStatus("server_version") == "" {
 		return errors.New("this is no PostgreSQL server")
@@ -83,6 +93,7 @@ func durable(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
+// checkServer returns an error if the server is too old, which is permanent, or a standby, which can pass.
 func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
 	var version int
 	var readOnly bool
@@ -99,7 +110,8 @@ func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Warning says which settings of the server can lose what was accepted; "" for none. A session's own synchronous_commit is on, see durable.
+// Warning returns a warning about settings of the server that can lose accepted messages, or "". It does not look at
+// synchronous_commit, which durable sets for each session.
 func (s *database) Warning(ctx context.Context) (text string, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		text, err = unsafeSettings(ctx, q)
@@ -108,8 +120,8 @@ func (s *database) Warning(ctx context.Context) (text string, err error) {
 	return text, wrap(err, "reading the settings of the server")
 }
 
-// unsafeSettings names those of fsync and full_page_writes that are off: after a power cut the database then lacks what was committed, or is
-// damaged (https://www.postgresql.org/docs/current/runtime-config-wal.html).
+// unsafeSettings returns a warning if fsync or full_page_writes are off: after a power cut the database then lacks what
+// was committed, or is damaged (https://www.postgresql.org/docs/current/runtime-config-wal.html).
 func unsafeSettings(ctx context.Context, q querier) (string, error) {
 	var off []string
 	err := q.QueryRow(ctx, `SELECT coalesce(array_agg(name::text ORDER BY name), '{}') FROM pg_settings
@@ -124,6 +136,7 @@ func unsafeSettings(ctx context.Context, q querier) (string, error) {
 	return fmt.Sprintf("%s %s off on the PostgreSQL server: a power cut can lose accepted messages; set to on", strings.Join(off, " and "), verb), nil
 }
 
+// identify returns the id of the database. It refuses one that rows are being moved to: it has only a part of them.
 func identify(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 	var moving string
 	if err := pool.QueryRow(ctx, `SELECT id, moving FROM identity`).Scan(&id, &moving); err != nil {
@@ -137,7 +150,8 @@ func identify(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 
 var errMoving = errors.New("another store is being moved here, and that has not ended; run gateway migrate again")
 
-// Describe tests whether the database at url can be used, and describes it. It changes nothing.
+// Describe tests whether the database at url can be used, and returns a description for the owner. It changes nothing,
+// so it doesn't migrate, and tells what a start would do.
 func Describe(ctx context.Context, url string) (string, error) {
 	text, err := describe(ctx, url)
 	return text, wrap(explain(err), "trying the database")

@@ -10,11 +10,12 @@ import (
 	"parley/core/llm"
 )
 
-// longDead is the age at which the rows of dead owners without open runs are deleted.
+// longDead is how long the rows of dead owners without open runs stay where several gateways use the database.
 const longDead = 24 * time.Hour
 
-// buryOwners ends the owners of before, unless there can be several at a time. They are kept as long as a run of theirs is open,
-// which tells how they ended.
+// buryOwners deletes owners that ended long ago. If the opener is the only user of the database, all earlier owners are
+// dead: it ends their leases, so that their runs can be started at once. Owners with open runs keep their rows, because
+// the column leaving tells whether those runs count a death.
 func buryOwners(ctx context.Context, q querier, now int64, several bool) error {
 	before := now
 	if several {
@@ -28,12 +29,16 @@ func buryOwners(ctx context.Context, q querier, now int64, several bool) error {
 	return err
 }
 
-// Beat implements [storage.Journal]. The database's clock says when the lease ends.
+// Beat implements [storage.Leases]. The lease ends by the clock of the database: until is converted to a duration,
+// which the statement adds to its own present. It also checks the claim, because a heartbeat is what notices that the
+// database was unreachable.
 func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error { return s.beat(ctx, q, owner, until) })
 	return wrap(errors.Join(err, s.claim.keep(ctx)), "renewing the lease of %q", owner)
 }
 
+// beat stores the lease and returns with the database's time, which the clock of this store follows from here on: the
+// two clocks drift, and each heartbeat corrects that at no cost.
 func (s *journal) beat(ctx context.Context, q querier, owner string, until time.Time) error {
 	var present *int64
 	if now := s.clock.nanos(); s.clock.own {
@@ -93,6 +98,8 @@ func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
 	return wrap(err, "retrying the run %q", id)
 }
 
+// retryable returns nil if the run was set aside and can be tried again: no writing action has begun, which would be
+// repeated, its question was not deleted, and the room is free.
 func retryable(ctx context.Context, q querier, run chat.Run) error {
 	switch {
 	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:

@@ -126,11 +126,12 @@ func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat
 	return all, wrap(err, "reading the rooms of %q", world)
 }
 
-// compare returns what saving would change, and the function that saves it. [chat.ErrNotFound] means that nothing is
-// stored yet.
+// compare looks up what is stored and returns what is news, and the statement that stores the new state. The error
+// [chat.ErrNotFound] means that nothing is stored yet.
 type compare func(context.Context, querier) (news chat.News, statement string, args []any, err error)
 
-// save writes what compare says is news. It looks without a transaction first: what is known costs none.
+// save stores what c reports as news, with the locks of on. It looks without a transaction first, because directory
+// entries are saved with every message and rarely change: what is known costs none.
 func (s *directory) save(ctx context.Context, on scope, c compare) (news chat.News, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		news, _, _, err = c(ctx, q)
@@ -139,7 +140,7 @@ func (s *directory) save(ctx context.Context, on scope, c compare) (news chat.Ne
 	if err != nil || news == chat.Nothing {
 		return news, err
 	}
-	err = s.write(ctx, on, func(ctx context.Context, q querier) error { // once more: others write too
+	err = s.write(ctx, on, func(ctx context.Context, q querier) error { // compared again: another write can have come in between
 		var statement string
 		var args []any
 		if news, statement, args, err = c(ctx, q); record.UnlessMissing(err) != nil || news == chat.Nothing {

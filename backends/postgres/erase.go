@@ -7,8 +7,13 @@ import (
 	"parley/core/chat"
 )
 
-// erase takes the text from the runs of room whose ids are from first to last, and their questions, if they have ended and nothing of
-// their turn is remembered. What an open run still has to carry out stays until that ends.
+// erase removes the text of runs of room with ids from first to last, and their questions, where nothing of their turn
+// is remembered any more. Runs that are open keep theirs until they end (eraseEnded): they still need it to go on. Of
+// the actions only a dash remains, for "there was one": a run that has written something must not be retried.
+//
+// The ids are a range of the primary key, so that one run and all runs of a room are erased by the same statements. The
+// range can contain runs of other rooms, whose ids begin alike, hence the condition on room. The collation "C" makes it
+// the same range as in SQLite.
 func erase(ctx context.Context, q querier, room chat.RoomID, first, last chat.RunID) error {
 	_, err := q.Exec(ctx, `
 		DELETE FROM questions WHERE run BETWEEN $1 AND $2 AND room = $3
@@ -28,10 +33,10 @@ func erase(ctx context.Context, q querier, room chat.RoomID, first, last chat.Ru
 
 // eraseRoom is erase for all runs of room.
 func eraseRoom(ctx context.Context, q querier, room chat.RoomID) error {
-	return erase(ctx, q, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // see record.RunID
+	return erase(ctx, q, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // a run id is room#turn, and $ follows # in ASCII, see record.RunID
 }
 
-// eraseEnded is erase for a run that has just ended, and for the one whose question it carried out.
+// eraseEnded erases a run that has just ended, and the one whose question it carried out, which had to wait for it.
 func eraseEnded(ctx context.Context, q querier, run chat.RunID) error {
 	var room chat.RoomID
 	if err := q.QueryRow(ctx, `SELECT room FROM runs WHERE id = $1`, run).Scan(&room); err != nil {

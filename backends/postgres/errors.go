@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// errTaken and errReadOnly say that this process or this server can't write. errSilent is the cause of contexts that
+// end by patience. The last two are outcomes of commits: errRolledBack can be repeated, errUnknown can't.
 var (
 	errTaken      = errors.New("another gateway has claimed the database while this one could not reach it")
 	errReadOnly   = errors.New("the database is read-only: this server is a standby")
@@ -22,18 +24,18 @@ var (
 	errRolledBack = errors.New("the connection was lost before the commit")
 )
 
-// Codes of errors, see the appendix of PostgreSQL's manual.
+// Codes of errors, see https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
 	undefinedTable = "42P01"
 	lockTimeout    = "55P03"
 )
 
-// permanent is an error that no waiting mends.
+// permanent is an error that does not resolve by waiting: the owner has to change something.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// reasons are errors of the server that pass, by their codes or classes.
+// reasons maps codes and classes (two characters) of errors that pass to reasons for the owner.
 var reasons = map[string]string{
 	"57P01": "the database is shutting down", "57P02": "the database is shutting down", "57P03": "the database is starting up",
 	"57014": "the database takes too long", "55P03": "the database is busy", "40001": "the database is busy", "40P01": "the database is busy",
@@ -43,6 +45,7 @@ var reasons = map[string]string{
 }
 
 // Unavailable reports whether err can resolve without a change of the configuration, with a reason for the owner.
+// Callers retry after such errors, and give up after others.
 func Unavailable(err error) (reason string, ok bool) {
 	var lasting permanent
 	var e *pgconn.PgError
@@ -68,7 +71,8 @@ func Unavailable(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// untrusted reports whether a TLS connection failed for what the server is.
+// untrusted reports whether a TLS connection failed because of what the server is or presents. It looks like a failed
+// dial, but waiting does not help.
 func untrusted(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -79,13 +83,14 @@ func untrusted(err error) bool {
 		err != nil && strings.Contains(err.Error(), "server refused TLS connection")
 }
 
-// dialing reports whether no connection could be made.
+// dialing reports whether no connection could be made, so that nothing was sent.
 func dialing(err error) bool {
 	var connecting *pgconn.ConnectError
 	return errors.As(err, &connecting)
 }
 
-// broken reports whether a connection was lost that had been there.
+// broken reports whether an established connection was lost. Some libraries report it only as text, so the last test
+// compares that. A context that ended is no lost connection: the statement may still run.
 func broken(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -97,7 +102,9 @@ func broken(err error) bool {
 			errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.As(err, &n) || strings.Contains(err.Error(), "conn closed"))
 }
 
-// again reports whether the same transaction can succeed if it is tried once more. It was not committed.
+// again reports whether the same transaction can succeed if it is repeated, and surely was not committed. A unique or
+// foreign key violation belongs to it: the transaction looked first, and another one has written or deleted the row
+// since, so the second look finds it. A failed dial is not repeated here: the caller should learn of an outage quickly.
 func again(err error) bool {
 	var e *pgconn.PgError
 	switch {
@@ -123,7 +130,7 @@ func readOnly(err error) bool {
 	return errors.Is(err, errReadOnly) || errors.As(err, &e) && e.Code == "25006"
 }
 
-// explain says what to do about an error that lasts.
+// explain adds to an error that lasts what the owner can do about it. Other errors are returned as they are.
 func explain(err error) error {
 	var e *pgconn.PgError
 	if untrusted(err) {

@@ -10,10 +10,13 @@ import (
 	"parley/core/chat"
 )
 
-// expireRows is how many rows of each table are looked at by one step of Expire.
+// expireRows is the number of rows of each table that one call of Expire deletes or looks at. It bounds the time of
+// each transaction.
 const expireRows = 1000
 
-// expiredRows are deleted by their age, which has an index; $1 is the time before which they have to be, $2 how many.
+// expiredRows delete rows by their age alone, for which they have an index: $1 is the time before which they must be,
+// $2 the maximum number. SKIP LOCKED lets replicas that expire at the same time take different rows instead of waiting
+// for each other.
 var expiredRows = []string{
 	`DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 	`DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE status <> '' AND opened < $1 ORDER BY opened LIMIT $2 FOR UPDATE SKIP LOCKED)`,
@@ -24,7 +27,8 @@ var expiredRows = []string{
 	`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE expires < $1 AND decision <> 'always' ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 }
 
-// forsakenRows are deleted when nothing belongs to them any more, by table.
+// forsakenRows are the conditions under which rows of a table can go because nothing refers to them any more; $3 is the
+// time before which they must be. No index answers them, so the tables are walked in steps.
 var forsakenRows = []struct{ table, old string }{
 	{"uploads", `t.at < $3 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = t.message)`},
 	{"rooms", `t.created > 0 AND t.created < $3 AND t.world = '' AND t.attention = ''
@@ -40,8 +44,8 @@ var forsakenRows = []struct{ table, old string }{
 		AND NOT EXISTS (SELECT 1 FROM people WHERE id = t.id)`},
 }
 
-// Expire implements [storage.Upkeep]. Replicas can call it at the same time. The server's autovacuum takes deleted rows from its
-// files.
+// Expire implements [storage.Upkeep]. Replicas can call it at the same time. Each table has a transaction of its own,
+// so that locks are held briefly. Deleted rows leave the files of the server when its autovacuum runs.
 func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
@@ -70,6 +74,7 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 	return more, wrap(s.expireSessions(ctx), "deleting what has expired")
 }
 
+// expireOld runs one of expiredRows. If it deleted as many rows as it could, there can be more.
 func (s *upkeep) expireOld(ctx context.Context, statement string, before time.Time) (more bool, err error) {
 	var done pgconn.CommandTag
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) (err error) {
@@ -79,7 +84,9 @@ func (s *upkeep) expireOld(ctx context.Context, statement string, before time.Ti
 	return done.RowsAffected() == expireRows, err
 }
 
-// expireForsaken looks at the next rows of a table, from where the call before has ended.
+// expireForsaken looks at the next rows of a table, from where the previous call stopped, deletes those that can go,
+// and reports whether there are more. A WITH part that deletes runs whether or not the main query reads it; the main
+// query only tells where the step ended. table and old are constants of forsakenRows, never input.
 func (s *upkeep) expireForsaken(ctx context.Context, table, old string, before time.Time) (more bool, err error) {
 	var last string
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
@@ -98,7 +105,8 @@ func (s *upkeep) expireForsaken(ctx context.Context, table, old string, before t
 	return more, nil
 }
 
-// expireSessions forgets connections that have ended.
+// expireSessions deletes the rows of connections that committed nothing for a day. An outcome is looked up within
+// seconds, and a connection that lives on gets a new row with its next transaction.
 func (s *upkeep) expireSessions(ctx context.Context) error {
 	return s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `DELETE FROM commits WHERE session IN (

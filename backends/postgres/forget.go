@@ -26,13 +26,15 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 			if err := replaceWords(ctx, q, m); err != nil {
 				return err
 			}
+			// Notes such as summaries were made of the old text.
 			return dropNotes(ctx, q, m.Room, turn)
 		})
 	}
 	return wrap(err, "revising the memory %q", id)
 }
 
-// writeMemory is write for the room of a memory, which never changes.
+// writeMemory is write with the lock of the room of a memory. The room is read before the transaction, because the lock
+// comes first; it never changes. If the memory is gone, do runs and finds nothing.
 func (s *memories) writeMemory(ctx context.Context, id chat.MemoryID, do func(context.Context, querier) error) error {
 	var room chat.RoomID
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
@@ -51,6 +53,8 @@ func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	return wrap(err, "forgetting the memory %q", id)
 }
 
+// forget deletes a memory. If it was the last input of its run, it also deletes what the run said, and erases the run:
+// an answer quotes its question.
 func (s *memories) forget(ctx context.Context, q querier, id chat.MemoryID) error {
 	all, err := s.remove(ctx, q, `DELETE FROM memories WHERE id = $1 RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
@@ -102,6 +106,8 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 	return deleted, nil
 }
 
+// clearRoom deletes all that was said in a room. Open questions are withdrawn before runs are erased, so that no button
+// of a forgotten question works any more. Settings stay: they were made for the room, not taken from the conversation.
 func (s *memories) clearRoom(ctx context.Context, q querier, room chat.RoomID) (deleted int, err error) {
 	all, err := s.remove(ctx, q, `DELETE FROM memories WHERE room = $1 RETURNING id, room, turn, role`, room)
 	if err != nil {

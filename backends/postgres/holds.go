@@ -7,7 +7,7 @@ import (
 	"parley/backends/record"
 )
 
-// Holds returns when the holds end that are not over, by scope.
+// Holds implements [progressive.Holds]: it returns the ends of the holds in effect, by scope.
 func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 	ends := map[string]time.Time{}
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
@@ -23,8 +23,8 @@ func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 	return ends, wrap(err, "reading the holds")
 }
 
-// SaveHold remembers that scope is closed until then, in place of what it said before. Holds that are over are
-// forgotten.
+// SaveHold implements [progressive.Holds]. It also deletes holds that have ended, so the table stays as small as the
+// number of scopes that are closed.
 func (s *upkeep) SaveHold(ctx context.Context, scope string, until time.Time) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		if _, err := q.Exec(ctx, `DELETE FROM holds WHERE until <= $1`, s.clock.nanos()); err != nil {

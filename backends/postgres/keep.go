@@ -8,7 +8,8 @@ import (
 	"parley/core/chat"
 )
 
-// Keep remembers value under name, in place of what was there. It is for what a connector must not forget.
+// Keep stores value under name, in place of an earlier value. Connectors keep their state with it, such as the place in
+// a platform's list of updates.
 func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	err := record.CheckText(name, value)
 	if err == nil {
@@ -19,12 +20,13 @@ func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	return wrap(err, "saving %q", name)
 }
 
+// keep stores a value within the transaction of q, for Keep and KeepUnder.
 func keep(ctx context.Context, q querier, name, value string) error {
 	_, err := q.Exec(ctx, `INSERT INTO notes (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
 	return err
 }
 
-// Kept is what was last kept under name, or "".
+// Kept returns the value last stored under name, or "" if there is none.
 func (s *upkeep) Kept(ctx context.Context, name string) (value string, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		return record.Found(q.QueryRow(ctx, `SELECT value FROM notes WHERE name = $1`, name).Scan(&value))

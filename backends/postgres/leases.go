@@ -11,11 +11,15 @@ import (
 	"parley/core/chat"
 )
 
-// leases are what one process at a time holds.
+// leases are named rights that one process at a time holds, such as the connection of a bot to its platform. They are
+// rows of the database, not keys of Redis, so that a write can check in its own transaction that its process still
+// holds the lease: see docs/engineering/adr/0011-leases-stand-in-the-database.md.
 type leases struct{ *database }
 
-// Lease gives name to owner until ttl from now by the clock of the database, or extends it. The token rises with each new holder.
-// [chat.ErrBusy] while another owner holds the name.
+// Lease gives name to owner until ttl from now by the clock of the database, or extends it. It returns the token, which
+// rises with each new holder, and also if the same owner's lease had ended: another may have held it in between. It
+// returns [chat.ErrBusy] while another owner holds the name. One statement compares and writes, so of several owners
+// that try, one succeeds; excluded.ends - $3 is the present.
 func (s *leases) Lease(ctx context.Context, name, owner string, ttl time.Duration) (token int64, err error) {
 	err = record.CheckText(name, owner)
 	if err == nil {
@@ -36,7 +40,8 @@ func (s *leases) Lease(ctx context.Context, name, owner string, ttl time.Duratio
 	return token, wrap(err, "the lease %q", name)
 }
 
-// EndLease gives name back, if owner holds it.
+// EndLease gives name back if owner holds it, so that another need not wait for its end. The row stays, as it has the
+// token.
 func (s *leases) EndLease(ctx context.Context, name, owner string) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `UPDATE leases SET ends = 0 WHERE name = $1 AND owner = $2`, name, owner)
@@ -45,7 +50,9 @@ func (s *leases) EndLease(ctx context.Context, name, owner string) error {
 	return wrap(err, "giving back the lease %q", name)
 }
 
-// KeepUnder is Keep for the holder of a lease. [chat.ErrBusy] unless token is that of its latest holder.
+// KeepUnder is Keep for the holder of a lease. It returns [chat.ErrBusy] unless token is that of the latest holder: a
+// process that was paused can believe that it holds a lease which another has. The row of the lease is locked for
+// sharing, so no new holder can come between the check and the commit.
 func (s *leases) KeepUnder(ctx context.Context, lease string, token int64, name, value string) error {
 	err := record.CheckText(name, value)
 	if err == nil {

@@ -32,6 +32,7 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 	return acc, nil
 }
 
+// mark stores that the event id was accepted in a turn. The first mark stays: it says what the event was answered by.
 func (s *database) mark(ctx context.Context, q querier, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := q.Exec(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
@@ -39,7 +40,8 @@ func (s *database) mark(ctx context.Context, q querier, id chat.MemoryID, turn c
 	return err
 }
 
-// marked looks for the mark of in.
+// marked returns what the mark of in tells, or [chat.ErrNotFound]. Its run is named only while that is open: the
+// redelivery then attaches to it; later there is nothing to attach to.
 func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
 	var answered bool
@@ -56,7 +58,7 @@ func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, erro
 	return acc, err
 }
 
-// gone is a memory that was deleted.
+// gone is what the marks and notes of a deleted memory depend on.
 type gone struct {
 	id   chat.MemoryID
 	room chat.RoomID
@@ -64,7 +66,8 @@ type gone struct {
 	role string
 }
 
-// remove deletes memories and leaves their marks. The query returns the id, room, turn and role of each.
+// remove deletes memories and leaves marks in their place, so that a redelivery by the platform does not bring them
+// back. The query must return the id, room, turn and role of each.
 func (s *database) remove(ctx context.Context, q querier, query string, args ...any) ([]gone, error) {
 	rows, err := q.Query(ctx, query, args...)
 	all, err := collect(rows, err, func(r record.Row) (g gone, err error) { return g, r.Scan(&g.id, &g.room, &g.turn, &g.role) })
@@ -72,7 +75,7 @@ func (s *database) remove(ctx context.Context, q querier, query string, args ...
 		return nil, err
 	}
 	for _, g := range all {
-		if g.role == record.Input || g.role == record.Heard { // the others never arrived
+		if g.role == record.Input || g.role == record.Heard { // the others are of the agent, so no platform delivers them
 			if err := s.mark(ctx, q, g.id, g.turn, g.role == record.Input); err != nil {
 				return nil, err
 			}

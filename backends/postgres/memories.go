@@ -9,12 +9,13 @@ import (
 	"parley/core/chat"
 )
 
+// selectRecent walks the index memories_by_turn backwards and stops at the limit.
 const selectRecent = `
 	SELECT ` + record.MemoryColumns + ` FROM memories
 	WHERE room = $1 AND kind = $2 AND turn <= $3
 	ORDER BY turn DESC, seq DESC LIMIT $4`
 
-// Recent implements [storage.Memories]. Its cost is that of the limit, however much is stored.
+// Recent implements [storage.Memories]. Its cost depends on the limit only, not on how much is stored.
 func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
@@ -38,8 +39,9 @@ func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory,
 	return m, wrap(err, "reading the memory %q", id)
 }
 
-// remember stores m, whose id must be new: nothing takes the place of a message. Only an answer replaces what was heard under its
-// id, the platform's echo of itself, which was faster.
+// remember stores m, whose id must be new: a message never replaces another. There is one exception: some platforms
+// deliver the agent's own messages too, and this echo can be stored as heard before the answer itself is. The answer
+// then replaces its echo.
 func remember(ctx context.Context, q querier, m chat.Memory, turn chat.ResponseID, role string) error {
 	if role == record.Said {
 		if _, err := q.Exec(ctx, `DELETE FROM memories WHERE id = $1 AND role = $2`, m.ID, record.Heard); err != nil {
@@ -62,6 +64,8 @@ func (s *memories) Remember(ctx context.Context, run chat.RunID, m chat.Memory) 
 	return wrap(err, "saving the memory %q", m.ID)
 }
 
+// rememberBeside stores m with the turn of run. Without inputs the run was forgotten, and storing m would bring a part
+// of it back.
 func rememberBeside(ctx context.Context, q querier, run chat.RunID, m chat.Memory) error {
 	var turn chat.ResponseID
 	err := q.QueryRow(ctx, `

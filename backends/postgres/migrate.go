@@ -16,11 +16,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrating is the lock that processes hold while they migrate.
+// migrating is the advisory lock that a process holds while it migrates.
 var migrating = keyOf("migrate", "")
 
-// migrate brings the tables to this program's version. Tables of a later version are used as they are, if they allow it: during a
-// rolling deployment both versions run.
+// migrate brings the tables to this program's version. Newer tables are used as they are, if they allow it: during a
+// rolling deployment both versions run, and the newer one has migrated already. The column identity.oldest says which
+// programs can use them; a migration that would break earlier programs raises it.
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	knows, err := newest()
 	if err != nil {
@@ -45,7 +46,7 @@ func usable(has, oldest, knows int64) error {
 		"a newer version of the gateway wrote them; run that version, or restore an older backup", has, oldest, knows)}
 }
 
-// newest is the last migration that this program knows.
+// newest returns the number of the last migration that this program has.
 func newest() (last int64, err error) {
 	all, err := fs.ReadDir(migrations, "migrations")
 	for _, entry := range all {
@@ -56,7 +57,8 @@ func newest() (last int64, err error) {
 	return last, err
 }
 
-// versions returns the version of the tables, and the oldest version that a program must know to use them.
+// versions returns the version of the tables, and the oldest version that a program must know to use them; zeros for an
+// empty database.
 func versions(ctx context.Context, q querier) (has, oldest int64, err error) {
 	err = q.QueryRow(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&has)
 	if err == nil && has > 0 {
@@ -68,7 +70,8 @@ func versions(ctx context.Context, q querier) (has, oldest int64, err error) {
 	return has, oldest, err
 }
 
-// upgrade runs the migrations that are missing, in one process at a time.
+// upgrade runs the missing migrations. Replicas that start together would run the same ones at once, so one has the
+// lock; the others wait for it and then find nothing to do.
 func upgrade(ctx context.Context, pool *pgxpool.Pool) error {
 	c, err := pool.Acquire(ctx)
 	if err != nil {
@@ -78,6 +81,7 @@ func upgrade(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, migrating); err != nil {
 		return fmt.Errorf("waiting for another process that migrates: %w", err)
 	}
+	// The lock belongs to the session, and the session goes back to the pool, so the lock must be released explicitly.
 	defer c.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrating) //nolint:errcheck // ends with the session too
 	steps, err := fs.Sub(migrations, "migrations")
 	if err != nil {

@@ -33,6 +33,9 @@ func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	return wrap(err, "saving a note on %q", n.Room)
 }
 
+// saveNote stores or deletes a note, and deletes the oldest beyond chat.MaxNotes. First and Last must still be
+// remembered: a summary that was being written while its messages were deleted must not bring them back. The earlier
+// note is deleted, not updated, so that the new one has a new seq and is the newest.
 func saveNote(ctx context.Context, q querier, n chat.RoomNote) error {
 	var known int
 	if err := q.QueryRow(ctx, `SELECT 1 FROM rooms WHERE id = $1`, n.Room).Scan(&known); err != nil {
@@ -63,7 +66,7 @@ func saveNote(ctx context.Context, q querier, n chat.RoomNote) error {
 	return err
 }
 
-// turnOf is the turn of a memory of room; 0 if none is named.
+// turnOf returns the turn of a memory of room; 0 if id is empty, and [chat.ErrNotFound] if the memory is gone.
 func turnOf(ctx context.Context, q querier, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
 	if id == "" {
 		return 0, nil
@@ -75,7 +78,7 @@ func turnOf(ctx context.Context, q querier, room chat.RoomID, id chat.MemoryID) 
 	return turn, err
 }
 
-// dropNotes removes what was noted from a turn.
+// dropNotes deletes the notes that were taken from a part of the conversation that includes turn.
 func dropNotes(ctx context.Context, q querier, room chat.RoomID, turn chat.ResponseID) error {
 	_, err := q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND last_turn > 0 AND first_turn <= $2 AND last_turn >= $2`, room, turn)
 	return err

@@ -9,12 +9,14 @@ import (
 	"parley/core/chat"
 )
 
-// newestStarted is the newest turn with which a run has claimed the room of the row in runs: what waits has claimed nothing yet, and
-// tasks claim it for themselves.
+// newestStarted selects the newest turn with which a run has claimed the room of the row in runs. Runs that were never
+// started have claimed nothing yet; notices, commands and choices never claim; tasks and other runs claim places of
+// their own, so each counts only its like, see chat.RunKind.Claims. The kinds are spelled as they are stored.
 const newestStarted = `(SELECT max(greatest(s.turn, s.retried)) FROM runs s WHERE s.room = runs.room AND s.epoch > 0 
 	AND s.duty NOT IN ('tell', 'obey', 'carry') AND (s.duty = 'task') = (runs.duty = 'task'))`
 
-// Park implements [storage.Parking].
+// Park implements [storage.Parking]. The epoch rises, so that nothing which the previous holder still writes can
+// succeed.
 func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
 	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
 		done, err := q.Exec(ctx, `
@@ -28,7 +30,8 @@ func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, unt
 	return wrap(err, "parking the run %q", id)
 }
 
-// Wake implements [storage.Parking].
+// Wake implements [storage.Parking]. least and coalesce keep an earlier time and the first ending: of several people
+// who decide, the first one counts.
 func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
 	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
 		done, err := q.Exec(ctx, `

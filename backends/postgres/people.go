@@ -8,7 +8,7 @@ import (
 	"parley/core/chat"
 )
 
-// everyone is the lock of all writes: they are rare, and each looks at others.
+// everyone is the lock of all writes to people and pairing requests: they are rare, and each depends on the others.
 var everyone = scopeOf("people", "")
 
 const selectPeople = `SELECT ` + record.PersonColumns + ` FROM people `
@@ -50,6 +50,8 @@ func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	return wrap(err, "letting %q in", p.ID)
 }
 
+// letIn stores p as an approved user and deletes their request. The owner flag is not part of the update: approving the
+// owner once more does not take it away.
 func letIn(ctx context.Context, q querier, p chat.Person) error {
 	if _, err := q.Exec(ctx, `DELETE FROM knocks WHERE id = $1`, p.ID); err != nil {
 		return err
@@ -72,6 +74,8 @@ func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) 
 	return owns, wrap(err, "making %q the owner", p.ID)
 }
 
+// own makes p the owner, if there is none, and deletes the request with which the gateway offered its owner code (the
+// one with the empty id). The unique index people_one_owner would refuse a second owner in any case.
 func own(ctx context.Context, q querier, p chat.Person) (bool, error) {
 	_, err := record.ScanPerson(q.QueryRow(ctx, selectPeople+`WHERE owner`))
 	if !errors.Is(err, chat.ErrNotFound) {
@@ -106,7 +110,8 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 	return wrap(err, "revoking %q", id)
 }
 
-// Reject implements [storage.People].
+// Reject implements [storage.People]. The request stays without its code until it ends, so that its user is not greeted
+// with a new code by writing again.
 func (s *people) Reject(ctx context.Context, code string) error {
 	err := s.write(ctx, everyone, func(ctx context.Context, q querier) error {
 		var id string
@@ -118,7 +123,7 @@ func (s *people) Reject(ctx context.Context, code string) error {
 
 const selectRequests = `SELECT ` + record.RequestColumns + ` FROM knocks `
 
-// scanRequest reads a request with its times by the clock of the process.
+// scanRequest reads a request and converts its times to the clock of the process.
 func (s *people) scanRequest(r record.Row) (chat.PairingRequest, error) {
 	k, err := record.ScanRequest(r)
 	k.Ends, k.Told = s.clock.local(k.Ends), s.clock.local(k.Told)
@@ -146,6 +151,8 @@ func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r ch
 	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
 }
 
+// requestPairing returns the open request of a user, or adds one within the limit of its connector. The limit keeps
+// strangers from filling the table; told is updated in the same transaction, so a user who writes quickly is told once.
 func (s *people) requestPairing(ctx context.Context, q querier, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	now := s.clock.now()
 	if _, err := q.Exec(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= $1`, s.clock.stored(now)); err != nil {

@@ -19,7 +19,8 @@ func (s *memories) PieceVectors(ctx context.Context, model string, keys []chat.P
 	return found, wrap(err, "reading the vectors of %d pieces of knowledge", len(keys))
 }
 
-// SavePieceVectors implements [storage.PieceVectors]. All replicas save in the same order.
+// SavePieceVectors implements [storage.PieceVectors]. One statement saves all, sorted by key: two replicas that save
+// the same pieces lock their rows in the same order, and can't wait for each other.
 func (s *memories) SavePieceVectors(ctx context.Context, model string, vectors map[chat.PieceKey][]byte) error {
 	var keys []chat.PieceKey
 	for k := range vectors {
@@ -41,7 +42,9 @@ func (s *memories) SavePieceVectors(ctx context.Context, model string, vectors m
 	return wrap(err, "saving the vectors of %d pieces of knowledge", len(vectors))
 }
 
-// UsePieceVectors implements [storage.PieceVectors]. Another replica that uses or saves the same ones is not waited for.
+// UsePieceVectors implements [storage.PieceVectors]. It skips rows that another replica uses or saves at this moment:
+// that one writes the same time. Rows are found by ctid, their place in the table, because the lock must be taken by a
+// subquery.
 func (s *memories) UsePieceVectors(ctx context.Context, model string, keys []chat.PieceKey) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `

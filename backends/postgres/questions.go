@@ -18,6 +18,8 @@ func (s *questions) Ask(ctx context.Context, q chat.Question) error {
 	return wrap(err, "asking the question of %q", q.Run)
 }
 
+// ask stores q, with its end by the clock of the database. A run has at most one question that is not answered, which
+// the unique partial index questions_unanswered says; a further one takes its place.
 func ask(ctx context.Context, tx querier, q chat.Question, expires int64) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO questions (id, run, room, expires, question) VALUES ($1, $2, $3, $4, $5)
@@ -29,7 +31,7 @@ func ask(ctx context.Context, tx querier, q chat.Question, expires int64) error 
 
 const selectQuestions = `SELECT question, expires FROM questions `
 
-// scanQuestion reads a question with its time by the clock of the process.
+// scanQuestion reads a question and converts its end to the clock of the process.
 func (s *database) scanQuestion(r record.Row) (chat.Question, error) {
 	q, err := record.ScanQuestion(r)
 	q.Expires = s.clock.local(q.Expires)
@@ -71,6 +73,8 @@ func (s *questions) Withdraw(ctx context.Context, room chat.RoomID, run chat.Run
 	return wrap(err, "withdrawing the open questions in %q", room)
 }
 
+// withdraw closes the open questions of a room, or of one run. The rows stay, with the time 0: their options may still
+// be shown and have to be removed, see [storage.Questions.Retire].
 func withdraw(ctx context.Context, q querier, room chat.RoomID, run chat.RunID) error {
 	_, err := q.Exec(ctx, `
 		UPDATE questions SET expires = 0 WHERE room = $1 AND carrier = '' AND expires > 0 AND ($2::text = '' OR run = $2)`, room, run)
@@ -93,6 +97,8 @@ func (s *questions) Choose(ctx context.Context, id string, option int, in chat.M
 	return acc, nil
 }
 
+// choose records the choice, opens the run that carries it out, and stores in as its input. The question must be open,
+// and of the room of the press: a forged or replayed press of another room finds nothing.
 func (s *questions) choose(ctx context.Context, tx querier, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
 	if acc, err := known(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
 		return acc, err
@@ -115,7 +121,7 @@ func (s *questions) choose(ctx context.Context, tx querier, id string, option in
 
 // Retire implements [storage.Questions].
 func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
-	asked, err := s.Question(ctx, id) // for its room, which never changes
+	asked, err := s.Question(ctx, id) // for its room, whose lock comes first and which never changes
 	if errors.Is(err, chat.ErrNotFound) {
 		err = answer.ErrLost
 	}
@@ -137,7 +143,9 @@ func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, e
 	return acc, nil
 }
 
-// carryOn opens the run that goes on from the question q, with the messages of the run that asked, if that is done with them.
+// carryOn opens the run that continues after question q, under the room's next turn. It takes over the messages of the
+// run that asked, if that is done with them (it has ended or has a verdict); otherwise both would edit the same
+// messages. Storing the new run's id in the question closes it, so it can be answered once only.
 func (s *questions) carryOn(ctx context.Context, tx querier, q chat.Question) (acc chat.Accepted, err error) {
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
@@ -145,7 +153,7 @@ func (s *questions) carryOn(ctx context.Context, tx querier, q chat.Question) (a
 	acc.Run = record.RunID(q.Room, acc.Response)
 	asker, err := s.findRun(ctx, tx, q.Run)
 	if errors.Is(err, chat.ErrNotFound) {
-		err = nil // then there is no conversation to go on in
+		err = nil // the asking run has expired: there is no conversation to continue, and the INSERT below adds nothing
 	}
 	if err != nil {
 		return acc, err

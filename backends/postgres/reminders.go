@@ -9,7 +9,7 @@ import (
 	"parley/core/chat"
 )
 
-// remindersLock is the lock of all writes: each looks at how many there are.
+// remindersLock is the lock of all writes: the limits count rows of other people and rooms.
 var remindersLock = scopeOf("reminders", "")
 
 const selectReminders = `SELECT ` + record.ReminderColumns + ` FROM reminders `
@@ -23,6 +23,9 @@ func (s *reminders) AddReminder(ctx context.Context, r chat.Reminder, rule chat.
 	return wrap(err, "saving a reminder in %q", r.Room)
 }
 
+// addReminder checks the limits and stores r. An id that is stored already changes nothing: the call of a tool can be
+// repeated after a crash. Due times are stored by the clock of the process, not of the database: they were given as
+// times of day.
 func addReminder(ctx context.Context, q querier, r chat.Reminder, rule chat.ReminderRule) error {
 	var known bool
 	var ofPerson, inRoom int
@@ -61,7 +64,8 @@ func (s *reminders) reminders(ctx context.Context, where string, args ...any) (a
 	return all, err
 }
 
-// MoveReminder implements [storage.Reminders].
+// MoveReminder implements [storage.Reminders]. The time it had is compared in the statement, so a reminder that two
+// replicas find due moves once, and is sent once.
 func (s *reminders) MoveReminder(ctx context.Context, id string, due, next time.Time) error {
 	err := s.write(ctx, remindersLock, func(ctx context.Context, q querier) error {
 		change, args := `UPDATE reminders SET due = $3 WHERE id = $1 AND due = $2`, []any{id, record.Nanos(due), record.Nanos(next)}

@@ -35,9 +35,12 @@ func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	return wrap(err, "reopening the run %q", id)
 }
 
+// reopen makes an ended or lost run one that was never answered. The epoch rises, so a holder that still works on it
+// loses it. The text of the verdict stays as Text: the next answer is edited into the messages that show it, instead of
+// being posted once more.
 func reopen(ctx context.Context, q querier, run record.HeldRun) error {
 	if run.Outcome.Done() {
-		run.Owner = "" // no process works on it
+		run.Owner = "" // its last owner may be alive, but works on it no more; another can start it at once
 	}
 	if run.Verdict != nil {
 		run.Text = run.Verdict.Text
@@ -56,6 +59,8 @@ func reopen(ctx context.Context, q querier, run record.HeldRun) error {
 	return err
 }
 
+// reopenable returns [answer.ErrLost] if the run must stay as it is. A newer run of the room has seen this answer in
+// its prompt, so changing it would falsify the conversation; commands and choices do not count, as they read none.
 func reopenable(ctx context.Context, q querier, run chat.Run) error {
 	var newer bool
 	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND turn > $2 AND duty NOT IN ($3, $4))`,

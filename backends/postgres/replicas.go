@@ -7,7 +7,8 @@ import (
 	"parley/core/chat"
 )
 
-// Replicas implements [storage.Fleet].
+// Replicas implements [storage.Fleet]. Owners that are dead are shown while runs of theirs are open. A run waits if it
+// was never started, or if its owner is dead, unless it is parked.
 func (s *journal) Replicas(ctx context.Context) (fleet chat.Fleet, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		now := s.clock.nanos()
@@ -32,12 +33,14 @@ func (s *journal) Replicas(ctx context.Context) (fleet chat.Fleet, err error) {
 	return fleet, wrap(err, "reading the replicas")
 }
 
+// scanReplica reads a process and converts its time to the clock of this one.
 func (s *journal) scanReplica(r record.Row) (chat.Replica, error) {
 	replica, err := record.ScanReplica(r)
 	replica.AliveUntil = s.clock.local(replica.AliveUntil)
 	return replica, err
 }
 
+// scanLease reads a lease and converts its time to the clock of the process.
 func (s *journal) scanLease(r record.Row) (l chat.Lease, err error) {
 	var ends int64
 	err = r.Scan(&l.Name, &l.Owner, &ends)

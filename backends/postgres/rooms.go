@@ -17,9 +17,12 @@ func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err 
 	return r, wrap(err, "reading the room %q", id)
 }
 
+// maxNamed is the maximum number of rooms that RoomsNamed returns: more would not help a model or a person to choose.
 const maxNamed = 10
 
-// RoomsNamed implements [storage.RoomFinder].
+// RoomsNamed implements [storage.RoomFinder]. Names are compared by hashes of their lower case, as in the index
+// rooms_by_name, because a name can be longer than an index entry; with the collation "C", lower changes Latin letters
+// only, as SQLite's NOCASE does.
 func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		found, err := q.Query(ctx, `
@@ -65,7 +68,8 @@ func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 	return wrap(err, "saving the room %q", r.ID)
 }
 
-// saveRoom writes nothing if nothing has changed.
+// saveRoom stores r. It writes nothing if nothing has changed, which every accepted message would otherwise pay for. An
+// empty address keeps the stored one: it is where the room was last reached.
 func saveRoom(ctx context.Context, q querier, r chat.Room) error {
 	_, err := q.Exec(ctx, `
 		INSERT INTO rooms (id, world, kind, connector, name, chats, created, address, gone) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -97,7 +101,8 @@ func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.A
 	return wrap(err, "setting the attention for the room %q", room)
 }
 
-// nextTurn gives a turn number of a room that exists.
+// nextTurn returns the next turn number of a room that exists. Numbers rise within a room and are never given twice,
+// because the counter is stored with the room and survives the deletion of its messages.
 func nextTurn(ctx context.Context, q querier, room chat.RoomID) (turn chat.ResponseID, err error) {
 	err = q.QueryRow(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = $1 RETURNING turns`, room).Scan(&turn)
 	return turn, err

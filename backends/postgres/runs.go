@@ -12,7 +12,11 @@ import (
 	"parley/core/chat"
 )
 
-// selectRuns takes the present as its first argument.
+// selectRuns selects what [record.ScanRun] reads. Its first argument is the present by the clock of the database. Two
+// columns are computed, because they change without a write when a lease ends: whether a living owner holds the run,
+// and its deaths, which count the last owner too if that died on it without announcing its end and without a verdict (a
+// run with a verdict only remains to be shown). The inputs are the messages of the turn with the role input, so
+// deleting one takes it from the run.
 const selectRuns = `
 	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND coalesce(o.alive_until > $1::bigint, FALSE), r.owner,
@@ -23,18 +27,19 @@ const selectRuns = `
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
 
+// findRun returns one run, or [chat.ErrNotFound].
 func (s *database) findRun(ctx context.Context, q querier, id chat.RunID) (record.HeldRun, error) {
 	return s.scanRun(q.QueryRow(ctx, selectRuns+`WHERE r.id = $2`, s.clock.nanos(), id))
 }
 
-// scanRun reads a run with its times by the clock of the process.
+// scanRun reads a run and converts its times to the clock of the process.
 func (s *database) scanRun(r record.Row) (record.HeldRun, error) {
 	run, err := record.ScanRun(r)
 	run.Opened, run.Ready = s.clock.local(run.Opened), s.clock.local(run.Ready)
 	return run, err
 }
 
-// scanChatRun is scanRun without the holder.
+// scanChatRun is scanRun without the name of the owner.
 func (s *database) scanChatRun(r record.Row) (chat.Run, error) {
 	run, err := s.scanRun(r)
 	return run.Run, err
@@ -78,6 +83,10 @@ func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	var run record.HeldRun
 	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) (err error) {
+		// The lock of the room is held, so no run of it can be started between these checks and the update. The death
+		// of the previous owner, which findRun counted from the lease, is stored now, because the column owner no
+		// longer names that one. A parked run takes the newest turn that was started meanwhile as its claim, so that
+		// the tracker does not cancel it in favor of those turns.
 		if run, err = s.findRun(ctx, q, id); err != nil {
 			return err
 		}
@@ -104,6 +113,7 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 	return run.Run, nil
 }
 
+// startable returns nil if owner can start the run: it is open, no other living owner holds it, and the room is free.
 func startable(ctx context.Context, q querier, run record.HeldRun, owner string) error {
 	if run.Outcome.Done() {
 		return answer.ErrLost
@@ -114,7 +124,8 @@ func startable(ctx context.Context, q querier, run record.HeldRun, owner string)
 	return roomFree(ctx, q, run.Run)
 }
 
-// roomFree is [chat.ErrBusy] if another run of the room is under way.
+// roomFree returns [chat.ErrBusy] if another run of the room is under way. Runs that bypass the queue (commands,
+// choices) only exclude each other, so that /stop works while an answer is being written; parked runs exclude nothing.
 func roomFree(ctx context.Context, q querier, run chat.Run) error {
 	var other bool
 	err := q.QueryRow(ctx, `
@@ -135,6 +146,10 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 	return wrap(err, "noting on the run %q", id)
 }
 
+// note adds n to the run if it is open and has this epoch. The lock of the run's row is enough here, because notes
+// concern no other run: the room stays free for messages while an answer is being written. Empty fields of n leave the
+// stored ones as they are, hence coalesce and nullif. The files of an answer are stored in the transaction of its
+// verdict, which refers to them by number.
 func note(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	var shown []chat.Shown
 	err := q.QueryRow(ctx, `SELECT shown FROM runs WHERE id = $1 AND epoch = $2 AND status = '' FOR UPDATE`, id, epoch).
@@ -169,6 +184,7 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 	}
 	if err == nil {
 		err = s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
+			// Without an input, all that the run was about was deleted while it ran. Then nothing of its text may stay.
 			asked, err := endRun(ctx, q, id, epoch, o, out)
 			if err == nil && !asked {
 				err = eraseEnded(ctx, q, id)
@@ -179,7 +195,8 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 	return wrap(err, "finishing the run %q", id)
 }
 
-// endRun reports whether the run still has an input. If not, nothing is to stay of what it was about.
+// endRun ends the run, stores its answer, and reports whether the run still has an input. Without inputs the answer is
+// not stored, as it would quote what was deleted, unless the run carries out a choice, which has none by nature.
 func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
 	var room chat.RoomID
 	var turn chat.ResponseID
@@ -205,8 +222,8 @@ func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o a
 	return asked, keepFiles(ctx, q, id, nil)
 }
 
-// wanted reports whether the run still has an input, and whether it carries out what a person chose, or takes away the options of
-// a question that is still remembered.
+// wanted reports whether the run still has an input, and if not, whether it carries out what a person chose, or removes
+// the options of a question that is still remembered.
 func wanted(ctx context.Context, q querier, id chat.RunID, room chat.RoomID, turn chat.ResponseID) (asked, carried bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE room = $1 AND turn = $2 AND role = 'input')`, room, turn).Scan(&asked)
 	if err != nil || asked {

@@ -14,10 +14,12 @@ import (
 	"parley/core/quota"
 )
 
-// errOver takes a charge back.
+// errOver rolls back the transaction of a charge that exceeds a limit. It is not returned to callers: being over a
+// limit is a result.
 var errOver = errors.New("over the limit")
 
-// buckets is what charges lock, in one order: they are charged in any.
+// buckets returns the locks of charges, sorted: callers pass buckets in any order, and two of them must not wait for
+// each other's rows.
 func buckets(charges []quota.Charge) scope {
 	var names []string
 	for _, c := range charges {
@@ -58,7 +60,8 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 	return "", wrap(err, "counting the run %q", run)
 }
 
-// Reserve implements [quota.UsageStore].
+// Reserve implements [quota.UsageStore]. It looks and charges under the locks of the buckets, so parallel calls, also
+// of other replicas, can't reserve the same rest.
 func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, buckets(charges), func(ctx context.Context, q querier) (err error) {
 		tokens, over, err = fitting(ctx, q, day, r, charges)
@@ -68,7 +71,7 @@ func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, ch
 		if tokens < r.Least {
 			return errOver
 		}
-		reserved := slices.Clone(charges) // the caller keeps its own
+		reserved := slices.Clone(charges) // the caller keeps its own, and this can run again
 		for i := range reserved {
 			reserved[i] = quota.Charge{Bucket: reserved[i].Bucket, Cost: quota.Cost{Tokens: tokens, USD: r.USD(tokens)}}
 		}
@@ -84,7 +87,8 @@ func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, ch
 	return tokens, "", nil
 }
 
-// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest.
+// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest, which is the
+// one to report.
 func fitting(ctx context.Context, q querier, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
 	tokens = r.Most
 	for _, c := range charges {
@@ -103,8 +107,10 @@ func fitting(ctx context.Context, q querier, day string, r quota.Reservation, ch
 	return tokens, narrowest, nil
 }
 
-// spendAll adds all charges, or returns [errOver] and the bucket of the first that exceeds its limit. The first charge of a bucket and
-// day deletes days that are not kept.
+// spendAll adds all charges, or returns [errOver] and the first bucket that exceeds its limit; the caller's transaction
+// is then rolled back. A sum that equals the charge is the first of its bucket that day, so that is about once a day
+// for each bucket, and the moment to delete old days. Buckets of single answers are always new, and would prune each
+// time.
 func spendAll(ctx context.Context, q querier, day string, charges []quota.Charge) (over string, err error) {
 	fresh := false
 	for _, c := range charges {
@@ -120,7 +126,7 @@ func spendAll(ctx context.Context, q querier, day string, charges []quota.Charge
 	return "", nil
 }
 
-// spend adds one charge, and returns the sum of its bucket.
+// spend adds one charge, and returns the new sum of its bucket, or [errOver] if that exceeds the limit.
 func spend(ctx context.Context, q querier, day string, c quota.Charge) (sum quota.Cost, err error) {
 	if err := record.CheckText(c.Bucket); err != nil {
 		return sum, err
@@ -138,7 +144,8 @@ func spend(ctx context.Context, q querier, day string, c quota.Charge) (sum quot
 	return sum, err
 }
 
-// pruneSpending deletes days that are not kept, and the answers that no reservation can settle any more.
+// pruneSpending deletes days that are no longer kept. Buckets of single answers go after one day already: there is one
+// for each answer, and only calls under way still settle with them.
 func pruneSpending(ctx context.Context, q querier, day string) error {
 	of, err := time.Parse(time.DateOnly, day)
 	if err != nil {

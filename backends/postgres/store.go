@@ -1,10 +1,24 @@
-// Package postgres stores all data in a PostgreSQL database, version 14 or later.
+// Package postgres implements [storage.Store] in a PostgreSQL database, version 14 or later. Any number of gateways can
+// use one database at the same time, if they share over Redis what they otherwise keep in memory; see
+// [Options.Several].
 //
-// A method returns after its transaction is committed, with synchronous_commit on: stored data survives a crash of the process and
-// of the server. What a server that takes over has not received yet is lost, unless replication is synchronous.
+// A method returns after its transaction is committed, with synchronous_commit on: stored data survives a crash of the
+// process and of the server. What a standby that takes over has not received yet is lost, unless replication is
+// synchronous.
 //
-// Any number of stores can use one database at the same time, if they share what is kept in memory; see [Options.Several]. The
-// clock of the database decides about leases and times, so the clocks of the processes need not agree.
+// How replicas stay out of each other's way:
+//
+//   - A transaction first takes advisory locks for what it concerns, usually one room (turns.go). So all writes to a room have
+//     one order on all replicas, and the isolation level read committed is enough: every statement of the transaction sees all that was
+//     committed before.
+//   - Leases end by the clock of the database (clock.go), so the clocks of the processes need not agree.
+//   - A claim (claim.go) keeps a gateway that uses the database alone from sharing it.
+//   - A transaction whose connection breaks is repeated if it surely was not committed; if the connection breaks during the commit,
+//     its outcome is looked up (tx.go). So callers normally don't notice that a server restarts or is replaced.
+//
+// The contract of each method is the comment of the port in [parley/core/storage] that its own comment names. The
+// comments here explain how the contract is kept, and what differs from the SQLite store, which has the same tables and
+// mostly the same statements. Forms of values are those of [parley/backends/record], which both share.
 package postgres
 
 import (
@@ -21,25 +35,28 @@ import (
 
 var _ storage.Store = (*Store)(nil)
 
-// ErrClosed is what every method answers after [Store.Close].
+// ErrClosed is the error of every method after [Store.Close].
 var ErrClosed = errors.New("the store is closed")
 
-// Options are all optional.
+// Options says how a gateway uses the database. The zero value is a gateway that uses it alone.
 type Options struct {
-	// Several allows other stores with this option to use the database at the same time. Without it there is one, or [Open] fails
-	// with [*InUseError], and the holders of all earlier runs are dead: those runs can be started at once.
+	// Several allows other stores with this option to use the database at the same time. Without it the store is the
+	// only one, or [Open] returns [*InUseError]; the holders of all earlier runs are then dead, and those runs can be
+	// started at once.
 	Several bool
-	// Guest opens the database beside stores of any kind, for a moment: it claims nothing.
+	// Guest opens the database next to stores of any kind and claims nothing. It is for commands that look or change
+	// something for a moment.
 	Guest bool
-	// Connections is the maximum number of connections; default 10, or pool_max_conns of the address. One more shows that the
-	// database is in use.
+	// Connections is the maximum number of pooled connections; default 10, or pool_max_conns of the address. The claim
+	// uses one more.
 	Connections int
 
-	now func() time.Time // tests: the clock of the process
-	own bool             // tests: and of the database
+	now func() time.Time // tests: the clock of the process; nil for time.Now
+	own bool             // tests: that clock is also the one of the database
 }
 
-// Store is a [storage.Store] in a PostgreSQL database.
+// Store is a [storage.Store] in a PostgreSQL database. All methods are safe for concurrent use, in any number of
+// processes.
 type Store struct {
 	*database
 	journal
@@ -54,7 +71,7 @@ type Store struct {
 	leases
 }
 
-// The parts of a store: each is what one group of tables is for.
+// The parts of a store: each type has the methods for one group of tables.
 type (
 	journal   struct{ *database } // runs, and marks of what was accepted
 	memories  struct{ *database } // what was said, notes and files
@@ -67,24 +84,28 @@ type (
 	upkeep    struct{ *database } // what expires, and what other packages keep
 )
 
-// database is the pool of connections.
+// database is the pool of connections, and what this process knows about the database.
 type database struct {
 	pool    *pgxpool.Pool
-	id      string
-	clock   clock
-	turns   turns
-	along   along
-	trouble trouble
-	claim   *claim // nil for a guest
+	id      string  // see ID
+	clock   clock   // follows the clock of the database
+	turns   turns   // where the calls of this process wait for each other
+	along   along   // what commits save too, see budgets.go
+	trouble trouble // the last error of the database, for Ping
+	claim   *claim  // nil for a guest
 
+	// expiring guards aged, which remembers where Expire stopped. It is not shared with other replicas: each walks on
+	// its own.
 	expiring sync.Mutex
-	aged     map[string]string // the row of each table that Expire looked at last
+	aged     map[string]string // by table: the last row that Expire looked at
 
-	mu     sync.RWMutex // held for reading by each call, so that Close waits for them
+	mu     sync.RWMutex // guards closed. Each call holds it for reading until it ends, so Close waits for all of them
 	closed bool
 }
 
-// Open connects to the database at url, migrates its tables, and claims it. See [Unavailable] for errors that can pass.
+// Open connects to the database at url, migrates its tables, and claims it. It returns [*InUseError] if another gateway
+// has claimed it in a way that excludes this one. [Unavailable] tells errors that can pass from those that can't. The
+// caller must call [Store.Close].
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	db := &database{aged: map[string]string{}, turns: newTurns(), clock: clock{now: o.now, own: o.own}}
 	if o.now == nil {
@@ -96,6 +117,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, leases{db}}, nil
 }
 
+// open does the work of Open. The clock is measured before the claim, as the owners of earlier runs are judged by it;
+// guests claim and bury nothing, because the gateway next to them may be running.
 func (s *database) open(ctx context.Context, url string, o Options) (err error) {
 	if s.pool, err = connect(ctx, url, o); err != nil {
 		return err
@@ -116,10 +139,12 @@ func (s *database) open(ctx context.Context, url string, o Options) (err error) 
 	return s.write(ctx, nil, func(ctx context.Context, q querier) error { return buryOwners(ctx, q, s.clock.nanos(), o.Several) })
 }
 
-// ID tells this database from every other, also from one that takes its place.
+// ID returns a random identifier that was made with the tables. Redis keys include it: a database that takes the place
+// of this one restarts the turn numbers of its rooms.
 func (s *database) ID() string { return s.id }
 
-// Close waits for the calls under way, and ends the connections. It may be called again.
+// Close waits for the calls under way, closes the connections, and releases the claim. Later calls of other methods
+// return [ErrClosed]; calling Close again does nothing.
 func (s *database) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,10 +163,11 @@ func (s *database) Close() error {
 
 // Ping reports an error if the database can't be read or written, or if the last write was not stored.
 func (s *database) Ping(ctx context.Context) error {
-	if err := s.trouble.get(); err != nil { // at once: a probe doesn't wait long
+	if err := s.trouble.get(); err != nil { // at once, as a probe doesn't wait for a timeout
 		return wrap(err, "reading the store")
 	}
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		// A standby answers queries too. Reading a table also notices tables that are gone.
 		var readOnly bool
 		err := q.QueryRow(ctx, `SELECT current_setting('transaction_read_only')::boolean FROM identity`).Scan(&readOnly)
 		if err == nil && readOnly {
@@ -152,7 +178,7 @@ func (s *database) Ping(ctx context.Context) error {
 	return wrap(err, "reading the store")
 }
 
-// wrap adds the attempted operation to err.
+// wrap adds the attempted operation to err, and returns nil for nil.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

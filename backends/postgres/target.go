@@ -11,10 +11,13 @@ import (
 	"parley/backends/record"
 )
 
-// Target is a database that the rows of another store are moved to. Until that is done, no gateway can use it.
+// Target is a database that the rows of another store are being moved to. The column identity.moving has the id of that
+// store until Finish, and no gateway can use the database until then. A move that was interrupted continues with a new
+// Target.
 type Target struct{ pool *pgxpool.Pool }
 
-// OpenTarget opens an empty database for the rows of the store with the id source, or one that has some of them already.
+// OpenTarget opens a database for the rows of the store with the id source, and migrates it. It must be empty, or have
+// a part of the same store's rows.
 func OpenTarget(ctx context.Context, url, source string) (*Target, error) {
 	pool, err := connect(ctx, url, Options{})
 	if err != nil {
@@ -32,6 +35,8 @@ func OpenTarget(ctx context.Context, url, source string) (*Target, error) {
 	return t, nil
 }
 
+// begin marks the database as the target of source. It refuses a database with rows of another origin: they would be
+// mixed.
 func (t *Target) begin(ctx context.Context, source string) error {
 	var id, moving string
 	if err := t.pool.QueryRow(ctx, `SELECT id, moving FROM identity`).Scan(&id, &moving); err != nil {
@@ -58,7 +63,8 @@ func (t *Target) begin(ctx context.Context, source string) error {
 	return err
 }
 
-// Last returns the last key of a table, or nil.
+// Last returns the key of the last row of a table, or nil if it is empty. Rows are added in the order of their keys, so
+// that is where an interrupted move continues.
 func (t *Target) Last(ctx context.Context, table record.Table) ([]any, error) {
 	order := strings.Join(table.Key, " DESC, ") + " DESC"
 	rows, err := t.pool.Query(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1", strings.Join(table.Key, ", "), table.Name, order))
@@ -69,7 +75,8 @@ func (t *Target) Last(ctx context.Context, table record.Table) ([]any, error) {
 	return all[0], nil
 }
 
-// Add adds rows, or none.
+// Add adds rows to a table, all or none (COPY is one statement). SQLite has no booleans, so numbers become booleans
+// where the column is one.
 func (t *Target) Add(ctx context.Context, table record.Table, rows [][]any) error {
 	boolean, err := t.booleans(ctx, table)
 	if err != nil {
@@ -87,6 +94,7 @@ func (t *Target) Add(ctx context.Context, table record.Table, rows [][]any) erro
 	return wrap(err, "writing the table %s", table.Name)
 }
 
+// booleans returns which columns of a table are booleans.
 func (t *Target) booleans(ctx context.Context, table record.Table) (map[string]bool, error) {
 	rows, err := t.pool.Query(ctx, `SELECT attname::text FROM pg_attribute WHERE attrelid = $1::regclass AND atttypid = 'boolean'::regtype`, table.Name)
 	names, err := collect(rows, err, func(r record.Row) (name string, err error) { return name, r.Scan(&name) })
@@ -97,7 +105,8 @@ func (t *Target) booleans(ctx context.Context, table record.Table) (map[string]b
 	return all, err
 }
 
-// Rows returns the rows that follow the key after, at most a page. No key is before all.
+// Rows returns at most a page of rows whose keys come after the key after, sorted by key; nil as after means from the
+// beginning. It must return the rows in the order in which SQLite does, hence the collation "C" of all keys.
 func (t *Target) Rows(ctx context.Context, table record.Table, after []any) ([][]any, error) {
 	where := ""
 	if after != nil {
@@ -120,7 +129,8 @@ func collectAny(rows pgx.Rows, err error) ([][]any, error) {
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
 }
 
-// Finish makes the database the store with the id source.
+// Finish makes the database the store with the id source, in one transaction. The sequences continue after the highest
+// number that was moved: rows that are copied with their numbers don't advance them.
 func (t *Target) Finish(ctx context.Context, source string) error {
 	tx, err := t.pool.Begin(ctx)
 	if err != nil {

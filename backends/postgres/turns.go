@@ -9,28 +9,35 @@ import (
 	"parley/core/chat"
 )
 
-// scope is what a transaction locks before it begins: what concerns one room is written in one order on all replicas.
+// scope is the set of advisory locks that a transaction takes when it begins. The writes to one room have the room's
+// lock, so all replicas make them in one order, and what a transaction reads about the room can't change until it
+// commits. A nil scope takes none: a statement that is atomic by itself needs none.
 type scope []int64
 
-// keyOf is how replicas of all versions call the same lock.
+// keyOf returns the number of a lock. Replicas of different versions must agree on it, so it never changes. Two names
+// with the same hash only wait for each other without need.
 func keyOf(class, id string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(class + "\x00" + id))
 	return int64(h.Sum64())
 }
 
+// scopeOf returns the locks of ids. They are sorted, so that two transactions that need the same ones can't wait for
+// each other.
 func scopeOf[T ~string](class string, ids ...T) scope {
 	var all scope
 	for _, id := range ids {
 		all = append(all, keyOf(class, string(id)))
 	}
-	slices.Sort(all) // no two wait for each other
+	slices.Sort(all) // always taken in this order
 	return slices.Compact(all)
 }
 
 func roomScope[T ~string](room T) scope { return scopeOf("room", room) }
 
-// turns has the calls of this process wait for each other before they take a connection, which others can use meanwhile.
+// turns are locks within this process, in 256 stripes. Calls that need the same advisory lock wait here before they
+// take a connection, so a busy room holds up one connection and not all of the pool. Stripes bound the memory;
+// unrelated rooms that share one rarely wait for each other.
 type turns []chan struct{}
 
 func newTurns() turns {
@@ -41,7 +48,8 @@ func newTurns() turns {
 	return all
 }
 
-// take waits for all of on, and returns how to let them go.
+// take waits for all stripes of on, in order, and returns the function that releases them. If ctx ends first it holds
+// none.
 func (t turns) take(ctx context.Context, on scope) (free func(), err error) {
 	var stripes []int
 	for _, key := range on {
@@ -66,7 +74,8 @@ func (t turns) free(stripes []int) {
 	}
 }
 
-// roomOf returns the room of a run, see [record.RunID].
+// roomOf returns the room of a run, from its id (see [record.RunID]), so that the lock can be taken before the run is
+// read.
 func roomOf(run chat.RunID) string {
 	room := string(run)
 	return room[:max(strings.LastIndexByte(room, '#'), 0)]

@@ -10,12 +10,13 @@ import (
 	"parley/core/chat"
 )
 
-// uploadsLock is the lock of those that begin: each looks at how many there are.
+// uploadsLock is the lock of uploads that begin: the limits count uploads of other people and rooms.
 var uploadsLock = scopeOf("uploads", "")
 
 const selectUploads = `SELECT ` + record.UploadColumns + ` FROM uploads `
 
-// BeginUpload implements [storage.Uploads].
+// BeginUpload implements [storage.Uploads]. An upload that is begun again, because the sender lost the connection,
+// starts from the beginning under a new attempt; pieces of the earlier attempt are refused by AddPiece.
 func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.UploadRule) (is chat.Upload, err error) {
 	if err = record.CheckUpload(u); err == nil {
 		err = s.write(ctx, uploadsLock, func(ctx context.Context, q querier) error {
@@ -31,6 +32,9 @@ func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.Uplo
 	return is, wrap(err, "beginning an upload to %q", u.Room)
 }
 
+// beginUpload checks the limits and adds the row. Size is what the sender announced, so the space is reserved before
+// the bytes arrive. Deleting the earlier attempt first also deletes its pieces (ON DELETE CASCADE) and its share of
+// both limits.
 func (s *uploads) beginUpload(ctx context.Context, q querier, u chat.Upload, rule chat.UploadRule) error {
 	if _, err := q.Exec(ctx, `DELETE FROM uploads WHERE id = $1`, u.ID); err != nil {
 		return err
@@ -56,7 +60,10 @@ func (s *uploads) beginUpload(ctx context.Context, q querier, u chat.Upload, rul
 	return err
 }
 
-// evictUploads removes the content of the oldest uploads that a message names, until enough bytes are free.
+// evictUploads removes the content of the oldest uploads that messages name, until enough bytes are free, or returns
+// [chat.ErrNoSpace]. The running sum selects exactly as many as are needed. Thumbnails (n < 0) stay, so that a history
+// can still show what there was. Uploads that no message names yet are never chosen: their senders are about to use
+// them.
 func evictUploads(ctx context.Context, q querier, enough int64) error {
 	rows, err := q.Query(ctx, selectUploads+`WHERE id IN (
 		SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY at, id) - size AS before FROM uploads WHERE NOT evicted AND message <> '') AS old WHERE before < $1)`, enough)
@@ -79,7 +86,8 @@ func evictUploads(ctx context.Context, q querier, enough int64) error {
 	return nil
 }
 
-// AddPiece implements [storage.Uploads].
+// AddPiece implements [storage.Uploads]. The row of the upload is locked, so that the attempt can't be replaced or
+// completed before the piece is stored. A piece that is sent twice replaces itself.
 func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		return some(q.Exec(ctx, `
@@ -106,7 +114,7 @@ func (s *uploads) EndUpload(ctx context.Context, id, attempt, kind string, thumb
 	return wrap(err, "ending an upload")
 }
 
-// some returns [answer.ErrLost] if a statement has changed nothing.
+// some returns [answer.ErrLost] if a statement has changed nothing. It takes the results of Exec.
 func some(done pgconn.CommandTag, err error) error {
 	if err == nil && done.RowsAffected() == 0 {
 		err = answer.ErrLost
@@ -132,7 +140,8 @@ func (s *uploads) Piece(ctx context.Context, id string, n int) (data []byte, err
 	return data, wrap(err, "reading a piece of an upload")
 }
 
-// NameUploads implements [storage.Uploads].
+// NameUploads implements [storage.Uploads]. An error for one of them rolls all back. The same message may name them
+// again, because its acceptance can be retried.
 func (s *uploads) NameUploads(ctx context.Context, message chat.MemoryID, ids ...string) (all []chat.Upload, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		all = nil

@@ -9,10 +9,13 @@ import (
 	"parley/core/search"
 )
 
-// claimFor is how long messages are left to the replica that asks for their vectors.
+// claimFor is how long messages are left to the replica that asks a model for their vectors. If it dies, another gets
+// them after that.
 const claimFor = 5 * time.Minute
 
-// Unembedded implements [storage.VectorIndex].
+// Unembedded implements [storage.VectorIndex]. It claims what it returns, so that replicas don't pay twice for the same
+// vectors; SKIP LOCKED lets them claim at the same time. "Another model than $2" is written as two ranges, which the
+// index on (model, seq) can answer.
 func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		now := s.clock.nanos()
@@ -42,7 +45,8 @@ func (s *memories) ReleaseUnembedded(ctx context.Context, tickets []chat.Ticket)
 	return wrap(err, "releasing %d messages without vectors", len(tickets))
 }
 
-// SaveVectors implements [storage.VectorIndex].
+// SaveVectors implements [storage.VectorIndex]. The version is compared, so a vector of a text that was revised
+// meanwhile is dropped.
 func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		for _, v := range vectors {
@@ -57,10 +61,11 @@ func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat
 	return wrap(err, "saving %d vectors", len(vectors))
 }
 
-// newVersion is a number unlike that of any text before.
+// newVersion is a random version of a text. It only has to differ from the earlier versions of the same message.
 const newVersion = `(random() * 9e18)::bigint`
 
-// awaitVector lets a message wait for a vector.
+// awaitVector adds a row without a vector for a message, which Unembedded then returns. Model 0 is none: see
+// record.HashOf.
 func awaitVector(ctx context.Context, q querier, m record.Numbered) error {
 	if record.WordsOf(m.Memory) == "" || m.Kind != chat.Said {
 		return nil
@@ -71,7 +76,8 @@ func awaitVector(ctx context.Context, q querier, m record.Numbered) error {
 	return err
 }
 
-// Backfill implements [storage.VectorBackfill].
+// Backfill implements [storage.VectorBackfill]. It looks at the indexed messages only, since others get their row when
+// they are indexed. FOR KEY SHARE keeps them from being deleted before the row that refers to them is inserted.
 func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		rows, err := q.Query(ctx, `
@@ -102,14 +108,16 @@ func (s *memories) BackfillSize(ctx context.Context, longest int) (messages, cha
 	return messages, characters, wrap(err, "counting messages without vectors")
 }
 
-// FindVectors implements [storage.VectorIndex]. It compares all messages of the rooms: that is exact, and a room has not many.
+// FindVectors implements [storage.VectorIndex]. It compares find.Vector with those of all messages of the rooms: that
+// is exact, needs no extension of the server, and a room has few enough messages. Vectors that can't be compared are
+// reset, so that their messages wait for new ones.
 func (s *memories) FindVectors(ctx context.Context, find chat.Search) (found []chat.Passage, err error) {
 	near := record.NearestOf(find)
 	if near == nil {
 		return nil, nil
 	}
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		*near = *record.NearestOf(find) // this can be another try
+		*near = *record.NearestOf(find) // this can be another attempt, which begins with nothing
 		rows, err := q.Query(ctx, `
 			WITH `+otherRooms+`
 			SELECT seq, vector FROM memory_vectors

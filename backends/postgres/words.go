@@ -10,10 +10,10 @@ import (
 	"parley/core/search"
 )
 
-// directRooms is how many other rooms of a person are searched: the newest.
+// directRooms is the number of other direct rooms of a person that a search includes: the newest ones.
 const directRooms = 20
 
-// IndexWords implements [storage.WordIndex]. Replicas take turns.
+// IndexWords implements [storage.WordIndex]. Replicas take turns: the row of memory_words_until is locked.
 func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (more bool, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		more, err = indexWords(ctx, q, limit, embed)
@@ -22,6 +22,15 @@ func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (
 	return more, wrap(err, "indexing words")
 }
 
+// indexWords indexes the next messages that are not indexed yet.
+//
+// Numbers (seq) are given when a row is inserted, but become visible when its transaction commits, so a message can
+// appear behind others that were indexed long before. memory_words_until.seq is therefore raised only to a number below
+// which all messages are visible. That is found out in two steps. A call notes the highest number it has seen as next,
+// and as fence the next transaction id that the server will give. A later call finds it settled when all transactions
+// before the fence have ended: each transaction gets its id when it begins, by writing its row in commits, hence before
+// it draws a number. Until then, what is between is found by looking for messages without a row in memory_words, so
+// that no message waits for the fence.
 func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (more bool, err error) {
 	var was, next int64
 	var settled bool
@@ -36,7 +45,7 @@ func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (mor
 	rows, err := q.Query(ctx, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories m
 		WHERE seq > $1 AND kind = '' AND NOT EXISTS (SELECT 1 FROM memory_words w WHERE w.seq = m.seq)
-		ORDER BY seq LIMIT $2 FOR SHARE OF m`, until, limit) // they are not deleted or revised meanwhile
+		ORDER BY seq LIMIT $2 FOR SHARE OF m`, until, limit) // not deleted or revised until their words are stored
 	all, err := collect(rows, err, record.ScanNumbered)
 	if err != nil || len(all) == 0 && until == was {
 		return false, err
@@ -54,13 +63,14 @@ func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (mor
 			next = max(next, m.Seq)
 		}
 	}
-	if settled { // a transaction that can still add a number up to next has begun by now
+	if settled { // all that could add a number up to next have begun by now, so their ids are before the new fence
 		_, err = q.Exec(ctx, `UPDATE memory_words_until SET seq = $1, next = $2, fence = pg_snapshot_xmax(pg_current_snapshot())`, until, next)
 	}
 	return len(all) == limit, err
 }
 
-// saveWords indexes a message, also one without words: it is then known to be indexed.
+// saveWords indexes a message, also one without words, so that it counts as indexed. array_to_tsvector takes the words
+// as they are, without the stemming and stop words of a text search configuration: all stores find the same.
 func saveWords(ctx context.Context, q querier, seq int64, m chat.Memory) error {
 	words := record.WordsOf(m)
 	_, err := q.Exec(ctx, `
@@ -69,7 +79,7 @@ func saveWords(ctx context.Context, q querier, seq int64, m chat.Memory) error {
 	return err
 }
 
-// distinct returns each word once. There is always an array, also an empty one.
+// distinct returns each word once. The result is never nil, because the driver would pass nil as NULL.
 func distinct(words string) []string {
 	seen, all := map[string]bool{}, []string{}
 	for _, w := range strings.Fields(words) {
@@ -81,7 +91,8 @@ func distinct(words string) []string {
 	return all
 }
 
-// replaceWords indexes a revised message again, if it was indexed.
+// replaceWords indexes a revised message again, if it was indexed, and invalidates its vector: with the new version, a
+// vector of the old text that is under way is discarded when it arrives.
 func replaceWords(ctx context.Context, q querier, m chat.Memory) error {
 	var seq int64
 	if err := q.QueryRow(ctx, `SELECT seq FROM memories WHERE id = $1`, m.ID).Scan(&seq); err != nil || m.Kind != chat.Said {
@@ -115,14 +126,16 @@ func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []cha
 	return found, wrap(err, "searching %q", find.Room)
 }
 
-// otherRooms are the rooms beside $2 that are searched for the person $3.
+// otherRooms selects the rooms other than $2 that are searched for the person $3: their newest direct rooms. It uses
+// the parameters $1 to $4, so statements that contain it begin with these.
 const otherRooms = `others AS (
 	SELECT id FROM rooms WHERE kind = $1 AND NOT gone AND id <> $2 AND $3 <> ''
 		AND id IN (SELECT room FROM memories WHERE author = $3 AND role IN ('input', 'heard'))
 	ORDER BY created DESC LIMIT $4)`
 
-// matches returns the newest messages that have a word of the question. The words are letters and digits only, so they can stand in
-// quotes.
+// matches returns the newest messages that have a word of the question, at most record.Candidates, for ranking by the
+// program. The index on found narrows them down; the ranking of PostgreSQL would differ from that of other stores.
+// Words are letters and digits only, so quotes can't be escaped from.
 func matches(ctx context.Context, q querier, find chat.Search, asked []string) ([]search.Text, error) {
 	rows, err := q.Query(ctx, `
 		WITH `+otherRooms+`
@@ -134,7 +147,8 @@ func matches(ctx context.Context, q querier, find chat.Search, asked []string) (
 	return collect(rows, err, record.ScanText)
 }
 
-// turnsOf returns the messages of the turns of others, oldest first.
+// turnsOf returns the messages of the turns to which the given ones belong, oldest first: a passage is a turn, with
+// question and answer.
 func turnsOf(ctx context.Context, q querier, seqs []int64) ([]record.Numbered, error) {
 	if len(seqs) == 0 {
 		return nil, nil

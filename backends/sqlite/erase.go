@@ -13,7 +13,7 @@ import (
 
 // erase removes the text of runs of room with ids from first to last, and their questions, where nothing of their turn
 // is remembered any more. Runs that are open keep theirs until they end (eraseEnded): they still need it to go on. Of
-// the actions only a dash remains, which says that there was one: a run that has written something must not be retried.
+// the actions only a dash remains, for "there was one": a run that has written something must not be retried.
 //
 // The ids are a range of the primary key, so that one run and all runs of a room are erased by the same statements. The
 // range can contain runs of other rooms, whose ids begin alike, hence the condition on room.

@@ -1,5 +1,5 @@
--- Which process receives the messages of a platform. A token rises with each new holder, and what is written under an older one
--- is refused.
+-- Adds leases: which process receives the messages of a platform. The token rises with each new holder, and what is
+-- written under an older one is refused, because its process may not have noticed that it lost the lease.
 
 -- +goose Up
 CREATE TABLE leases (

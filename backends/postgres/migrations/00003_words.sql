@@ -1,5 +1,7 @@
--- The words by which messages are found. They are derived: each message up to memory_words_until.seq has a row, and of those after it
--- some have. Numbers are not committed in order: those up to next become the limit when all transactions before fence have ended.
+-- Adds an index of words, by which messages are found. It is derived. Every message up to memory_words_until.seq has a
+-- row, and some after it. Numbers are not committed in order, so a number is only safe to skip to when all transactions
+-- that could add a lower one have ended: next becomes seq when all transactions before fence have ended. See indexWords
+-- in words.go.
 
 -- +goose Up
 CREATE TABLE memory_words (

@@ -1,4 +1,5 @@
--- Calls of actions that need an approval, and what came of it. There is no content in it, only hashes.
+-- Adds approvals of calls of actions, and what people decided. The table has no content of conversations: arguments and
+-- kind are hashes.
 
 -- +goose Up
 CREATE TABLE approvals (

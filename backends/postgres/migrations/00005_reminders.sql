@@ -1,4 +1,4 @@
--- What people asked to be reminded of.
+-- Adds what people asked to be reminded of.
 
 -- +goose Up
 CREATE TABLE reminders (

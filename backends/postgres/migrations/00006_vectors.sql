@@ -1,4 +1,5 @@
--- The vectors by which messages are found. They are derived. The model is a hash of its name; 0 is a message that waits for a vector.
+-- Adds the vectors by which messages are found. They are derived, so they can be made again. The model is a hash of its
+-- name; model 0 is a message that waits for a vector.
 
 -- +goose Up
 CREATE TABLE memory_vectors (
@@ -6,8 +7,8 @@ CREATE TABLE memory_vectors (
     room    text COLLATE "C" NOT NULL,
     turn    bigint NOT NULL,
     model   bigint NOT NULL,
-    version bigint NOT NULL,           -- another one for each text
-    claimed bigint NOT NULL DEFAULT 0, -- until when a replica asks for it
+    version bigint NOT NULL, -- changes with the text, so that a vector of an earlier text is recognized
+    claimed bigint NOT NULL DEFAULT 0, -- until when it is left to the replica that asks a model for it
     vector  bytea  NOT NULL            -- empty is none
 );
 CREATE INDEX memory_vectors_by_room ON memory_vectors (room, turn);

@@ -1,4 +1,5 @@
--- What was used by day and bucket: money in nano-dollars, and the tokens of ended calls. unpriced are tokens whose price is unknown.
+-- Adds costs to what was spent, by day and bucket: money in nano-dollars, and the tokens of calls that have ended.
+-- unpriced are tokens of models whose price is unknown.
 
 -- +goose Up
 ALTER TABLE spending ADD COLUMN usd bigint NOT NULL DEFAULT 0;

@@ -1,4 +1,5 @@
--- The vectors of pieces of the agent's knowledge. They are derived. The model is a hash of its name, the piece one of its text.
+-- Adds the vectors of pieces of the agent's knowledge, so that a restart does not pay for them again. They are derived.
+-- The model is a hash of its name, the piece one of its text.
 
 -- +goose Up
 CREATE TABLE piece_vectors (

@@ -1,11 +1,11 @@
--- The files that people send ahead of the messages that name them.
+-- Adds files that people send ahead of the messages that name them, in pieces, so that no file has to fit into memory.
 
 -- +goose Up
 CREATE TABLE uploads (
     id        text COLLATE "C" NOT NULL PRIMARY KEY,
     room      text COLLATE "C" NOT NULL REFERENCES rooms (id),
     sender    text COLLATE "C" NOT NULL,
-    message   text COLLATE "C" NOT NULL DEFAULT '', -- that names it
+    message   text COLLATE "C" NOT NULL DEFAULT '', -- the message that names it; '' for none yet
     name      text    NOT NULL,
     type      text    NOT NULL,
     size      bigint  NOT NULL,
@@ -18,6 +18,7 @@ CREATE TABLE uploads (
 CREATE INDEX uploads_of_room ON uploads (room);
 CREATE INDEX uploads_of_message ON uploads (message);
 CREATE INDEX uploads_waiting ON uploads (sender) WHERE message = '';
+-- The sizes are in the index, so that their sum can be read from it alone.
 CREATE INDEX uploads_stored ON uploads (size) WHERE NOT evicted;
 
 CREATE TABLE upload_pieces (

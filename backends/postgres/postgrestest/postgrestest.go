@@ -1,4 +1,5 @@
-// Package postgrestest runs real PostgreSQL servers for tests, and can stop them in the middle of one.
+// Package postgrestest runs real PostgreSQL servers for tests, and can kill, pause and restart them in the middle of
+// one. A server ends with the process that started it, also if that is killed, and its data is deleted.
 package postgrestest
 
 import (
@@ -21,19 +22,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// owner owns everything in the servers.
+// owner is the user that owns everything in the servers.
 const owner = "parley"
 
-// Server is a PostgreSQL server on the loopback interface. It trusts everyone.
+// Server is a PostgreSQL server on the loopback interface. It accepts every login.
 type Server struct {
 	port int
 	dir  string
 	bin  string
 
+	// mu guards what follows.
 	mu    sync.Mutex
-	alive io.WriteCloser // the server ends with it
-	cmd   *exec.Cmd
-	named int
+	alive io.WriteCloser // the input of guard; the server ends when it is closed
+	cmd   *exec.Cmd      // guard; nil while the server doesn't run
+	named int            // the number of databases that Create has made
 }
 
 // Start starts an empty server until the end of the test. The test is skipped if PostgreSQL is not installed.
@@ -103,7 +105,8 @@ func start() (*Server, error) {
 	return s, s.start()
 }
 
-// programs returns the folder of PostgreSQL's programs.
+// programs returns the folder of PostgreSQL's programs: that of initdb in PATH, or the newest version where Debian
+// installs them.
 func programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path), nil
@@ -115,6 +118,8 @@ func programs() (string, error) {
 	return filepath.Dir(slices.Max(found)), nil
 }
 
+// freePort returns a port that was free a moment ago. Another process can take it before the server does; the start
+// then fails.
 func freePort() (int, error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -124,7 +129,9 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// guard ends the server when its input ends, which it does with this process, however that ends.
+// guard is a shell program that runs the server, and kills it when its own input ends. The input is a pipe from this
+// process, so it ends however this process ends. QUIT makes the server stop at once, without finishing anything, as in
+// a crash. The file KEEP tells it to leave the data.
 const guard = `"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server; [ -e "$KEEP" ] || rm -rf "$DIR"`
 
 func (s *Server) start() error {
@@ -160,7 +167,7 @@ func (s *Server) start() error {
 // Stop kills the server if it runs, in the middle of everything, and removes its data.
 func (s *Server) Stop() { s.kill(false) }
 
-// Kill is Stop, but keeps the data for Restart.
+// Kill is Stop, but keeps the data for Restart and Resume.
 func (s *Server) Kill() { s.kill(true) }
 
 func (s *Server) kill(keep bool) {
