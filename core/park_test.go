@@ -1,6 +1,9 @@
 package core_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -240,6 +243,52 @@ func TestParkedRunIsCheckedAgain(t *testing.T) {
 				}
 				w.nodes[1].stop(room)
 				w.ended(acc)
+			})
+		})
+	}
+}
+
+// A run that goes on waits for an action that is not there yet, and says that nothing was done if it doesn't come.
+func TestParkedRunWaitsForItsAction(t *testing.T) {
+	for name, late := range map[string]bool{"it comes later": true, "it does not come": false} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				shop, n := w.withShop(), w.start()
+				w.orders()
+				acc := n.say("Order tea")
+				q := w.parked(acc)
+				n.shutdown()
+				there := make(chan struct{})
+				w.cfg.Plugins = []action.Plugin{{Name: "shop", Live: func() []action.Action {
+					select {
+					case <-there:
+						return []action.Action{shop}
+					default:
+						return nil
+					}
+				}, Await: func(ctx context.Context, s action.TurnContext, name string, _ json.RawMessage) error {
+					if name != "ORDER" || s.Message.Author != "ada" {
+						t.Errorf("it waits for %s of %s", name, s.Message.Author)
+					}
+					time.Sleep(10 * time.Second)
+					if !late {
+						return errors.New("the shop can't be reached")
+					}
+					close(there)
+					return nil
+				}}}
+				w.start().tell(chat.Choice(pressed(q, 0)))
+				time.Sleep(time.Minute)
+				o, _ := w.ended(acc)
+				want := map[bool]chat.Decision{true: chat.Used, false: chat.Approved}[late]
+				if got := w.decided(room); o.Status != answer.Completed || (shop.times() == 1) != late || late && !slices.Equal(got, []chat.Decision{want}) {
+					t.Errorf("ended as %+v, made %d times, decided %q", o, shop.times(), got)
+				}
+				asked := w.model.asked()
+				told := asked[len(asked)-1].Messages
+				if said := told[len(told)-1].Text; !late && said != "Error: Nothing was done: the shop can't be reached." {
+					t.Errorf("the model was told %q", said)
+				}
 			})
 		})
 	}

@@ -154,7 +154,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 		Describe: func() string { return rt.composer.Describe(rt.cfg.Agent.Name) }, Life: life, Log: rt.cfg.Log,
 	}
 	x.toolCalls = &toolcall.Calls{
-		Run: run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Desk: rt.desk, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
+		Run: run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Await: rt.tools.Await, Desk: rt.desk, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 		Host: action.Host{Await: x.await, Ask: x.asking.ask, Say: func(ctx context.Context, n chat.Notice) error {
 			_, err := rt.Say(ctx, n)
 			return err

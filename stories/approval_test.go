@@ -24,7 +24,7 @@ const toolsAt = "tools.test:80"
 type shop struct {
 	mu   sync.Mutex
 	done []string
-	says string        // what a result says beside that; "wait" for none until the end
+	says string        // what a result says beside that; "wait" for none until the end, "slow" for none until the call is cancelled
 	over chan struct{} // the end
 }
 
@@ -37,13 +37,19 @@ func (s *shop) did() []string {
 func (s *shop) add(server *sdk.Server, name string, a *sdk.ToolAnnotations) {
 	schema := json.RawMessage(`{"type":"object","properties":{"item":{"type":"string"}}}`)
 	server.AddTool(&sdk.Tool{Name: name, Description: "It can " + name + ".", InputSchema: schema, Annotations: a},
-		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			s.mu.Lock()
 			s.done = append(s.done, name+" "+string(r.Params.Arguments))
 			says := s.says
 			s.mu.Unlock()
-			if says == "wait" {
+			switch says {
+			case "wait":
 				<-s.over
+			case "slow": // until the call is cancelled
+				<-ctx.Done()
+				s.mu.Lock()
+				s.done = append(s.done, name+" cancelled")
+				s.mu.Unlock()
 			}
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + ": done " + says}}}, nil
 		})
@@ -52,12 +58,17 @@ func (s *shop) add(server *sdk.Server, name string, a *sdk.ToolAnnotations) {
 // withShop starts the server, and the gateway again with it. Ada owns the gateway.
 func withShop(c *chatStory, edit func(*config.Config)) *shop {
 	c.Helper()
+	return withShopOf(c, &sdk.StreamableHTTPOptions{Stateless: true}, edit)
+}
+
+func withShopOf(c *chatStory, o *sdk.StreamableHTTPOptions, edit func(*config.Config)) *shop {
+	c.Helper()
 	s, yes := &shop{over: make(chan struct{})}, true
 	server := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
 	s.add(server, "list", nil)
 	s.add(server, "order", nil)
 	s.add(server, "wipe", &sdk.ToolAnnotations{DestructiveHint: &yes})
-	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})}
+	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, o)}
 	l := c.listen(toolsAt)
 	go func() { _ = web.Serve(l) }()
 	c.Cleanup(func() { close(s.over); _ = web.Close() })

@@ -1,6 +1,8 @@
 package action
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -51,6 +53,20 @@ func (l *LiveToolbox) Now() *Toolbox {
 	}
 	l.seen, l.now = live, box
 	return box
+}
+
+// Await waits for an action that can't be found, as far as its plugin can tell that it will be there soon, and returns all actions of that
+// moment.
+func (l *LiveToolbox) Await(ctx context.Context, s TurnContext, name string, params json.RawMessage) (*Toolbox, error) {
+	for _, p := range l.plugins {
+		if p.Await == nil {
+			continue
+		}
+		if err := p.Await(ctx, s, name, params); err != nil {
+			return nil, err
+		}
+	}
+	return l.Now(), nil
 }
 
 // add adds one action. Its schema comes from elsewhere: one that breaks the compiler is an error.

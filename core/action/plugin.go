@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"parley/core/chat"
@@ -20,7 +21,11 @@ type Plugin struct {
 	// Live, if set, returns further actions that come and go while the gateway runs, such as those of a server. It is called in
 	// each turn and must return at once: the same slice contents until something changes. One with an invalid schema, or with a
 	// name that is taken, is left out and logged.
-	Live     func() []Action
+	Live func() []Action
+	// Await, if set, waits for a live action that can't be found under a name, if it is that of a server which is just being started. It
+	// returns at once if that does not help. An error says why the action can't be used at the moment; it is told to the model, and
+	// people read it.
+	Await    func(ctx context.Context, s TurnContext, name string, params json.RawMessage) error
 	Commands []Command
 	// Prompts, if set, returns the commands of a turn that the model answers: a provider of the plugin adds what they stand for. It
 	// must return at once.

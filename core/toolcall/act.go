@@ -36,16 +36,16 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 			tc.Stage(c, end, files...)
 		}
 	}()
-	t, params, problem := tc.resolve(call{c, false})
+	t, params, problem := tc.find(ctx, c)
+	if ctx.Err() != nil {
+		end.Error, end.Parameters = tooLate, string(params)
+		return "", context.Cause(ctx)
+	}
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
 		end.Error = problem
 		return "Error: " + problem, nil
 	}
 	end.Parameters = string(params)
-	if ctx.Err() != nil {
-		end.Error = tooLate
-		return "", context.Cause(ctx)
-	}
 	writes := t.Def.Effect.Changes()
 	if guarded := tc.guarded(ctx, c, t, params); guarded != nil || writes && tc.quoted(c, t, params) {
 		refused, err := tc.ask(ctx, c, t, params, guarded)
@@ -137,6 +137,24 @@ func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 		return nil
 	}
 	return tc.Journal.Note(tc.Life, chat.Note{Acted: c.ID})
+}
+
+// find resolves c. An action that is not there yet is waited for: the server that offers it may just be starting, as after a restart.
+func (tc *Calls) find(ctx context.Context, c llm.ToolCall) (t *action.Tool, params json.RawMessage, problem string) {
+	t, params, problem = tc.resolve(call{c, false})
+	if problem == "" || tc.Await == nil || ctx.Err() != nil {
+		return t, params, problem
+	}
+	now, err := tc.Await(ctx, *tc.Turn, c.Name, c.Parameters)
+	if err != nil {
+		problem = "Nothing was done: " + err.Error() + "."
+		tc.call(ctx, c, c.Parameters).Update("⚠️ " + problem) // in place of what was approved
+		return nil, nil, problem
+	}
+	tc.mu.Lock()
+	tc.Toolbox = now
+	tc.mu.Unlock()
+	return tc.resolve(call{c, false})
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.

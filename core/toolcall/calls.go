@@ -30,6 +30,8 @@ type Calls struct {
 	Turn    *action.TurnContext // may change until the first call
 	Answer  *answer.Answer
 	Toolbox *action.Toolbox
+	// Await waits for an action that is not in Toolbox, and returns the actions of that moment; see [action.LiveToolbox].
+	Await   func(ctx context.Context, s action.TurnContext, name string, params json.RawMessage) (*action.Toolbox, error)
 	Offers  func(*action.Tool, action.TurnContext) bool // whether an action can be used in a turn
 	Outputs func() []prompt.Output                      // what providers have told the model
 	Host    action.Host

@@ -39,6 +39,7 @@ type client struct {
 
 	mu    sync.Mutex
 	state state
+	moved chan struct{}           // closed when state is replaced
 	calls map[string]*action.Call // in progress, by their tokens
 	shown map[string]bool         // those whose progress is shown
 	count int
@@ -50,13 +51,15 @@ type state struct {
 	tools     []*tool
 	resources []*sdk.Resource
 	prompts   []*sdk.Prompt
-	err       error // why it is not connected
+	err       error     // why it is not connected
+	since     time.Time // when it was lost, or was to be started for the first time
 }
 
 func newClient(s Server, o Options) *client {
 	return &client{
 		cfg: s, o: o, log: o.Log.With("mcp", s.Name), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
-		calls: map[string]*action.Call{}, shown: map[string]bool{}, state: state{err: errors.New("it has not been started yet")},
+		calls: map[string]*action.Call{}, shown: map[string]bool{}, moved: make(chan struct{}),
+		state: state{err: errors.New("it has not been started yet"), since: time.Now()},
 	}
 }
 
@@ -69,7 +72,12 @@ func (c *client) view() state {
 func (c *client) set(s state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if s.since = c.state.since; s.session == nil && c.state.session != nil {
+		s.since = time.Now()
+	}
 	c.state = s
+	close(c.moved)
+	c.moved = make(chan struct{})
 }
 
 // available reports whether a turn can use the server.

@@ -59,7 +59,7 @@ func New(o Options) action.Plugin {
 		actions = append(actions, callTool{p})
 	}
 	return action.Plugin{
-		Name: "mcp", Actions: actions, Providers: []action.Provider{provider{p}, promptText{p}}, Live: p.tools, Prompts: p.commands, Work: p.work,
+		Name: "mcp", Actions: actions, Providers: []action.Provider{provider{p}, promptText{p}}, Live: p.tools, Await: p.await, Prompts: p.commands, Work: p.work,
 	}
 }
 

@@ -56,17 +56,27 @@ func (c *client) newTool(t *sdk.Tool) (made *tool, problem string) {
 
 // actionName joins the names of a server and a tool, from characters that all model providers accept.
 func actionName(server, name string) string {
-	fit := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, server+"__"+name)
+	fit := fitting(server + "__" + name)
 	if len(fit) <= maxName && fit == server+"__"+name {
 		return fit
 	}
 	h := sha256.Sum256([]byte(server + "\x00" + name)) // two tools must not get one name
 	return fit[:min(len(fit), maxName-9)] + "_" + hex.EncodeToString(h[:4])
+}
+
+// actionPrefix begins the names of all actions of a server.
+func actionPrefix(server string) string {
+	fit := fitting(server + "__")
+	return fit[:min(len(fit), maxName-9)]
+}
+
+func fitting(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 // effect is that of the configuration, unless the server says that it is graver.
@@ -102,7 +112,7 @@ func (t *tool) Guard(*action.Call) *action.Approval {
 func (t *tool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	s := t.c.view()
 	if s.session == nil {
-		return action.Result{}, fmt.Errorf("the MCP server %s is not available at the moment; try again later", t.c.cfg.Name)
+		return action.Result{}, fmt.Errorf("the MCP server %s can't be reached at the moment. Nothing was done; try again later", t.c.cfg.Name)
 	}
 	now := slices.IndexFunc(s.tools, func(o *tool) bool { return o == t })
 	if now < 0 { // what was approved is not what there is

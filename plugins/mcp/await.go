@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/core/action"
+)
+
+// await implements Await of [action.Plugin]: a call that was approved before a restart can come before its server is connected.
+func (p *plugin) await(ctx context.Context, s action.TurnContext, name string, params json.RawMessage) error {
+	for _, c := range p.clients {
+		if c.available(s) && c.offers(name, params) && !c.connected(ctx) {
+			return fmt.Errorf("the MCP server %s can't be reached at the moment", c.cfg.Name)
+		}
+	}
+	return nil
+}
+
+// offers reports whether the server, once it is connected, can have the action of a call.
+func (c *client) offers(name string, params json.RawMessage) bool {
+	if prefix := actionPrefix(c.cfg.Name); len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+		return true
+	}
+	if !strings.Contains(action.LooseName(name), "mcp") {
+		return false
+	}
+	var named struct{ ServerName string }
+	return json.Unmarshal(params, &named) == nil && strings.EqualFold(strings.TrimSpace(named.ServerName), c.cfg.Name)
+}
+
+// connected waits until the server is connected, but not longer than a start takes. It reports whether it is.
+func (c *client) connected(ctx context.Context) bool {
+	for {
+		c.mu.Lock()
+		s, moved := c.state, c.moved
+		c.mu.Unlock()
+		if s.session != nil {
+			return true
+		}
+		timer := time.NewTimer(time.Until(s.since.Add(startLimit)))
+		select {
+		case <-moved:
+			timer.Stop()
+			if !time.Now().Before(s.since.Add(startLimit)) && c.view().session == nil {
+				return false
+			}
+		case <-timer.C:
+			return c.view().session != nil
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package stories_test
+
+import (
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	. "parley/connectors/connectortest"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// A press can come before the server is connected again after a crash. The call waits for it.
+func TestChatApprovedCallWaitsForItsServer(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		s := withShop(c, nil)
+		press := c.presses(c.World.(presser))
+		c.servers = append(c.servers, toolsAt)
+		c.does("shop__order", `{"item":"tea"}`, "Tea is on its way.")
+		c.Say(Ada, c.ada, "Order tea")
+		c.read(c.ada, `{"item":"tea"}`)
+		c.pass(time.Minute)
+		c.crash()
+		c.refuse(toolsAt)
+		c.start()
+		press(0)
+		c.pass(3 * time.Second)
+		c.wantDone(s)
+		c.refuse("")
+		c.read(c.ada, "Tea is on its way.")
+		c.wantDone(s, `order {"item":"tea"}`)
+	})
+}
+
+// If the server does not come back, people read that nothing was done.
+func TestChatApprovedCallWithoutItsServer(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		s := withShop(c, nil)
+		press := c.presses(c.World.(presser))
+		c.servers = append(c.servers, toolsAt)
+		c.does("shop__order", `{"item":"tea"}`, "The shop is closed.")
+		c.Say(Ada, c.ada, "Order tea")
+		c.read(c.ada, `{"item":"tea"}`)
+		c.pass(time.Minute)
+		c.crash()
+		c.refuse(toolsAt)
+		c.start()
+		press(0)
+		c.read(c.ada, "Nothing was done: the MCP server shop can't be reached at the moment.")
+		c.read(c.ada, "The shop is closed.")
+		c.refuse("")
+		c.pass(10 * time.Minute)
+		c.wantDone(s)
+	})
+}
+
+// /stop ends a call that only reads while it is under way: the server is told, and the answer ends as stopped.
+func TestChatStopCancelsCall(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		s := withShopOf(c, &sdk.StreamableHTTPOptions{}, nil)
+		s.say("slow")
+		c.does("shop__list", `{"item":"tea"}`, "Never said.")
+		c.Say(Ada, c.ada, "Is there tea?")
+		for range 60 {
+			if len(s.did()) > 0 {
+				break
+			}
+			c.pass(time.Second)
+		}
+		c.wantDone(s, `list {"item":"tea"}`)
+		c.Say(Ada, c.ada, "/stop")
+		c.pass(5 * time.Second)
+		c.wantDone(s, `list {"item":"tea"}`, "list cancelled")
+		c.read(c.ada, "Stopped.")
+		c.asked(1) // the model is not told of a result
+		run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
+		c.must(err)
+		if run.Outcome.Status != answer.Stopped {
+			t.Errorf("it ended as %+v", run.Outcome)
+		}
+	})
+}
