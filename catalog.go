@@ -166,7 +166,7 @@ func embedding(cfg config.Config) string {
 func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
 	isDemo := cfg.LargeProvider() == config.ProviderDemo
 	plugins := []action.Plugin{essentials.New(essentials.Deps{
-		Store: store, Painter: models.Painter, Reflection: cfg.Agent.Reflection && !isDemo, Log: env.Log,
+		Store: store, Painter: models.Painter, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
 		Zone: cfg.Initiative.Zone(),
 	})}
 	asker := recall.NewAsker(models.Embedder, env.Log)

@@ -108,6 +108,8 @@ type Templates struct {
 	ImageDescription string `yaml:"image_description"`
 	// Extracts facts to remember from a conversation.
 	Reflection string `yaml:"reflection"`
+	// Says what the agent makes of a conversation, which later prompts of the room contain. Without a text nothing is evaluated.
+	Evaluation string `yaml:"evaluation"`
 	// Summarizes the earlier part of a conversation.
 	Summary string `yaml:"summary"`
 	// Decides the next step (with multi_step).

@@ -164,9 +164,6 @@ func (f *characterFile) templates(n *node) *node {
 	var kept []field
 	for _, e := range n.fields {
 		to := snake(strings.TrimSuffix(e.key, "Template"))
-		if to == "evaluation" {
-			to = "reflection"
-		}
 		if !slices.Contains(known, to) {
 			f.warn(e, "there is no such template; docs/character.md lists them")
 			continue

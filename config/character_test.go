@@ -60,7 +60,7 @@ func TestCharacterFile(t *testing.T) {
 			{[]ExampleMessage{{"Ann", "Hi Eliza", nil}, {"Eliza", "Hm.", []string{"REPLY"}}}},
 			{[]ExampleMessage{{"Ben", "Tea?", nil}}}, {[]ExampleMessage{{"Ann", "Old form", nil}}},
 		},
-		PostExamples: []string{"A post."}, Templates: Templates{ShouldRespond: "{{agentName}}?", Reflection: "E"},
+		PostExamples: []string{"A post."}, Templates: Templates{ShouldRespond: "{{agentName}}?", Evaluation: "E"},
 		Documents: []Document{{"hours.txt", "Nine to six."}, {"", "The cat is grey."}, {"a.md", "A"}, {"a.md", "A"}, {"hours.txt", "Nine to six."}},
 	}
 	if diff := cmp.Diff(want, got, exact); diff != "" {

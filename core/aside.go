@@ -35,7 +35,7 @@ func (x *execution) evaluate(life context.Context) {
 	}
 	due := x.due()
 	evaluators = slices.DeleteFunc(evaluators, func(e action.Evaluator) bool {
-		wanted := due
+		wanted := due && x.rt.composer.Serves(e)
 		if asks, ok := e.(action.TurnEvaluator); ok {
 			wanted = false
 			_ = x.rt.attempt(life, e.Name(), func() error { wanted = asks.Wants(x.turn); return nil })

@@ -65,7 +65,7 @@ func TestWrongTemplate(t *testing.T) {
 
 func TestTemplateName(t *testing.T) {
 	for key, want := range map[string]string{
-		"shouldRespondTemplate": "shouldRespond", "messageHandler": "messageHandler", "evaluationTemplate": "reflection",
+		"shouldRespondTemplate": "shouldRespond", "messageHandler": "messageHandler", "evaluationTemplate": "evaluation",
 		"reflectionTemplate": "reflection", "continueTemplate": "continue", "Template": "", "other": "", "": "",
 	} {
 		if got := prompt.TemplateName(key); got != want {

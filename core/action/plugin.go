@@ -109,6 +109,12 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, s TurnContext, said chat.Memory) error
 }
 
+// Templated is a [Provider] or an [Evaluator] that is used only while the character or a plugin has a template of this name. It is for
+// templates without a built-in text.
+type Templated interface {
+	Template() string
+}
+
 // TurnEvaluator is an [Evaluator] that chooses its turns.
 type TurnEvaluator interface {
 	Evaluator

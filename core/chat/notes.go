@@ -7,9 +7,10 @@ type NoteKind string
 
 // The kinds of notes.
 const (
-	FactNote    NoteKind = "fact"    // a lasting fact from the conversation
-	SummaryNote NoteKind = "summary" // a summary of the conversation up to a message; one per room, without a key
-	SettingNote NoteKind = "setting" // a setting of the room; the key is its name
+	FactNote       NoteKind = "fact"       // a lasting fact from the conversation
+	EvaluationNote NoteKind = "evaluation" // what the agent made of the conversation; one per room, without a key
+	SummaryNote    NoteKind = "summary"    // a summary of the conversation up to a message; one per room, without a key
+	SettingNote    NoteKind = "setting"    // a setting of the room; the key is its name
 )
 
 // MaxNotes is the maximum number of notes of a kind in a room.

@@ -112,13 +112,14 @@ func noteCleared(t *testing.T, s store) {
 	elsewhere := noted(chat.SettingNote, "a", "", "")
 	elsewhere.Room = "other"
 	s.must(s.SaveNote(t.Context(), elsewhere))
-	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SummaryNote, chat.SettingNote} {
+	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SummaryNote, chat.EvaluationNote, chat.SettingNote} {
 		s.must(s.SaveNote(t.Context(), noted(kind, "a", "", "")))
 	}
 	kept := func(facts, settings int, of chat.Entity) {
 		t.Helper()
 		s.same("the facts", len(s.notes("room", chat.FactNote, 5)), facts)
 		s.same("the summaries", len(s.notes("room", chat.SummaryNote, 5)), facts)
+		s.same("the evaluations", len(s.notes("room", chat.EvaluationNote, 5)), facts)
 		s.same("the settings", len(s.notes("room", chat.SettingNote, 5)), settings)
 		got, err := s.Entity(t.Context(), "ada")
 		s.must(err)

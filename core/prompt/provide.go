@@ -47,7 +47,7 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 	var asked []source
 	for _, s := range st.c.sources {
 		known := slices.ContainsFunc(st.Outputs, func(t Output) bool { return t.Spec.Name == s.spec.Name })
-		if !known && pick(s.spec) {
+		if !known && pick(s.spec) && st.set.serves(s.Provider) {
 			asked = append(asked, s)
 		}
 	}

@@ -102,7 +102,10 @@ func (st *Builder) Prompt(ctx context.Context, name string, more map[string]stri
 	if !ok {
 		return llm.Request{}, fmt.Errorf("there is no template %q", name)
 	}
-	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
+	st.ask(ctx, func(spec action.ProviderSpec) bool {
+		again := name == Evaluation && strings.EqualFold(spec.Name, Evaluation) // it could outlive what it was made of
+		return !spec.Dynamic && !again && feeds(spec, p.Template)
+	})
 	limit := st.limit()
 	req := llm.Request{}
 	if speaks(name) {

@@ -18,7 +18,8 @@ const (
 	ContinueAnswer    = "continue"          // the rest of a truncated answer
 	PostCreation      = "postCreation"      // an unprompted message of the agent
 	imageDescription  = "imageDescription"  // the content of an image
-	Reflection        = "reflection"        // facts to remember from a conversation; also known as evaluation
+	Reflection        = "reflection"        // facts to remember from a conversation
+	Evaluation        = "evaluation"        // what the agent makes of a conversation; there is no built-in one
 	Summary           = "summary"           // a summary of an earlier part of a conversation
 	MultiStepDecision = "multiStepDecision" // the next step toward an answer
 	MultiStepSummary  = "multiStepSummary"  // the answer, after the steps
@@ -30,16 +31,13 @@ var prompts embed.FS
 // TemplateNames returns the names of all templates.
 func TemplateNames() []string {
 	return []string{
-		ShouldRespond, MessageHandler, ContinueAnswer, PostCreation, imageDescription, Reflection, Summary, MultiStepDecision, MultiStepSummary,
+		ShouldRespond, MessageHandler, ContinueAnswer, PostCreation, imageDescription, Reflection, Evaluation, Summary, MultiStepDecision, MultiStepSummary,
 	}
 }
 
 // TemplateName returns the template name for a key of a character file; "" if there is none.
 func TemplateName(key string) string {
 	name := strings.TrimSuffix(key, "Template")
-	if name == "evaluation" {
-		return Reflection
-	}
 	if slices.Contains(TemplateNames(), name) {
 		return name
 	}
@@ -100,6 +98,18 @@ func (c *Composer) SetTemplates(texts map[string]string) error {
 	return nil
 }
 
+// Serves reports whether a provider or an evaluator is used with the current templates: see [action.Templated].
+func (c *Composer) Serves(part any) bool { return c.set.Load().serves(part) }
+
+func (s promptSet) serves(part any) bool {
+	t, ok := part.(action.Templated)
+	if !ok {
+		return true
+	}
+	_, ok = s[t.Template()]
+	return ok
+}
+
 // Describe returns the instruction for describing an image.
 func (c *Composer) Describe(agent string) string {
 	return (*c.set.Load())[imageDescription].Execute(template.Values{Texts: map[string]string{"agentName": agent}})
@@ -116,6 +126,9 @@ func CheckTemplates(plugins []action.Plugin, character map[string]string) error 
 func newPromptSet(plugins []action.Plugin, character map[string]string) (promptSet, error) {
 	vars, texts := Variables(), map[string]string{}
 	for _, name := range TemplateNames() {
+		if name == Evaluation {
+			continue
+		}
 		text, err := prompts.ReadFile("prompts/" + name + ".txt")
 		if err != nil {
 			return nil, fmt.Errorf("built-in template %s: %w", name, err)

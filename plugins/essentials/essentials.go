@@ -16,6 +16,7 @@ type Deps struct {
 	Store      Store
 	Painter    llm.ImageGenerator // nil without image generation
 	Reflection bool               // whether to extract facts from conversations
+	Evaluation bool               // whether the character's template for evaluations is used
 	Zone       *time.Location     // of the time that the agent knows; nil: this machine's
 	Log        *slog.Logger
 }
@@ -39,6 +40,10 @@ func New(d Deps) action.Plugin {
 	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(), Commands: d.commands()}
 	if d.Reflection {
 		p.Evaluators = []action.Evaluator{reflection{d.Store}}
+	}
+	if d.Evaluation {
+		p.Evaluators = append(p.Evaluators, evaluation{d.Store})
+		p.Providers = append(p.Providers, evaluated{d.Store})
 	}
 	return p
 }
