@@ -145,7 +145,8 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 	}
 	g.backends.closers = append(g.backends.closers, func() error { return local.Withdraw(g.cfg) })
 	g.connectors = append(g.connectors, web.New(web.Options{
-		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
+		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
+		Listener:  l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(g.backends.store, g.runtime), LocalToken: token,
 		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg), Hooks: g.tasks,

@@ -63,6 +63,7 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 // newModels creates every configured model, except those that env replaces, without making a request.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
+	m.LargeThinking = llm.Thinking(cfg.Models.Large.Thinking)
 	m.LargeVision, m.LargeAgent = cfg.Models.Large.Vision, m.LargeAgent || cfg.LargeAgent()
 	m.chat(cfg, env)
 	used := map[config.Provider]bool{cfg.LargeProvider(): true}
@@ -145,7 +146,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 		model, name := m.answering(cfg, env, "models.chat."+c.Name, options, provider)
 		agent, _ := cfg.Provider(provider)
 		m.Chat = append(m.Chat, llm.Named{
-			Name: c.Name, Model: model, Label: name, Vision: c.Vision, NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
+			Name: c.Name, Model: model, Label: name, Vision: c.Vision, Thinking: llm.Thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
 			Agent: agent.Agents,
 		})
 	}
@@ -178,7 +179,7 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 
 // parameters returns those of the requests to a model.
 func parameters(p config.Parameters) providers.Parameters {
-	o := providers.Parameters{Temperature: p.Temperature, TopP: p.TopP, Stop: p.Stop, Seed: p.Seed, Extra: p.Extra()}
+	o := providers.Parameters{Temperature: p.Temperature, TopP: p.TopP, Stop: p.Stop, Seed: p.Seed, ThinkingBudget: p.ThinkingBudget, Extra: p.Extra()}
 	if p.ReasoningEffort != nil {
 		o.Effort = string(*p.ReasoningEffort)
 	}

@@ -16,7 +16,7 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
 // answering returns m without its name and its fallbacks.
 func (m ChatModel) answering() Model {
-	return Model{Provider: m.Provider, Model: m.Model, MaxTokens: m.MaxTokens, Parameters: m.Parameters, Vision: m.Vision, Price: m.Price}
+	return Model{Provider: m.Provider, Model: m.Model, MaxTokens: m.MaxTokens, Parameters: m.Parameters, Thinking: m.Thinking, Vision: m.Vision, Price: m.Price}
 }
 
 // firstChat lets the first of several models be the large one, which other settings refer to.
@@ -26,7 +26,7 @@ func (d *decoder) firstChat(c *Config) {
 	}
 	large := c.Models.Large
 	env, _ := d.refs.getenv("OPENAI_MODEL") // the shipped file takes it from there, which sets nothing
-	if large.Provider != ProviderAuto || large.Model != "" && large.Model != env || large.MaxTokens != 0 || len(large.given()) > 0 || large.Vision || large.Price != (Price{}) {
+	if large.Provider != ProviderAuto || large.Model != "" && large.Model != env || large.MaxTokens != 0 || len(large.given()) > 0 || large.Vision || large.Thinking != thinkingStatus || large.Price != (Price{}) {
 		d.reject("models.large", "is set, and so is models.chat", "keep one of them: the first of models.chat answers")
 	}
 	c.Models.Large = c.Models.Chat[0].answering()

@@ -59,6 +59,9 @@ func (d *decoder) checkModel(c *Config, path string, provider Provider, m Model)
 		d.reject(path+".max_tokens", "is negative", "set 0 for the provider's limit")
 	}
 	d.checkParameters(c, path, provider, m.Parameters)
+	if m.Thinking == ThinkingFull && c.Web.Public && !c.Web.Reasoning {
+		d.reject(path+".thinking", "shows reasoning to anyone who can reach the web chat", "set web.reasoning: true if you want that, or thinking: status")
+	}
 }
 
 func (d *decoder) checkTokens(c *Config) {

@@ -160,6 +160,9 @@ type Model struct {
 	// The maximum output tokens per call. A longer answer is continued, at most twice. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
 	Parameters
+	// What people see while it reasons: off = nothing; status = that it is thinking; full = also its reasoning, collapsed, on the page of the
+	// web chat. Reasoning is never part of an answer. With web.public, full also needs web.reasoning.
+	Thinking Thinking `yaml:"thinking" default:"status"`
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
 	// What it costs in US dollars per million tokens, such as {input: 0.15, cached: 0.075, output: 0.60}; also cache_write. 0 = free, for
@@ -182,6 +185,8 @@ type ChatModel struct {
 	// The maximum output tokens per call. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
 	Parameters
+	// What people see while it reasons: see models.large.thinking.
+	Thinking Thinking `yaml:"thinking" default:"status"`
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
 	// What it costs: see models.large.price.
@@ -302,6 +307,8 @@ type Web struct {
 	Listen string `yaml:"listen" default:"127.0.0.1:8080"`
 	// true = anyone can reach the web chat, at your expense.
 	Public bool `yaml:"public"`
+	// true = visitors can also read the reasoning of models with thinking: full, although anyone can reach the web chat.
+	Reasoning bool `yaml:"reasoning"`
 	// The sites that can embed the chat, such as ["https://www.example.org"], without a trailing slash.
 	Origins []string `yaml:"origins"`
 	// Your reverse proxies, such as ["10.0.0.0/8"]. X-Forwarded-For is only trusted from them.

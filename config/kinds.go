@@ -105,3 +105,17 @@ type World string
 
 // Role is a role on a server, such as "discord:80351110224678912".
 type Role string
+
+// Thinking is what people see while a model reasons.
+type Thinking string
+
+// The values of [Thinking] that mean something here.
+const (
+	thinkingStatus Thinking = "status" // the default
+	ThinkingFull   Thinking = "full"   // shows its reasoning
+)
+
+// Words lists the values.
+func (Thinking) Words() []string {
+	return []string{"off", string(thinkingStatus), string(ThinkingFull)}
+}

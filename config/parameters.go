@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"parley/internal/sections"
 )
 
 // Parameters are those of each request to a model that answers.
@@ -21,6 +23,9 @@ type Parameters struct {
 	// How much a reasoning model thinks: none, minimal, low, medium, high, xhigh or max; most models take only some of them. auto = the
 	// provider's default.
 	ReasoningEffort *Effort `yaml:"reasoning_effort"`
+	// How many tokens the model may think before it answers, instead of thinking_budget of anthropic or gemini in providers. 0 = it does not
+	// think. auto = as set there.
+	ThinkingBudget *int `yaml:"thinking_budget"`
 	// More keys of the request's body, for what has no key here, such as {top_k: 40}.
 	ExtraBody Object `yaml:"extra_body"`
 }
@@ -71,6 +76,9 @@ func (d *decoder) checkParameters(c *Config, path string, provider Provider, p P
 	if p.Seed != nil && *p.Seed < 0 {
 		d.reject(path+".seed", "is negative", "set auto for none")
 	}
+	if b := p.ThinkingBudget; b != nil && *b < 0 {
+		d.reject(path+".thinking_budget", "is negative", "set 0 for none, or auto for that of the provider")
+	}
 	if len(p.Stop) > maxStop {
 		d.reject(path+".stop", fmt.Sprintf("has more than %d texts", maxStop), "remove some")
 	}
@@ -90,6 +98,7 @@ func (d *decoder) checkParameters(c *Config, path string, provider Provider, p P
 // checkWire rejects parameters that the requests of provider don't have.
 func (d *decoder) checkWire(c *Config, path string, provider Provider, p Parameters) {
 	section, ok := c.Provider(provider)
+	d.checkBudget(path+".thinking_budget", provider, section, p.ThinkingBudget)
 	if !ok {
 		return
 	}
@@ -100,5 +109,16 @@ func (d *decoder) checkWire(c *Config, path string, provider Provider, p Paramet
 	}
 	if e := p.ReasoningEffort; e != nil && section.Efforts != nil && !slices.Contains(section.Efforts, string(*e)) {
 		d.reject(path+".reasoning_effort", "is not an effort of "+section.Title, "write one of "+strings.Join(section.Efforts, ", "))
+	}
+}
+
+// checkBudget rejects a budget that requests of provider don't have.
+func (d *decoder) checkBudget(path string, provider Provider, section sections.Section, budget *int) {
+	switch {
+	case budget == nil || *budget < 0 || provider == ProviderDemo:
+	case section.Budget == 0:
+		d.reject(path, "is a parameter that the provider does not have", "set reasoning_effort instead")
+	case *budget > 0 && *budget < section.Budget:
+		d.reject(path, fmt.Sprintf("is less than %d", section.Budget), fmt.Sprintf("set at least %d tokens, or 0", section.Budget))
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,13 @@ func TestParametersAreChecked(t *testing.T) {
 		"{provider: responses, model: m, stop: [a]}":                         "models.large.stop: this is a parameter that OpenAI Responses does not have",
 		"{provider: responses, model: m, seed: 1}":                           "models.large.seed: 1 is a parameter that OpenAI Responses does not have",
 		"{model: m, seed: -1}":                                               "models.large.seed: -1 is negative",
+		"{provider: anthropic, model: m, thinking_budget: 1000}":             "models.large.thinking_budget: 1000 is less than 1024; set at least 1024 tokens, or 0",
+		"{provider: gemini, model: m, thinking_budget: -1}":                  "models.large.thinking_budget: -1 is negative",
+		"{provider: responses, model: m, thinking_budget: 1024}":             "models.large.thinking_budget: 1024 is a parameter that the provider does not have; set reasoning_effort instead",
+		"{provider: openai, model: m, thinking_budget: 1024}":                "models.large.thinking_budget: 1024 is a parameter that the provider does not have; set reasoning_effort instead",
+		"{model: m, thinking: loud}":                                         "models.large.thinking: \"loud\" is not",
+		"{provider: anthropic, model: m, thinking_budget: 0}":                "",
+		"{provider: gemini, model: m, thinking_budget: 1, thinking: full}":   "",
 		"{provider: openai, model: m, top_p: 1, seed: 1, stop: [a]}":         "",
 		"{provider: anthropic, model: m, reasoning_effort: low, stop: [a]}":  "",
 		"{provider: gemini, model: m, reasoning_effort: low, seed: 2}":       "",
@@ -48,6 +56,28 @@ func TestParametersAreChecked(t *testing.T) {
 		_, err := Parse("", []byte(keys+"models:\n  large: "+large), "", environment(nil), platforms...)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s:\n%v\nwant %s", large, err, want)
+		}
+	}
+}
+
+// Reasoning of a public web chat is shown only where the owner says so.
+func TestReasoningInPublic(t *testing.T) {
+	const open = "providers: {openai: {api_key: k}}\nweb: {public: true, origins: [\"https://a.example\"]%s}\nmodels:\n  %s\n"
+	for models, want := range map[string]string{
+		"large: {model: m, thinking: full}":                                "models.large.thinking",
+		"chat: [{name: a, model: m}, {name: b, model: n, thinking: full}]": "models.chat[1].thinking",
+		"large: {model: m, thinking: off}":                                 "",
+		"large: {model: m}":                                                "",
+	} {
+		_, err := Parse("", fmt.Appendf(nil, open, "", models), "", environment(nil), platforms...)
+		if want += ": \"full\" shows reasoning to anyone who can reach the web chat; set web.reasoning: true"; strings.HasPrefix(want, ":") {
+			want = ""
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s:\n%v\nwant %s", models, err, want)
+		}
+		if _, err := Parse("", fmt.Appendf(nil, open, ", reasoning: true", models), "", environment(nil), platforms...); err != nil {
+			t.Errorf("%s: %v", models, err)
 		}
 	}
 }

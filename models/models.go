@@ -33,6 +33,7 @@ type Parameters struct {
 	Stop              []string // the answer ends before any of these
 	Seed              *int
 	Effort            string         // how much the model thinks, in the provider's words; empty leaves it to the provider
+	ThinkingBudget    *int           // how many tokens the model may think, instead of the provider's setting; 0 means none
 	Extra             map[string]any // more keys of the body
 }
 

@@ -23,7 +23,10 @@ func (Progress) Words() []string { return []string{string(Off), string(Compact),
 
 const mostLines = 8 // the number of newest calls that are shown while the answer is being written
 
-// Lines returns the visible lines for the calls of v, oldest first.
+// thinkingLine tells that the model reasons. Its reasoning is never part of a message.
+const thinkingLine = "💭 Thinking…"
+
+// Lines returns the visible lines for the calls of v, oldest first, and one while the model reasons.
 func (p Progress) Lines(v answer.View) (lines []string) {
 	done := v.Outcome.Done()
 	if p == Off || p != Full && done {
@@ -33,6 +36,9 @@ func (p Progress) Lines(v answer.View) (lines []string) {
 		if s.Call != "" && s.Tool.Name != "" {
 			lines = append(lines, callLine(s.Tool))
 		}
+	}
+	if v.Thinking {
+		lines = append(lines, thinkingLine)
 	}
 	if !done {
 		lines = lines[max(0, len(lines)-mostLines):]

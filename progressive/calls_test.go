@@ -40,6 +40,10 @@ func TestLines(t *testing.T) {
 			t.Errorf("%s\n%s", name, diff)
 		}
 	}
+	thinking := answer.View{Segments: someCalls.Segments[:2], Thinking: true}
+	if diff := cmp.Diff([]string{"⏳ read file", "💭 Thinking…"}, progressive.Compact.Lines(thinking)); diff != "" || progressive.Off.Lines(thinking) != nil {
+		t.Error(diff)
+	}
 	many := answer.View{Segments: make([]answer.Segment, 20)}
 	for i := range many.Segments {
 		many.Segments[i] = answer.Segment{Call: "x", Tool: answer.Tool{Name: strings.Repeat("X", i+1)}}

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"parley/connectors/web"
 	"parley/core/answer"
 )
 
@@ -276,12 +277,17 @@ func TestBrowser(t *testing.T) {
 		"chosen":          playChosen,
 		"refused":         playRefused,
 		"carried out":     playCarried,
+		"no reasoning":    playNoReasoning,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)
 			play(t, g, newTab(t, ctx))
 		})
 	}
+	t.Run("reasoning", func(t *testing.T) {
+		g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) { o.Reasoning = true })
+		playReasoning(t, g, newTab(t, ctx))
+	})
 	t.Run("too much", func(t *testing.T) { playTooMuch(t, newTab(t, ctx)) })
 	t.Run("rejoining at the limit", func(t *testing.T) { playRejoinAtTheLimit(t, newTab(t, ctx)) })
 	t.Run("restart", func(t *testing.T) { playRestart(t, newTab(t, ctx)) })

@@ -33,14 +33,15 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.streams.Add(1)
 		defer w.streams.Done()
-		w.stream(rw, r, room.ID, acc, false)
+		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.reasoning})
 	}
 }
 
 // choice is the body of a request that presses an option.
 type choice struct {
-	id     string
-	option int
+	id        string
+	option    int
+	reasoning bool // see [wishes]
 }
 
 // takeChoice reads a choice, or answers the request.
@@ -76,6 +77,8 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&c.id)
 	case "option":
 		return dec.Decode(&c.option)
+	case "reasoning":
+		return dec.Decode(&c.reasoning)
 	}
 	return skipValue(dec)
 }

@@ -10,12 +10,12 @@ import (
 
 // frame is one event of a stream. Its fields are those of the elizaOS chat API.
 type frame struct {
-	Type string `json:"type"` // status, token, tool, done
+	Type string `json:"type"` // status, reasoning, token, tool, done
 
-	Text     *string `json:"text,omitempty"`     // token: the added text
-	FullText *string `json:"fullText,omitempty"` // token: the whole text, replacing the previous text; done: the whole answer
+	Text     *string `json:"text,omitempty"`     // token, reasoning: the added text
+	FullText *string `json:"fullText,omitempty"` // token, reasoning: the whole text, replacing the previous text; done: the whole answer
 
-	// status: thinking, running_action, streaming; update, with an important notice as its text; choices, with the
+	// status: thinking, reasoning, running_action, streaming; update, with an important notice as its text; choices, with the
 	// current options, or without when they are gone. done without an answer: chosen, if the message was a choice that
 	// an answer waited for
 	Kind       string `json:"kind,omitempty"`
@@ -51,11 +51,12 @@ const firstSnapshot = 2048
 
 // encoder converts an answer's changes to frames. It records what the reader has received, but keeps no text.
 type encoder struct {
-	agent  string
-	room   chat.RoomID
-	run    chat.RunID // the encoded answer's run
-	legacy bool       // every text frame holds the whole text
-	chosen bool       // the message was handled as a choice
+	agent string
+	room  chat.RoomID
+	run   chat.RunID // the encoded answer's run
+	wishes
+	chosen   bool // the message was handled as a choice
+	reasoned bool // the reader has received reasoning
 
 	seen    answer.View
 	whole   int            // length of the last snapshot
@@ -93,7 +94,11 @@ func (e *encoder) restart() (out []frame) {
 	if e.asked {
 		out = append(out, frame{Type: "status", Kind: "choices"})
 	}
-	*e = encoder{agent: e.agent, room: e.room, legacy: e.legacy, chosen: e.chosen, joining: true, status: e.status}
+	if e.reasoned {
+		empty := ""
+		out = append(out, frame{Type: "reasoning", FullText: &empty})
+	}
+	*e = encoder{agent: e.agent, room: e.room, wishes: e.wishes, chosen: e.chosen, joining: true, status: e.status}
 	return out
 }
 
@@ -135,6 +140,10 @@ func (e *encoder) encodeAll(changes []answer.Change, view answer.View) {
 	}
 	for i, c := range changes {
 		switch {
+		case c.Kind == answer.Thinking:
+			e.say("reasoning", "")
+		case c.Kind == answer.Reasoning && e.reasoning:
+			e.out, e.reasoned = append(e.out, frame{Type: "reasoning", Text: &c.Text}), true
 		case c.Kind == answer.ToolStage:
 			e.tool(c)
 		case c.Kind == answer.Callback && (len(c.Files) > 0 || showed(before, c.Call)):

@@ -51,7 +51,11 @@ func (p *page) read(t *testing.T, fs []frame) {
 
 // write makes one random change of an answer.
 func write(a *answer.Answer, r *rand.Rand) {
-	switch step, call := r.IntN(3), fmt.Sprint("call", r.IntN(3)); r.IntN(6) {
+	switch step, call := r.IntN(3), fmt.Sprint("call", r.IntN(3)); r.IntN(8) {
+	case 6:
+		a.Apply(answer.Change{Kind: answer.Thinking})
+	case 7:
+		a.Apply(answer.Change{Kind: answer.Reasoning, Text: "I wonder."})
 	case 0:
 		a.Apply(answer.Change{Kind: answer.Callback, Call: call, Text: []string{"", "Searching…", "Found **it**", "ha"}[r.IntN(4)]})
 	case 1:
@@ -68,7 +72,7 @@ func write(a *answer.Answer, r *rand.Rand) {
 func TestFramesAddUp(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		a, enc, p := &answer.Answer{}, encoder{legacy: seed%7 == 0, joining: seed%5 == 0}, &page{calls: map[string]int{}}
+		a, enc, p := &answer.Answer{}, encoder{wishes: wishes{legacy: seed%7 == 0}, joining: seed%5 == 0}, &page{calls: map[string]int{}}
 		var at answer.Cursor
 		look := func() {
 			changes, view := a.Read(at)
@@ -107,7 +111,7 @@ func TestTokenFrames(t *testing.T) {
 	}{
 		{encoder{}, true, false},
 		{encoder{joining: true}, false, true},
-		{encoder{legacy: true}, true, true},
+		{encoder{wishes: wishes{legacy: true}}, true, true},
 	} {
 		for _, f := range c.enc.encode("r", nil, a.View()) {
 			if f.Type == "token" && (f.Text != nil) != c.text || f.Type == "token" && (f.FullText != nil) != c.full {
@@ -292,5 +296,31 @@ func TestImportantFrames(t *testing.T) {
 	}
 	if len(told) != 1 || told[0] != "this costs money" || p.text != "bought" {
 		t.Errorf("told %q, the text is %q", told, p.text)
+	}
+}
+
+// Only readers who want the reasoning get it, in frames of its own. A reader of the next holder starts over.
+func TestReasoningFrames(t *testing.T) {
+	for _, wants := range []bool{false, true} {
+		a, enc := &answer.Answer{}, encoder{wishes: wishes{reasoning: wants}}
+		a.Apply(answer.Change{Kind: answer.Thinking})
+		a.Apply(answer.Change{Kind: answer.Thinking})
+		a.Apply(answer.Change{Kind: answer.Reasoning, Text: "I count "})
+		a.Apply(answer.Change{Kind: answer.Reasoning, Text: "to 3."})
+		a.Apply(answer.Change{Kind: answer.Text, Text: "3"})
+		changes, view := a.Read(0)
+		frames := slices.Concat(slices.Clone(enc.encode("run", changes, view)), enc.restart())
+		got, err := json.Marshal(frames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasoning, again := `{"type":"reasoning","text":"I count to 3."},`, `,{"type":"reasoning","fullText":""}`
+		if !wants {
+			reasoning, again = "", ""
+		}
+		want := `[{"type":"status","kind":"reasoning"},` + reasoning + `{"type":"status","kind":"streaming"},{"type":"token","text":"3"}` + again + `]`
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

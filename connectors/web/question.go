@@ -22,6 +22,7 @@ type question struct {
 	Files           []string // uploads, by their keys
 	ClientMessageID string
 	StreamProtocol  string
+	Reasoning       bool
 	Source          string
 }
 
@@ -105,6 +106,8 @@ func (q *question) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&q.ClientMessageID)
 	case "streamProtocol":
 		return dec.Decode(&q.StreamProtocol)
+	case "reasoning":
+		return dec.Decode(&q.Reasoning)
 	case "source":
 		return dec.Decode(&q.Source)
 	case "files":

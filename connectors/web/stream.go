@@ -31,8 +31,14 @@ func visitor(room chat.RoomID) chat.EntityID { return chat.EntityID(room) }
 // accepted is a message of which the answer is streamed.
 type accepted struct {
 	chat.Accepted
-	room   chat.RoomID
-	legacy bool
+	room chat.RoomID
+	wishes
+}
+
+// wishes are what a reader wants of a stream.
+type wishes struct {
+	legacy    bool // every text frame holds the whole text
+	reasoning bool // also the model's reasoning
 }
 
 // send accepts a message and streams its answer. A repeated message attaches to the same answer, even over the rate
@@ -45,7 +51,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	}
 	w.streams.Add(1)
 	defer w.streams.Done()
-	w.stream(rw, r, acc.room, acc.Accepted, acc.legacy)
+	w.stream(rw, r, acc.room, acc.Accepted, acc.wishes)
 }
 
 // apart runs do on a stack of its own, and waits for it. Storing and reading a message needs 32 KB of stack, and writing
@@ -106,7 +112,7 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		})
 		return nil
 	}
-	return &accepted{acc, room.ID, q.StreamProtocol == "legacy"}
+	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning}}
 }
 
 // known reports whether m arrived before.
@@ -119,7 +125,7 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 }
 
 // stream streams a run's answer until the answer ends, the reader disconnects or the gateway stops.
-func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, legacy bool) {
+func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, wants wishes) {
 	out, ctx := newSSE(rw, w.leaving), r.Context()
 	if acc.Chosen {
 		grace, cancel := context.WithCancelCause(ctx)
@@ -137,7 +143,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	var err error
 	apart(func() { err = out.start() })
 	if err == nil {
-		err = w.follow(ctx, out, room, acc, legacy)
+		err = w.follow(ctx, out, room, acc, wants)
 	}
 	switch {
 	case err == nil:
@@ -159,8 +165,9 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.Accepted, legacy bool) error {
-	enc := &encoder{agent: w.opts.Agent.Name, room: room, legacy: legacy, chosen: acc.Chosen, joining: acc.Duplicate}
+func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.Accepted, wants wishes) error {
+	enc := &encoder{agent: w.opts.Agent.Name, room: room, wishes: wants, chosen: acc.Chosen, joining: acc.Duplicate}
+	enc.reasoning = enc.reasoning && w.opts.Reasoning
 	if err := out.frames(enc.thinking()); err != nil {
 		return err
 	}

@@ -65,6 +65,8 @@ type Options struct {
 	Thumbnail func(picture []byte) ([]byte, error)
 	// Hooks are what other programs call; nil disables them.
 	Hooks Hooks
+	// Reasoning allows readers to ask for the reasoning of models, where that is shown.
+	Reasoning bool
 	// Suggestions are first messages that an empty page offers.
 	Suggestions []string
 	Log         *slog.Logger

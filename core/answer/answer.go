@@ -22,6 +22,8 @@ type Answer struct {
 	important []string
 	offer     *Choices
 	outcome   Outcome
+	thinking  bool
+	reasoning strings.Builder
 	lost      bool
 	seen      seen
 	changed   Signal // of the next change
@@ -66,6 +68,9 @@ func (a *Answer) Apply(c Change) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c.End == 0 {
+		if c.Kind == Thinking && a.thinking {
+			return
+		}
 		c.End = a.at + c.size()
 	}
 	if c.End <= a.at || a.outcome.Done() || a.lost || !c.valid() {
@@ -94,12 +99,17 @@ func (a *Answer) Abandon() {
 }
 
 func (a *Answer) apply(c Change) {
+	a.thinking = c.Kind == Thinking || c.Kind == Reasoning
 	switch s := a.segment(c); c.Kind {
 	case Text:
 		a.grow(entry{end: c.End, seg: s, grown: s.text, change: Change{Kind: Text, Step: c.Step, Call: c.Call, Notice: c.Notice}}, c.Text)
 		if c.Call != "" {
 			a.history.add(c.Text)
 		}
+	case Thinking:
+		a.log = append(a.log, entry{end: c.End, change: c})
+	case Reasoning:
+		a.grow(entry{end: c.End, grown: &a.reasoning, change: Change{Kind: Reasoning}}, c.Text)
 	case Withdrawn:
 		a.withdraw(s, c)
 	case Callback:
@@ -124,7 +134,7 @@ func (a *Answer) apply(c Change) {
 func (a *Answer) segment(c Change) *segment {
 	k := key{call: c.Call, notice: c.Notice}
 	switch {
-	case c.Kind == Ended, c.Kind == ChoicesChanged:
+	case slices.Contains([]Kind{Ended, ChoicesChanged, Thinking, Reasoning}, c.Kind):
 		return nil
 	case c.Call == "":
 		k.step = c.Step
@@ -241,7 +251,7 @@ func (a *Answer) read(e entry, at Cursor) Change {
 		if begin := e.end - Cursor(e.n); at > begin {
 			added = added[at-begin:]
 		}
-		if c.Kind == Text {
+		if c.Kind == Text || c.Kind == Reasoning {
 			c.Text = added
 		} else {
 			c.Tool = &Tool{Name: e.seg.tool.Name, Stage: StageStreaming, ParametersChunk: added, CompactParams: e.seg.tool.CompactParams}
@@ -265,7 +275,7 @@ func (a *Answer) View() View {
 }
 
 func (a *Answer) viewLocked() View {
-	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Choices: a.offer, Outcome: a.outcome}
+	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Choices: a.offer, Outcome: a.outcome, Thinking: a.thinking}
 	for _, s := range a.segs {
 		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String(), s.files, s.notice})
 	}

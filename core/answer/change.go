@@ -18,7 +18,7 @@ type Change struct {
 	Kind Kind   `json:"kind"`
 	Step int    `json:"step,omitempty"` // the model round that produced it: of Text and ToolStage
 	Call string `json:"call,omitempty"` // of Callback and ToolStage, and of Text that is appended to a call's output
-	Text string `json:"text,omitempty"` // Text: the added text; Callback: the call's new output
+	Text string `json:"text,omitempty"` // Text, Reasoning: the added text; Callback: the call's new output
 	// Important is the text of a Callback that must also be shown on platforms that can't edit messages.
 	Important string `json:"important,omitempty"`
 	// Notice marks a Text that is only for people who read along, such as that another model goes on. It is a segment of its
@@ -42,6 +42,8 @@ const (
 	Withdrawn      Kind = "withdrawn" // takes the text of a step back; later text of that step is a new segment
 	Callback       Kind = "callback"  // replaces a call's output
 	ToolStage      Kind = "tool"      // advances a call
+	Thinking       Kind = "thinking"  // the model reasons, until any other change but Reasoning
+	Reasoning      Kind = "reasoning" // appends to the reasoning that live readers can show. It is no part of the text, nor of a view
 	ChoicesChanged Kind = "offer"     // replaces or removes the options below the answer
 	Ended          Kind = "ended"     // the last change
 )
@@ -120,7 +122,7 @@ func (c Change) valid() bool {
 // size returns how far c moves the cursor.
 func (c Change) size() Cursor {
 	switch {
-	case c.Kind == Text:
+	case c.Kind == Text, c.Kind == Reasoning:
 		return Cursor(len(c.Text))
 	case c.Kind == ToolStage && c.Tool != nil && c.Tool.Stage == StageStreaming:
 		return Cursor(len(c.Tool.ParametersChunk))
@@ -130,7 +132,7 @@ func (c Change) size() Cursor {
 
 // from returns c without its first n bytes.
 func (c Change) from(n int) Change {
-	if c.Kind == Text {
+	if c.Kind == Text || c.Kind == Reasoning {
 		c.Text = c.Text[n:]
 	} else {
 		t := *c.Tool
@@ -149,6 +151,7 @@ type View struct {
 	// Important are the first important updates of calls, oldest first, for platforms that can't edit messages.
 	Important []string
 	Outcome   Outcome
+	Thinking  bool // the model reasons, and nothing else has come since
 }
 
 // Segment is the text of one step, or one call with its stage and current output.

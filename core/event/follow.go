@@ -55,7 +55,7 @@ func (f *follower) follow(a *answer.Answer) {
 
 func (f *follower) emit(s answer.Step) {
 	switch {
-	case s.Kind == answer.Ended:
+	case s.Kind == answer.Ended, s.Kind == answer.Thinking, s.Kind == answer.Reasoning: // observers see what is answered
 		return
 	case s.Call == "" || s.Kind == answer.ToolStage && s.Tool.Stage == answer.StageStart:
 		f.add(s.Step)

@@ -45,6 +45,14 @@ func (w *Writer) notice(step int, why string) {
 	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: why})
 }
 
+// seen returns req as the current model can take it.
+func (w *Writer) seen(req llm.Request) llm.Request {
+	m := w.Route.Current()
+	req = seenBy(m, req)
+	req.Readable = m.Thinking == llm.ThinkingFull
+	return req
+}
+
 // seenBy returns req as m can take it: only models with vision accept images, and some know no tools.
 func seenBy(m llm.Named, req llm.Request) llm.Request {
 	if m.NoTools {

@@ -70,7 +70,8 @@ type Writer struct {
 	// State is set when Write returns [chat.ErrParked], and before a Write that continues: see [Writer.Resume].
 	State *State
 
-	noticed bool // people were told that another model answers
+	reasoned int  // bytes of reasoning that were shown
+	noticed  bool // people were told that another model answers
 }
 
 // Write writes the answer from the prompts of st. [chat.ErrNothingToSay] if the model chose to say nothing, and [chat.ErrParked] if

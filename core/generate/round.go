@@ -78,7 +78,7 @@ func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*roun
 			return nil, context.Cause(ctx)
 		}
 		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest, orders: like.orders}
-		err := r.read(ctx, seenBy(w.Route.Current(), req))
+		err := r.read(ctx, w.seen(req))
 		if err == nil && r.useless() && (empty || try == attempts) {
 			err = &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
 		}
@@ -160,9 +160,16 @@ func (r *round) broken(ctx context.Context, err error) error {
 }
 
 func (r *round) take(c llm.Chunk) error {
+	if c.Alive || c.Reasoning != "" {
+		r.thinks(c.Reasoning)
+	}
 	if c.Text != "" {
 		r.some = true
-		r.say(r.scan.Write(c.Text))
+		text := r.scan.Write(c.Text)
+		if thought, open := r.scan.Thinking(); !r.form && (open || thought != "") { // the thought of a form is a part of it
+			r.thinks(thought)
+		}
+		r.say(text)
 	}
 	if c.Call != nil {
 		r.piece(*c.Call)
@@ -199,6 +206,24 @@ func (r *round) say(text string) {
 		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step, Text: text})
 	}
 }
+
+// thinks shows that the model reasons, and its reasoning where the owner wants that. After the end of the answer there is none.
+func (r *round) thinks(reasoning string) {
+	how := r.w.Route.Current().Thinking
+	if how == llm.ThinkingOff || r.finish != "" {
+		return
+	}
+	r.w.Answer.Apply(answer.Change{Kind: answer.Thinking})
+	if how != llm.ThinkingFull || reasoning == "" || r.w.reasoned >= maxReasoning {
+		return
+	}
+	reasoning = text.CutBytes(text.Clean(reasoning), maxReasoning-r.w.reasoned)
+	r.w.reasoned += len(reasoning)
+	r.w.Answer.Apply(answer.Change{Kind: answer.Reasoning, Text: reasoning})
+}
+
+// maxReasoning is how much reasoning of one answer is shown, in bytes.
+const maxReasoning = 256 << 10
 
 // piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed.
 func (r *round) piece(d llm.CallDelta) {

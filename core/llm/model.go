@@ -20,7 +20,9 @@ type Models struct {
 	Large       Model // answers
 	LargeVision bool  // Large accepts images, see [Message.Images]
 	LargeAgent  bool  // Large is an agent with tools of its own: it only answers people
-	Small       Model // for decisions, summaries and reflection
+	// LargeThinking is what people see while Large reasons.
+	LargeThinking Thinking
+	Small         Model // for decisions, summaries and reflection
 	// Vision describes images: it receives [Message.Images].
 	Vision      Model
 	Transcriber Transcriber
@@ -38,6 +40,7 @@ type Named struct {
 	Vision   bool     // it accepts images, see [Message.Images]
 	NoTools  bool     // it can't call tools
 	Agent    bool     // it is an agent with tools of its own: it only answers people
+	Thinking Thinking // what people see while it reasons
 	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
 	Fallback []string // the names of those that continue for it when it fails, in order
 }
@@ -50,7 +53,7 @@ func (m Models) Answering() []Named {
 	if len(m.Chat) > 0 {
 		return m.Chat
 	}
-	return []Named{{Name: DefaultName, Model: m.Large, Vision: m.LargeVision, Agent: m.LargeAgent}}
+	return []Named{{Name: DefaultName, Model: m.Large, Vision: m.LargeVision, Agent: m.LargeAgent, Thinking: m.LargeThinking}}
 }
 
 // SmallOrLarge returns the model for short questions. It is nil if there is only an agent, which could act on them.
@@ -86,6 +89,8 @@ type Request struct {
 	Tools    []Tool
 	// MaxTokens limits the answer; 0 means no limit. A lower limit of the model itself applies too.
 	MaxTokens int
+	// Readable asks for reasoning as text, where the provider sends that only on request: see [Chunk.Reasoning].
+	Readable bool
 }
 
 // Tool describes a tool that a model can call. Parameters is the JSON schema of an object.
@@ -151,7 +156,10 @@ type Chunk struct {
 	Finish FinishReason // at most once, near the end
 	Usage  *Usage       // at most once
 	Alive  bool         // reasoning and the like: hidden from users, but the stream is not stalled
-	Opaque *Opaque      // at most once, near the end: it belongs into the message with this answer
+	// Reasoning is the next piece of reasoning that people can read, if the provider sends that. It is never part of the answer. Chunks
+	// with it are Alive.
+	Reasoning string
+	Opaque    *Opaque // at most once, near the end: it belongs into the message with this answer
 }
 
 // CallDelta is one piece of a tool call. Pieces of parallel calls can interleave; Index tells them apart.

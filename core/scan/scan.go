@@ -92,6 +92,7 @@ type Scanner struct {
 	json     object // of raw
 	nested   bool   // raw is within the parameters of an action
 	thoughts []byte
+	told     int    // how much of thoughts Thinking has returned
 	depth    int    // of <text> that is a part of the text, and of nested thinking
 	back     string // thinking: the field around it
 	start    int    // where it begins in thoughts
@@ -158,6 +159,14 @@ func (s *Scanner) Whole() bool { return s.closed }
 // Open reports whether the next piece would be text for users, according to the format so far.
 func (s *Scanner) Open() bool {
 	return s.field == textField && len(s.held) == 0 || s.field == "" && !s.result.Rooted
+}
+
+// Thinking returns the thoughts that have come since it was called last, and reports whether more of them follow. At the end they
+// can turn out to be the answer: see Close.
+func (s *Scanner) Thinking() (more string, open bool) {
+	more = string(s.thoughts[min(s.told, len(s.thoughts)):])
+	s.told = len(s.thoughts)
+	return more, s.field == thinkField
 }
 
 // Close ends the answer, and returns the remaining text for users. Acts reports whether the model has requested actions

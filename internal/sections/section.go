@@ -22,6 +22,8 @@ type Section struct {
 	// Without lists the parameters that requests to the provider don't have, by their keys in the configuration, and Efforts the
 	// values of reasoning_effort that it has; nil means all.
 	Without, Efforts []string
+	// Budget is the least thinking_budget above 0 that requests to the provider have; 0 means that they have none.
+	Budget int
 	// Named means that a provider shares its credentials with another one: it is used only where a model names it.
 	Named bool
 	// Agents means that the models of a provider are agents, which only answer people: each can have an address of its own, and

@@ -46,7 +46,7 @@ const minBudget = 1024
 func Section() sections.Section {
 	return sections.Section{
 		Name: "anthropic", Title: "Anthropic", About: "Anthropic's Claude.", Secret: "api_key", Values: &Config{},
-		Can: []sections.Ability{sections.Answers, sections.Images}, Without: []string{"seed"}, Efforts: []string{"low", "medium", "high", "xhigh", "max"},
+		Can: []sections.Ability{sections.Answers, sections.Images}, Without: []string{"seed"}, Budget: minBudget, Efforts: []string{"low", "medium", "high", "xhigh", "max"},
 	}
 }
 

@@ -86,20 +86,28 @@ func TestCheck(t *testing.T) {
 
 // The limit on tokens holds with thinking, which is a part of it; a small one leaves no room to think.
 func TestThinking(t *testing.T) {
+	own := func(n int) *int { return &n }
 	for name, test := range map[string]struct {
 		budget, limit int
 		thinking      Thinking
 		want          string
 		tokens        int
+		own           *int // of the model
+		readable      bool
 	}{
-		"off":              {0, 0, off, "", maxTokens},
-		"a budget":         {2000, 0, off, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000},
-		"within a limit":   {2000, 3000, off, `{"budget_tokens":1500,"type":"enabled"}`, 3000},
-		"no room to think": {2000, 1500, off, "", 1500},
-		"adaptive":         {0, 0, adaptive, `{"type":"adaptive"}`, maxTokens},
+		"off":              {0, 0, off, "", maxTokens, nil, true},
+		"a budget":         {2000, 0, off, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000, nil, false},
+		"within a limit":   {2000, 3000, off, `{"budget_tokens":1500,"type":"enabled"}`, 3000, nil, false},
+		"no room to think": {2000, 1500, off, "", 1500, nil, false},
+		"adaptive":         {0, 0, adaptive, `{"type":"adaptive"}`, maxTokens, nil, false},
+		"to be read":       {2000, 0, off, `{"budget_tokens":2000,"display":"summarized","type":"enabled"}`, maxTokens + 2000, nil, true},
+		"adaptive, read":   {0, 0, adaptive, `{"display":"summarized","type":"adaptive"}`, maxTokens, nil, true},
+		"of the model":     {2000, 0, off, `{"budget_tokens":4000,"type":"enabled"}`, maxTokens + 4000, own(4000), false},
+		"none of its own":  {0, 0, adaptive, "", maxTokens, own(0), false},
 	} {
 		m := opened("http://a.test", "m", func(c *Config) { c.ThinkingBudget, c.Thinking = test.budget, test.thinking })
-		p := m.params("m", llm.Request{MaxTokens: test.limit}, wire.Names{})
+		m.options.ThinkingBudget = test.own
+		p := m.params("m", llm.Request{MaxTokens: test.limit, Readable: test.readable}, wire.Names{})
 		body, err := json.Marshal(p)
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,9 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNe
 	p := sdk.MessageNewParams{Model: sdk.Model(name), Messages: m.history(req.Messages, n)}
 	limit := wire.Limit(m.options.MaxTokens, req.MaxTokens)
 	m.think(&p, limit, m.resumes(req.Messages))
+	if req.Readable {
+		readable(&p)
+	}
 	m.tune(&p)
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
@@ -65,7 +68,11 @@ func (m *Model) resumes(messages []llm.Message) bool {
 
 // think sets how much the model thinks, and the limit on tokens, of which thinking is a part.
 func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
+	adapts := m.config.Thinking == adaptive && m.config.ThinkingBudget == 0
 	budget := m.config.ThinkingBudget
+	if own := m.options.ThinkingBudget; own != nil { // the model's own setting counts, also where it is none
+		budget, adapts = *own, false
+	}
 	switch {
 	case limit == 0:
 		limit = maxTokens + budget
@@ -74,10 +81,20 @@ func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
 	}
 	p.MaxTokens = int64(limit)
 	switch {
-	case m.config.ThinkingBudget == 0 && m.config.Thinking == adaptive && limit >= minBudget:
+	case adapts && limit >= minBudget:
 		p.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{}}
 	case budget >= minBudget && !resumes:
 		p.Thinking = sdk.ThinkingConfigParamOfEnabled(int64(budget))
+	}
+}
+
+// readable asks for the text of the thinking: newer models leave it out otherwise.
+func readable(p *sdk.MessageNewParams) {
+	switch t := p.Thinking; {
+	case t.OfAdaptive != nil:
+		t.OfAdaptive.Display = sdk.ThinkingConfigAdaptiveDisplaySummarized
+	case t.OfEnabled != nil:
+		t.OfEnabled.Display = sdk.ThinkingConfigEnabledDisplaySummarized
 	}
 }
 

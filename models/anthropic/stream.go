@@ -68,6 +68,7 @@ func (s *stream) start(b sdk.ContentBlockStartEventContentBlockUnion) bool {
 		return b.Text == "" || s.yield(llm.Chunk{Text: b.Text})
 	case "thinking":
 		s.blocks = append(s.blocks, block{Kind: b.Type, Text: b.Thinking, Signature: b.Signature})
+		return s.yield(llm.Chunk{Alive: true, Reasoning: b.Thinking})
 	case "redacted_thinking":
 		s.blocks = append(s.blocks, block{Kind: b.Type, Text: b.Data})
 	case "tool_use":
@@ -99,7 +100,7 @@ func (s *stream) delta(d sdk.MessageStreamEventUnionDelta) bool {
 		return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: s.calls - 1, Parameters: d.PartialJSON}})
 	case d.Type == "thinking_delta":
 		last.Text += d.Thinking
-		return s.yield(llm.Chunk{Alive: true})
+		return s.yield(llm.Chunk{Alive: true, Reasoning: d.Thinking})
 	case d.Type == "signature_delta":
 		last.Signature += d.Signature
 	}

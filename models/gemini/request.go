@@ -27,7 +27,11 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.Genera
 	if thinks(name) || m.options.Effort != "" {
 		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true} // they show that the stream is not stalled
 		p.ThinkingConfig.ThinkingLevel = genai.ThinkingLevel(strings.ToUpper(m.options.Effort))
-		if budget := m.config.ThinkingBudget; budget != nil && m.options.Effort == "" { // the API takes one of the two
+		budget := m.config.ThinkingBudget
+		if m.options.ThinkingBudget != nil {
+			budget = m.options.ThinkingBudget
+		}
+		if budget != nil && m.options.Effort == "" { // the API takes one of the two
 			p.ThinkingConfig.ThinkingBudget = genai.Ptr(int32(min(*budget, 1<<30)))
 		}
 	}

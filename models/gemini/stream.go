@@ -72,7 +72,7 @@ func (s *stream) part(p *genai.Part) bool {
 	case p == nil:
 		return true
 	case p.Thought: // a summary; what goes back is the signature of another part
-		return s.yield(llm.Chunk{Alive: true})
+		return s.yield(llm.Chunk{Alive: true, Reasoning: p.Text})
 	case p.FunctionCall != nil:
 		arguments := []byte("{}")
 		if len(p.FunctionCall.Args) > 0 {

@@ -47,8 +47,9 @@ type anthropicRequest struct {
 	MaxTokens int `json:"max_tokens"`
 	Stream    bool
 	Thinking  *struct {
-		Type   string
-		Budget int `json:"budget_tokens"`
+		Type    string
+		Budget  int `json:"budget_tokens"`
+		Display string
 	}
 	Temperature *float64
 	Messages    []struct {
@@ -63,7 +64,7 @@ func (a anthropic) read(r *http.Request, raw []byte) (s Seen) {
 		return Seen{Rejected: err.Error()}
 	}
 	s.Model, s.Limit = b.Model, b.MaxTokens
-	s.Rejected = a.judge(r, b)
+	s.Rejected, s.Readable = a.judge(r, b), b.Thinking != nil && b.Thinking.Display == "summarized"
 	for _, m := range b.Messages {
 		for _, c := range m.Content {
 			switch c.Type {

@@ -53,6 +53,7 @@ type responsesRequest struct {
 	Stream    bool
 	Store     *bool
 	Include   []string
+	Reasoning struct{ Summary string }
 	Input     []responsesItem
 }
 
@@ -62,7 +63,7 @@ func (a responses) read(r *http.Request, raw []byte) (s Seen) {
 		return Seen{Rejected: err.Error()}
 	}
 	s.Model, s.Limit = b.Model, b.MaxTokens
-	s.Rejected = a.judge(r, b)
+	s.Rejected, s.Readable = a.judge(r, b), b.Reasoning.Summary == "auto"
 	for _, i := range b.Input {
 		var parts []struct {
 			Type  string
@@ -152,7 +153,9 @@ func (a responses) stream(ctx context.Context, e *events, model string, an Answe
 		item(object{"type": "reasoning", "id": "rs_1", "summary": []any{}}, object{
 			"type": "reasoning", "id": "rs_1", "summary": []any{object{"type": "summary_text", "text": "a summary"}}, "encrypted_content": sign(model, an.Think),
 		}, func() {
-			send("response.reasoning_summary_text.delta", object{"output_index": output, "item_id": "rs_1", "delta": "a summary"})
+			if an.readable {
+				send("response.reasoning_summary_text.delta", object{"output_index": output, "item_id": "rs_1", "delta": "a summary"})
+			}
 		})
 	}
 	if len(an.Text) > 0 {

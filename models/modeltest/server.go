@@ -24,6 +24,8 @@ type Answer struct {
 	Late  *Refusal   // after the text, within the stream
 	Block bool       // the filter refuses the request
 	Left  chan error // is told why the client left
+
+	readable bool // see [Seen]
 }
 
 // Call is a call of a tool.
@@ -44,6 +46,7 @@ type Seen struct {
 	Results  []string // of calls, in order
 	Thoughts []string // that came back
 	Limit    int      // of tokens
+	Readable bool     // it asks for reasoning as text, where that is needed
 	Rejected string   // why it is not valid
 	Raw      []byte
 	Prompt   []byte // for the cache, without its marks
@@ -124,6 +127,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.wire.refuse(w, *a.Fails)
 		return
 	}
+	a.readable = seen.Readable
 	e := &events{w: w}
 	if whole := s.wire.stream(r.Context(), e, seen.Model, a, usage); !whole || a.Cut {
 		panic(http.ErrAbortHandler)

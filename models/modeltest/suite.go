@@ -33,7 +33,7 @@ type Suite struct {
 // Run tests the models.
 func Run(t *testing.T, s Suite) {
 	for name, test := range map[string]func(*testing.T, Suite){
-		"text": testText, "finishes": testFinishes, "tool rounds": testToolRounds, "refusals": testRefusals, "cut": testCut,
+		"text": testText, "finishes": testFinishes, "reasoning": testReasoning, "tool rounds": testToolRounds, "refusals": testRefusals, "cut": testCut,
 		"cancel": testCancel, "images": testImages, "cache": testCache, "limit": testLimit, "broken history": testHistory, "parameters": testParameters,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
@@ -61,6 +61,7 @@ type told struct {
 	usage  *llm.Usage
 	opaque *llm.Opaque
 	alive  bool
+	reason string // that people can read
 }
 
 func ask(ctx context.Context, m llm.Model, req llm.Request) (a told, err error) {
@@ -70,7 +71,7 @@ func ask(ctx context.Context, m llm.Model, req llm.Request) (a told, err error) 
 			return a, err
 		}
 		a.text += c.Text
-		a.alive = a.alive || c.Alive
+		a.alive, a.reason = a.alive || c.Alive, a.reason+c.Reasoning
 		if d := c.Call; d != nil {
 			i, known := index[d.Index]
 			if !known {
@@ -110,6 +111,24 @@ func testText(t *testing.T, s Suite) {
 	a, err := ask(t.Context(), m, hello)
 	if err != nil || a.text != "Hello there: <b> & \"ü\" 😀" || a.finish != llm.FinishStop || a.usage == nil || a.usage.Prompt < 1 || a.usage.Completion < 5 {
 		t.Errorf("%+v, usage %+v: %v", a, a.usage, err)
+	}
+	valid(t, fake)
+}
+
+// Reasoning comes where it is asked for, before the text and never within it; the servers summarize it or send it as it is.
+func testReasoning(t *testing.T, s Suite) {
+	fake, m := s.serve(t, "model-a")
+	for _, readable := range []bool{false, true} {
+		fake.Queue(Answer{Think: "I count to \"3\".", Text: []string{"It is 3."}})
+		req := hello
+		req.Readable = readable
+		a, err := ask(t.Context(), m, req)
+		if err != nil || a.text != "It is 3." || !a.alive || strings.Contains(a.text, "count") {
+			t.Errorf("%+v: %v", a, err)
+		}
+		if readable && !slices.Contains([]string{"I count to \"3\".", "a summary"}, strings.TrimSpace(a.reason)) {
+			t.Errorf("the reasoning is %q", a.reason)
+		}
 	}
 	valid(t, fake)
 }

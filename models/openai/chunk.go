@@ -23,6 +23,7 @@ type chunk struct {
 type choice struct {
 	text   string // content and refusal
 	thinks bool   // it holds reasoning
+	reason string // that people can read
 	calls  []piece
 	finish string
 }
@@ -66,6 +67,7 @@ func (c *chunk) decodeAny(data []byte) error {
 		to := choice{
 			text: textField(d.Content, d.JSON.Content) + textField(d.Refusal, d.JSON.Refusal), thinks: thinks(d), finish: f.FinishReason,
 		}
+		to.reason = reasons(d)
 		for _, call := range d.ToolCalls {
 			to.calls = append(to.calls, piece{call.Index, call.JSON.Index.Valid(), call.ID, call.Function.Name, call.Function.Arguments})
 		}
@@ -88,4 +90,15 @@ func textField(value string, f respjson.Field) string {
 func thinks(d sdk.ChatCompletionChunkChoiceDelta) bool {
 	return present(d.JSON.ExtraFields["reasoning_content"].Raw()) || present(d.JSON.ExtraFields["reasoning"].Raw()) ||
 		present(d.JSON.ExtraFields["reasoning_details"].Raw()) || strings.HasPrefix(d.JSON.Content.Raw(), "[")
+}
+
+// reasons returns the reasoning of a delta that is text. Servers that send it under two names send the same.
+func reasons(d sdk.ChatCompletionChunkChoiceDelta) (text string) {
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		raw := d.JSON.ExtraFields[name].Raw()
+		if text == "" && strings.HasPrefix(raw, `"`) {
+			_ = json.Unmarshal([]byte(raw), &text) // it was decoded before
+		}
+	}
+	return text
 }

@@ -79,7 +79,7 @@ func TestAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []llm.Chunk{
-		{Alive: true},
+		{Alive: true, Reasoning: "hm"},
 		{Text: "Hello "}, {Text: "there"},
 		{Call: &llm.CallDelta{Index: 0, ID: "a", Name: "ROLL_DICE"}},
 		{Call: &llm.CallDelta{Index: 1, ID: "b", Name: "CLOCK"}},

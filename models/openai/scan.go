@@ -1,5 +1,7 @@
 package openai
 
+import "cmp"
+
 // maxNesting is how deep a value may be that is skipped.
 const maxNesting = 64
 
@@ -86,7 +88,7 @@ func (s *scanner) choice(c *choice) bool {
 
 func (s *scanner) delta(c *choice) {
 	var seen fields
-	content, refusal := "", ""
+	content, refusal, first, second := "", "", "", ""
 	s.object(func(key []byte) {
 		field := -1
 		switch string(key) {
@@ -95,9 +97,9 @@ func (s *scanner) delta(c *choice) {
 		case "refusal":
 			field, refusal = 1, s.text()
 		case "reasoning_content":
-			field, c.thinks = 2, present(s.value(0)) || c.thinks
+			field, first = 2, s.reasoning(c)
 		case "reasoning":
-			field, c.thinks = 3, present(s.value(0)) || c.thinks
+			field, second = 3, s.reasoning(c)
 		case "reasoning_details":
 			field, c.thinks = 4, present(s.value(0)) || c.thinks
 		case "tool_calls":
@@ -109,7 +111,18 @@ func (s *scanner) delta(c *choice) {
 		}
 		s.once(&seen, field)
 	})
-	c.text = content + refusal
+	c.text, c.reason = content+refusal, cmp.Or(first, second)
+}
+
+// reasoning reads a field of reasoning, and returns it if it is text.
+func (s *scanner) reasoning(c *choice) (text string) {
+	if s.space(); s.at < len(s.in) && s.in[s.at] == '"' {
+		text = s.text()
+		c.thinks = text != "" || c.thinks
+		return text
+	}
+	c.thinks = present(s.value(0)) || c.thinks
+	return ""
 }
 
 func (s *scanner) calls(c *choice) {

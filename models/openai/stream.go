@@ -100,7 +100,7 @@ func (s *stream) event(e *wire.EventReader, yield func(llm.Chunk) bool) (more bo
 
 // choice yields what one chunk adds to the answer, and reports whether yield wants more.
 func (s *stream) choice(c *choice, yield func(llm.Chunk) bool) bool {
-	if (c.text != "" || c.thinks) && !yield(llm.Chunk{Text: c.text, Alive: c.thinks}) {
+	if (c.text != "" || c.thinks) && !yield(llm.Chunk{Text: c.text, Alive: c.thinks, Reasoning: c.reason}) {
 		return false
 	}
 	for _, call := range c.calls {

@@ -51,9 +51,11 @@ func TestDeltas(t *testing.T) {
 		"null fields":     {events(`{"content":null,"tool_calls":null,"refusal":null,"reasoning_content":null}`), nil},
 		"refusal is said": {events(`{"refusal":"I can't."}`), []llm.Chunk{{Text: "I can't."}}},
 		"reasoning": {events(`{"reasoning_content":"a"}`, `{"reasoning":"b"}`, `{"reasoning_content":""}`, `{"reasoning_details":[{"text":"c"}]}`),
-			[]llm.Chunk{{Alive: true}, {Alive: true}, {Alive: true}}},
+			[]llm.Chunk{{Alive: true, Reasoning: "a"}, {Alive: true, Reasoning: "b"}, {Alive: true}}},
+		"reasoning twice":    {events(`{"reasoning":"\"a\"","reasoning_content":"\"a\""}`), []llm.Chunk{{Alive: true, Reasoning: `"a"`}}},
+		"reasoning is a map": {events(`{"reasoning":{"text":"a"}}`), []llm.Chunk{{Alive: true}}},
 		"reasoning as parts": {events(`{"content":[{"type":"thinking","thinking":[]}]}`), []llm.Chunk{{Alive: true}}},
-		"reasoning and text": {events(`{"reasoning":"b","content":"t"}`), []llm.Chunk{{Text: "t", Alive: true}}},
+		"reasoning and text": {events(`{"reasoning":"b","content":"t"}`), []llm.Chunk{{Text: "t", Alive: true, Reasoning: "b"}}},
 		"thinking aloud":     {events(`{"content":"<think>hm"}`, `{"content":"</think>yes"}`), []llm.Chunk{{Text: "<think>hm"}, {Text: "</think>yes"}}}, // core tells it from the answer
 		"no choices":         {`data: {"choices":[]}` + "\n\n" + `data: {"object":"x"}` + "\n\ndata: [DONE]\n\n", nil},
 		"other choices":      {`data: {"choices":[{"index":1,"delta":{"content":"no"}}]}` + "\n\ndata: [DONE]\n\n", nil},

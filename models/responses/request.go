@@ -36,6 +36,9 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseN
 		p.TopP = openai.Float(*o.TopP)
 	}
 	p.Reasoning.Effort = shared.ReasoningEffort(o.Effort)
+	if req.Readable && !m.plain.Load() && !m.sealed.Load() {
+		p.Reasoning.Summary = shared.ReasoningSummaryAuto
+	}
 	p.SetExtraFields(o.Extra)
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfFunction: &sdk.FunctionToolParam{

@@ -44,6 +44,7 @@ type Model struct {
 	options   models.Options
 	responses sdk.ResponseService
 	plain     atomic.Bool // the model does not reason
+	sealed    atomic.Bool // the account gets no summaries of the reasoning
 }
 
 var (
@@ -88,13 +89,25 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	return func(yield func(llm.Chunk, error) bool) {
 		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
 			err := m.stream(ctx, name, req, yield)
-			if err != nil && !m.plain.Load() && strings.Contains(err.Error(), "ncrypted content is not supported") {
-				m.plain.Store(true) // the API wants to know first whether the model reasons
+			for err != nil && m.learns(err, req) { // each is learned once
 				err = m.stream(ctx, name, req, yield)
 			}
 			return err
 		})
 	}
+}
+
+// learns reports whether err refuses something that the next request leaves out: the API wants to know first whether the model
+// reasons, and gives summaries of that only to verified organizations.
+func (m *Model) learns(err error, req llm.Request) bool {
+	said := err.Error()
+	switch {
+	case strings.Contains(said, "ncrypted content is not supported"):
+		return m.plain.CompareAndSwap(false, true)
+	case req.Readable && (strings.Contains(said, "reasoning.summary") || strings.Contains(said, "reasoning summar")):
+		return m.sealed.CompareAndSwap(false, true)
+	}
+	return false
 }
 
 func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield func(llm.Chunk) bool) error {

@@ -48,6 +48,30 @@ func TestModelWithoutReasoning(t *testing.T) {
 	}
 }
 
+// An organization that gets no summaries of the reasoning is answered without one.
+func TestSummariesAreRefused(t *testing.T) {
+	fake := modeltest.Responses()
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "unsupported_value",
+		Message: "Your organization must be verified to generate reasoning summaries."}})
+	m := opened(server.URL, "model-a")
+	for range 2 {
+		said := ""
+		for c, err := range m.Generate(t.Context(), llm.Request{Readable: true, Messages: []llm.Message{{Role: llm.RoleUser, Text: "a"}}}) {
+			if said += c.Text; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if said != "OK" {
+			t.Errorf("%q", said)
+		}
+	}
+	if seen := fake.Seen(); len(seen) != 3 || !seen[0].Readable || seen[1].Readable || seen[2].Readable {
+		t.Errorf("%d requests", len(seen))
+	}
+}
+
 // TestEnvironment: the SDK reads these by itself; only what was configured may count.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/leak")

@@ -53,6 +53,10 @@ func (s *stream) event(e sdk.ResponseStreamEventUnion) (more bool, err error) {
 		return s.parameters(e.OutputIndex, e.Delta, false), nil
 	case e.Type == "response.function_call_arguments.done":
 		return s.parameters(e.OutputIndex, e.Arguments, true), nil
+	case e.Type == "response.reasoning_summary_text.delta", e.Type == "response.reasoning_text.delta":
+		return s.yield(llm.Chunk{Alive: true, Reasoning: e.Delta}), nil
+	case e.Type == "response.reasoning_summary_part.done":
+		return s.yield(llm.Chunk{Alive: true, Reasoning: "\n\n"}), nil
 	case e.Type == "response.output_item.added" && e.Item.Type == "reasoning", strings.HasPrefix(e.Type, "response.reasoning"):
 		return s.yield(llm.Chunk{Alive: true}), nil
 	case e.Type == "response.output_item.done":

@@ -42,6 +42,8 @@ const alone = /^_?\(?([^\n]{1,100}?)\)?_?$/;
 export class Answer {
   element;
   #steps = el('div', { class: 'steps' });
+  #reasoned = el('div', { class: 'text', dir: 'auto' });
+  #reasoning = el('details', { class: 'reasoning', hidden: true }, el('summary', {}, 'Reasoning'), this.#reasoned);
   #said = new Said();
   #shown = el('div');
   #status = el('p', { class: 'status' });
@@ -55,7 +57,7 @@ export class Answer {
   constructor(agent, retry, shelf) {
     this.retry = retry;
     this.#shelf = shelf;
-    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#said.element, this.#shown, this.#status, this.#foot);
+    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#reasoning, this.#steps, this.#said.element, this.#shown, this.#status, this.#foot);
     this.#status.hidden = true;
   }
 
@@ -63,9 +65,13 @@ export class Answer {
   frame(frame) {
     switch (frame.type) {
       case 'status':
-        if (frame.kind === 'thinking') this.#said.begin(); // each stream starts with it
+        if (frame.kind === 'thinking') { // each stream starts with it
+          this.#said.begin();
+          this.#reason({ fullText: '' });
+        }
         if (frame.kind !== 'update') this.say(statusText(frame)); // an update is part of the text
         break;
+      case 'reasoning': this.#reason(frame); break;
       case 'token': this.#grow(frame); break;
       case 'tool': this.#tool(frame); break;
       case 'done': this.finish(frame); break;
@@ -134,6 +140,13 @@ export class Answer {
     this.#changed();
   }
 
+  // #reason shows the model's reasoning as it is written, collapsed. It is no part of the answer, and gone after a reload.
+  #reason({ text = '', fullText }) {
+    if (fullText !== undefined) this.#reasoned.textContent = fullText;
+    else this.#reasoned.append(text);
+    this.#reasoning.hidden = this.#reasoned.textContent === '';
+  }
+
   #changed() {
     this.#drawing ||= requestAnimationFrame(() => this.#draw(false));
   }
@@ -159,7 +172,8 @@ export class Answer {
 function statusText({ kind, actionName, toolName }) {
   switch (kind) {
     case 'streaming': return '';
-    case 'thinking': return 'Thinking…';
+    case 'thinking':
+    case 'reasoning': return 'Thinking…';
     default: return `Running ${actionName ?? toolName ?? kind}…`;
   }
 }

@@ -91,7 +91,7 @@ export class Gateway {
   async* ask(id, { choice, attached, ...message }, key, signal, accepted) {
     const watch = new Watch(signal);
     try {
-      const body = choice ?? { ...message, clientMessageId: key, streamProtocol: 'delta-v2' };
+      const body = { ...(choice ?? { ...message, clientMessageId: key, streamProtocol: 'delta-v2' }), reasoning: true };
       const response = await this.#request('POST', `${path(id)}/${choice ? 'choices' : 'messages'}/stream`, body, watch.signal);
       accepted();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
