@@ -9,13 +9,15 @@ import (
 	"parley/core/chat"
 )
 
-// ErrNoStatus is the answer to an end without a status.
+// ErrNoStatus is the error for a run that is to end without a status.
 var ErrNoStatus = errors.New("an outcome needs a status")
 
-// ErrText is the answer to text that could not be read back as it was given.
+// ErrText is the error for text that could not be read back as it was given.
 var ErrText = errors.New("text is not valid UTF-8")
 
-// CheckText refuses what JSON columns would silently alter and other databases do not take at all.
+// CheckText returns [ErrText] unless all texts are valid UTF-8. JSON would silently replace invalid bytes, and
+// PostgreSQL rejects them in the middle of a transaction. The stores check all texts before they write, so both behave
+// alike and store nothing in part.
 func CheckText(texts ...string) error {
 	for _, t := range texts {
 		if !utf8.ValidString(t) {
@@ -25,7 +27,7 @@ func CheckText(texts ...string) error {
 	return nil
 }
 
-// CheckMemory refuses a memory that can't be read back as it is.
+// CheckMemory returns an error if m has no id or room, or could not be read back as it is.
 func CheckMemory(m chat.Memory) error {
 	if m.ID == "" || m.Room == "" {
 		return errors.New("a memory needs an id and a room")
@@ -40,6 +42,7 @@ func CheckMemory(m chat.Memory) error {
 	return errors.Join(append(errs, checkCalls(m.Calls))...)
 }
 
+// checkCalls checks the texts of calls, some of which come from models and tools.
 func checkCalls(calls []answer.PastCall) error {
 	var errs []error
 	for _, c := range calls {
@@ -51,7 +54,7 @@ func checkCalls(calls []answer.PastCall) error {
 	return errors.Join(errs...)
 }
 
-// CheckRoom refuses a room that can't be read back as it is.
+// CheckRoom returns an error if r has no id, or could not be read back as it is.
 func CheckRoom(r chat.Room) error {
 	if r.ID == "" {
 		return errors.New("a room needs an id")
@@ -60,7 +63,8 @@ func CheckRoom(r chat.Room) error {
 		CheckText(string(r.ID), string(r.World), string(r.Kind), r.Connector, r.Name, r.Address.Connector, string(r.Address.Room)))
 }
 
-// CheckNote refuses a note that can't be read back as it is.
+// CheckNote returns an error if n could not be read back as it is, or has a verdict without a status, which could not
+// be told from no verdict.
 func CheckNote(n chat.Note) error {
 	errs := []error{CheckText(n.Text, n.Acting, n.Acted)}
 	for _, s := range n.Shown {
@@ -78,7 +82,8 @@ func CheckNote(n chat.Note) error {
 	return errors.Join(errs...)
 }
 
-// CheckMessage refuses a message that can't be read back as it is.
+// CheckMessage returns an error if in could not be read back as it is, or if its room is not the one it arrived in: the
+// message would be stored in another room than the one that is saved with it.
 func CheckMessage(in chat.Message) error {
 	if in.Place.ID != in.Room {
 		return fmt.Errorf("a message in the room %q can't carry the room %q", in.Room, in.Place.ID)
@@ -87,7 +92,7 @@ func CheckMessage(in chat.Message) error {
 		CheckText(in.Address.Connector, string(in.Address.Room), string(in.Address.ReplyTo)))
 }
 
-// CheckQuestion refuses a question that can't be read back as it is.
+// CheckQuestion returns an error if q lacks an id, run or room, or could not be read back as it is.
 func CheckQuestion(q chat.Question) error {
 	errs := []error{CheckText(q.ID, string(q.Run), string(q.Room), q.Chooser, q.Payload), CheckText(q.Options...)}
 	for _, who := range q.For {
@@ -99,7 +104,7 @@ func CheckQuestion(q chat.Question) error {
 	return errors.Join(errs...)
 }
 
-// CheckPerson refuses a person that can't be read back as it is.
+// CheckPerson returns an error if p has no id, or could not be read back as it is.
 func CheckPerson(p chat.Person) error {
 	if p.ID == "" {
 		return errors.New("a person needs an id")

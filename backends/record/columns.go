@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// List stores "" for none.
+// List returns l as JSON, or "" for an empty list, which most rows have.
 func List[E any](l []E) string {
 	if len(l) == 0 {
 		return ""
@@ -16,7 +16,8 @@ func List[E any](l []E) string {
 	return JSON(l)
 }
 
-// JSON is for types that always can be.
+// JSON returns v as JSON. It is for types that always can be encoded, and panics for others: that would be a mistake in
+// this program.
 func JSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -28,6 +29,7 @@ func JSON(v any) string {
 // JSONInto returns a destination for a JSON column, which is decoded into v. An empty column leaves v as it is.
 func JSONInto(v any) sql.Scanner { return jsonColumn{v} }
 
+// jsonColumn scans a column of JSON. Both drivers give it a string.
 type jsonColumn struct{ into any }
 
 // Scan implements [sql.Scanner].
@@ -42,7 +44,8 @@ func (c jsonColumn) Scan(v any) error {
 	return json.Unmarshal([]byte(text), c.into)
 }
 
-// Nanos stores a time, 0 for none. Times beyond the years that nanoseconds can count become the nearest they can.
+// Nanos returns the stored form of a time: unix nanoseconds, 0 for the zero time. Times outside of the years 1678 to
+// 2262, which int64 can count, become the nearest that it can.
 func Nanos(t time.Time) int64 {
 	switch {
 	case t.IsZero():
@@ -55,7 +58,7 @@ func Nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// Time returns the time that [Nanos] stored.
+// Time returns the time, in UTC, that [Nanos] returned n for.
 func Time(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}
@@ -66,6 +69,7 @@ func Time(n int64) time.Time {
 // TimeInto returns a destination for a column that [Nanos] filled.
 func TimeInto(t *time.Time) sql.Scanner { return timeColumn{t} }
 
+// timeColumn scans a column that Nanos filled.
 type timeColumn struct{ into *time.Time }
 
 // Scan implements [sql.Scanner].

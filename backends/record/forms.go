@@ -9,7 +9,8 @@ import (
 	"parley/core/chat"
 )
 
-// verdict is the form in which a [chat.Verdict] is stored.
+// verdict is the stored form of a [chat.Verdict]. It has the same fields, so that one converts to the other, and the
+// names in JSON must not change.
 type verdict struct {
 	Outcome answer.Outcome    `json:"outcome"`
 	Text    string            `json:"text,omitempty"`
@@ -31,7 +32,7 @@ func Verdict(v *chat.Verdict) string {
 	return JSON(verdict(*v))
 }
 
-// content is the part of a memory that is only read together with it.
+// content is the stored form of the fields of a memory that no query compares, in one column.
 type content struct {
 	Quoted    chat.Quoted       `json:"quoted,omitzero"`
 	Files     []chat.Attachment `json:"files,omitempty"`
@@ -41,7 +42,8 @@ type content struct {
 	Calls     []answer.PastCall `json:"calls,omitempty"`
 }
 
-// ContentOf returns the form of the fields of m that have no column of their own; "" for none.
+// ContentOf returns the stored form of the fields of m that have no column of their own; "" if all are empty, as for
+// most messages.
 func ContentOf(m chat.Memory) string {
 	if m.Quoted == (chat.Quoted{}) && len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers)+len(m.Calls) == 0 {
 		return ""
@@ -49,7 +51,7 @@ func ContentOf(m chat.Memory) string {
 	return JSON(content{m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls})
 }
 
-// AddressOf returns the form of an optional address; "" for none.
+// AddressOf returns the stored form of an optional address; "" for none.
 func AddressOf(a chat.Address) string {
 	if a.Connector == "" {
 		return ""
@@ -57,7 +59,8 @@ func AddressOf(a chat.Address) string {
 	return JSON(a)
 }
 
-// Merge brings what is shown up to date, in the order of its parts.
+// Merge applies news to shown, the list of the platform's messages that show an answer, sorted by part: each part has
+// at most one, the newest, and a message that is gone is removed. It changes and returns shown.
 func Merge(shown, news []chat.Shown) []chat.Shown {
 	for _, s := range news {
 		at, had := slices.BinarySearchFunc(shown, s.Part, func(o chat.Shown, part int) int { return o.Part - part })
@@ -71,13 +74,16 @@ func Merge(shown, news []chat.Shown) []chat.Shown {
 	return shown
 }
 
-// MarkID returns what marks hold of an event's id.
+// MarkID returns what marks store of an event's id: half of its SHA-256. It tells events apart but can't be turned
+// back, as ids of deleted messages are not to be kept.
 func MarkID(id chat.MemoryID) []byte {
 	sum := sha256.Sum256([]byte(id))
 	return sum[:16]
 }
 
-// RunID returns the id of a run. The schemas make it too, to find the files of a run.
+// RunID returns the id of a run: room#turn. It is made of what is known when a message is stored, so the files and
+// memories of a run are found without reading it. The triggers in both schemas make it too. The runs of a room are a
+// range of ids, from room# to room$, which is the next character.
 func RunID(room chat.RoomID, turn chat.ResponseID) chat.RunID {
 	return chat.RunID(fmt.Sprintf("%s#%d", room, turn))
 }

@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// PieceKeys returns keys in hexadecimal.
+// PieceKeys returns keys in hexadecimal, so that any number of them can be one parameter of a statement.
 func PieceKeys(keys []chat.PieceKey) []string {
 	all := make([]string, 0, len(keys))
 	for _, k := range keys {
@@ -16,13 +16,13 @@ func PieceKeys(keys []chat.PieceKey) []string {
 	return all
 }
 
-// PieceVector is a stored vector of a piece.
+// PieceVector is the stored vector of a piece of knowledge, packed by [parley/core/search.Pack].
 type PieceVector struct {
 	Key    chat.PieceKey
 	Vector []byte
 }
 
-// ScanPieceVector reads piece and vector.
+// ScanPieceVector reads the columns piece and vector. A key of another length can't be one of this program.
 func ScanPieceVector(r Row) (v PieceVector, err error) {
 	var key []byte
 	if err = r.Scan(&key, &v.Vector); err == nil && len(key) != len(v.Key) {
@@ -32,7 +32,7 @@ func ScanPieceVector(r Row) (v PieceVector, err error) {
 	return v, err
 }
 
-// PieceVectors returns vectors by their keys.
+// PieceVectors returns the vectors of all by their keys.
 func PieceVectors(all []PieceVector) map[chat.PieceKey][]byte {
 	by := make(map[chat.PieceKey][]byte, len(all))
 	for _, v := range all {

@@ -6,10 +6,10 @@ import (
 	"parley/core/chat"
 )
 
-// ReminderColumns are what [ScanReminder] reads.
+// ReminderColumns are the columns that [ScanReminder] reads.
 const ReminderColumns = `id, room, person, due, content`
 
-// reminder is what one column holds of a [chat.Reminder].
+// reminder is the stored form of the fields of a [chat.Reminder] that no query compares.
 type reminder struct {
 	Name   string        `json:"name,omitempty"`
 	Text   string        `json:"text"`
@@ -19,7 +19,7 @@ type reminder struct {
 	Asked  chat.MemoryID `json:"asked,omitempty"`
 }
 
-// Reminder returns the content of r.
+// Reminder returns the stored form of the fields of r that have no column of their own.
 func Reminder(r chat.Reminder) string {
 	return JSON(reminder{r.Name, r.Text, r.First.UTC(), r.Repeat, r.Zone, r.Asked})
 }
@@ -32,7 +32,7 @@ func ScanReminder(from Row) (r chat.Reminder, err error) {
 	return r, Found(err)
 }
 
-// CheckReminder rejects texts that a store can't keep.
+// CheckReminder returns an error if r could not be read back as it is.
 func CheckReminder(r chat.Reminder) error {
 	return CheckText(r.ID, string(r.Room), string(r.Person), r.Name, r.Text, r.Repeat, r.Zone, string(r.Asked))
 }

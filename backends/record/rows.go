@@ -8,10 +8,10 @@ import (
 	"parley/core/chat"
 )
 
-// Row is what the rows of all drivers have in common.
+// Row is what the rows of all drivers have in common: Scan reads the columns of the current row.
 type Row interface{ Scan(into ...any) error }
 
-// Found turns the drivers' word for "nothing there" into [chat.ErrNotFound].
+// Found turns the drivers' error for a missing row into [chat.ErrNotFound]. That of pgx wraps the one of database/sql.
 func Found(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return chat.ErrNotFound
@@ -27,16 +27,16 @@ func UnlessMissing(err error) error {
 	return err
 }
 
-// The roles of a memory in its turn.
+// The roles of a memory in its turn, as they are stored.
 const (
-	Input  = "input"  // the turn's run answers it
-	Heard  = "heard"  // it is only remembered
-	Said   = "said"   // it is the answer
-	Beside = "beside" // it came about beside the answer
+	Input  = "input"  // a message that the turn's run answers
+	Heard  = "heard"  // a message that is only remembered
+	Said   = "said"   // the answer of the turn's run
+	Beside = "beside" // what the run produced in addition to its answer
 )
 
-// MemoryColumns are what [ScanMemory] reads. MemoryColumnsOfRoom leaves out what is the same for all messages of one kind
-// in one room: each value costs two allocations.
+// MemoryColumns are the columns that [ScanMemory] reads. MemoryColumnsOfRoom leaves out those that are the same for all
+// messages of one kind in one room: each value costs two allocations, and prompts read many messages.
 const (
 	MemoryColumns       = `id, room, kind, ` + memoryColumns
 	MemoryColumnsOfRoom = `id, '', '', ` + memoryColumns
@@ -46,7 +46,9 @@ const (
 // ScanMemory reads [MemoryColumns].
 func ScanMemory(r Row) (chat.Memory, error) { return MemoryScanner()(r) }
 
-// MemoryScanner returns a function that reads [MemoryColumns] of one row after the other, with the same destinations.
+// MemoryScanner returns a function that reads [MemoryColumns] of one row after the other. It reuses the destinations,
+// which would be allocated for each row, so it must not be called concurrently. The memories that it returns share
+// nothing.
 func MemoryScanner() func(Row) (chat.Memory, error) {
 	var m chat.Memory
 	var c content
@@ -60,13 +62,14 @@ func MemoryScanner() func(Row) (chat.Memory, error) {
 	}
 }
 
-// HeldRun is a run with the name of its last holder.
+// HeldRun is a run with the name of its last owner, which only stores need.
 type HeldRun struct {
 	chat.Run
 	Owner string
 }
 
-// ScanRun reads a run.
+// ScanRun reads a run, with the columns of the selectRuns of both stores. A verdict that was never stored has no
+// status.
 func ScanRun(r Row) (run HeldRun, err error) {
 	var v verdict
 	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, JSONInto(&run.Address), TimeInto(&run.Opened),
@@ -80,7 +83,7 @@ func ScanRun(r Row) (run HeldRun, err error) {
 	return run, Found(err)
 }
 
-// RoomColumns are what [ScanRoom] reads.
+// RoomColumns are the columns that [ScanRoom] reads.
 const RoomColumns = `id, world, kind, connector, name, chats, created, address, gone`
 
 // ScanRoom reads [RoomColumns].
@@ -89,7 +92,7 @@ func ScanRoom(from Row) (r chat.Room, err error) {
 	return r, Found(err)
 }
 
-// NoteColumns are what [ScanNote] reads.
+// NoteColumns are the columns that [ScanNote] reads.
 const NoteColumns = `room, kind, key, about, text, first, last, at`
 
 // ScanNote reads [NoteColumns].
@@ -98,7 +101,7 @@ func ScanNote(r Row) (n chat.RoomNote, err error) {
 	return n, err
 }
 
-// ApprovalColumns are what [ScanApproval] reads.
+// ApprovalColumns are the columns that [ScanApproval] reads.
 const ApprovalColumns = `id, room, run, call, tool, kind, arguments, effect, asker, at, expires, decision, decider, decided`
 
 // ScanApproval reads [ApprovalColumns].
@@ -108,7 +111,7 @@ func ScanApproval(r Row) (a chat.Approval, err error) {
 	return a, Found(err)
 }
 
-// PersonColumns are what [ScanPerson] reads.
+// PersonColumns are the columns that [ScanPerson] reads.
 const PersonColumns = `id, name, address, owner, since`
 
 // ScanPerson reads [PersonColumns].
@@ -117,7 +120,7 @@ func ScanPerson(r Row) (p chat.Person, err error) {
 	return p, Found(err)
 }
 
-// RequestColumns are what [ScanRequest] reads.
+// RequestColumns are the columns that [ScanRequest] reads.
 const RequestColumns = `id, name, address, since, code, ends, told`
 
 // ScanRequest reads [RequestColumns].
@@ -126,7 +129,8 @@ func ScanRequest(r Row) (k chat.PairingRequest, err error) {
 	return k, Found(err)
 }
 
-// ScanQuestion reads the columns question and expires. The second takes the place of what the first says.
+// ScanQuestion reads the columns question and expires. The JSON of a question has the time with which it was asked; the
+// column is changed when it is withdrawn, so it takes precedence.
 func ScanQuestion(r Row) (q chat.Question, err error) {
 	var expires time.Time
 	err = r.Scan(JSONInto(&q), TimeInto(&expires))
@@ -134,19 +138,19 @@ func ScanQuestion(r Row) (q chat.Question, err error) {
 	return q, Found(err)
 }
 
-// ScanEntity reads an entity.
+// ScanEntity reads id, connector, names, bot and details.
 func ScanEntity(r Row) (e chat.Entity, err error) {
 	err = r.Scan(&e.ID, &e.Connector, JSONInto(&e.Names), &e.Bot, JSONInto(&e.Details))
 	return e, Found(err)
 }
 
-// ScanWorld reads a world.
+// ScanWorld reads id, connector, name and gone.
 func ScanWorld(r Row) (w chat.World, err error) {
 	err = r.Scan(&w.ID, &w.Connector, &w.Name, &w.Gone)
 	return w, Found(err)
 }
 
-// ScanMember reads a member.
+// ScanMember reads world, entity, role and gone.
 func ScanMember(r Row) (m chat.Member, err error) {
 	err = r.Scan(&m.World, &m.Entity, &m.Role, &m.Gone)
 	return m, err

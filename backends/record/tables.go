@@ -8,15 +8,18 @@ import (
 	"strings"
 )
 
-// Table is a table that all SQL stores have, with the same columns.
+// Table describes a table that both stores have with the same columns, for moving its rows.
 type Table struct {
 	Name    string
-	Key     []string // sorts the rows
-	Columns []string // all of them
-	Page    int      // how many rows fit well into memory
+	Key     []string // the columns by which rows are sorted and continued after; unique
+	Columns []string // all of them, those of the key first
+	Page    int      // how many rows are read at a time; fewer of those with large values
 }
 
-// Tables returns all tables, those that others refer to first. The column seq is SQLite's rowid.
+// Tables returns the tables to move, referenced ones before those that refer to them. The column seq is SQLite's rowid.
+// Derived tables, such as indexes of words and vectors, are missing: the new store makes them again. So are leases,
+// which SQLite has none of. A column that a migration adds must be added here too; a test compares the list with the
+// schemas.
 func Tables() []Table {
 	table := func(name string, key int, columns string) Table {
 		all := strings.Fields(columns)
@@ -52,19 +55,19 @@ func Tables() []Table {
 	}
 }
 
-// KeyOf returns the key of a row of t.
+// KeyOf returns the key of a row of t, for reading the rows after it.
 func (t Table) KeyOf(row []any) []any { return row[:len(t.Key)] }
 
-// Sum is the sum of rows, whatever store they come from.
+// Sum is a checksum of rows that is the same for equal rows of both stores. It tells whether a move was complete.
 type Sum struct {
-	Rows int
+	Rows int // how many were added
 	hash hash.Hash
 }
 
 // NewSum returns the sum of no rows.
 func NewSum() *Sum { return &Sum{hash: sha256.New()} }
 
-// Add adds rows.
+// Add adds rows. Their order matters.
 func (s *Sum) Add(rows [][]any) error {
 	for _, row := range rows {
 		s.Rows++
@@ -77,6 +80,8 @@ func (s *Sum) Add(rows [][]any) error {
 	return nil
 }
 
+// add adds a value with its length before it, so that values can't flow into each other. SQLite's numbers 0 and 1 and
+// PostgreSQL's booleans are the same.
 func (s *Sum) add(value any) error {
 	var bytes []byte
 	switch v := value.(type) {

@@ -2,7 +2,7 @@ package record
 
 import "parley/core/chat"
 
-// UploadColumns are what [ScanUpload] reads.
+// UploadColumns are the columns that [ScanUpload] reads.
 const UploadColumns = `id, room, sender, message, name, type, size, at, attempt, complete, thumbnail, evicted`
 
 // ScanUpload reads [UploadColumns].
@@ -11,7 +11,7 @@ func ScanUpload(r Row) (u chat.Upload, err error) {
 	return u, Found(err)
 }
 
-// CheckUpload rejects texts that a store can't keep.
+// CheckUpload returns an error if u could not be read back as it is.
 func CheckUpload(u chat.Upload) error {
 	return CheckText(u.ID, string(u.Room), string(u.Sender), u.Name, u.Type, u.Attempt)
 }

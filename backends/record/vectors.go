@@ -8,13 +8,15 @@ import (
 	"parley/core/search"
 )
 
-// HashOf returns a number for a name of a room or a model; never 0.
+// HashOf returns a number for the name of a room or a model, which is shorter to store and compare. It is never 0,
+// which means none. It is stored, so it must not change.
 func HashOf(name string) int64 {
 	sum := sha256.Sum256([]byte(name))
 	return int64(binary.LittleEndian.Uint64(sum[:]) | 1)
 }
 
-// NearestOf begins a search for vectors; nil if there is nothing to look for. Several messages can be of one turn.
+// NearestOf returns the collector of a search for vectors, or nil if q asks for none. It collects more messages than
+// passages are wanted, because several can be of one turn.
 func NearestOf(q chat.Search) *search.Nearest {
 	unit := search.Unit(q.Vector)
 	if unit == nil || q.Model == "" || q.Limit <= 0 {

@@ -10,14 +10,17 @@ import (
 	"parley/core/search"
 )
 
+// Bounds of the index: a long document, or one word of a million letters, must not make it or a search slow.
 const (
-	longestWord = 80   // in bytes; longer ones are no words
-	mostWords   = 4000 // of a message
+	longestWord = 80   // in bytes; longer ones are left out, in messages and in questions
+	mostWords   = 4000 // of one message; what follows is not found by its words
 	// Candidates is how many messages with a word of a question are compared: the newest.
 	Candidates = 5000
 )
 
-// WordsOf returns the words by which m is found, separated by spaces; none if it is no part of a transcript.
+// WordsOf returns the words by which m is found, separated by spaces: those of its text and of its files. It returns ""
+// if m is no part of a transcript. The stores index exactly these words, without splitting or stemming of their own, so
+// they find the same.
 func WordsOf(m chat.Memory) string {
 	if !m.InTranscript() {
 		return ""
@@ -30,20 +33,22 @@ func WordsOf(m chat.Memory) string {
 	return strings.Join(all[:min(len(all), mostWords)], " ")
 }
 
-// Asked returns the words to search for.
+// Asked returns the words of q that can be in the index.
 func Asked(q chat.Search) []string { return known(q.Words) }
 
+// known returns words without those that are too long for the index.
 func known(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) > longestWord })
 }
 
-// RoomWord returns a word that stands for a room in an index.
+// RoomWord returns a word that stands for a room in SQLite's index. Two rooms can have the same, so the room must be
+// checked too.
 func RoomWord(room chat.RoomID) string {
 	sum := sha256.Sum256([]byte(room))
 	return hex.EncodeToString(sum[:8])
 }
 
-// ScanText reads the number and the words of a message.
+// ScanText reads the number and the indexed words of a message.
 func ScanText(r Row) (t search.Text, err error) {
 	var words string
 	err = r.Scan(&t.ID, &words)
@@ -51,7 +56,7 @@ func ScanText(r Row) (t search.Text, err error) {
 	return t, err
 }
 
-// Numbered is a message with its number and its turn.
+// Numbered is a message with its number in the store (seq) and its turn.
 type Numbered struct {
 	Seq  int64
 	Turn chat.ResponseID
@@ -64,7 +69,7 @@ func ScanNumbered(r Row) (n Numbered, err error) {
 	return n, err
 }
 
-// behind is a row whose first columns are others.
+// behind is a row whose first columns are read into first, and only the others by the caller of Scan.
 type behind struct {
 	Row
 	first []any
@@ -73,7 +78,8 @@ type behind struct {
 // Scan implements [Row].
 func (b behind) Scan(into ...any) error { return b.Row.Scan(append(b.first, into...)...) }
 
-// Passages returns the turns of the best messages, in the order of best. all are the messages of these turns, oldest first.
+// Passages returns the turns of the best messages, in the order of best, at most limit. all are the messages of these
+// turns, oldest first. A turn appears once, at the place of its best message.
 func Passages(best []int64, all []Numbered, limit int) (passages []chat.Passage) {
 	type turn struct {
 		room chat.RoomID
@@ -96,7 +102,8 @@ func Passages(best []int64, all []Numbered, limit int) (passages []chat.Passage)
 	return passages
 }
 
-// Best returns the numbers of the messages to look at for limit passages: several can be of one turn.
+// Best returns the numbers of the messages that match the words asked best, the best first. These are more than limit,
+// because several can be of one turn.
 func Best(texts []search.Text, asked []string, limit int) (best []int64) {
 	ranked := search.Rank(texts, asked)
 	for _, s := range ranked[:min(len(ranked), 3*limit)] {

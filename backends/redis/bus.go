@@ -11,17 +11,18 @@ import (
 	"parley/core/relay"
 )
 
-// Bus is a [relay.Bus]. Frames are lost while Redis is unreachable; subscriptions survive, and continue when it is
-// back.
+// Bus is a [relay.Bus] over Redis' publish and subscribe. Frames are lost while Redis is unreachable; subscriptions
+// survive, and continue when it is back. It is safe for concurrent use.
 type Bus struct {
 	client goredis.UniversalClient
 	at     layout
-	ear    *listener
+	ear    *listener // receives for all subscriptions of this replica
 }
 
 var _ relay.Bus = (*Bus)(nil)
 
-// Publish implements [relay.Bus]. It takes one round trip, and fails within a second if Redis doesn't respond.
+// Publish implements [relay.Bus]. It takes one round trip, and returns an error within a second if Redis doesn't
+// respond.
 func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f relay.Frame) error {
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -35,8 +36,9 @@ func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f relay.Frame) erro
 	return nil
 }
 
-// publish uses the node of a cluster that the listeners use: the one of their first channel. Through another node, which the
-// client would choose at random, frames could overtake each other, and a new reader could receive earlier ones.
+// publish sends data. In a cluster, every node passes messages on to all others, and the client would choose one at
+// random. Then frames could overtake each other, and a new reader could receive frames from before its subscription. So
+// it uses the node that the listeners use: the one of their first channel.
 func (b *Bus) publish(ctx context.Context, channel string, data []byte) error {
 	var node goredis.Cmdable = b.client
 	if cluster, ok := b.client.(*goredis.ClusterClient); ok {
@@ -49,7 +51,8 @@ func (b *Bus) publish(ctx context.Context, channel string, data []byte) error {
 	return node.Publish(ctx, channel, data).Err()
 }
 
-// Subscribe implements [relay.Bus]. It returns when Redis has confirmed, or with an error within a second.
+// Subscribe implements [relay.Bus]. It returns when Redis has confirmed the subscription, so nothing published after
+// that is missed, or with an error within a second.
 func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan relay.Frame, error) {
 	ch, err := b.ear.subscribe(ctx, room)
 	if err != nil {

@@ -20,20 +20,22 @@ var errURL = errors.New("redis: the URL is invalid; use redis://[user:password@]
 	"redis+sentinel://[user:password@]host[:port][/db]?master_name=NAME or redis+cluster://[user:password@]host[:port], " +
 	"rediss in place of redis for TLS, and &addr=host:port for each further node; the password is percent-encoded")
 
-// connect returns a client for the servers of a URL, without connecting. Callers wait for no more than [limit], so what the URL
-// says of timeouts and retries is overruled.
+// connect returns a client for the servers of a URL, without connecting. Callers wait for limit at most, so timeouts
+// and retries in the URL are ignored.
 func connect(url string, dial dialer) (goredis.UniversalClient, error) {
 	if dial == nil {
 		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
 	scheme, rest, _ := strings.Cut(url, "://")
 	transport, kind, _ := strings.Cut(scheme, "+")
+	// Two attempts fit into limit. The disabled features send commands of their own on each connection, which
+	// compatible servers may not have.
 	o := goredis.UniversalOptions{
 		DialTimeout: limit / 2, ReadTimeout: limit / 2, WriteTimeout: limit / 2, PoolTimeout: limit,
 		DialerRetries: 1, ContextTimeoutEnabled: true, PipelinePoolSize: -1, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	var err error // repeats the URL, so it is not returned
+	var err error // it contains the URL, which can hold a password, so it is not returned
 	switch kind {
 	case "":
 		err = single(&o, url)
@@ -51,6 +53,7 @@ func connect(url string, dial dialer) (goredis.UniversalClient, error) {
 	return goredis.NewUniversalClient(&o), nil
 }
 
+// single fills o for one server.
 func single(o *goredis.UniversalOptions, url string) error {
 	u, err := goredis.ParseURL(url)
 	if err != nil {
@@ -63,7 +66,8 @@ func single(o *goredis.UniversalOptions, url string) error {
 	return nil
 }
 
-// sentinel asks the sentinels of the URL for the master. They and the master have the same user and password.
+// sentinel fills o for the master that the sentinels of the URL name. They and the master have the same user and
+// password, unless the URL has others for the master.
 func sentinel(o *goredis.UniversalOptions, url string) error {
 	u, err := goredis.ParseFailoverURL(url)
 	if err != nil || u.MasterName == "" {
@@ -80,6 +84,7 @@ func sentinel(o *goredis.UniversalOptions, url string) error {
 	return nil
 }
 
+// cluster fills o for a cluster. Redirects to other nodes are retries there, so their number is left at its default.
 func cluster(o *goredis.UniversalOptions, url string) error {
 	u, err := goredis.ParseClusterURL(url)
 	if err != nil {
@@ -91,7 +96,7 @@ func cluster(o *goredis.UniversalOptions, url string) error {
 	return nil
 }
 
-// secured adds TLS to dial if there is a configuration: the library leaves TLS to custom dialers.
+// secured returns dial with TLS if there is a configuration. The library does that only with its own dialer.
 func secured(dial dialer, config *tls.Config) dialer {
 	if config == nil {
 		return dial

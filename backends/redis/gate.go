@@ -17,6 +17,7 @@ import (
 	"parley/progressive"
 )
 
+// Each script begins with the functions that it shares with others.
 var (
 	//go:embed gate_time.lua
 	gateTimeLua string
@@ -38,28 +39,29 @@ var (
 const (
 	lease     = 30 * time.Second // how long an unsettled booking counts; twice the maximum duration of a request
 	slowFor   = time.Minute      // for how long a scope goes at half its pace after a refusal
-	beatEvery = 3 * time.Second
-	retryBeat = time.Second
-	silent    = 10 * time.Second // after which a replica is not counted any more
-	unknown   = 2                // how many replicas there are, before anybody was counted: one would not need Redis
+	beatEvery = 3 * time.Second  // how often a replica announces itself
+	retryBeat = time.Second      // the same while Redis is unreachable
+	silent    = 10 * time.Second // after that time without an announcement, a replica is no longer counted
+	unknown   = 2                // the number of replicas before any were counted: a single one would not need Redis
 )
 
-// Ledger is a [progressive.SharedBudget] with the bookings of all replicas that use the same server and prefix, by the
-// server's clock. Idle entries expire.
+// Ledger is a [progressive.SharedBudget]. Redis has a log of bookings for each scope, which all replicas that use the
+// same server and prefix write, by the server's clock. Idle entries expire. It is safe for concurrent use.
 type Ledger struct {
 	client goredis.UniversalClient
 	at     layout
 	log    *slog.Logger
-	id     string
-	booked atomic.Uint64
-	wanted chan struct{} // closed when this replica is to be counted
+	id     string        // of this replica; random, so that a restarted one is another
+	booked atomic.Uint64 // numbers the bookings
+	wanted chan struct{} // closed by the first call of Backend.Ledger; then keep begins
 	once   sync.Once
-	more   chan struct{} // there is something to tell
+	more   chan struct{} // asks keep to publish a new hold now; room for one request
 
+	// mu guards what follows.
 	mu       sync.Mutex
 	replicas int
-	lost     bool
-	holds    map[progressive.Scope]time.Time // that are not over, as far as we know
+	lost     bool                            // Redis did not respond to the last request
+	holds    map[progressive.Scope]time.Time // the holds of this replica that have not ended, to be published again
 }
 
 var _ progressive.SharedBudget = (*Ledger)(nil)
@@ -71,14 +73,15 @@ func newLedger(client goredis.UniversalClient, at layout, log *slog.Logger) *Led
 	}
 }
 
-// Ledger returns the budgets shared by all replicas with the same server and prefix. From the first call on, this
-// replica is counted.
+// Ledger returns the budgets shared by all replicas with the same server and prefix. From the first call on this
+// replica is counted, so a gateway that doesn't use shared budgets takes no share of them.
 func (b *Backend) Ledger() *Ledger {
 	b.ledger.once.Do(func() { close(b.ledger.wanted) })
 	return b.ledger
 }
 
-// Book implements [progressive.SharedBudget].
+// Book implements [progressive.SharedBudget]. After an error the booking may be in the log; it then counts until its
+// lease ends, which errs on the side of sending less.
 func (l *Ledger) Book(ctx context.Context, claims []progressive.Claim) (progressive.Booking, error) {
 	b := progressive.Booking{ID: l.id + "/" + strconv.FormatUint(l.booked.Add(1), 36), Claims: claims}
 	var keys []string
@@ -123,7 +126,7 @@ func (l *Ledger) Settle(ctx context.Context, b progressive.Booking, s progressiv
 	return nil
 }
 
-// run runs a script whose reply says nothing.
+// run runs a script without a meaningful reply.
 func (l *Ledger) run(ctx context.Context, script *goredis.Script, keys []string, args []any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -137,8 +140,9 @@ func (l *Ledger) Replicas() (n int, reached bool) {
 	return l.replicas, !l.lost
 }
 
-// keep counts this replica, tells what is held, and finds out when the server is back. What is held is told before budgets
-// are shared again.
+// keep announces this replica, publishes its holds, and notices when the server is back, until ctx is done. Holds are
+// published before the announcement that shares the budgets again: otherwise another replica could send in a scope that
+// the platform has closed.
 func (l *Ledger) keep(ctx context.Context) {
 	select {
 	case <-l.wanted:
@@ -170,6 +174,7 @@ func (l *Ledger) keep(ctx context.Context) {
 	}
 }
 
+// beat announces this replica and returns how many there are.
 func (l *Ledger) beat(ctx context.Context) (replicas int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -183,7 +188,7 @@ func (l *Ledger) beat(ctx context.Context) (replicas int, err error) {
 	return n, nil
 }
 
-// failed marks the server as out of reach.
+// failed marks the server as unreachable and returns err. It logs only the change.
 func (l *Ledger) failed(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,6 +199,7 @@ func (l *Ledger) failed(err error) error {
 	return err
 }
 
+// found marks the server as reachable.
 func (l *Ledger) found(replicas int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,13 +209,15 @@ func (l *Ledger) found(replicas int) {
 	l.lost, l.replicas = false, replicas
 }
 
-// scopeKeys are a scope's log and its state. All scopes are in one slot of a cluster: a request spends several.
+// scopeKeys returns the keys of a scope: its log of bookings, and its state. The hash tag {gate} puts all scopes into
+// one slot of a cluster, because a request spends several at once and a script can only use keys of one slot.
 func (l layout) scopeKeys(s progressive.Scope) []string {
 	return []string{l.prefix + "{gate}:log:" + string(s), l.prefix + "{gate}:state:" + string(s)}
 }
 
 func (l layout) replicasKey() string { return l.prefix + "{gate}:replicas" }
 
+// millis formats a duration in milliseconds, with decimals, because budgets can be shorter than one.
 func millis(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64)
 }

@@ -6,6 +6,7 @@
 local id, lease = ARGV[1], tonumber(ARGV[2])
 local poll = 50 -- retry interval while permits are in use
 
+-- Returns when the scope has a permit; a time that is not after now means at once.
 local function opens(log, key, n, per, keep, soon, even)
   local held, wide, left, resets = state(key)
   local at = held
@@ -15,6 +16,7 @@ local function opens(log, key, n, per, keep, soon, even)
   if n == 0 then
     return at
   end
+  -- A booking counts for per, and for twice as long while the scope goes at half its pace.
   redis.call('ZREMRANGEBYSCORE', log, '-inf', now - 2 * per)
   local spent = redis.call('ZRANGE', log, 0, -1, 'WITHSCORES')
   local function settled(i)
@@ -32,7 +34,7 @@ local function opens(log, key, n, per, keep, soon, even)
     if i < 1 then
       return 0
     end
-    if settled(i) > now + 1 then
+    if settled(i) > now + 1 then -- not settled yet: its score is the end of its lease
       return now + poll
     end
     return frees(i) - ahead
@@ -61,6 +63,7 @@ local function opens(log, key, n, per, keep, soon, even)
   return at
 end
 
+-- All scopes are looked at before any is booked: a request needs a permit of each, and must not take some and wait.
 for i = 1, #KEYS / 2 do
   local a = 5 * i - 2
   local at = opens(KEYS[2 * i - 1], KEYS[2 * i], tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]),
@@ -75,6 +78,7 @@ for i = 1, #KEYS / 2 do
     redis.call('ZADD', log, told + lease, id)
     redis.call('PEXPIRE', log, math.ceil(lease + 2 * per))
   end
+  -- What the platform said is left is counted down as well, until it says it again.
   if redis.call('EXISTS', key) == 1 then
     redis.call('HINCRBY', key, 'left', -1)
   end

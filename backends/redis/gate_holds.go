@@ -10,7 +10,7 @@ import (
 	"parley/progressive"
 )
 
-// Hold implements [progressive.SharedBudget].
+// Hold implements [progressive.SharedBudget]. It only records the hold and wakes keep, which publishes it.
 func (l *Ledger) Hold(scope progressive.Scope, until time.Time) {
 	l.mu.Lock()
 	if until.After(l.holds[scope]) {
@@ -19,11 +19,12 @@ func (l *Ledger) Hold(scope progressive.Scope, until time.Time) {
 	l.mu.Unlock()
 	select {
 	case l.more <- struct{}{}:
-	default: // it will be told in a moment
+	default: // keep is already asked to publish all holds
 	}
 }
 
-// tell says again what is held: Redis may have forgotten it, or never heard.
+// tell publishes all holds of this replica, also those published before: Redis may have lost them, or never received
+// them. The script keeps the later end, so repeating it is harmless.
 func (l *Ledger) tell(ctx context.Context) error {
 	ends := l.held(time.Now())
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(ends)), batch) {
@@ -40,7 +41,7 @@ func (l *Ledger) tell(ctx context.Context) error {
 	return nil
 }
 
-// held is what is not over, and forgets the rest.
+// held returns the holds that have not ended, and deletes the others.
 func (l *Ledger) held(now time.Time) map[progressive.Scope]time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

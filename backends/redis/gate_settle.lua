@@ -10,7 +10,7 @@ end
 for i = 1, booked do
   local log, key = KEYS[2 * i - 1], KEYS[2 * i]
   if not unused then
-    redis.call('ZADD', log, 'XX', told, id)
+    redis.call('ZADD', log, 'XX', told, id) -- it counts from the end of the request; XX: unless it was removed meanwhile
   elseif redis.call('ZREM', log, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('HINCRBY', key, 'left', 1)
   end
@@ -25,7 +25,7 @@ if slow > 0 then
   held = math.max(held, told + after)
   wide = held + slow
 else
-  said = said - redis.call('ZCOUNT', log, '(' .. told, '+inf') -- they may or may not have counted
+  said = said - redis.call('ZCOUNT', log, '(' .. told, '+inf') -- requests under way: the platform may or may not have counted them
   if resets > now then
     said = math.min(said, left) -- replies may overtake each other
   end

@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	checkEvery = time.Second // for as long as an announcement may be lost unnoticed
-	batch      = 128         // requests on one round trip
+	checkEvery = time.Second // the longest time for which the loss of an announcement goes unnoticed
+	batch      = 128         // requests in one round trip
 )
 
-// keep claims again what is held, at short intervals and after each new connection of the listener. That finds out what
-// no announcement told, keeps the marks alive, and gives back to Redis what it forgot or never heard.
+// keep claims again what is held, every checkEvery and after each new connection of the listener, until ctx is done.
+// The replies show turns whose announcement was lost, the claims keep the marks from expiring, and Redis gets back what
+// it lost or never received.
 func (t *Tracker) keep(ctx context.Context) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
@@ -44,10 +45,11 @@ func (t *Tracker) keep(ctx context.Context) {
 func (t *Tracker) checkSoon() {
 	select {
 	case t.check <- struct{}{}:
-	default: // asked already
+	default: // keep is already asked to
 	}
 }
 
+// reassert sends all that is due, in batches.
 func (t *Tracker) reassert(ctx context.Context) error {
 	for some := range slices.Chunk(t.due(), batch) {
 		if err := t.tell(ctx, some); err != nil {
@@ -57,7 +59,8 @@ func (t *Tracker) reassert(ctx context.Context) error {
 	return nil
 }
 
-// due is what Redis should know: all that is held here, and all that it could not be told.
+// due returns the requests that bring Redis up to date: a claim for each turn that is held here, and what could not be
+// sent before.
 func (t *Tracker) due() []request {
 	var all []request
 	for _, h := range t.local.Held() {
@@ -76,7 +79,9 @@ func (t *Tracker) due() []request {
 	return all
 }
 
-// tell makes the requests on one round trip, and learns from the replies. One that fails doesn't keep it from the rest.
+// tell sends the requests in one round trip, and applies the replies. One that fails doesn't keep the others from being
+// applied. A server that was restarted doesn't have the scripts any more: they are loaded and the requests sent once
+// more.
 func (t *Tracker) tell(ctx context.Context, all []request) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -90,7 +95,7 @@ func (t *Tracker) tell(ctx context.Context, all []request) error {
 	return failed
 }
 
-// pipeline returns the first error.
+// pipeline sends the requests and applies the replies. It returns the first error.
 func (t *Tracker) pipeline(ctx context.Context, all []request) (failed error) {
 	pipe := t.client.Pipeline()
 	cmds := make([]*goredis.Cmd, len(all))
@@ -110,6 +115,7 @@ func (t *Tracker) pipeline(ctx context.Context, all []request) (failed error) {
 	return failed
 }
 
+// load sends the scripts that due uses to the server.
 func (t *Tracker) load(ctx context.Context) error {
 	for _, s := range []*goredis.Script{claimScript, stopScript} {
 		if err := s.Load(ctx, t.client).Err(); err != nil {
@@ -119,7 +125,8 @@ func (t *Tracker) load(ctx context.Context) error {
 	return nil
 }
 
-// paid forgets what Redis has been told, unless more came up meanwhile.
+// paid removes what a request has told Redis from what it is owed. What was added meanwhile is greater, as marks only
+// rise, and stays.
 func (t *Tracker) paid(q request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	quietFor   = 3 * time.Second // between two pings
+	quietFor   = 3 * time.Second // the time between two pings; a connection that is cut silently is noticed within that and limit
 	backOffMin = 50 * time.Millisecond
 	backOffMax = time.Second
 )
 
-// listener owns the one connection that listens: to all turns, and to the frames of the rooms that have readers here.
-// A connection that fails or falls silent is replaced by the next session; readers stay.
+// listener owns the one connection for subscriptions: to the announcements of turns, and to the frames of rooms that
+// have readers on this replica. A connection that fails or falls silent is replaced by a new session; readers stay, and
+// miss what is published in between. Its goroutine is run.
 type listener struct {
 	client  goredis.UniversalClient
 	at      layout
@@ -31,10 +32,12 @@ type listener struct {
 	log     *slog.Logger
 	local   *inmem.Bus // hands frames to the readers of this replica
 
+	// mu guards what follows. It is held while subscribing, so that the session that is in use is subscribed to exactly
+	// the rooms in readers.
 	mu      sync.Mutex
-	readers map[chat.RoomID]int
-	live    *session      // nil while there is none
-	turned  chan struct{} // closed when live changes
+	readers map[chat.RoomID]int // the number of readers of each room that has some
+	live    *session            // the session in use; nil between sessions
+	turned  chan struct{}       // closed when live changes
 }
 
 func newListener(client goredis.UniversalClient, at layout, tracker *Tracker, log *slog.Logger) *listener {
@@ -46,7 +49,8 @@ func newListener(client goredis.UniversalClient, at layout, tracker *Tracker, lo
 	}
 }
 
-// run holds one session after another until ctx is done.
+// run holds one session after another until ctx is done, with random pauses that grow while Redis is unreachable, so
+// that replicas don't all return at once.
 func (l *listener) run(ctx context.Context) {
 	wait, down := backOffMin, false
 	for {
@@ -76,12 +80,13 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// session listens on one connection until that fails.
+// session listens on one connection until that fails or ctx is done, and returns why. It calls up when the connection
+// works.
 func (l *listener) session(ctx context.Context, up func()) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s := &session{pubsub: l.client.Subscribe(ctx), pongs: map[string]chan struct{}{}}
-	unhook := context.AfterFunc(ctx, func() { _ = s.pubsub.Close() }) // nothing else wakes a read
+	unhook := context.AfterFunc(ctx, func() { _ = s.pubsub.Close() }) // a read doesn't watch ctx; only closing ends it
 	defer func() {
 		if unhook() {
 			_ = s.pubsub.Close()
@@ -90,6 +95,7 @@ func (l *listener) session(ctx context.Context, up func()) error {
 	if err := s.subscribe(ctx, l.at.turnsChannel()); err != nil {
 		return err
 	}
+	// The other goroutine of a session sends pings; this one must read their replies. Whichever fails first ends both.
 	var health sync.WaitGroup
 	defer health.Wait()
 	defer end(nil)
@@ -110,7 +116,7 @@ func (l *listener) session(ctx context.Context, up func()) error {
 	}
 }
 
-// tend takes the session into use, and pings for as long as it lives.
+// tend takes the session into use and pings until it fails or ctx is done.
 func (l *listener) tend(ctx context.Context, s *session, up func()) error {
 	if err := l.adopt(ctx, s); err != nil {
 		return err
@@ -135,7 +141,8 @@ func (l *listener) tend(ctx context.Context, s *session, up func()) error {
 	}
 }
 
-// adopt subscribes s to all rooms that have readers, and makes it the one that new readers use.
+// adopt subscribes s to all rooms that have readers, and makes it the session that new readers use. Both happen under
+// mu, so no reader that enters meanwhile is left out.
 func (l *listener) adopt(ctx context.Context, s *session) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,19 +159,21 @@ func (l *listener) adopt(ctx context.Context, s *session) error {
 	return nil
 }
 
+// drop takes the session out of use: new readers wait for the next one.
 func (l *listener) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn(nil)
 }
 
+// turn changes the session in use and wakes those that wait for a change. The caller holds mu.
 func (l *listener) turn(s *session) {
 	l.live = s
 	close(l.turned)
 	l.turned = make(chan struct{})
 }
 
-// hear never blocks: a slow reader misses messages.
+// hear handles a message. It never blocks, as it holds up the connection: a slow reader misses messages.
 func (l *listener) hear(s *session, msg any) {
 	switch msg := msg.(type) {
 	case *goredis.Pong:
@@ -178,6 +187,8 @@ func (l *listener) hear(s *session, msg any) {
 	}
 }
 
+// hearTurn applies an announcement of any replica, including this one. An unreadable one can come from another version,
+// and is ignored: keep finds out the same.
 func (l *listener) hearTurn(payload string) {
 	var a announcement
 	if err := json.Unmarshal([]byte(payload), &a); err != nil {
@@ -187,6 +198,7 @@ func (l *listener) hearTurn(payload string) {
 	l.tracker.local.Learn(a.Agent, a.Room, inmem.Marks{Latest: a.Latest, Stopped: a.Stopped})
 }
 
+// hearFrame passes a frame to the readers of its room on this replica.
 func (l *listener) hearFrame(room chat.RoomID, payload string) {
 	var f relay.Frame
 	if err := json.Unmarshal([]byte(payload), &f); err != nil {

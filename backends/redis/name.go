@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	nameFor   = 15 * time.Second // how long a name stays with a store whose gateways have all gone
-	nameEvery = 3 * time.Second
+	nameFor   = 15 * time.Second // how long a name stays with a store after all of its gateways have ended
+	nameEvery = 3 * time.Second  // how often a gateway renews it
 )
 
-// ErrNameTaken means that gateways with another store use the same name on this server. They would not share their budgets
-// and turns with this one, although the configuration says so.
+// ErrNameTaken is the error of [Backend.Join] if gateways with another store use the same name on this server. They
+// would not share budgets and turns with this one, although the configuration says so, and both would exceed the
+// platforms' limits.
 var ErrNameTaken = errors.New("gateways with another store use this name on the same Redis; give all of them one store, or set another name as cluster")
 
-// prefix of all keys and channels. The store is part of it: another store starts its turn numbers over, and must not find those
-// of an older one.
+// prefix returns the beginning of all keys and channels. It contains the store, because turn numbers start over in
+// another one and must not be compared with those of an earlier store.
 func (o Options) prefix() string {
 	p := "parley:"
 	for _, part := range []string{o.Name, o.Store} {
@@ -30,7 +31,8 @@ func (o Options) prefix() string {
 	return p
 }
 
-// name belongs to one store as long as gateways with that store run. A nil name is not checked.
+// name is the claim of a name for one store, which lasts as long as gateways with that store run. It is nil if there is
+// nothing to check.
 type name struct {
 	client     goredis.UniversalClient
 	key, store string
@@ -43,14 +45,15 @@ func newName(client goredis.UniversalClient, o Options) *name {
 	return &name{client: client, key: "parley:" + o.Name + ":store", store: o.Store}
 }
 
-// take takes the name for the store, or keeps it. It fails with [ErrNameTaken], or with another error if Redis does not
-// respond within [limit].
+// take takes the name for the store, or renews it. It returns [ErrNameTaken], or another error if Redis doesn't respond
+// within limit.
 func (n *name) take(ctx context.Context) error {
 	if n == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	// One command sets the name if it is free and returns the earlier value: Nil means that it was free.
 	holder, err := n.client.SetArgs(ctx, n.key, n.store, goredis.SetArgs{Mode: "NX", Get: true, TTL: nameFor}).Result()
 	switch {
 	case errors.Is(err, goredis.Nil):
@@ -66,7 +69,8 @@ func (n *name) take(ctx context.Context) error {
 	return nil
 }
 
-// keepName keeps the name until ctx is done. It logs once if another store has taken it while Redis was out of reach.
+// keepName renews the name until ctx is done. It logs when another store has taken it while Redis was unreachable, once
+// for each time.
 func (b *Backend) keepName(ctx context.Context) {
 	if b.name == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"parley/core/relay"
 )
 
-// subscribe adds a reader to room until ctx is done, and returns when the server has confirmed.
+// subscribe adds a reader to room until ctx is done, and returns when the server has confirmed the subscription.
 func (l *listener) subscribe(ctx context.Context, room chat.RoomID) (<-chan relay.Frame, error) {
 	err := l.enter(ctx, room)
 	if err == nil {
@@ -21,7 +21,8 @@ func (l *listener) subscribe(ctx context.Context, room chat.RoomID) (<-chan rela
 	return l.local.Subscribe(ctx, room)
 }
 
-// enter counts a reader; the first one subscribes. If that fails the session will, and the next one subscribes.
+// enter counts a reader; the first of a room subscribes. If subscribing fails, the connection is broken: the session
+// ends, and the next one subscribes to the room.
 func (l *listener) enter(ctx context.Context, room chat.RoomID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,6 +33,7 @@ func (l *listener) enter(ctx context.Context, room chat.RoomID) error {
 	return l.live.subscribe(ctx, l.at.framesChannel(room))
 }
 
+// leave removes a reader; the last of a room unsubscribes.
 func (l *listener) leave(room chat.RoomID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +50,8 @@ func (l *listener) leave(room chat.RoomID) {
 	}
 }
 
-// confirmed waits until a session listens to all that was asked for, for no longer than [limit].
+// confirmed waits until a session listens to all rooms with readers, at most for limit. Redis handles the commands of a
+// connection in order, so the reply to a ping means that the subscriptions before it are in effect.
 func (l *listener) confirmed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

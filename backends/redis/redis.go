@@ -1,7 +1,17 @@
-// Package redis shares turns, live answers and budgets between the replicas of a gateway through Redis (7.0 or later, or a
-// compatible server): one server, a master behind Sentinel, or a cluster. No data in it is essential: Redis can be unreachable or lose everything. Claims then
-// apply to their own replica, each replica uses its share of the budgets, and once Redis is back, current claims are
-// published again.
+// Package redis shares turns, live answers and budgets between the replicas of a gateway through Redis (7.0 or later,
+// or a compatible server): one server, a master behind Sentinel, or a cluster.
+//
+//   - [Tracker] tells replicas which turn of a room is the latest, so that earlier ones are canceled at once.
+//   - [Bus] carries the changes of answers to readers of other replicas.
+//   - [Ledger] counts the requests of all replicas to a platform against its limits.
+//
+// No data in it is essential: Redis can be unreachable, or lose everything, at any time. Claims then apply to their own
+// replica, each replica uses its share of the budgets, and once Redis is back, current claims and holds are published
+// again. What must survive is in the SQL store. Every call returns within a second, so a message never waits long for
+// Redis.
+//
+// State changes are Lua scripts, which Redis runs without interleaving. A request whose reply was lost can be repeated:
+// marks only rise, and a booking that is counted twice counts until its lease ends.
 package redis
 
 import (
@@ -19,15 +29,16 @@ import (
 	"parley/backends/inmem"
 )
 
-// limit is how long a call may take, whatever state Redis is in.
+// limit is the maximum duration of a call, whatever state Redis is in.
 const limit = time.Second
 
-// Options are all optional.
+// Options says which gateways belong together. All fields are optional.
 type Options struct {
-	// Dial opens connections; default is the dialer of package net. TLS is added if the URL requires it.
+	// Dial opens connections; default is the dialer of package net. TLS is added if the URL requires it. Tests use it
+	// to cut connections.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Name is that of the gateways that belong together; Store is the id of the store that they share. Keys and channels begin
-	// with both, so gateways with different stores never meet.
+	// Name is the name of the gateways that belong together; Store is the id of the store that they share. Keys and
+	// channels begin with both, so gateways with different stores never see each other's turns.
 	Name, Store string
 	// TTL is how long a room's marks outlive their last use; default and minimum [inmem.Remembered].
 	TTL time.Duration
@@ -35,7 +46,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions.
+// Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions. It owns four
+// goroutines, from [Open] to [Backend.Close]. It is safe for concurrent use.
 type Backend struct {
 	client  goredis.UniversalClient
 	log     *slog.Logger
@@ -90,8 +102,9 @@ func (b *Backend) Tracker() *Tracker { return b.tracker }
 // Bus returns the bus shared with the replicas that use the same server and prefix.
 func (b *Backend) Bus() *Bus { return b.bus }
 
-// Join takes [Options.Name] for [Options.Store]. It fails with [ErrNameTaken] if gateways with another store have it. If Redis
-// can't be reached there is no error: then the name is taken later, and a conflict is logged.
+// Join takes [Options.Name] for [Options.Store], and returns [ErrNameTaken] if gateways with another store have it. If
+// Redis can't be reached it returns nil, because the gateway must start without Redis too: the name is taken later, and
+// a conflict is logged.
 func (b *Backend) Join(ctx context.Context) error {
 	if err := b.name.take(ctx); errors.Is(err, ErrNameTaken) {
 		return err
@@ -99,7 +112,7 @@ func (b *Backend) Join(ctx context.Context) error {
 	return nil
 }
 
-// Ping checks whether Redis responds within a second.
+// Ping returns an error if Redis doesn't respond within a second.
 func (b *Backend) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -109,8 +122,8 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes all connections and waits for background work. Claims and subscriptions end with their own contexts, but
-// receive nothing from other replicas any more.
+// Close ends the background work and waits for it, then closes all connections. Claims and subscriptions end with their
+// own contexts, but receive nothing from other replicas any more.
 func (b *Backend) Close() error {
 	b.quit(errClosed)
 	b.running.Wait()

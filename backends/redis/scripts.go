@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 )
 
+// Scripts are run by their hash, and sent when the server doesn't know it. Each begins with the functions of later.lua.
 var (
 	//go:embed later.lua
 	laterLua string
@@ -30,13 +31,14 @@ var (
 	stopScript   = goredis.NewScript(laterLua + stopLua)
 )
 
-// place is an agent's room.
+// place is a room of an agent; turns are claimed in places.
 type place struct {
 	agent chat.AgentID
 	room  chat.RoomID
 }
 
-// announcement tells all replicas that the marks of a room have risen.
+// announcement is published by a script when the marks of a room rise. Replicas of other versions read it, so fields
+// are only added.
 type announcement struct {
 	Agent   chat.AgentID    `json:"agent"`
 	Room    chat.RoomID     `json:"room"`
@@ -44,33 +46,35 @@ type announcement struct {
 	Stopped chat.ResponseID `json:"stopped,omitempty"`
 }
 
-// layout is where things are in Redis, and for how long.
+// layout builds the names of keys and channels, and says how long marks stay.
 type layout struct {
 	prefix string
 	ttl    time.Duration
 }
 
-// marksKey escapes the agent, so that the first slash ends it. The braces keep the room in one slot of a cluster.
+// marksKey returns the key of the marks of p. The agent is escaped, so that its name ends at the first slash and no two
+// places share a key. The braces are a hash tag: in a cluster, they select the slot.
 func (l layout) marksKey(p place) string {
 	return l.prefix + "{" + url.PathEscape(string(p.agent)) + "/" + string(p.room) + "}:turn"
 }
 
-// turnsChannel is one for all rooms: so a claim costs no subscription.
+// turnsChannel returns the channel of announcements. It is one for all rooms, so a claim costs no subscription.
 func (l layout) turnsChannel() string { return l.prefix + "turns" }
 
-// framesChannel of a room. Channels have no database numbers: gateways that share a server need prefixes of their own.
+// framesChannel returns the channel of a room's frames. Channels are shared by all databases of a server, so the number
+// of a database in the URL doesn't separate gateways; the prefix does.
 func (l layout) framesChannel(room chat.RoomID) string { return l.framesPrefix() + string(room) }
 
 func (l layout) framesPrefix() string { return l.prefix + "frames:" }
 
-// request is one run of a script: a turn of a place.
+// request is one call of a script for a turn of a place.
 type request struct {
 	script *goredis.Script
 	place
 	turn chat.ResponseID
 }
 
-// mark is what the request would raise.
+// mark returns the marks that the request raises; none for settleScript, which only reads.
 func (q request) mark() inmem.Marks {
 	switch q.script {
 	case claimScript:
@@ -81,8 +85,10 @@ func (q request) mark() inmem.Marks {
 	return inmem.Marks{}
 }
 
+// keys returns the keys of the script.
 func (l layout) keys(q request) []string { return []string{l.marksKey(q.place)} }
 
+// args returns the arguments of the script. Turns are text, because Lua's numbers are exact up to 2^53 only.
 func (l layout) args(q request) []any {
 	args := []any{strconv.FormatUint(uint64(q.turn), 10), l.ttl.Milliseconds()}
 	m := q.mark()
@@ -96,11 +102,12 @@ func (l layout) args(q request) []any {
 	return append(args, l.turnsChannel(), told)
 }
 
+// run calls the script and returns the marks after it.
 func (l layout) run(ctx context.Context, c goredis.Scripter, q request) (inmem.Marks, error) {
 	return marks(q.script.Run(ctx, c, l.keys(q), l.args(q)...))
 }
 
-// marks reads the reply that all scripts give.
+// marks reads the reply of a script: the marks of the room.
 func marks(cmd *goredis.Cmd) (inmem.Marks, error) {
 	reply, err := cmd.StringSlice()
 	if err != nil {

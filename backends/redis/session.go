@@ -8,22 +8,25 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// session is one connection that listens.
+// session is one connection for subscriptions. Several goroutines may write to it; the one in listener.session reads.
 type session struct {
 	pubsub *goredis.PubSub
 
+	// mu guards what follows.
 	mu    sync.Mutex
-	pings int
-	pongs map[string]chan struct{} // by the ping's words: who waits for its return
+	pings int                      // the number of pings, which are numbered so that replies can be told apart
+	pongs map[string]chan struct{} // by the text of the ping: closed when its reply has come
 }
 
+// subscribe sends a subscription. The server's confirmation is not awaited, see roundTrip.
 func (s *session) subscribe(ctx context.Context, channels ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return s.pubsub.Subscribe(ctx, channels...)
 }
 
-// roundTrip returns when the server has done all that was written before. It fails if that takes longer than [limit].
+// roundTrip sends a ping and waits for its reply. When it returns nil, the server has handled all that was sent before.
+// It returns an error if that takes longer than limit.
 func (s *session) roundTrip(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -40,6 +43,7 @@ func (s *session) roundTrip(ctx context.Context) error {
 	}
 }
 
+// expect registers a new ping.
 func (s *session) expect() (words string, back <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +54,7 @@ func (s *session) expect() (words string, back <-chan struct{}) {
 	return words, ch
 }
 
-// pong wakes who waits for it, once.
+// pong wakes the roundTrip that waits for this reply, and forgets it. It may be called again.
 func (s *session) pong(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

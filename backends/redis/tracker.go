@@ -13,8 +13,9 @@ import (
 	"parley/core/chat"
 )
 
-// Tracker is a [core.Tracker]. Local claims are checked locally without delay; Redis stores the marks of all replicas,
-// and announces changes. Marks only increase, so late, repeated or lost announcements do no harm.
+// Tracker is a [core.Tracker]. Claims of this replica are checked locally, without delay; Redis stores the marks of all
+// replicas, and announces changes. Marks only rise, so announcements that are late, repeated, lost or out of order do
+// no harm. It is safe for concurrent use.
 //
 // Errors other than [chat.ErrSuperseded] and [chat.ErrStopped] mean that Redis did not respond within a second. The
 // claim or stop still applies to this replica, and is sent to Redis once it is back.
@@ -22,11 +23,11 @@ type Tracker struct {
 	client goredis.UniversalClient
 	at     layout
 	log    *slog.Logger
-	local  *inmem.Tracker
-	check  chan struct{} // asks for a check now
+	local  *inmem.Tracker // the claims of this replica, and the marks that it has learned
+	check  chan struct{}  // asks keep for a check now; room for one request
 
 	mu   sync.Mutex
-	owed map[place]inmem.Marks // what Redis could not be told yet
+	owed map[place]inmem.Marks // what could not be sent to Redis yet; guarded by mu
 }
 
 var _ core.Tracker = (*Tracker)(nil)
@@ -40,12 +41,13 @@ func newTracker(client goredis.UniversalClient, at layout, log *slog.Logger) *Tr
 	}
 }
 
-// Claim implements [core.Tracker]. If Redis did not respond, it returns the error together with the claim's context,
-// which ends by later turns on this replica, and by those of all replicas once Redis is back.
+// Claim implements [core.Tracker]. If Redis did not respond, it returns the error together with a usable context, which
+// is canceled by later turns on this replica, and by those of all replicas once Redis is back.
 func (t *Tracker) Claim(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) (context.Context, error) {
-	// First here, then there: an announcement that overtakes the reply finds the claim.
+	// First locally, then in Redis: an announcement that arrives before the reply finds the claim and can cancel it.
 	claimed, err := t.local.Claim(ctx, agent, room, id)
 	if err != nil {
+		// Refused locally. Redis may have a stronger reason, such as a stop, which Settle returns.
 		return nil, t.Settle(ctx, agent, room, id)
 	}
 	m, err := t.ask(ctx, request{claimScript, place{agent, room}, id})
@@ -79,7 +81,7 @@ func (t *Tracker) Stop(ctx context.Context, agent chat.AgentID, room chat.RoomID
 	return nil
 }
 
-// ask runs a script, and learns from its reply or remembers what Redis is owed.
+// ask runs a script and applies its reply locally. If Redis doesn't respond, it records what Redis is owed.
 func (t *Tracker) ask(ctx context.Context, q request) (inmem.Marks, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -92,6 +94,8 @@ func (t *Tracker) ask(ctx context.Context, q request) (inmem.Marks, error) {
 	return m, nil
 }
 
+// owe records what the request would have raised, for keep to send. Only the greatest marks of a place matter, so this
+// is bounded by the number of places that were used while Redis was unreachable.
 func (t *Tracker) owe(q request) {
 	m := q.mark()
 	if m == (inmem.Marks{}) {

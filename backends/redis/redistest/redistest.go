@@ -1,4 +1,4 @@
-// Package redistest runs real Redis servers for tests, and can stop them in the middle of one.
+// Package redistest runs real Redis servers for tests, and can kill, pause and restart them in the middle of one.
 package redistest
 
 import (
