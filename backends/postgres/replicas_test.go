@@ -44,6 +44,7 @@ type replicas struct {
 	reminding
 	quota.UsageStore
 	storage.Upkeep
+	storage.PersonalData
 
 	all  []*Store
 	next atomic.Int64
@@ -68,7 +69,7 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	r.WordIndex, r.VectorIndex, r.VectorBackfill, r.pieces = r.one(), r.one(), r.one(), r.one()
 	r.Notebook, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
-	r.reminding, r.Uploads, r.Parking = r.one(), r.one(), r.one()
+	r.reminding, r.Uploads, r.Parking, r.PersonalData = r.one(), r.one(), r.one(), r.one()
 	return r
 }
 

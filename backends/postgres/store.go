@@ -68,6 +68,7 @@ type Store struct {
 	questions
 	usage
 	upkeep
+	personal
 	leases
 }
 
@@ -82,6 +83,7 @@ type (
 	questions struct{ *database } // what people were asked, and what they chose
 	usage     struct{ *database } // what was spent
 	upkeep    struct{ *database } // what expires, and what other packages keep
+	personal  struct{ *database } // all about one person
 )
 
 // database is the pool of connections, and what this process knows about the database.
@@ -114,7 +116,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err := db.open(ctx, url, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: opening the database: %w", explain(err)), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, leases{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}, leases{db}}, nil
 }
 
 // open does the work of Open. The clock is measured before the claim, as the owners of earlier runs are judged by it;

@@ -117,3 +117,10 @@ func TestStore(t *testing.T) {
 		},
 	}.Run(t)
 }
+
+// The data of a person is read and deleted beside other replicas that go on.
+func TestPersonalData(t *testing.T) {
+	t.Parallel()
+	template(t) // outside of the bubbles
+	coretest.Personal(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
+}

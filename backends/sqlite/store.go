@@ -56,6 +56,7 @@ type Store struct {
 	questions
 	usage
 	upkeep
+	personal
 }
 
 // The parts of a store: each type has the methods for one group of tables.
@@ -69,6 +70,7 @@ type (
 	questions struct{ *database } // what people were asked, and what they chose
 	usage     struct{ *database } // what was spent
 	upkeep    struct{ *database } // what expires, and what other packages keep
+	personal  struct{ *database } // all about one person
 )
 
 // database is the open file: the lock that makes this process its owner, and its connections.
@@ -112,7 +114,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := db.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}}, nil
 }
 
 func (s *database) open(ctx context.Context, path string, o Options) error {

@@ -41,3 +41,7 @@ func TestStore(t *testing.T) {
 		},
 	}.Run(t)
 }
+
+func TestPersonalData(t *testing.T) {
+	coretest.Personal(t, func(t *testing.T) storage.Store { return open(t, filepath.Join(t.TempDir(), "parley.db")) })
+}

@@ -46,18 +46,21 @@ var outcomes = map[string]outcome{
 	"gateway pair CODE": {1, "code"},
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
 	"gateway runs retry RUN":                   {1, "RUN"},
+	"gateway person delete telegram:123456789": {1, "nothing was deleted"},
 }
 
 // says is a part of what a command prints if it does what the docs promise. To end with 0 is not enough.
 var says = map[string]string{
-	`cat notes.txt | gateway chat -p "summarize"`: "> summarize\n> \n> Buy tea.",
-	`gateway chat --json -p "Hello"`:              `"fullText"`,
-	"gateway check":                               "Everything works.",
-	"gateway runs":                                "Nothing is set aside.",
-	"gateway status":                              "Nothing waits.",
-	"gateway migrate":                             "is up to date.",
-	"gateway --help":                              "check",
-	"gateway --version":                           "parley ",
+	`cat notes.txt | gateway chat -p "summarize"`:          "> summarize\n> \n> Buy tea.",
+	`gateway chat --json -p "Hello"`:                       `"fullText"`,
+	"gateway check":                                        "Everything works.",
+	"gateway runs":                                         "Nothing is set aside.",
+	"gateway person export telegram:123456789":             `"sections": {}`,
+	"gateway person export telegram:123456789 -o ada.json": "0 records",
+	"gateway status":                                       "Nothing waits.",
+	"gateway migrate":                                      "is up to date.",
+	"gateway --help":                                       "check",
+	"gateway --version":                                    "parley ",
 }
 
 // Every command in the docs is run and works, or is listed above with the reason why it is not run.

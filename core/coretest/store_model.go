@@ -17,6 +17,8 @@ import (
 // storeModel is the simplest [storage.Store] there can be. It shows that the checks can be met, and says what any sequence
 // of calls must do.
 type storeModel struct {
+	storage.PersonalData // none: its tests need no model
+
 	*peopleModel
 
 	mu     sync.Mutex

@@ -36,6 +36,7 @@ type Store interface {
 	Approvals
 	People
 	Reminders
+	PersonalData
 	quota.UsageStore
 	Upkeep
 }

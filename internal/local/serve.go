@@ -33,6 +33,8 @@ type Store interface {
 	RetryRun(ctx context.Context, id chat.RunID) error
 	SetAside(ctx context.Context, limit int) ([]chat.Run, error)
 	Replicas(ctx context.Context) (chat.Fleet, error)
+	PersonalRecords(ctx context.Context, person chat.EntityID, after string) (chat.PersonalPage, error)
+	DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error)
 }
 
 // offline is the Runtime of a store that no gateway has open. The next gateway notices the changes when it starts.
@@ -102,5 +104,6 @@ func Handler(store Store, rt Runtime) http.Handler {
 	pair.serve(mux, store, rt)
 	runs.serve(mux, store, rt)
 	status.serve(mux, store, rt)
+	person.serve(mux, store, rt)
 	return mux
 }

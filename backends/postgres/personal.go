@@ -1,0 +1,183 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// PersonalRecords implements [storage.PersonalData].
+func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, after string) (page chat.PersonalPage, err error) {
+	page, err = record.PersonalPageOf(after, func(t record.PersonalTable, key []any) (found [][]any, err error) {
+		err = s.read(ctx, func(ctx context.Context, q querier) error {
+			rows, err := q.Query(ctx, numbered(t.Query(len(key) == 0)), append([]any{string(person)}, key...)...)
+			if found, err = collectAny(rows, err); err != nil {
+				return fmt.Errorf("%s: %w", t.Name, err)
+			}
+			return nil
+		})
+		return found, err
+	})
+	return page, wrap(err, "reading what is stored about %q", person)
+}
+
+// DeletePersonal implements [storage.PersonalData].
+func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error) {
+	d := chat.PersonalDeletion{Deleted: map[string]int{}}
+	err := s.deleteChats(ctx, person, &d)
+	if err == nil {
+		err = s.deleteMessages(ctx, person, &d)
+	}
+	if err == nil && !d.More {
+		err = s.deleteRest(ctx, person, &d)
+	}
+	return d, wrap(err, "deleting what is stored about %q", person)
+}
+
+// list returns the rows that a query of a text finds.
+func list[T any](ctx context.Context, s *database, query, of string, scan func(record.Row) (T, error)) (all []T, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, numbered(query), of)
+		all, err = collect(rows, err, scan)
+		return err
+	})
+	return all, err
+}
+
+func scanText[T ~string](r record.Row) (text T, err error) { return text, r.Scan(&text) }
+
+// deleteChats deletes all of a person's own chats.
+func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
+	query := fmt.Sprintf(`%s LIMIT %d`, record.OwnChats, record.PersonalChats)
+	chats, err := list(ctx, s.database, query, string(person), scanText[chat.RoomID])
+	if err != nil {
+		return err
+	}
+	for _, room := range chats {
+		if err := s.deleting(ctx, roomScope(room), d, func(ctx context.Context, q querier, n counts) error { return s.deleteChat(ctx, q, room, n) }); err != nil {
+			return err
+		}
+	}
+	d.More = len(chats) == record.PersonalChats && d.Deleted["messages"]+d.Deleted["runs"] > 0
+	return nil
+}
+
+// counts are how many rows of each section were deleted.
+type counts map[string]int
+
+// deleting is write that counts.
+func (s *personal) deleting(ctx context.Context, on scope, d *chat.PersonalDeletion, do func(context.Context, querier, counts) error) error {
+	var n counts
+	err := s.write(ctx, on, func(ctx context.Context, q querier) error {
+		n = counts{} // it may run again
+		return do(ctx, q, n)
+	})
+	if err == nil {
+		for section, more := range n {
+			d.Deleted[section] += more
+		}
+	}
+	return err
+}
+
+func (s *personal) deleteChat(ctx context.Context, q querier, room chat.RoomID, deleted counts) error {
+	var files int
+	if err := q.QueryRow(ctx, numbered(record.CountFilesOfRoom), room).Scan(&files); err != nil {
+		return err
+	}
+	for _, statement := range record.PersonalRoom() { // before the messages: what goes with them is counted
+		if err := execute(ctx, q, statement, chat.EntityID(room), deleted); err != nil {
+			return err
+		}
+	}
+	messages, err := (&memories{s.database}).clearRoom(ctx, q, room)
+	deleted["files"] += files
+	deleted["messages"] += messages
+	return err
+}
+
+// deleteMessages forgets the next messages of a person in rooms of others.
+func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
+	all, err := list(ctx, s.database, record.SelectPersonalMessages, string(person), record.ScanPersonalMessage)
+	d.More = d.More || len(all) == record.PersonalMessages
+	for err == nil && len(all) > 0 {
+		var ids []chat.MemoryID
+		room := all[0].Room
+		ids, all = record.PersonalBatch(all)
+		err = s.deleting(ctx, roomScope(room), d, func(ctx context.Context, q querier, deleted counts) error {
+			deleted["messages"] = len(ids)
+			err := unquote(ctx, q, room, ids)
+			for i := 0; err == nil && i < len(ids); i++ {
+				err = (&memories{s.database}).forget(ctx, q, ids[i])
+			}
+			return err
+		})
+	}
+	return err
+}
+
+// unquote takes what messages said out of the replies to them.
+func unquote(ctx context.Context, q querier, room chat.RoomID, ids []chat.MemoryID) error {
+	rows, err := q.Query(ctx, numbered(record.SelectQuoting), room)
+	replies, err := collect(rows, err, record.ScanMemory)
+	if err != nil {
+		return err
+	}
+	for _, m := range replies {
+		if m, is := record.Unquoted(m, ids); is {
+			if _, err := q.Exec(ctx, `UPDATE memories SET content = $1 WHERE id = $2`, record.ContentOf(m), m.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteRest deletes what is stored about a person besides messages, and has parked answers to them end.
+func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
+	parked, err := list(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
+	if err != nil {
+		return err
+	}
+	for _, run := range parked {
+		if err := (&journal{s.database}).Wake(ctx, run, answer.Stopped); err != nil && !errors.Is(err, answer.ErrLost) {
+			return err
+		}
+	}
+	on := slices.Concat(everyone, remindersLock, uploadsLock, scopeOf("entity", person))
+	slices.Sort(on) // no two wait for each other
+	err = s.deleting(ctx, on, d, func(ctx context.Context, q querier, deleted counts) error {
+		for _, statement := range record.PersonalStatements() {
+			if err := execute(ctx, q, statement, person, deleted); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.read(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, numbered(record.CountOpenPersonal), string(person)).Scan(&d.Open)
+	})
+}
+
+func execute(ctx context.Context, q querier, statement record.PersonalStatement, of chat.EntityID, deleted counts) error {
+	tag, err := q.Exec(ctx, numbered(statement.SQL), statement.Args(of)...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", statement.SQL, err)
+	}
+	if statement.Section != "" {
+		deleted[statement.Section] += int(tag.RowsAffected())
+	}
+	return nil
+}
+
+// numbered returns a statement that both stores have, with parameters as they are named here.
+func numbered(statement string) string { return strings.ReplaceAll(statement, "?", "$") }

@@ -1,0 +1,301 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/core/chat"
+)
+
+// PersonalTable says which rows of a table are about a person.
+type PersonalTable struct {
+	Section string
+	Table          // Columns are those that an export shows
+	Where   string // ?1 is the person; empty: no row is
+	Why     string // if no row is exported
+}
+
+// OwnChats selects the ids of the person's own chats, see [parley/core/storage.PersonalData]. ?1 is the person.
+const OwnChats = `SELECT r.id FROM rooms r WHERE r.kind IN ('direct', 'api') AND r.id IN (
+		SELECT room FROM memories WHERE author = ?1 UNION SELECT room FROM runs WHERE author = ?1
+		UNION SELECT room FROM reminders WHERE person = ?1 UNION SELECT room FROM uploads WHERE sender = ?1)
+	AND NOT EXISTS (SELECT 1 FROM memories o WHERE o.room = r.id AND o.role IN ('input', 'heard') AND o.kind = '' AND o.author <> ?1
+		AND o.author NOT LIKE '` + chat.SchedulePrefix + `%' AND o.author NOT LIKE '` + chat.HookPrefix + `%')`
+
+// answered reports whether a memory m is of the answer to a message of the person.
+const answered = `m.role IN ('said', 'beside') AND (m.room, m.turn) IN (SELECT i.room, i.turn FROM memories i WHERE i.author = ?1 AND i.role = 'input')`
+
+// PersonalTables says for each table of [Tables] which rows are about a person, in the order of an export.
+func PersonalTables() []PersonalTable {
+	all := []PersonalTable{
+		personal("account", "entities", "id connector names bot details met", `id = ?1`),
+		personal("access", "people", "id name owner since", `id = ?1`),
+		personal("pairing", "knocks", "id connector name since ends told", `id = ?1`),
+		personal("memberships", "members", "world entity role gone", `entity = ?1`),
+		personal("chats", "rooms", "id world kind connector name created attention", `id IN (`+OwnChats+`)`),
+		personal("messages", "memories", "seq id room turn role kind author name text in_reply_to at history interrupted failure content",
+			`author = ?1 OR room IN (`+OwnChats+`) OR seq IN (SELECT m.seq FROM memories m WHERE `+answered+`)`),
+		personal("files", "files", "run n name type data", `run IN (SELECT m.room || '#' || m.turn FROM memories m
+			WHERE m.role = 'said' AND m.room IN (`+OwnChats+`) OR `+answered+`)`),
+		personal("uploads", "uploads", "id room sender message name type size at complete thumbnail evicted", theirUploads),
+		personal("upload_pieces", "upload_pieces", "upload n data", `upload IN (SELECT id FROM uploads WHERE `+theirUploads+`)`),
+		personal("facts", "room_notes", "seq room kind key about text first last at", `about = ?1 OR room IN (`+OwnChats+`)`),
+		personal("reminders", "reminders", "seq id room person due content", `person = ?1 OR room IN (`+OwnChats+`)`),
+		personal("choices", "questions", "id run room expires carrier question", `room IN (`+OwnChats+`) OR run IN (SELECT id FROM runs WHERE author = ?1)`),
+		personal("approvals", "approvals", "id room run call tool kind arguments effect asker at expires decision decider decided",
+			`asker = ?1 OR decider = ?1`),
+		personal("runs", "runs", "id room turn kind author opened duty status failure text", `author = ?1`),
+		personal("usage", "spending", "day bucket messages tokens usd input cached output unpriced", `bucket = 'person/' || CAST(?1 AS text)
+			OR bucket IN (SELECT 'room/' || o.id FROM (`+OwnChats+`) o) OR bucket IN (SELECT 'run/' || id FROM runs WHERE author = ?1)`),
+	}
+	for table, why := range map[string]string{
+		"owners":  "the processes that use the store",
+		"worlds":  "servers and groups",
+		"marks":   "which events were received, as hashes, for two days",
+		"notes":   "the state of connectors and plugins",
+		"holds":   "until when platforms refuse requests",
+		"windows": "what was used of the platforms' rate limits",
+	} {
+		all = append(all, PersonalTable{Table: Table{Name: table}, Why: why})
+	}
+	return all
+}
+
+const theirUploads = `sender = ?1 OR room IN (` + OwnChats + `)`
+
+func personal(section, table, columns, where string) PersonalTable {
+	i := slices.IndexFunc(Tables(), func(t Table) bool { return t.Name == table })
+	is := Tables()[i]
+	key := is.Key
+	if slices.Contains([]string{"runs", "questions"}, table) {
+		key = []string{"id"} // SQLite's have no column seq
+	}
+	return PersonalTable{Section: section, Table: Table{Name: table, Key: key, Columns: strings.Fields(columns), Page: is.Page}, Where: where}
+}
+
+// Query returns the statement that reads a page of rows: first the columns of the key, then those of the export. Its parameters are
+// the person and, unless it is the first page, the key that it follows.
+func (t PersonalTable) Query(first bool) string {
+	after := ""
+	if !first {
+		var places []string
+		for i := range t.Key {
+			places = append(places, fmt.Sprintf("?%d", i+2))
+		}
+		after = fmt.Sprintf(" AND (%s) > (%s)", strings.Join(t.Key, ", "), strings.Join(places, ", "))
+	}
+	return fmt.Sprintf("SELECT %s, %s FROM %s WHERE (%s)%s ORDER BY %s LIMIT %d", strings.Join(t.Key, ", "), strings.Join(t.Columns, ", "), t.Name,
+		t.Where, after, strings.Join(t.Key, ", "), t.Page)
+}
+
+// The columns whose values an export shows in another form than they are stored in.
+const (
+	timeColumns = " at since expires decided created opened met due told ends "
+	boolColumns = " owner bot gone interrupted complete thumbnail evicted "
+	jsonColumns = " names details history content question "
+)
+
+// Object returns a row of an export as a JSON object.
+func (t PersonalTable) Object(row []any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	for i, value := range row {
+		column := " " + t.Columns[i] + " "
+		n, number := value.(int64)
+		switch text, _ := value.(string); {
+		case number && strings.Contains(timeColumns, column):
+			value = nil
+			if n != 0 {
+				value = Time(n)
+			}
+		case number && strings.Contains(boolColumns, column):
+			value = n != 0
+		case strings.Contains(jsonColumns, column) && text == "":
+			value = nil
+		case strings.Contains(jsonColumns, column) && json.Valid([]byte(text)):
+			value = json.RawMessage(text)
+		}
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("write the column %s of %s: %w", t.Columns[i], t.Name, err)
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, "%q:%s", t.Columns[i], encoded)
+	}
+	return slices.Concat([]byte("{"), out.Bytes(), []byte("}")), nil
+}
+
+// PersonalCursor is where a page of an export begins: after the key in the table of a section.
+type PersonalCursor struct {
+	Section string `json:"section"`
+	After   []any  `json:"after,omitempty"`
+}
+
+// Encode returns c as a text.
+func (c PersonalCursor) Encode() string { return JSON(c) }
+
+// ParsePersonalCursor returns the tables that are still to be read, and after which key the first of them is.
+func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err error) {
+	all := slices.DeleteFunc(PersonalTables(), func(t PersonalTable) bool { return t.Where == "" })
+	if text == "" {
+		return all, nil, nil
+	}
+	var c PersonalCursor
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // a float has not all digits of a number
+	if err := d.Decode(&c); err != nil {
+		return nil, nil, fmt.Errorf("read the place in the export: %w", err)
+	}
+	i := slices.IndexFunc(all, func(t PersonalTable) bool { return t.Section == c.Section })
+	if i < 0 || len(c.After) != 0 && len(c.After) != len(all[i].Key) {
+		return nil, nil, fmt.Errorf("there is no place %q in the export", c.Section)
+	}
+	for n, v := range c.After {
+		if number, ok := v.(json.Number); ok {
+			if c.After[n], err = number.Int64(); err != nil {
+				return nil, nil, fmt.Errorf("read the place in the export: %w", err)
+			}
+		}
+	}
+	return all[i:], c.After, nil
+}
+
+// PersonalPageOf reads the next page of an export: rows returns the rows of a table for a person that follow a key.
+func PersonalPageOf(after string, rows func(t PersonalTable, key []any) ([][]any, error)) (page chat.PersonalPage, err error) {
+	tables, key, err := ParsePersonalCursor(after)
+	for i := 0; err == nil && i < len(tables); i, key = i+1, nil {
+		t := tables[i]
+		found, err := rows(t, key)
+		if err != nil {
+			return chat.PersonalPage{}, err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		page.Section = t.Section
+		for _, row := range found {
+			object, err := t.Object(row[len(t.Key):])
+			if err != nil {
+				return chat.PersonalPage{}, err
+			}
+			page.Records = append(page.Records, object)
+		}
+		if len(found) == t.Page {
+			page.Next = PersonalCursor{t.Section, found[len(found)-1][:len(t.Key)]}.Encode()
+		} else if i+1 < len(tables) {
+			page.Next = PersonalCursor{Section: tables[i+1].Section}.Encode()
+		}
+		return page, nil
+	}
+	return page, err
+}
+
+// PersonalStatement deletes rows about a person, or takes the person out of them. ?1 is the person, ?2 how the key of a JSON object names
+// them.
+type PersonalStatement struct{ Section, SQL, Key string }
+
+// PersonalStatements returns what deletes the rest about a person whose messages are deleted, in this order. What belongs to runs that
+// have not ended stays.
+func PersonalStatements() []PersonalStatement {
+	const (
+		ended  = `NOT EXISTS (SELECT 1 FROM runs o WHERE o.id IN (questions.run, questions.carrier) AND o.status = '')`
+		unname = `UPDATE runs SET address = replace(address, ?2, '') WHERE status <> '' AND replace(address, ?2, '') <> address AND CAST(?1 AS text) <> ''`
+	)
+	return []PersonalStatement{
+		{"usage", `DELETE FROM spending WHERE bucket = 'person/' || CAST(?1 AS text)
+			OR bucket IN (SELECT 'run/' || id FROM runs WHERE author = ?1 AND status <> '')`, ""},
+		{"choices", `DELETE FROM questions WHERE ` + ended + ` AND (replace(question, ?2, '') <> question
+			OR run IN (SELECT id FROM runs WHERE author = ?1))`, "by"},
+		{"runs", `DELETE FROM runs WHERE author = ?1 AND status <> ''
+			AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn)`, ""},
+		{"", `UPDATE runs SET author = '' WHERE author = ?1 AND status <> ''`, ""},
+		{"", unname, "payer"},
+		{"", unname, "known"},
+		{"", `UPDATE rooms SET address = replace(address, ?2, '') WHERE replace(address, ?2, '') <> address AND CAST(?1 AS text) <> ''`, "payer"},
+		{"reminders", `DELETE FROM reminders WHERE person = ?1`, ""},
+		{"uploads", `DELETE FROM uploads WHERE sender = ?1`, ""},
+		{"facts", `DELETE FROM room_notes WHERE about = ?1`, ""},
+		{"approvals", `DELETE FROM approvals WHERE asker = ?1`, ""},
+		{"", `UPDATE approvals SET decider = '', decision = CASE WHEN decision = 'always' THEN 'lapsed' ELSE decision END WHERE decider = ?1`, ""},
+		{"access", `DELETE FROM people WHERE id = ?1`, ""},
+		{"pairing", `DELETE FROM knocks WHERE id = ?1`, ""},
+		{"memberships", `DELETE FROM members WHERE entity = ?1`, ""},
+		{"account", `DELETE FROM entities WHERE id = ?1`, ""},
+	}
+}
+
+// Args returns the parameters of the statement.
+func (s PersonalStatement) Args(person chat.EntityID) []any {
+	switch s.Key {
+	case "":
+		return []any{string(person)}
+	case "by":
+		return []any{string(person), JSON(s.Key) + ":" + JSON(person)}
+	}
+	return []any{string(person), "," + JSON(s.Key) + ":" + JSON(person)} // it is never the first of an address
+}
+
+// PersonalRoom returns what deletes the rest of a person's own chat that is cleared, ?1. What belongs to runs that have not ended stays.
+func PersonalRoom() []PersonalStatement {
+	return []PersonalStatement{
+		{"facts", `DELETE FROM room_notes WHERE room = ?1`, ""},
+		{"reminders", `DELETE FROM reminders WHERE room = ?1`, ""},
+		{"uploads", `DELETE FROM uploads WHERE room = ?1`, ""},
+		{"approvals", `DELETE FROM approvals WHERE room = ?1`, ""},
+		{"usage", `DELETE FROM spending WHERE bucket = 'room/' || CAST(?1 AS text)
+			OR bucket IN (SELECT 'run/' || id FROM runs WHERE room = ?1 AND status <> '')`, ""},
+		{"choices", `DELETE FROM questions WHERE room = ?1
+			AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.id IN (questions.run, questions.carrier) AND o.status = '')`, ""},
+		{"runs", `DELETE FROM runs WHERE room = ?1 AND status <> ''`, ""},
+		{"", `UPDATE rooms SET name = '', chats = '', address = '' WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE room = ?1)`, ""},
+	}
+}
+
+// Bounds of one step of the deletion of a person. PersonalMessages is that of SelectPersonalMessages.
+const (
+	PersonalChats    = 50
+	PersonalMessages = 50
+)
+
+// PersonalMessage is a message of a person.
+type PersonalMessage struct {
+	Room chat.RoomID
+	ID   chat.MemoryID
+}
+
+// ScanPersonalMessage reads a message's room and id.
+func ScanPersonalMessage(r Row) (m PersonalMessage, err error) { return m, r.Scan(&m.Room, &m.ID) }
+
+// PersonalBatch returns the ids of those of all messages that are in the room of the first, and the other messages.
+func PersonalBatch(all []PersonalMessage) (ids []chat.MemoryID, rest []PersonalMessage) {
+	for i, m := range all {
+		if m.Room != all[0].Room {
+			return ids, all[i:]
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids, nil
+}
+
+// The statements of both stores that take messages of a person from a room. ?1 is the person or the room.
+const (
+	SelectPersonalMessages = `SELECT room, id FROM memories WHERE author = ?1 ORDER BY room, id LIMIT 50`
+	SelectQuoting          = `SELECT ` + MemoryColumns + ` FROM memories WHERE room = ?1 AND content LIKE '%"quoted":%'`
+	CountOpenPersonal      = `SELECT count(*) FROM runs WHERE status = '' AND (author = ?1 OR room IN (` + OwnChats + `))`
+	SelectParkedPersonal   = `SELECT id FROM runs WHERE status = '' AND parked AND author = ?1
+		AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role = 'input')`
+	CountFilesOfRoom = `SELECT count(*) FROM files WHERE run IN (SELECT room || '#' || turn FROM memories WHERE room = ?1 AND role = 'said')`
+)
+
+// Unquoted returns m without what it quotes, and whether that is one of ids.
+func Unquoted(m chat.Memory, ids []chat.MemoryID) (chat.Memory, bool) {
+	if !slices.Contains(ids, m.InReplyTo) {
+		return m, false
+	}
+	m.Quoted = chat.Quoted{}
+	return m, true
+}

@@ -1,0 +1,187 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// PersonalRecords implements [storage.PersonalData].
+func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, after string) (page chat.PersonalPage, err error) {
+	page, err = record.PersonalPageOf(after, func(t record.PersonalTable, key []any) (found [][]any, err error) {
+		err = s.read(ctx, func(db reader) error {
+			rows, err := db.QueryContext(ctx, t.Query(len(key) == 0), append([]any{string(person)}, key...)...)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.Name, err)
+			}
+			found, err = collect(rows, func(r record.Row) ([]any, error) { return scanAny(r, len(t.Key)+len(t.Columns)) })
+			return err
+		})
+		return found, err
+	})
+	return page, wrap(err, "reading what is stored about %q", person)
+}
+
+// DeletePersonal implements [storage.PersonalData].
+func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error) {
+	d := chat.PersonalDeletion{Deleted: map[string]int{}}
+	err := s.deleteChats(ctx, person, &d)
+	if err == nil {
+		err = s.deleteMessages(ctx, person, &d)
+	}
+	if err == nil && !d.More {
+		err = s.deleteRest(ctx, person, &d)
+	}
+	if err == nil && !d.More {
+		err = s.truncate(ctx)
+	}
+	return d, wrap(err, "deleting what is stored about %q", person)
+}
+
+// list returns the rows that a query of a text finds.
+func list[T any](ctx context.Context, s *database, query, of string, scan func(record.Row) (T, error)) (all []T, err error) {
+	err = s.read(ctx, func(db reader) error {
+		rows, err := db.QueryContext(ctx, query, of)
+		if err == nil {
+			all, err = collect(rows, scan)
+		}
+		return err
+	})
+	return all, err
+}
+
+func scanText[T ~string](r record.Row) (text T, err error) { return text, r.Scan(&text) }
+
+// deleteChats deletes all of a person's own chats.
+func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
+	query := fmt.Sprintf(`%s LIMIT %d`, record.OwnChats, record.PersonalChats)
+	chats, err := list(ctx, s.database, query, string(person), scanText[chat.RoomID])
+	if err != nil {
+		return err
+	}
+	for _, room := range chats {
+		if err := s.deleting(ctx, d, func(ctx context.Context, tx *sql.Conn, n counts) error { return deleteChat(ctx, tx, room, n) }); err != nil {
+			return err
+		}
+	}
+	d.More = len(chats) == record.PersonalChats && d.Deleted["messages"]+d.Deleted["runs"] > 0
+	return nil
+}
+
+// counts are how many rows of each section were deleted.
+type counts map[string]int
+
+// deleting is forgetting that counts.
+func (s *personal) deleting(ctx context.Context, d *chat.PersonalDeletion, do func(context.Context, *sql.Conn, counts) error) error {
+	var n counts
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		n = counts{} // it may run again
+		return do(ctx, tx, n)
+	})
+	if err == nil {
+		for section, more := range n {
+			d.Deleted[section] += more
+		}
+	}
+	return err
+}
+
+func deleteChat(ctx context.Context, tx *sql.Conn, room chat.RoomID, deleted counts) error {
+	var files int
+	if err := tx.QueryRowContext(ctx, record.CountFilesOfRoom, room).Scan(&files); err != nil {
+		return err
+	}
+	for _, statement := range record.PersonalRoom() { // before the messages: what goes with them is counted
+		if err := execute(ctx, tx, statement, chat.EntityID(room), deleted); err != nil {
+			return err
+		}
+	}
+	messages, err := clearRoom(ctx, tx, room)
+	deleted["files"] += files
+	deleted["messages"] += messages
+	return err
+}
+
+// deleteMessages forgets the next messages of a person in rooms of others.
+func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
+	all, err := list(ctx, s.database, record.SelectPersonalMessages, string(person), record.ScanPersonalMessage)
+	d.More = d.More || len(all) == record.PersonalMessages
+	for err == nil && len(all) > 0 {
+		var ids []chat.MemoryID
+		room := all[0].Room
+		ids, all = record.PersonalBatch(all)
+		err = s.deleting(ctx, d, func(ctx context.Context, tx *sql.Conn, deleted counts) error {
+			deleted["messages"] = len(ids)
+			err := unquote(ctx, tx, room, ids)
+			for i := 0; err == nil && i < len(ids); i++ {
+				err = forget(ctx, tx, ids[i])
+			}
+			return err
+		})
+	}
+	return err
+}
+
+// unquote takes what messages said out of the replies to them.
+func unquote(ctx context.Context, tx *sql.Conn, room chat.RoomID, ids []chat.MemoryID) error {
+	rows, err := tx.QueryContext(ctx, record.SelectQuoting, room)
+	if err != nil {
+		return err
+	}
+	replies, err := collect(rows, record.ScanMemory)
+	if err != nil {
+		return err
+	}
+	for _, m := range replies {
+		if m, is := record.Unquoted(m, ids); is {
+			if _, err := tx.ExecContext(ctx, `UPDATE memories SET content = ? WHERE id = ?`, record.ContentOf(m), m.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteRest deletes what is stored about a person besides messages, and has parked answers to them end.
+func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
+	parked, err := list(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
+	if err != nil {
+		return err
+	}
+	for _, run := range parked {
+		if err := (&journal{s.database}).Wake(ctx, run, answer.Stopped); err != nil && !errors.Is(err, answer.ErrLost) {
+			return err
+		}
+	}
+	err = s.deleting(ctx, d, func(ctx context.Context, tx *sql.Conn, deleted counts) error {
+		for _, statement := range record.PersonalStatements() {
+			if err := execute(ctx, tx, statement, person, deleted); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.read(ctx, func(db reader) error {
+		return db.QueryRowContext(ctx, record.CountOpenPersonal, string(person)).Scan(&d.Open)
+	})
+}
+
+func execute(ctx context.Context, tx *sql.Conn, statement record.PersonalStatement, of chat.EntityID, deleted counts) error {
+	r, err := tx.ExecContext(ctx, statement.SQL, statement.Args(of)...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", statement.SQL, err)
+	}
+	n, err := r.RowsAffected()
+	if statement.Section != "" {
+		deleted[statement.Section] += int(n)
+	}
+	return err
+}

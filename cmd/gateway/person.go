@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+	"parley/internal/local"
+)
+
+type personCmd struct {
+	Export exportPersonCmd `cmd:"" help:"Write everything that is stored about a person, as JSON."`
+	Delete deletePersonCmd `cmd:"" help:"Delete everything that is stored about a person."`
+}
+
+type exportPersonCmd struct {
+	Account string `arg:"" help:"Account of the person, such as ${account}."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write to this file, which must not exist, instead of standard output."`
+}
+
+// exportVersion is the version of the document that an export writes. It rises when a program that reads it has to change.
+const exportVersion = 1
+
+// Run implements the command.
+func (e *exportPersonCmd) Run(ctx context.Context, c *cli) (err error) {
+	p, err := openPerson(ctx, c, e.Account)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if e.Output == "" {
+		_, err := writeExport(ctx, os.Stdout, p, e.Account)
+		return err
+	}
+	file, err := os.OpenFile(e.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	records, err := writeExport(ctx, file, p, e.Account)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(e.Output)) // half an export looks like a whole one
+	}
+	fmt.Printf("%d records were written to %s.\n", records, e.Output)
+	return nil
+}
+
+func openPerson(ctx context.Context, c *cli, account string) (*local.Person, error) {
+	platform, id, ok := strings.Cut(account, ":")
+	if !ok || platform == "" || id == "" {
+		return nil, fmt.Errorf("%q is no account; it is a platform and an id, such as %s", account, examples()["account"])
+	}
+	cfg, _, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	return local.OpenPerson(ctx, cfg, account)
+}
+
+// writeExport writes what is stored about the person as one JSON object, without holding more than a page, and returns how many records
+// there are.
+func writeExport(ctx context.Context, to io.Writer, p *local.Person, account string) (records int, err error) {
+	out := bufio.NewWriter(to)
+	head, err := json.Marshal(account)
+	if err != nil {
+		return 0, err
+	}
+	fmt.Fprintf(out, "{\n\"version\": %d,\n\"person\": %s,\n\"exported\": %q,\n\"sections\": {", exportVersion, head, time.Now().UTC().Format(time.RFC3339))
+	section := ""
+	err = p.Export(ctx, func(page chat.PersonalPage) error {
+		separator := ",\n"
+		if page.Section != section {
+			if section != "" {
+				fmt.Fprint(out, "\n],")
+			}
+			section, separator = page.Section, fmt.Sprintf("\n%q: [\n", page.Section)
+		}
+		for _, r := range page.Records {
+			fmt.Fprintf(out, "%s%s", separator, r)
+			separator = ",\n"
+			records++
+		}
+		return out.Flush()
+	})
+	if err != nil {
+		return records, errors.Join(err, out.Flush())
+	}
+	if section != "" {
+		fmt.Fprint(out, "\n]\n")
+	}
+	fmt.Fprint(out, "}\n}\n")
+	return records, out.Flush()
+}
+
+type deletePersonCmd struct {
+	Account string `arg:"" help:"Account of the person, such as ${account}."`
+	Yes     bool   `help:"Don't ask for confirmation."`
+}
+
+// Run implements the command.
+func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
+	p, err := openPerson(ctx, c, d.Account)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if !d.Yes && !confirmed(os.Stdin, d.Account) {
+		return errors.New("nothing was deleted; to delete without this question, add --yes")
+	}
+	sum, err := p.Delete(ctx)
+	for _, section := range slices.Sorted(maps.Keys(sum.Deleted)) {
+		if n := sum.Deleted[section]; n > 0 {
+			fmt.Printf("%8d  %s\n", n, strings.ReplaceAll(section, "_", " "))
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; run the command again to delete the rest", err)
+	case sum.Open > 0:
+		fmt.Printf("%d answers to %s have not ended; they end while a gateway runs. Run the command again then, to delete what is left of them.\n", sum.Open, d.Account)
+		return nil
+	}
+	fmt.Printf("Nothing is stored about %s any more.\n", d.Account)
+	return nil
+}
+
+// confirmed asks for a confirmation, and reports whether it is given.
+func confirmed(from io.Reader, account string) bool {
+	fmt.Printf("This deletes the messages, facts, files and settings of %s, also in groups, and can't be undone. Delete them? [yes/no] ", account)
+	line, err := bufio.NewReader(io.LimitReader(from, 100)).ReadString('\n')
+	fmt.Println()
+	return err == nil && strings.EqualFold(strings.TrimSpace(line), "yes")
+}

@@ -1,0 +1,119 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/backends"
+	"parley/config"
+	"parley/core/chat"
+	"parley/internal/settings"
+)
+
+// personRequest asks for a page of what is stored about a person, or for a step of its deletion.
+type personRequest struct {
+	Account string
+	After   string
+	Delete  bool
+}
+
+type personReply struct {
+	Page    chat.PersonalPage
+	Deleted chat.PersonalDeletion
+}
+
+var person = command[personRequest, personReply]{"person", personAt}
+
+func personAt(ctx context.Context, store Store, _ Runtime, req personRequest) (reply personReply, err error) {
+	who := settings.Entity(req.Account)
+	if req.Delete {
+		reply.Deleted, err = store.DeletePersonal(ctx, who)
+		return reply, err
+	}
+	reply.Page, err = store.PersonalRecords(ctx, who, req.After)
+	return reply, err
+}
+
+// Person is what is stored about a person, in the running gateway of a configuration or in its store.
+type Person struct {
+	Running bool // a gateway can have answers to the person under way
+	account string
+	step    func(context.Context, personRequest) (personReply, error)
+	close   func() error
+}
+
+// OpenPerson finds what is stored about an account. It is closed after use.
+func OpenPerson(ctx context.Context, cfg config.Config, account string) (*Person, error) {
+	if Running(ctx, cfg) {
+		step := func(ctx context.Context, req personRequest) (personReply, error) { return person.run(ctx, cfg, req) }
+		return &Person{Running: true, account: account, step: step, close: func() error { return nil }}, nil
+	}
+	store, err := backends.Open(ctx, cfg.Store.Reveal(), backends.Options{Guest: true})
+	if err != nil {
+		return nil, fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
+	}
+	step := func(ctx context.Context, req personRequest) (personReply, error) {
+		return personAt(ctx, store, nil, req)
+	}
+	return &Person{Running: backends.Path(cfg.Store.Reveal()) == "", account: account, step: step, close: store.Close}, nil
+}
+
+// Close lets go of the store.
+func (p *Person) Close() error { return p.close() }
+
+// Export calls each with all that is stored about the person, page by page.
+func (p *Person) Export(ctx context.Context, each func(chat.PersonalPage) error) error {
+	for after := ""; ; {
+		reply, err := p.step(ctx, personRequest{Account: p.account, After: after})
+		if err != nil {
+			return err
+		}
+		if len(reply.Page.Records) > 0 {
+			if err := each(reply.Page); err != nil {
+				return err
+			}
+		}
+		if reply.Page.Next == "" {
+			return nil
+		}
+		if reply.Page.Next == after {
+			return errors.New("the export does not go on")
+		}
+		after = reply.Page.Next
+	}
+}
+
+// How long Delete waits for answers that are under way, and how often it looks.
+const (
+	openTries = 20
+	openPause = 500 * time.Millisecond
+)
+
+// Delete deletes what is stored about the person. It waits a little for answers that are under way; Open is how many are left then. What
+// was deleted before an error is reported too.
+func (p *Person) Delete(ctx context.Context) (sum chat.PersonalDeletion, err error) {
+	sum.Deleted = map[string]int{}
+	for tries := 0; ; {
+		reply, err := p.step(ctx, personRequest{Account: p.account, Delete: true})
+		for section, n := range reply.Deleted.Deleted {
+			sum.Deleted[section] += n
+		}
+		sum.Open = reply.Deleted.Open
+		switch {
+		case err != nil:
+			return sum, err
+		case reply.Deleted.More:
+			continue
+		case sum.Open == 0 || !p.Running || tries == openTries:
+			return sum, nil
+		}
+		tries++
+		select {
+		case <-ctx.Done():
+			return sum, context.Cause(ctx)
+		case <-time.After(openPause):
+		}
+	}
+}
