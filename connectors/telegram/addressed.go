@@ -7,8 +7,9 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 )
 
-// addressed reports whether m is meant for the bot. Only the platform's own entities count: the bot's name inside an
-// e-mail address, a link or code does not address it, and neither does quoting it.
+// addressed reports whether m is meant for the bot: it replies to a message of the bot, or mentions it. Only the
+// platform's own entities count: the bot's name inside an e-mail address, a link or code does not address it, and
+// neither does quoting it.
 func (s self) addressed(m *tgbotapi.Message, topic int) bool {
 	if r := answered(m, topic); r != nil && r.From != nil && r.From.ID == int64(s.account) && r.SenderChat == nil {
 		return true
@@ -22,7 +23,8 @@ func (s self) addressed(m *tgbotapi.Message, topic int) bool {
 	return false
 }
 
-// named reports whether e mentions the bot.
+// named reports whether e mentions the bot, by its username or, as users without one are mentioned, by its id. A
+// command counts only with the bot's name: in a group, /help is meant for any bot.
 func (s self) named(text string, e tgbotapi.MessageEntity) bool {
 	switch e.Type {
 	case "mention":
@@ -36,6 +38,7 @@ func (s self) named(text string, e tgbotapi.MessageEntity) bool {
 	return false
 }
 
+// isUs reports whether a username is the bot's. Usernames are not case-sensitive.
 func (s self) isUs(username string) bool {
 	return s.username != "" && strings.EqualFold(username, s.username)
 }
@@ -53,7 +56,7 @@ func quoted(e tgbotapi.MessageEntity, all []tgbotapi.MessageEntity) bool {
 	return false
 }
 
-// entityText returns the text that e covers. Offsets count UTF-16 units.
+// entityText returns the text that e covers, or "" if e is outside of it. Offsets count UTF-16 units.
 func entityText(text string, e tgbotapi.MessageEntity) string {
 	u := utf16.Encode([]rune(text))
 	if e.Offset < 0 || e.Length < 0 || e.Offset > len(u) || e.Length > len(u)-e.Offset {

@@ -15,7 +15,7 @@ const (
 	answerLife    = 30 * time.Second // the client stops waiting for an answer after that
 )
 
-// callbackAnswer is the answer to a callback query (a button press).
+// callbackAnswer is the answer to a callback query (a button press). Without an answer, the button keeps spinning.
 type callbackAnswer struct {
 	query string // the id of the callback query
 	text  string // an alert; empty for none
@@ -47,7 +47,7 @@ func (q *answers) add(chat int64, a callbackAnswer) {
 	}
 }
 
-// answer sends a unless it has expired.
+// answer sends a unless it has expired, after a rate limit that is in force.
 func (q *answers) answer(chat int64, a callbackAnswer) {
 	if q.hold(a); q.ctx.Err() == nil && time.Now().Before(a.due) {
 		q.close(q.send(q.ctx, a))
@@ -56,7 +56,7 @@ func (q *answers) answer(chat int64, a callbackAnswer) {
 	}
 }
 
-// hold waits until the rate limit ends or a expires.
+// hold waits until the rate limit ends or a expires, whichever comes first.
 func (q *answers) hold(a callbackAnswer) {
 	q.mu.Lock()
 	until := q.until
@@ -66,7 +66,7 @@ func (q *answers) hold(a callbackAnswer) {
 	}
 }
 
-// close pauses sending for the given time.
+// close pauses sending for the given time, for all chats: the limit is the bot's. A later end stays.
 func (q *answers) close(pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -22,7 +22,8 @@ const chooseTime = 5 * time.Second
 const notTaken = "That didn't work. Please try again."
 
 // keyboard returns one button per option, one per row because labels can be long. A button's data is the question's
-// random id and the option's index.
+// random id and the option's index, which is far below the limit of 64 bytes. The id can't be guessed, and is valid in
+// every process.
 func keyboard(o answer.Choices) string {
 	type button struct {
 		Text string `json:"text"`
@@ -39,7 +40,8 @@ func keyboard(o answer.Choices) string {
 	return string(raw)
 }
 
-// choice converts a button press; ok is false if the button is not one of ours.
+// choice converts a button press. The user comes from Telegram, not from the button's data. ok is false if the button
+// is not one of ours, or its message is too old to be known.
 func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(int64) int64) (c chat.Choice, ok bool) {
 	id, option, _ := strings.Cut(q.Data, ":")
 	n, err := strconv.Atoi(option)
@@ -54,7 +56,7 @@ func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(
 
 // pressed passes a press to the gateway before it confirms the update, and always queues an answer, because otherwise
 // the button keeps spinning. A press that can't be stored in time is not redelivered: the user is told and can press
-// again.
+// again, and a press that takes effect minutes later would surprise.
 func (p *poller) pressed(ctx context.Context, u update) error {
 	told := notTaken
 	if c, ok := p.self.choice(u.CallbackQuery, &u.newer.Pressed.Message, p.moves.first); ok {
@@ -71,7 +73,8 @@ func (p *poller) pressed(ctx context.Context, u update) error {
 	return nil
 }
 
-// tellPress answers a press. pause is the server's rate limit on such requests, if any.
+// tellPress answers a press. pause is the server's rate limit on such requests, if any. A failure is only logged: the
+// choice is stored.
 func (p *poller) tellPress(ctx context.Context, a callbackAnswer) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -27,16 +27,19 @@ const (
 	mostIdleConns = 64 // more than the budget sends at a time, because a handshake takes longer than a request
 )
 
-// client makes requests. Its errors never contain the token.
+// client makes requests. The token is part of every address, so errors are cleaned of it: no error of a client contains
+// the token. It is safe for concurrent use.
 type client struct {
 	api   tgbotapi.BotAPI
 	http  *http.Client
 	clean *strings.Replacer
-	files string // base URL of file downloads, which contains the token
+	// files is the base URL of downloads, which contains the token.
+	files string
 
 	token *connectors.Revocation
 }
 
+// newClient returns a client for the API at base; empty is Telegram's.
 func newClient(token, base string, dial connectors.Dialer) *client {
 	c := &client{token: connectors.NewRevocation(errRevoked), clean: redactor(token)}
 	c.http = &http.Client{
@@ -51,6 +54,7 @@ func newClient(token, base string, dial connectors.Dialer) *client {
 	base = strings.TrimRight(base, "/")
 	c.files = base + "/file/bot" + token + "/"
 	c.api = tgbotapi.BotAPI{Token: token}
+	// The library uses the address as a format.
 	c.api.SetAPIEndpoint(strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s")
 	return c
 }
@@ -63,7 +67,8 @@ func proxy(dial connectors.Dialer) func(*http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment
 }
 
-// redactor removes the token and its secret half from texts, both plain and URL-encoded.
+// redactor removes the token and its secret half from texts, both plain and URL-encoded. The first half is the bot's
+// id, which is no secret.
 func redactor(token string) *strings.Replacer {
 	var pairs []string
 	_, secret, _ := strings.Cut(token, ":")
@@ -83,7 +88,8 @@ var errUnsent = errors.New("can't connect")
 // errRevoked means that the server rejects the token.
 var errRevoked = errors.New("Telegram rejected the bot token; get a new one from @BotFather (/token) and set connectors.telegram.token")
 
-// refusal is an error response of the Bot API.
+// refusal is an error response of the Bot API, or of a proxy in front of it. With a status below 500 the request had no
+// effect.
 type refusal struct {
 	method   string
 	code     int
@@ -94,7 +100,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%s: %d %s", r.method, r.code, r.text) }
 
-// says reports whether the server's description contains one of the words.
+// says reports whether the server's description contains one of the words, which are in lower case.
 func (r *refusal) says(words ...string) bool {
 	text := strings.ToLower(r.text)
 	for _, w := range words {
@@ -106,12 +112,14 @@ func (r *refusal) says(words ...string) bool {
 }
 
 // call makes one request, with files if there are any, and decodes its result into v. If the error is neither a
-// *refusal nor errUnsent nor errRevoked, the outcome of the request is unknown.
+// *refusal nor errUnsent nor errRevoked, the outcome of the request is unknown. It blocks until ctx is done or the
+// response is read.
 func (c *client) call(ctx context.Context, method string, params tgbotapi.Params, v any, files ...tgbotapi.RequestFile) error {
 	if err := c.token.Err(); err != nil {
 		return err
 	}
 	t := &trip{ctx: ctx, http: c.http}
+	// A copy for each request, because the library keeps its HTTP client there and takes no context.
 	api := c.api
 	api.Client = t
 	answer, err := request(api, method, params, files)
@@ -128,6 +136,7 @@ func (c *client) call(ctx context.Context, method string, params tgbotapi.Params
 	return nil
 }
 
+// request makes the request with the library.
 func request(api tgbotapi.BotAPI, method string, params tgbotapi.Params, files []tgbotapi.RequestFile) (*tgbotapi.APIResponse, error) {
 	if len(files) == 0 {
 		return api.MakeRequest(method, params)
@@ -139,7 +148,8 @@ func request(api tgbotapi.BotAPI, method string, params tgbotapi.Params, files [
 	return answer, err
 }
 
-// failure classifies the error of a request.
+// failure classifies the error of a request, by what the server said, then by the status of the response, then by
+// whether there was a connection.
 func (c *client) failure(t *trip, method string, err error) error {
 	var said *tgbotapi.Error
 	switch {
@@ -152,7 +162,8 @@ func (c *client) failure(t *trip, method string, err error) error {
 			method: method, code: said.Code, text: c.clean.Replace(said.Message),
 			after: time.Duration(said.RetryAfter) * time.Second, migrated: said.MigrateToChatID,
 		}
-	case t.status >= http.StatusMultipleChoices: // a proxy's error page
+	// The response of a proxy, which is not the JSON that the library expects.
+	case t.status >= http.StatusMultipleChoices:
 		return &refusal{method: method, code: t.status, text: http.StatusText(t.status), after: t.after}
 	case !t.sent:
 		return fmt.Errorf("%s: %w: %w", method, errUnsent, c.redact(err))
@@ -161,7 +172,7 @@ func (c *client) failure(t *trip, method string, err error) error {
 }
 
 // redact removes the request's address, which contains the token, from err. If the token occurs elsewhere too, only the
-// redacted text of the error remains.
+// redacted text of the error remains, without the errors that it wraps.
 func (c *client) redact(err error) error {
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		err = outer.Err
@@ -173,6 +184,7 @@ func (c *client) redact(err error) error {
 }
 
 // trip is the HTTP client of one request: it adds the request's context and records whether a connection was made.
+// Without one the request can be repeated safely.
 type trip struct {
 	ctx    context.Context
 	http   *http.Client
@@ -183,6 +195,7 @@ type trip struct {
 
 // Do implements tgbotapi.HTTPClient.
 func (t *trip) Do(req *http.Request) (*http.Response, error) {
+	// A channel, because the callback can run in another goroutine, even after Do has returned.
 	got := make(chan struct{}, 1)
 	ctx := httptrace.WithClientTrace(t.ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		select {

@@ -22,7 +22,9 @@ const maxDownload = 20 << 20
 
 var _ connectors.Fetcher = (*Telegram)(nil)
 
-// Fetch implements [connectors.Fetcher]: it asks for the file's path, then downloads it.
+// Fetch implements [connectors.Fetcher]: it asks for the file's path, then downloads it. The path is valid for an hour,
+// so it is not stored. The stated sizes save requests; the limit is enforced while reading, because they are only
+// claims.
 func (t *Telegram) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	limit = min(limit, maxDownload)
 	if f.Size > limit {
@@ -48,11 +50,12 @@ func (t *Telegram) Fetch(ctx context.Context, f chat.Attachment, limit int64) (l
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
-// errOnDisk means a self-hosted Bot API server in --local mode.
+// errOnDisk means a self-hosted Bot API server in --local mode, which returns paths on its own disk. They are refused:
+// reading them would let the server choose any file of this machine.
 var errOnDisk = errors.New("the Bot API server keeps its files on its disk; start it without --local")
 
 // download reads the file at path from the server. The address contains the token, so it must not appear in errors or
-// logs.
+// logs. The path comes from the server: segments that would leave its folder are refused.
 func (c *client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
 	if strings.HasPrefix(path, "/") {
 		return nil, errOnDisk
@@ -79,6 +82,7 @@ func (c *client) download(ctx context.Context, path string, limit int64) ([]byte
 	case res.StatusCode != http.StatusOK:
 		return nil, &refusal{method: "download", code: res.StatusCode, text: http.StatusText(res.StatusCode)}
 	}
+	// One byte more than allowed tells a file that is too large from one that fits exactly.
 	data, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", c.redact(err))

@@ -12,9 +12,11 @@ import (
 // Name identifies this connector in addresses and logs.
 const Name = "telegram"
 
-// account is the bot's number. All ids except users' are scoped to it. Their form is stored, so it must not change.
+// account is the bot's number. All ids except users' are scoped to it, because two bots see different messages in the
+// same chat, and number private chats alike. Their form is stored, so it must not change.
 type account int64
 
+// memory returns the id of a message. Numbers of messages are unique in a chat only.
 func (a account) memory(room int64, message int) chat.MemoryID {
 	return chat.MemoryID(fmt.Sprintf("%s/%d/%d/%d", Name, a, room, message))
 }
@@ -31,7 +33,8 @@ func (a account) room(conv int64, topic int) chat.RoomID {
 // entity returns the id of a user, a bot, or a chat that writes in its own name.
 func entity(id int64) chat.EntityID { return chat.EntityID(Name + "/" + strconv.FormatInt(id, 10)) }
 
-// address is the content of [chat.Address.ConnectorData].
+// address is the content of [chat.Address.ConnectorData]. It is stored with runs, so its JSON names must not change.
+// Chat is the id from when the message arrived; the group may have moved since.
 type address struct {
 	Chat    int64  `json:"chat"`
 	Topic   int    `json:"topic,omitempty"`
@@ -56,6 +59,7 @@ func (a address) encode() []byte {
 	return b
 }
 
+// parseAddress reads a stored address, and checks what requests depend on.
 func parseAddress(own []byte) (a address, err error) {
 	if err := json.Unmarshal(own, &a); err != nil {
 		return a, fmt.Errorf("read the address: %w", err)
@@ -75,6 +79,7 @@ func parseAddress(own []byte) (a address, err error) {
 // not kept when a group becomes a supergroup with a new id.
 func messageID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
 
+// parseMessageID is the reverse of messageID.
 func parseMessageID(id string) (chat int64, message int, err error) {
 	c, m, _ := strings.Cut(id, "/")
 	if chat, err = strconv.ParseInt(c, 10, 64); err != nil {

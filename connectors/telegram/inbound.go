@@ -12,7 +12,7 @@ import (
 	"parley/core/chat"
 )
 
-// update is an update as the library decodes it, plus newer fields that the library lacks.
+// update is an update as the library decodes it, plus newer fields that the library lacks: it knows Bot API 5.5.
 type update struct {
 	tgbotapi.Update
 	newer struct {
@@ -42,14 +42,18 @@ type newerMessage struct {
 	} `json:"chat"`
 }
 
-// self holds what reading messages requires of the bot's own account.
+// self holds what reading messages requires of the bot's own account. username is empty until the poller has looked it
+// up, and then it does not change.
 type self struct {
 	account
 	username string
 }
 
-// inbound converts a message to an inbound event, or returns nil if it is to be ignored. first maps a chat's id to the
-// one under which its room was created.
+// inbound converts a message to an inbound event, or returns nil if it is to be ignored: service messages, and what is
+// empty. first maps a chat's id to the one under which its room was created.
+//
+// Rights follow from the ids of users and chats, never from names. A message in the name of a chat belongs to that
+// chat, not to the user who may have written it.
 //
 // Messages of business connections and guest queries are ignored: they are not ours to answer, and their chat ids can
 // collide with those of other chats.
@@ -69,7 +73,8 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
 			Text: s.asked(text, entities), At: written(m), Files: files,
 		},
-		Bot:   s.fromBot(m, newer),
+		Bot: s.fromBot(m, newer),
+		// Telegram sends an album as one message per picture, and splits long texts. The turn policy joins them.
 		Group: m.MediaGroupID, MayContinue: utf8.RuneCountInString(m.Text) >= splitFrom,
 	}
 	if r := answered(m, topic); r != nil {
@@ -87,7 +92,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	return in
 }
 
-// asker returns the username of the message's sender, or "".
+// asker returns the username of the message's sender, or "". It is the only name that an answer may mention.
 func asker(m *tgbotapi.Message) string {
 	if m.SenderChat != nil || m.From == nil {
 		return ""
@@ -95,7 +100,7 @@ func asker(m *tgbotapi.Message) string {
 	return m.From.UserName
 }
 
-// written returns the message's date, or the zero time if the server sent none.
+// written returns the message's date, or the current time if the server sent none.
 func written(m *tgbotapi.Message) time.Time {
 	if m.Date == 0 {
 		return time.Now().UTC()
@@ -116,7 +121,8 @@ func chats(now, first int64) []string {
 	return all
 }
 
-// said returns the text of a message, or the caption of a picture or file.
+// said returns the text of a message, or the caption of a picture or file, and its entities, which carry mentions and
+// formatting. Other content becomes words, without entities.
 func said(m *tgbotapi.Message) (string, []tgbotapi.MessageEntity) {
 	if m.Text != "" {
 		return m.Text, m.Entities
@@ -127,8 +133,8 @@ func said(m *tgbotapi.Message) (string, []tgbotapi.MessageEntity) {
 	return m.Caption, m.CaptionEntities
 }
 
-// topicOf returns the message's topic. Outside forums message_thread_id numbers reply chains instead, and a forum's
-// General is addressed by omitting the topic.
+// topicOf returns the message's topic; 0 is none. Outside forums message_thread_id numbers reply chains instead, and a
+// forum's General is addressed by omitting the topic. Private chats have topics too, but no General.
 func topicOf(m *tgbotapi.Message, newer *newerMessage) int {
 	const general = 1
 	if !newer.InTopic || newer.Thread == general && m.Chat.Type != private {
@@ -137,7 +143,7 @@ func topicOf(m *tgbotapi.Message, newer *newerMessage) int {
 	return newer.Thread
 }
 
-// place returns the room of a chat or topic.
+// place returns the room of a chat or topic. Its id contains the chat's first id, so that the room survives a move.
 func (a account) place(c *tgbotapi.Chat, topic int, forum bool, first func(int64) int64) chat.Room {
 	return chat.Room{
 		ID: a.room(first(c.ID), topic), World: a.world(c, first).ID, Kind: roomKind(c.Type, topic, forum), Connector: Name,
@@ -160,6 +166,7 @@ func roomKind(room string, topic int, forum bool) chat.RoomKind {
 	return chat.Group
 }
 
+// placeName returns the title of a group or channel, or the name of a private chat's user.
 func placeName(c *tgbotapi.Chat) string {
 	if c.Title != "" {
 		return c.Title
@@ -167,6 +174,7 @@ func placeName(c *tgbotapi.Chat) string {
 	return fullName(c.FirstName, c.LastName, c.UserName)
 }
 
+// fullName returns a user's display name, or the username without one.
 func fullName(first, last, username string) string {
 	if name := strings.TrimSpace(first + " " + last); name != "" {
 		return name
@@ -187,7 +195,7 @@ func authorOf(m *tgbotapi.Message) (chat.EntityID, string) {
 
 // fromBot reports whether no person can be held responsible for m: messages of bots (including our own), inline
 // results, echoes of business accounts, and everything posted in the name of a chat, because bots can post that way
-// too.
+// too. Without this, two bots could answer each other without end.
 func (s self) fromBot(m *tgbotapi.Message, newer *newerMessage) bool {
 	return m.From == nil || m.From.IsBot || m.From.ID == int64(s.account) || m.ViaBot != nil ||
 		newer.SenderBusinessBot != nil || m.SenderChat != nil || m.IsAutomaticForward || m.Chat.Type == channel
@@ -202,7 +210,8 @@ func answered(m *tgbotapi.Message, topic int) *tgbotapi.Message {
 	return nil
 }
 
-// asked returns the text of m. If it begins with a command addressed to the bot, the bot's name is removed.
+// asked returns the text of m. If it begins with a command addressed to the bot (/help@bot, or @bot /help), the bot's
+// name is removed, so that commands look the same on all platforms. Other mentions stay: they are part of the sentence.
 func (s self) asked(text string, entities []tgbotapi.MessageEntity) string {
 	for _, e := range entities {
 		if e.Offset != 0 || !s.named(text, e) {

@@ -25,11 +25,16 @@ const (
 // errKept means that some updates were not accepted and stay queued at the server.
 var errKept = errors.New("not taken")
 
-// intake delivers updates to the gateway: each once, in order within a chat, many chats at a time.
+// intake delivers updates to the gateway: each once, in order within a chat, many chats at a time. It belongs to the
+// poller's goroutine.
+//
+// A poll returns again what is not yet confirmed, so while one update fails, each batch holds many known ones. known
+// has their ids.
 type intake struct {
 	log    *slog.Logger
 	events *connectors.Intake[int64, int] // by chat; the position is the offset that confirms
-	known  map[int]bool                   // updates that were taken but not yet confirmed
+	// known has the updates that were taken but not yet confirmed. It is never larger than mostPending.
+	known map[int]bool
 }
 
 func newIntake(ctx context.Context, log *slog.Logger) *intake {
@@ -37,8 +42,9 @@ func newIntake(ctx context.Context, log *slog.Logger) *intake {
 	return &intake{log: log, events: connectors.NewIntake[int64](ctx, o, 0), known: map[int]bool{}}
 }
 
-// take delivers a batch. offset confirms the updates that need not be redelivered; the error is [errKept] if some failed.
-// Those are tried again, and until then their redelivery is ignored.
+// take delivers a batch, and waits briefly for its end, so that the next poll confirms it. offset confirms the updates
+// that need not be redelivered; the error is [errKept] if some failed. Those are tried again here, and until then their
+// redelivery is ignored.
 func (i *intake) take(batch []json.RawMessage, table []handler) (offset int, err error) {
 	fresh := map[int]json.RawMessage{}
 	for _, raw := range batch {
@@ -51,6 +57,7 @@ func (i *intake) take(batch []json.RawMessage, table []handler) (offset int, err
 	if len(fresh) == 0 {
 		return 0, fmt.Errorf("%w: no update in the batch has an id", errKept)
 	}
+	// The server is expected to send updates in order, but promises it only for ids.
 	for _, id := range slices.Sorted(maps.Keys(fresh)) {
 		if len(i.known) < mostPending && !i.known[id] {
 			i.known[id] = true
@@ -60,16 +67,19 @@ func (i *intake) take(batch []json.RawMessage, table []handler) (offset int, err
 	i.events.Settle(settleTime)
 	offset = i.events.Reached()
 	maps.DeleteFunc(i.known, func(id int, _ bool) bool { return id < offset })
+	// The error slows polling down. Without it, the server would return the failed updates at once, over and over.
 	if n := i.events.Failing(); n > 0 {
 		return offset, fmt.Errorf("%w: the updates of %d chats", errKept, n)
 	}
 	return offset, nil
 }
 
-// add queues an update. One that can't be decoded is logged and counts as accepted, because a retry would fail in the same
-// way.
+// add queues an update. One that can't be decoded is logged and counts as accepted, because a retry would fail in the
+// same way. There is always room: the queue is as long as known can be.
 func (i *intake) add(id int, raw json.RawMessage, table []handler) {
-	i.events.Begin(id).Release() // after an idle week, ids are lower than the last offset
+	// After an idle week, ids can be lower than the last offset. This ticket, which is done at once, takes the position
+	// back to this id, so that the offset can't confirm it before it is accepted.
+	i.events.Begin(id).Release()
 	t := i.events.Begin(id + 1)
 	u, odd, err := parseUpdate(raw)
 	if err != nil {
@@ -109,7 +119,8 @@ func updateID(raw json.RawMessage) (id int, ok bool) {
 	return *u.ID, true
 }
 
-// handler returns the handler for the kind of u.
+// handler returns the handler for the kind of u, by the name of the field that is present; nil for a kind that was not
+// requested.
 func (u update) handler(raw json.RawMessage, table []handler) func(context.Context, update) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {

@@ -8,7 +8,10 @@ import (
 	"parley/progressive"
 )
 
-// judge classifies a failed request for the sink's caller.
+// judge classifies a failed request in the terms of package progressive: RetryAfter and ErrUnsent mean that it had no
+// effect and can be repeated, ErrAmbiguous that its outcome is unknown, ErrGone that the message no longer exists,
+// ErrStale that it can't be edited any more, ErrForbidden that no request will succeed. An error that is none of these
+// is a definite failure of this request.
 func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	var r *refusal
 	switch {
@@ -26,6 +29,7 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
 	case r.code == http.StatusForbidden:
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+	// The message stays in the old group, where it can't be edited. A post is repeated under the new id by its caller.
 	case r.migrated != 0 && op != progressive.Post:
 		s.move(chat, r.migrated)
 		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
@@ -35,17 +39,20 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	return s.judgeBad(op, r)
 }
 
-// judgeBad classifies a 400 by its description, because the Bot API has no error codes. An unknown description is a
-// definite failure: the request had no effect.
+// judgeBad classifies a 400 by its description, because the Bot API has no error codes. The words are those of the
+// server's source and of answers seen in practice. An unknown description is a definite failure: the request had no
+// effect.
 func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
 	switch {
 	case op == progressive.Edit && r.says("message is not modified"):
-		return nil // "message is not modified": the message already has this content
+		// The message already has this content, for example because an earlier edit had an unknown outcome.
+		return nil
 	case r.says("can't parse entities"):
 		return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r) // the formatting can't be parsed
 	case r.says("message to be replied not found", "message to reply not found"):
 		s.alone = true
-		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r) // the retry is a different request
+		// The next attempt has no reply, so it is a different request.
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
 	case r.says("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "chat not found",
 		"peer_id_invalid", "chat_id_invalid", "user_is_blocked", "deactivated", "not enough rights", "have no rights",
 		"need administrator rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required", "was kicked"):

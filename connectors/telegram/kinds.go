@@ -8,7 +8,8 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 )
 
-// inWords describes for the model a message that is neither text nor a file. It returns "" for a service message.
+// inWords describes for the model a message that is neither text nor a file. It returns "" for a service message, which
+// is no part of the conversation. A venue also has a location, so it comes first.
 func inWords(m *tgbotapi.Message) string {
 	switch {
 	case m.Sticker != nil:

@@ -9,14 +9,18 @@ import (
 	"parley/connectors"
 )
 
-// moves maps between the ids of groups that became supergroups. It is persistent, because a room keeps the id of the
-// original group.
+// moves maps between the ids of groups that became supergroups, which Telegram gives new ids. It is persistent, because
+// a room keeps the id of the original group, and with it its history and settings: Telegram announces a move once. It
+// is safe for concurrent use.
 type moves struct {
 	name string // the key in the store
 	memo connectors.StateStore
 
-	saving chan struct{} // holds a token while a move is stored, so that no older state replaces a newer one
+	// saving holds a token while a move is stored, so that no older state replaces a newer one. It is a channel because
+	// it can be waited for with a context.
+	saving chan struct{}
 
+	// mu guards to and from, and is never held during a request to the store.
 	mu   sync.Mutex
 	to   map[int64]int64 // nil until loaded
 	from map[int64]int64
@@ -26,7 +30,8 @@ func newMoves(a account, memo connectors.StateStore) *moves {
 	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo, saving: make(chan struct{}, 1)}
 }
 
-// load reads the stored moves once.
+// load reads the stored moves once. An error is returned and not remembered: without the moves, messages would create
+// second rooms for groups that have one.
 func (m *moves) load(ctx context.Context) error {
 	m.mu.Lock()
 	loaded := m.to != nil
@@ -63,7 +68,8 @@ func (m *moves) put(old, now int64) {
 	m.to[old], m.from[now] = now, old
 }
 
-// add records a move. If storing fails it is still known in this process, and the caller gets the error.
+// add records a move and stores it. If storing fails, the caller gets the error and calls again. Until then this
+// process knows to which room the new id belongs, but treats the move as not recorded, so that the next call stores it.
 func (m *moves) add(ctx context.Context, old, now int64) error {
 	if old == now || old == 0 || now == 0 {
 		return nil
@@ -94,7 +100,7 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 	return nil
 }
 
-// now returns the chat's current id.
+// now returns the chat's current id, to which requests must go.
 func (m *moves) now(chat int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -40,7 +40,8 @@ func (s self) served(m *tgbotapi.Message, first func(int64) int64) (all []chat.I
 	return all
 }
 
-// moved converts a membership change, of the bot itself if ours is set.
+// moved converts a membership change, of the bot itself or of another user. It returns nil for what does not matter. In
+// a private chat, the bot "leaves" when the user blocks it.
 func (s self) moved(m *tgbotapi.ChatMemberUpdated, first func(int64) int64) chat.Inbound {
 	status, u := m.NewChatMember.Status, m.NewChatMember.User
 	gone := status == "left" || status == "kicked"
@@ -67,7 +68,7 @@ func (p *poller) member(ctx context.Context, u update) error {
 	return p.hand(ctx, p.self.moved(m, p.moves.first), "the bot's place in", m.Chat.ID)
 }
 
-// others delivers a change of another user's membership. The server sends those only to administrators.
+// others delivers a change of another user's membership. The server sends those only to bots that are administrators.
 func (p *poller) others(ctx context.Context, u update) error {
 	return p.hand(ctx, p.self.moved(u.ChatMember, p.moves.first), "a member of", u.ChatMember.Chat.ID)
 }

@@ -24,12 +24,15 @@ const (
 	byeTime   = 3 * time.Second
 	leastWait = time.Second
 	mostWait  = time.Minute
-	hasty     = time.Second            // an empty poll should take longer than that
+	// An empty poll should take pollTime. One that takes less than this did not wait at all.
+	hasty     = time.Second
 	leastIdle = 200 * time.Millisecond // pause after an empty poll that returned at once; it doubles each time
 	mostIdle  = 2 * time.Second
 )
 
-// poller takes updates from the server for one Run. It belongs to one goroutine.
+// poller takes updates from the server for one Run. It belongs to one goroutine, that of run; the methods that deliver
+// updates (message, edited, pressed and so on) are called by the intake's goroutines, and use only h, moves, answers
+// and log, and self, which is complete before the first poll.
 type poller struct {
 	*Telegram
 	self    self
@@ -39,19 +42,24 @@ type poller struct {
 	offset  int           // confirms all earlier updates; 0 when there is nothing to confirm
 	fails   int           // consecutive failures
 	idle    time.Duration // the pause after the last empty poll that returned at once, or 0
-	begun   bool
+	// begun is whether the setup requests have succeeded.
+	begun bool
 }
 
 func newPoller(t *Telegram, h connectors.Handler) *poller {
 	return &poller{Telegram: t, self: self{account: t.account}, h: h}
 }
 
-// run polls until ctx is done or the token is rejected.
+// run polls until ctx is done or the token is rejected; the latter is its only error. When it returns, each update that
+// was taken is done or left to the server, and the server knows which.
 func (p *poller) run(ctx context.Context) error {
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.answers = newAnswers(requests, p.tellPress, p.log)
 	p.intake = newIntake(ctx, p.log)
-	defer func() { // answers to presses and the last confirmation share one deadline
+	// The order of the end: first the updates that were taken are delivered, which may press buttons; then they are
+	// confirmed, and the answers to presses are sent. Both share one deadline. The requests' context does not end with
+	// ctx, which is done here.
+	defer func() {
 		defer cancel()
 		if offset := p.intake.close(); p.offset != 0 {
 			p.offset = offset
@@ -80,7 +88,7 @@ func (p *poller) run(ctx context.Context) error {
 	return nil
 }
 
-// turn makes one step: the setup requests first, then polls.
+// turn makes one step: the setup requests first, then polls. A poll blocks for up to pollTime.
 func (p *poller) turn(ctx context.Context) error {
 	if !p.begun {
 		return p.begin(ctx)
@@ -91,14 +99,17 @@ func (p *poller) turn(ctx context.Context) error {
 		return p.freed(ctx, err)
 	}
 	if p.rest(ctx, time.Since(asked), p.news(batch)); len(batch) == 0 {
-		p.offset = 0 // all earlier updates are confirmed, and after an idle week the server may restart update ids at a random number
+		// An empty poll means that all earlier updates are confirmed. The offset must not be kept: after a week without
+		// updates, the server may continue with any number, and lower ids would be taken for confirmed ones.
+		p.offset = 0
 		return nil
 	}
 	p.offset, err = p.intake.take(batch, p.handlers())
 	return err
 }
 
-// news reports whether batch holds anything that the last offset did not confirm.
+// news reports whether batch holds anything that the last offset did not confirm. Only then a quick response is a good
+// sign.
 func (p *poller) news(batch []json.RawMessage) bool {
 	return slices.ContainsFunc(batch, func(raw json.RawMessage) bool {
 		id, ok := updateID(raw)
@@ -118,7 +129,8 @@ func (p *poller) rest(ctx context.Context, took time.Duration, news bool) {
 	}
 }
 
-// begin looks up the bot's account and makes the server queue updates for polling.
+// begin looks up the bot's account and makes the server queue updates for polling, which a webhook prevents. Only what
+// polling needs is an error: a missing command menu is not.
 func (p *poller) begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -148,7 +160,8 @@ func (p *poller) begin(ctx context.Context) error {
 	return nil
 }
 
-// freed removes a webhook that prevents polling.
+// freed removes a webhook that prevents polling, because another program has set it meanwhile. It returns err in any
+// case, so that polling pauses: two programs that both insist should do that slowly.
 func (p *poller) freed(ctx context.Context, err error) error {
 	var r *refusal
 	if !errors.As(err, &r) || r.code != 409 || !r.says("webhook") {
@@ -159,6 +172,7 @@ func (p *poller) freed(ctx context.Context, err error) error {
 	return errors.Join(err, p.deleteWebhook(ctx))
 }
 
+// poll asks for updates, and confirms all before the offset by doing so. The limit is the server's default of 100.
 func (p *poller) poll(ctx context.Context) (batch []json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTime+pollGrace)
 	defer cancel()
@@ -168,7 +182,8 @@ func (p *poller) poll(ctx context.Context) (batch []json.RawMessage, err error) 
 	return batch, err
 }
 
-// allowed returns allowed_updates. It is always sent, because otherwise the server keeps an older setting.
+// allowed returns allowed_updates. It is always sent, because otherwise the server keeps an older setting. Some kinds,
+// such as reactions and members, are sent only when they are named.
 func (p *poller) allowed() string {
 	kinds := []string{}
 	for _, h := range p.handlers() {
@@ -177,7 +192,8 @@ func (p *poller) allowed() string {
 	return "[" + strings.Join(kinds, ",") + "]"
 }
 
-// bye confirms the delivered updates, so that they are not redelivered after a restart.
+// bye confirms the delivered updates, so that they are not redelivered after a restart. A poll is the only way to do
+// that; what it returns is ignored and stays unconfirmed.
 func (p *poller) bye(ctx context.Context) {
 	if p.offset == 0 {
 		return
@@ -193,7 +209,8 @@ func (p *poller) bye(ctx context.Context) {
 	}
 }
 
-// pause returns how long to wait after err: what the server demands, or an increasing back-off.
+// pause returns how long to wait after err: what the server demands, or an increasing back-off with jitter. Updates
+// that could not be stored are worth a shorter one, because the server can be asked without harm.
 func (p *poller) pause(err error) time.Duration {
 	var r *refusal
 	if errors.As(err, &r) && r.after > 0 {
@@ -218,9 +235,11 @@ func (p *poller) report(err error, wait time.Duration) {
 		log.Warn("can't reach Telegram")
 	case r.code == 409 && r.says("webhook"):
 		log.Warn("a webhook was set for this bot; it was removed, because the gateway polls")
-	case r.code == 409 && p.fails == 1: // a dropped connection also causes one conflict
+	// A dropped connection also causes one conflict: the server still serves the poll that was lost.
+	case r.code == 409 && p.fails == 1:
 		log.Warn("another process fetched this bot's messages")
-	case r.code == 409: // another process polls with the same token
+	// Another process polls with the same token. The lease prevents that only between processes with the same store.
+	case r.code == 409:
 		log.Error("another process is fetching this bot's messages, so none arrive here. " +
 			"Stop the other process, or get a new token from @BotFather (/revoke) and use it only here")
 	default:
@@ -228,6 +247,7 @@ func (p *poller) report(err error, wait time.Duration) {
 	}
 }
 
+// sleep waits for d or until ctx is done.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -235,7 +255,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// handler takes updates of one kind. On an error the update is redelivered.
+// handler takes updates of one kind. On an error the update is delivered again; nil confirms it. Its time is bounded by
+// the context.
 type handler struct {
 	kind   string
 	handle func(ctx context.Context, u update) error
@@ -254,6 +275,8 @@ func (p *poller) handlers() []handler {
 	}
 }
 
+// message delivers a message or a service message. A move of a group is stored before anything that is said under the
+// new id is delivered: the room of a message is named after the first id.
 func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerMessage) (err error) {
 	switch {
 	case m.Chat == nil:

@@ -37,7 +37,8 @@ func (r reaction) sign() string {
 	return ":custom:"
 }
 
-// changes returns the removed and the added reactions. They carry no topic; the stored message determines the room.
+// changes returns the removed and the added reactions: Telegram sends the lists before and after. They carry no topic;
+// the stored message determines the room. The bot's own reactions and anonymous ones are left out.
 func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Inbound) {
 	change := chat.Reaction{
 		Room: s.room(first(r.Chat.ID), 0), On: s.memory(r.Chat.ID, r.Message), At: time.Unix(int64(r.Date), 0).UTC(),
@@ -65,6 +66,8 @@ func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Inbound
 	return all
 }
 
+// reacted delivers the changes of reactions to a message. If one fails, all are delivered again, which the store
+// tolerates.
 func (p *poller) reacted(ctx context.Context, u update) error {
 	for _, in := range p.self.changes(u.newer.Reactions, p.moves.first) {
 		if err := p.hand(ctx, in, "a reaction in", u.newer.Reactions.Chat.ID); err != nil {

@@ -17,7 +17,8 @@ import (
 const typingTime = 5 * time.Second
 
 // sink posts to one conversation. Telegram has no nonces, so after a create of unknown outcome there is no way to find
-// out whether the message exists. Therefore only a final message is sent again, once, with a mark.
+// out whether the message exists. Therefore only a final message is sent again, once, with a mark. A sink is used by
+// one goroutine.
 type sink struct {
 	telegram *Telegram
 	to       address
@@ -45,7 +46,8 @@ const (
 )
 
 // Budgets implements [connectors.Settings]. A chat may burst, because answers are usually short. Stream edits leave a
-// fifth of its requests to final texts, commands and first messages, and are spread evenly over the rest.
+// fifth of its requests to final texts, commands and first messages, and are spread evenly over the rest. Telegram's
+// FAQ names about one message a second in a chat, 20 a minute in a group and 30 a second in total.
 func (c *Config) Budgets() map[string]progressive.Budget {
 	l := c.Limits
 	return map[string]progressive.Budget{
@@ -55,7 +57,8 @@ func (c *Config) Budgets() map[string]progressive.Budget {
 	}
 }
 
-// Scopes implements [progressive.Sink].
+// Scopes implements [progressive.Sink]. Each request counts for the chat and for the bot. A group that has moved keeps
+// one scope.
 func (s *sink) Scopes(progressive.Op) []progressive.Scope {
 	kind := groupScope
 	if s.to.Kind == private {
@@ -72,17 +75,18 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
 
-// Resends implements [progressive.Resender].
+// Resends implements [progressive.Resender]. The owner decides which is worse: a message twice, or none.
 func (s *sink) Resends() bool { return s.telegram.config.Ambiguous != AmbiguousSkip }
 
 // Marked implements [progressive.Resender]. The length limits of a rendered message leave room for the mark.
 func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
 
-// Post implements [progressive.Sink].
+// Post implements [progressive.Sink]. The nonce is not used. It returns the message's id together with its chat.
 func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, error) {
 	chat := s.telegram.moves.now(s.to.Chat)
 	id, err := s.send(ctx, chat, p)
-	if to := migrated(err); to != 0 { // the refusal is definite, so resending under the new id can't duplicate the message
+	// The group has moved. The refusal is definite, so sending again under the new id can't duplicate the message.
+	if to := migrated(err); to != 0 {
 		s.move(chat, to)
 		chat = to
 		id, err = s.send(ctx, chat, p)
@@ -93,7 +97,8 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 	return messageID(chat, id), nil
 }
 
-// move stores the chat's new id. If that fails, the next request gets the same refusal and tries again.
+// move stores the chat's new id. If that fails, the next request gets the same refusal and tries again. It does not end
+// with the caller's context, because the move is announced only this once.
 func (s *sink) move(chat, to int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
@@ -102,6 +107,7 @@ func (s *sink) move(chat, to int64) {
 	}
 }
 
+// send makes the request of Post, to the given chat.
 func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, error) {
 	method, params, files := "sendMessage", content(chat, p), []tgbotapi.RequestFile(nil)
 	if p.File != nil {
@@ -109,7 +115,8 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, e
 		method, params, files = c.method(), tgbotapi.Params{"chat_id": params["chat_id"]}, c.files(c.kind)
 	}
 	s.addTopic(params)
-	if p.ReplyTo && !s.alone && chat == s.to.Chat { // message numbers are not kept when a group moves
+	// Numbers of messages are not kept when a group moves, so there is nothing to reply to then.
+	if p.ReplyTo && !s.alone && chat == s.to.Chat {
 		params["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, s.to.Message)
 	}
 	var sent struct {
@@ -128,17 +135,19 @@ func content(chat int64, p progressive.Part) tgbotapi.Params {
 	if p.Text != "" {
 		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
 	}
-	if p.Offer != nil { // an edit without a keyboard removes the buttons
+	// Without a keyboard, an edit removes the buttons.
+	if p.Offer != nil {
 		params["reply_markup"] = keyboard(*p.Offer)
 	}
 	return params
 }
 
+// addTopic addresses the conversation's topic; without it, a message goes to a forum's General.
 func (s *sink) addTopic(params tgbotapi.Params) {
 	params.AddNonZero("message_thread_id", s.to.Topic)
 }
 
-// Edit implements [progressive.Editor].
+// Edit implements [progressive.Editor]. An id that can't be read is that of no message: [progressive.ErrGone].
 func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 	chat, message, err := parseMessageID(id)
 	if err != nil {
@@ -154,7 +163,8 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 	return judgeFile(p, s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, method, params, &edited, files...)))
 }
 
-// Delete implements [progressive.Deleter]. A message that can't be deleted any more counts as deleted.
+// Delete implements [progressive.Deleter]. A message that can't be deleted any more (in groups after 48 hours) is
+// [progressive.ErrGone].
 func (s *sink) Delete(ctx context.Context, id string) error {
 	chat, message, err := parseMessageID(id)
 	if err != nil {
@@ -166,7 +176,7 @@ func (s *sink) Delete(ctx context.Context, id string) error {
 	}, &done))
 }
 
-// Typing implements [progressive.Typer]. Channels have no typing indicator.
+// Typing implements [progressive.Typer]. Channels have no typing indicator; 0 means that it need not be renewed.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
 	if s.to.Kind == channel {
 		return 0, nil

@@ -1,5 +1,18 @@
-// Package telegram connects Telegram to the gateway. It receives messages by long polling; answers are messages that
-// grow by edits.
+// Package telegram connects one Telegram bot to the gateway.
+//
+// [New] makes a bot. Run polls for updates: poller decides when to poll, and intake passes the updates to the handler,
+// in order within a chat. Answers are messages that are posted and then edited while they grow, see sink.
+//
+// Telegram's server keeps each update until a later poll confirms it by its offset, for at most a day. An update is
+// confirmed only after the handler has accepted it and all earlier ones, so a crash at any point makes the server
+// deliver it again; the runtime recognizes messages by their ids. The connector itself stores only which groups have
+// got new ids, see moves.
+//
+// The Bot API has neither error codes besides those of HTTP, nor nonces. Errors are therefore recognized by words in
+// their descriptions (judge), and a message whose posting had an unknown outcome can't be found again: it is sent a
+// second time with a mark, or not at all, as configured.
+//
+// Only one process can poll for a bot. That is left to [connectors.Lease].
 package telegram
 
 import (
@@ -20,7 +33,9 @@ import (
 	"parley/progressive"
 )
 
-// Telegram is one bot. The server keeps track of the confirmed updates.
+// Telegram is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
+// [connectors.Checker]. Nothing in it changes after New, except inside client and moves, which are safe for concurrent
+// use; calls of Run must not overlap.
 type Telegram struct {
 	config  Config
 	client  *client
@@ -60,7 +75,8 @@ func accountOf(token string) (account, error) {
 // Name implements [connectors.Connector].
 func (t *Telegram) Name() string { return Name }
 
-// Run implements [connectors.Connector].
+// Run implements [connectors.Connector]. It returns a [connectors.Fatal] if the token is malformed or rejected. Other
+// failures are retried here, without an end: an outage of Telegram's needs no restart.
 func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 	if t.wrong != nil {
 		return connectors.Fatal{Err: t.wrong}
@@ -69,20 +85,22 @@ func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 	return t.client.token.Watch(ctx, newPoller(t, h).run)
 }
 
-// Close closes idle connections.
+// Close closes idle connections, for a bot that posts without Run.
 func (t *Telegram) Close() error {
 	t.client.http.CloseIdleConnections()
 	return nil
 }
 
-// Open implements [connectors.Poster].
+// Open implements [connectors.Poster]. It makes no request, but reads the stored moves once. It fails with
+// [chat.ErrUnreached] if the address can't be read.
 func (t *Telegram) Open(ctx context.Context, a chat.Address) (progressive.Sink, error) {
 	own, err := parseAddress(a.ConnectorData)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
-		own.Message, own.Asker = 0, "" // those of the last message there
+		// The message and the person in the address are those of the last message there. This text answers neither.
+		own.Message, own.Asker = 0, ""
 	}
 	if err := t.moves.load(ctx); err != nil {
 		return nil, err
@@ -90,7 +108,8 @@ func (t *Telegram) Open(ctx context.Context, a chat.Address) (progressive.Sink, 
 	return newSink(t, own), nil
 }
 
-// Check implements [connectors.Checker].
+// Check implements [connectors.Checker]. It leaves a webhook alone, because another program may still use it until the
+// gateway starts.
 func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err error) {
 	if t.wrong != nil {
 		return found, t.wrong
@@ -135,6 +154,7 @@ func privacy(me tgbotapi.User) string {
 		"change that, send /setprivacy to @BotFather, then remove the bot from the group and add it again"
 }
 
+// me returns the bot's account.
 func (t *Telegram) me(ctx context.Context) (me tgbotapi.User, err error) {
 	err = t.client.call(ctx, "getMe", nil, &me)
 	return me, err
@@ -149,7 +169,8 @@ func (t *Telegram) webhook(ctx context.Context) (string, error) {
 	return info.URL, err
 }
 
-// listCommands registers the commands for the clients' command menu.
+// listCommands registers the commands for the clients' command menu. Telegram keeps them, so commands of an older
+// version are replaced.
 func (t *Telegram) listCommands(ctx context.Context) error {
 	type item struct {
 		Command     chat.CommandName `json:"command"`
@@ -167,6 +188,7 @@ func (t *Telegram) listCommands(ctx context.Context) error {
 	return t.client.call(ctx, "setMyCommands", tgbotapi.Params{"commands": string(list)}, &done)
 }
 
+// deleteWebhook makes the server queue updates for polling. Those that wait are kept.
 func (t *Telegram) deleteWebhook(ctx context.Context) error {
 	var done bool
 	return t.client.call(ctx, "deleteWebhook", tgbotapi.Params{"drop_pending_updates": "false"}, &done)

@@ -62,6 +62,7 @@ func music(kind string) string {
 	return ""
 }
 
+// isPhoto reports whether data is an image that sendPhoto accepts. Only the header is decoded.
 func isPhoto(data []byte) bool {
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
 	return err == nil && len(data) <= mostPhoto && c.Width+c.Height <= mostSides && max(c.Width, c.Height) <= mostRatio*min(c.Width, c.Height)
@@ -72,7 +73,7 @@ func (c carried) method() string { return "send" + strings.ToUpper(c.kind[:1]) +
 // attached is the multipart name of a file whose InputMedia is a parameter of its own.
 const attached = "file"
 
-// media returns the InputMedia of c for an edit.
+// media returns the InputMedia of c for an edit. Its parts are constants, so it needs no encoder.
 func (c carried) media() string {
 	return `{"type":"` + c.kind + `","media":"attach://` + attached + `"}`
 }
@@ -81,8 +82,8 @@ func (c carried) files(field string) []tgbotapi.RequestFile {
 	return []tgbotapi.RequestFile{{Name: field, Data: tgbotapi.FileBytes{Name: c.name, Bytes: c.data}}}
 }
 
-// judgeFile converts a permanent refusal of a part with a file to a refusal of the file. Possibly the chat only refuses
-// files; sending the text instead shows whether that is so.
+// judgeFile converts a permanent refusal of a part with a file to a refusal of the file (ErrUnparsable), after which
+// the caller sends the text instead. Possibly the chat only refuses files; sending the text shows whether that is so.
 func judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
 	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) ||
