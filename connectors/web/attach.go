@@ -35,7 +35,8 @@ func (q *question) addFile(dec *json.Decoder) error {
 	return nil
 }
 
-// attach makes the message of q the one that its files belong to, and returns them. It answers the request itself on failure.
+// attach makes the message of q the one that its files belong to, and returns them. A file can belong to one message
+// only: otherwise its deletion with that message would break another. It answers the request itself on failure.
 func (w *Web) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, sender chat.EntityID, q question) (files []chat.Attachment, ok bool) {
 	if len(q.Images)+len(q.Files) == 0 {
 		return nil, true
@@ -67,7 +68,8 @@ func (w *Web) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	return files, true
 }
 
-// keepImage stores an image that came inside a message, once.
+// keepImage stores an image that came inside a message, once: its id is made of the message's, so a repeated request
+// finds it. The store bounds only the sum of files here, as the message's own limits bound their number.
 func (w *Web) keepImage(ctx context.Context, room chat.RoomID, sender chat.EntityID, key string, i image) (id string, err error) {
 	u := chat.Upload{ID: uploadID(room, key), Room: room, Sender: sender, Name: i.name, Type: i.mimeType, Size: int64(len(i.data)), At: time.Now(), Attempt: rand.Text()}
 	is, err := w.opts.Store.BeginUpload(ctx, u, chat.UploadRule{Total: maxStored})
@@ -82,7 +84,7 @@ func anyKind(chat.Upload, []byte) *refusal { return nil }
 
 var _ connectors.Fetcher = (*Web)(nil)
 
-// Fetch implements [connectors.Fetcher]. Any replica has the file.
+// Fetch implements [connectors.Fetcher]. The content is in the store, so any replica has the file.
 func (w *Web) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	u, err := w.opts.Store.Upload(ctx, f.Ref)
 	switch {
@@ -95,7 +97,7 @@ func (w *Web) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.Fi
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
-// content returns all of a file.
+// content returns all of a file. Its size was checked when it arrived, so it is safe to allocate.
 func (w *Web) content(ctx context.Context, u chat.Upload) ([]byte, error) {
 	data := make([]byte, 0, u.Size)
 	for n := 0; int64(len(data)) < u.Size; n++ {
@@ -114,7 +116,8 @@ const (
 	maxThumbnail = 128 << 10
 )
 
-// draw returns the thumbnail of a stored file, or nil. One is made at a time: a decoded image can be large.
+// draw returns the thumbnail of a stored file, or nil. One is made at a time: a decoded image can need hundreds of
+// times its size. A missing thumbnail is no error; the file itself is shown instead.
 func (w *Web) draw(ctx context.Context, u chat.Upload) []byte {
 	if w.opts.Thumbnail == nil || !(llm.File{Type: u.Type}).Picture() || u.Size > maxDrawn {
 		return nil

@@ -24,13 +24,16 @@ var (
 )
 
 // jsonBounds passes a JSON text through and fails as soon as the text exceeds a limit, so that a decoder behind it
-// never holds more. It does not validate the JSON; the decoder does.
+// never holds more: encoding/json buffers a whole value before it looks at it, and recurses for each level. It does not
+// validate the JSON; the decoder does. It follows only what it needs: strings with their escapes, and structural
+// characters.
 type jsonBounds struct {
 	r      io.Reader
 	err    error
 	depth  int
 	values int
 	token  int // bytes since the last structural character
+	// quoted is whether the next byte is inside a string, and escape whether it follows a backslash there.
 	quoted bool
 	escape bool
 }
@@ -49,6 +52,7 @@ func (b *jsonBounds) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// check counts one byte.
 func (b *jsonBounds) check(c byte) error {
 	switch {
 	case b.quoted:
@@ -81,8 +85,9 @@ func (b *jsonBounds) check(c byte) error {
 	return nil
 }
 
-// readBody reads a request body that is one JSON object. field reads each member's value from dec, or skips it. most is
-// the maximum size in bytes.
+// readBody reads a request body that is one JSON object. field reads each member's value from dec, or skips it: values
+// are decoded one by one, so that at most one image is held twice, encoded and decoded. most is the maximum size in
+// bytes. What follows the object is an error.
 func readBody(rw http.ResponseWriter, r *http.Request, most int64, field func(dec *json.Decoder, key string) error) error {
 	dec := json.NewDecoder(&jsonBounds{r: http.MaxBytesReader(rw, r.Body, most)})
 	if err := readObject(dec, field); err != nil {
@@ -132,6 +137,7 @@ func readArray(dec *json.Decoder, element func(dec *json.Decoder) error) error {
 	return readDelim(dec, ']')
 }
 
+// readDelim reads the next token, which must be want.
 func readDelim(dec *json.Decoder, want json.Delim) error {
 	t, err := dec.Token()
 	if err == nil && t != want {
@@ -140,7 +146,8 @@ func readDelim(dec *json.Decoder, want json.Delim) error {
 	return err
 }
 
-// skipValue discards the next value in dec.
+// skipValue discards the next value in dec, of any form, without recursion. Unknown members are skipped so that newer
+// clients can talk to this version.
 func skipValue(dec *json.Decoder) error {
 	for depth := 0; ; {
 		t, err := dec.Token()

@@ -10,7 +10,8 @@ import (
 	"parley/core/chat"
 )
 
-// choose handles a reader's choice and streams the result.
+// choose handles a reader's choice and streams the result: either the answer that waited for it, or a new one. The rate
+// of attempts is checked before the body is read, that of messages after.
 func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok || !w.allow(rw, r, w.attempts) {
@@ -54,13 +55,15 @@ func (w *Web) takeChoice(rw http.ResponseWriter, r *http.Request) (c choice, ok 
 	return c, no == nil
 }
 
+// readChoice decodes the body of r.
 func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no *refusal) {
 	const form = "The request must be the JSON object {\"id\": …, \"option\": …}."
 	if no := checkJSON(r, maxChoice); no != nil {
 		return c, no
 	}
 	defer w.receive(rw, r)()
-	c.option = -1 // none read yet
+	// 0 is the first option, so a missing one needs another value.
+	c.option = -1
 	if err := readBody(rw, r, maxChoice, c.field); err != nil {
 		return c, refuse(err, form)
 	}
@@ -83,7 +86,8 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 	return skipValue(dec)
 }
 
-// recent returns what a reload shows: messages, and commands with their answers, in chronological order.
+// recent returns what a reload shows: messages, and commands with their answers, in chronological order. The latter are
+// stored as another kind, because they are no part of what the model reads.
 func (w *Web) recent(ctx context.Context, room chat.RoomID) ([]chat.Memory, error) {
 	said, err := w.opts.Store.Recent(ctx, room, chat.Said, 0, shown)
 	if err != nil {

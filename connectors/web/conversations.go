@@ -39,12 +39,14 @@ var errCrowded = errors.New("too many others are reading")
 // roomOf returns the room of a conversation. Its id is the permission to read and write there: it has 128 random bits.
 func roomOf(id string) chat.RoomID { return chat.RoomID(Name + "/" + id) }
 
+// newID returns 128 random bits. The generator is cryptographic, because the id is a permission.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
+// open creates a conversation: POST /api/conversations. It is stored, so the number per hour and address is limited.
 func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 	if !w.allow(rw, r, w.openings) {
 		return
@@ -92,7 +94,8 @@ type message struct {
 }
 
 // history replies with the conversation, oldest message first. Both the number of replies being built and the bytes
-// held for slow readers are bounded.
+// held for slow readers are bounded, for each address and in total. The first bound is given back when the reply is
+// built, so that a slow reader does not keep others from building theirs.
 func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
@@ -143,7 +146,8 @@ func (w *Web) lines(ctx context.Context, room chat.RoomID) (lines [][]byte, size
 	return lines, size, nil
 }
 
-// line returns m as a reload shows it; offer holds the options that are still open.
+// line returns m as a reload shows it; offer holds the options that are still open. A client needs its own id of a
+// message (clientMessageId) to recognize one that it has sent.
 func (w *Web) line(room chat.RoomID, m chat.Memory, offer *answer.Choices) message {
 	line := message{
 		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
@@ -158,7 +162,8 @@ func (w *Web) line(room chat.RoomID, m chat.Memory, offer *answer.Choices) messa
 	return line
 }
 
-// writeLines replies with lines in chronological order.
+// writeLines replies with lines in chronological order: they come newest first. The reply is written piece by piece, so
+// that it is not held a second time as a whole.
 func writeLines(rw http.ResponseWriter, lines [][]byte) {
 	rw.Header().Set("Content-Type", "application/json; charset=utf-8")
 	between := `{"messages":[`
@@ -177,6 +182,7 @@ func writeLines(rw http.ResponseWriter, lines [][]byte) {
 	_, _ = io.WriteString(rw, "]}\n")
 }
 
+// stop ends the running answer: POST …/stop.
 func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
@@ -214,7 +220,8 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	return false
 }
 
-// broken answers a request after an internal error: it logs the error and replies with a sentence.
+// broken answers a request after an internal error: it logs the error and replies with a sentence, which contains
+// nothing of the error. All replies tell the client that trying again makes sense.
 func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
 	if errors.Is(err, chat.ErrShutdown) {
 		retryLater(rw, time.Second)
@@ -230,16 +237,19 @@ func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
 	fail(rw, http.StatusServiceUnavailable, "Your request could not be saved. Please try again.")
 }
 
+// retryLater tells the client when to try again, in whole seconds.
 func retryLater(rw http.ResponseWriter, wait time.Duration) {
 	rw.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 }
 
+// reply answers a request with JSON.
 func reply(rw http.ResponseWriter, status int, body any) {
 	rw.Header().Set("Content-Type", "application/json; charset=utf-8")
 	rw.WriteHeader(status)
 	_ = json.NewEncoder(rw).Encode(body) // the reader has disconnected
 }
 
+// fail answers a request with an error: a sentence that the page shows to people as it is.
 func fail(rw http.ResponseWriter, status int, sentence string) {
 	reply(rw, status, map[string]any{"error": sentence})
 }

@@ -8,7 +8,11 @@ import (
 )
 
 // diff returns the text added at the end between two views of one answer, or reports that something earlier changed, so
-// that the whole text must be sent. It visits each segment once, and copies only the added text.
+// that the whole text must be sent. It visits each segment once, and copies only the added text: it runs for each frame
+// of each reader.
+//
+// It relies on how answers change: the text of a model's step only grows, a call's text is replaced as a whole, and
+// text can be withdrawn.
 func diff(old, now answer.View) (added string, replaced bool) {
 	i := 0
 	for i < len(old.Segments) && i < len(now.Segments) && same(old.Segments[i], now.Segments[i]) {

@@ -14,18 +14,22 @@ const (
 )
 
 // refuseBody replies to a request without processing its body. Most clients send the whole body before they read the
-// reply, and would see a broken connection instead. So the rest is read and discarded, within limits.
+// reply, and would see a broken connection instead of the reason. So the rest is read and discarded, within limits.
 func refuseBody(rw http.ResponseWriter, body io.Reader, no *refusal) {
 	if no.status == http.StatusRequestTimeout {
-		body = nil // the connection is closed after a read timeout
+		// After a read timeout, nothing more can be read from the connection.
+		body = nil
 	}
 	replyEarly(rw, body, func() { no.reply(rw) })
 }
 
-// replyEarly replies before the body has been read, and discards the rest of it; nil is no rest.
+// replyEarly replies before the body has been read, and discards the rest of it; nil is no rest. The connection is
+// closed afterwards, because it is not certain that all of the body was read.
 func replyEarly(rw http.ResponseWriter, body io.Reader, send func()) {
 	ctl := http.NewResponseController(rw)
-	_ = ctl.EnableFullDuplex() // if unsupported, only the reply is sent
+	// Without full duplex, the server would read the body before it writes. If it is unsupported, only the reply is
+	// sent.
+	_ = ctl.EnableFullDuplex()
 	rw.Header().Set("Connection", "close")
 	send()
 	if body == nil {
@@ -56,6 +60,8 @@ func jsonErrors(next http.Handler) http.Handler {
 	})
 }
 
+// errorWriter replaces the text of error responses that are not JSON already: those of the router and of
+// [http.ServeContent].
 type errorWriter struct {
 	http.ResponseWriter
 	method   string // of the request

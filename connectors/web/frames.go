@@ -45,11 +45,13 @@ type frame struct {
 }
 
 // firstSnapshot is how many bytes are sent as additions before the whole text is sent again; each later interval is as
-// long as the whole text was. The cost stays proportional to the length of the answer, and a reader who missed
-// something is soon correct again.
+// long as the whole text was. The whole texts together are therefore about twice as long as the answer, and a reader
+// who missed something is soon correct again.
 const firstSnapshot = 2048
 
-// encoder converts an answer's changes to frames. It records what the reader has received, but keeps no text.
+// encoder converts an answer's changes to frames. It records what the reader has received, but keeps no text beyond the
+// last view, which shares the answer's. It belongs to one stream. The order of frames matters: clients place text and
+// calls by it.
 type encoder struct {
 	agent string
 	room  chat.RoomID
@@ -81,8 +83,8 @@ func (e *encoder) nothing(why string) []frame {
 	return []frame{{Type: "done", FullText: &empty, AgentName: e.agent, NoResponse: why}}
 }
 
-// restart prepares for another answer of the same run. It ends the calls of the previous one, above all text, because
-// the process that takes over a run makes its own calls, or none.
+// restart prepares for another answer of the same run. It ends the calls of the previous one, and takes its options
+// away, because the process that takes over a run makes its own calls, or none. The text is sent as a whole next.
 func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
 		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: answer.StageEnd, Error: "Interrupted by a restart."}
@@ -102,8 +104,8 @@ func (e *encoder) restart() (out []frame) {
 	return out
 }
 
-// encode returns the frames that bring the reader up to date with view, until the next call. changes are those in
-// between: their text is sent at the position of the last one among the calls.
+// encode returns the frames that bring the reader up to date with view, until the next call, which reuses their memory.
+// changes are those in between: their text is sent at the position of the last one among the calls.
 func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.View) []frame {
 	e.run = run
 	clear(e.out)
@@ -112,7 +114,9 @@ func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.Vi
 		e.encodeAll(changes, view)
 		return e.out
 	}
-	added, replaced := diff(e.seen, view) // in a small stack frame: this is where streams spend their time
+	// The usual case has a function with a small stack frame: this is where streams spend their time, and the stacks of
+	// thousands of streams add up.
+	added, replaced := diff(e.seen, view)
 	e.seen = view
 	e.text(view, added, replaced)
 	return e.out
@@ -128,10 +132,12 @@ func onlyText(changes []answer.Change) bool {
 	return true
 }
 
+// encodeAll is encode for changes other than text: calls, files, options, notices, and the end.
 func (e *encoder) encodeAll(changes []answer.Change, view answer.View) {
 	added, replaced := diff(e.seen, view)
 	before, were := e.seen, e.places
 	e.seen, e.places = view, places(view)
+	// The difference of the texts includes all changes of text. It is sent once, where the last of them was.
 	last := -1
 	for i, c := range changes {
 		if c.Kind == answer.Text || c.Kind == answer.Withdrawn || c.Kind == answer.Callback {
@@ -176,7 +182,7 @@ func (e *encoder) text(view answer.View, added string, replaced bool) {
 	e.joining = e.joining && !joins
 }
 
-// add adds a frame. The pointer is valid until the next one is added.
+// add adds a frame. The pointer is valid until the next one is added, because the slice may move.
 func (e *encoder) add(kind string) *frame {
 	e.out = append(e.out, frame{})
 	f := &e.out[len(e.out)-1]
@@ -184,7 +190,8 @@ func (e *encoder) add(kind string) *frame {
 	return f
 }
 
-// places returns how many bytes of text stand above each call of v.
+// places returns how many bytes of text stand above each call of v, by which clients place the calls. It is nil if
+// there are none.
 func places(v answer.View) (all map[string]int) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" {
@@ -197,7 +204,8 @@ func places(v answer.View) (all map[string]int) {
 	return all
 }
 
-// moved returns frames for calls whose amount of text above has changed, except those in told.
+// moved returns frames for calls whose amount of text above has changed, because text above them was withdrawn or
+// replaced, except those in told, whose frames have it already.
 func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 	for _, s := range e.seen.Segments {
 		was, known := were[s.Call]
@@ -210,6 +218,8 @@ func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 	return out
 }
 
+// token adds a frame with the added text, or with the whole one if that is due or asked for. A legacy client always
+// gets both.
 func (e *encoder) token(view answer.View, added string, whole bool) {
 	f := e.add("token")
 	if e.since += len(added); e.since >= max(firstSnapshot, e.whole) {
@@ -236,6 +246,7 @@ func (e *encoder) say(kind, action string) {
 	}
 }
 
+// tool adds the frame of a call's stage, and remembers the calls that restart has to end.
 func (e *encoder) tool(c answer.Change) {
 	f := toolFrame(c.Call, *c.Tool)
 	f.At = e.places[c.Call]
@@ -267,6 +278,8 @@ func toolFrame(id string, t answer.Tool) frame {
 	return f
 }
 
+// done returns the last frame. It has the whole text, so a client that trusts nothing else is right in the end. An
+// answer that shows nothing has a reason instead.
 func (e *encoder) done(run chat.RunID, v answer.View) frame {
 	text := v.Text()
 	o := v.Outcome

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// guard checks Origin and Host. The checks protect browsers against other sites and DNS rebinding, not against people,
-// who are rate limited instead.
+// guard checks Origin and Host. The checks protect browsers against other sites and DNS rebinding: a page elsewhere
+// must not use the visitor's network position or cookies of a proxy to talk to this server. They do not protect against
+// people and programs, which send any header, and are rate limited instead.
 type guard struct {
 	log     *slog.Logger
 	told    *seldom
@@ -21,6 +22,8 @@ type guard struct {
 	proxies []netip.Prefix
 }
 
+// newGuard returns the guard of a server: its own names are the address that it listens on, the local ones with the
+// same port, and the hosts of the listed origins.
 func newGuard(listen net.Addr, origins []string, proxies []netip.Prefix, log *slog.Logger) guard {
 	g := guard{log: log, told: newSeldom(), hosts: map[string]bool{}, origins: origins, proxies: proxies}
 	host, port, err := net.SplitHostPort(listen.String())
@@ -53,7 +56,8 @@ func (g guard) host(next http.Handler) http.Handler {
 	})
 }
 
-// api allows requests of the listed sites, of the server's own page, and of programs that are not browsers.
+// api allows requests of the listed sites, of the server's own page, and of programs that are not browsers. A refused
+// site gets a readable reason: its owner looks for it in the browser's console.
 func (g guard) api(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
@@ -82,7 +86,8 @@ func (g guard) api(next http.Handler) http.Handler {
 	})
 }
 
-// report logs, at most once an hour per site, the configuration line that would allow a site.
+// report logs, at most once an hour per site, the configuration line that would allow a site. The name comes from a
+// stranger, so its length is bounded.
 func (g guard) report(what, kind, site string) {
 	if site == "" || site == "null" || len(site) > maxSite || !g.told.first(site) {
 		return
@@ -93,6 +98,8 @@ func (g guard) report(what, kind, site string) {
 // maxSite is the maximum logged length of a site's name, in bytes.
 const maxSite = 300
 
+// welcome reports whether a request may use the API. Browsers send Origin with all requests that could do harm; without
+// it, Sec-Fetch-Site tells those of other sites apart, which older browsers and programs don't send.
 func (g guard) welcome(r *http.Request, origin string) bool {
 	if origin == "" {
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -118,6 +125,9 @@ func (g guard) page(next http.Handler) http.Handler {
 }
 
 // client returns the address that limits count: for IPv6 the /64 network, because one visitor has all of it.
+// X-Forwarded-For is read from its end, as each proxy appends the address of its peer, and only as far as trusted
+// proxies wrote it: what is before may be invented by the client. An address that can't be read is the zero prefix,
+// which all such requests share.
 func (g guard) client(r *http.Request) netip.Prefix {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -18,16 +18,19 @@ const (
 	hookWait   = time.Minute
 )
 
-// Hooks are the hooks of the configuration, which other programs call.
+// Hooks are the hooks of the configuration, which other programs call. Implementations are safe for concurrent use.
 type Hooks interface {
-	// Authorized reports whether token is the secret of a hook.
+	// Authorized reports whether token is the secret of a hook. It takes the same time for every wrong token, and does
+	// not tell an unknown hook from a wrong secret.
 	Authorized(name, token string) bool
-	// Receive accepts a call, once for each key; an empty key is another one each time. Accepted names no run if the call is left out.
-	// [chat.ErrTooMany] if there are too many calls; [chat.ErrNotFound] or [chat.ErrUnreached] if the hook's room is not known.
+	// Receive accepts a call, once for each key; an empty key is another one each time. Accepted names no run if the
+	// call is left out. It fails with [chat.ErrTooMany] if there are too many calls, and with [chat.ErrNotFound] or
+	// [chat.ErrUnreached] if the hook's room is not known. It returns when the call is stored, and does not wait for
+	// the answer.
 	Receive(ctx context.Context, name, key string, body []byte) (chat.Accepted, error)
 }
 
-// hook is POST /api/hooks/{name}.
+// hook is POST /api/hooks/{name}. Attempts are limited before the secret is compared, so that it can't be guessed.
 func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
 	if !w.allow(rw, r, w.attempts) {
 		return
@@ -73,6 +76,8 @@ func hookBody(r *http.Request) ([]byte, *refusal) {
 	return body, nil
 }
 
+// hookReply answers a hook with what happened. A repeated call is a success too, because the sender only asks whether
+// it arrived.
 func (w *Web) hookReply(rw http.ResponseWriter, acc chat.Accepted, err error) {
 	switch {
 	case errors.Is(err, chat.ErrTooMany):

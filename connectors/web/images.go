@@ -32,7 +32,8 @@ type image struct {
 	name     string
 }
 
-// addImage reads the next image of the body. It refuses an image over the limit before reading it.
+// addImage reads the next image of the body. It refuses an image over the limit before reading all of it, and one too
+// many before reading any of it.
 func (q *question) addImage(dec *json.Decoder) error {
 	if len(q.Images) == maxImages {
 		return &refusal{http.StatusBadRequest, "At most 4 images per message."}
@@ -65,7 +66,8 @@ func (p *picture) field(dec *json.Decoder, key string) error {
 	return skipValue(dec)
 }
 
-// decode checks an image and decodes its base64.
+// decode checks an image and decodes its base64. The claimed type is only a first check: the stored type is that of the
+// content, see pictureType.
 func (p picture) decode() (image, *refusal) {
 	switch {
 	case strings.HasPrefix(p.Data, "data:"):

@@ -7,7 +7,8 @@ import (
 )
 
 // limiter allows each address a number of requests per interval, at a steady rate with a burst of the full number. It
-// stores nothing for addresses with their full budget.
+// stores one time for each address, the one at which its budget is full again, and nothing for addresses with their
+// full budget. Old entries are removed once per interval. It is safe for concurrent use.
 type limiter struct {
 	n    int
 	per  time.Duration
@@ -20,7 +21,7 @@ func newLimiter(n int, per time.Duration) *limiter {
 	return &limiter{n: n, per: per, next: map[netip.Prefix]time.Time{}}
 }
 
-// take returns how long to wait; 0 means that the request is allowed.
+// take counts a request and returns 0, or returns how long to wait if it is not allowed; that is not counted.
 func (l *limiter) take(who netip.Prefix) time.Duration {
 	if l.n == 0 {
 		return 0
@@ -36,6 +37,7 @@ func (l *limiter) take(who netip.Prefix) time.Duration {
 		}
 		l.swat = now.Add(l.per)
 	}
+	// Each request moves the time of a full budget one step on. It may be at most the interval ahead.
 	step := l.per / time.Duration(l.n)
 	at := l.next[who]
 	if at.Before(now) {

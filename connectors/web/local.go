@@ -11,7 +11,8 @@ import (
 // LocalPath is the path of requests from programs on the same machine, such as `gateway pair`.
 const LocalPath = "/local/"
 
-// local serves programs on the same machine that have the token. For all other requests the path does not exist.
+// local serves programs on the same machine that have the token. For all other requests the path does not exist: the
+// reply doesn't tell which condition failed. The comparison takes the same time for every token.
 func (w *Web) local() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -25,7 +26,10 @@ func (w *Web) local() http.Handler {
 	})
 }
 
-// here reports whether r comes from this machine and was not forwarded by a proxy.
+// here reports whether r comes from this machine and was not forwarded by a proxy, nor sent by a browser's page. A
+// proxy on the same machine makes requests of the whole world look local, so any header of one refuses the request. The
+// peer may also have the address on which it was received: that is how a program on a machine reaches it by its own
+// name.
 func here(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || r.Header.Get("Origin") != "" {

@@ -35,7 +35,7 @@ func (w *Web) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// counted limits the GET requests of an address per minute.
+// counted limits the GET requests of an address per minute. Others have limits of their own.
 func (w *Web) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if (r.Method != http.MethodGet && r.Method != http.MethodHead) || w.allow(rw, r, w.reads) {
@@ -51,7 +51,8 @@ func patient(next http.Handler) http.Handler {
 	})
 }
 
-// deadlines splits writes into pieces with a deadline each.
+// deadlines splits writes into pieces with a deadline each. A reader that reads slowly but steadily is never cut off,
+// however long the reply is; one that stops reading is, after at most patience.
 type deadlines struct {
 	http.ResponseWriter
 	ctl *http.ResponseController
@@ -82,7 +83,8 @@ func (d *deadlines) WriteHeader(status int) {
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// extend sets the next write's deadline, unless that was done within the last second.
+// extend sets the next write's deadline, unless that was done within the last second: setting it costs more than
+// writing a small frame.
 func (d *deadlines) extend() error {
 	now := time.Now()
 	if now.Sub(d.set) < time.Second {

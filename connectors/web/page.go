@@ -24,7 +24,9 @@ var types = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// pages serves the chat page and its files. They contain no secrets, and sites that embed the chat load them too.
+// pages serves the chat page and its files. They contain no secrets, and sites that embed the chat load them too. The
+// page is rendered once. The suggestions go through JSON and the template's escaping, so they can't end the script or
+// attribute that contains them.
 func pages(agent string, suggestions []string) http.Handler {
 	files, err := fs.Sub(widget, "widget")
 	if err != nil {

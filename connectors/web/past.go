@@ -40,7 +40,8 @@ func (e *encoder) showing(f frame, files []llm.File) frame {
 	return f
 }
 
-// show adds the paths of the files that a call has shown in an answer.
+// show adds the paths of the files that a call has shown in an answer. They are relative, because a proxy may serve the
+// gateway below any path.
 func (f *frame) show(room chat.RoomID, id chat.MemoryID, c answer.PastCall) {
 	below := "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/messages/" + url.PathEscape(string(id)) + "/files/"
 	for _, p := range c.Files {
@@ -53,7 +54,7 @@ func (f *frame) show(room chat.RoomID, id chat.MemoryID, c answer.PastCall) {
 	}
 }
 
-// pastTools returns the final frames of an answer's calls.
+// pastTools returns the final frames of an answer's calls, in the form in which a stream sends them.
 func pastTools(m chat.Memory) (out []frame) {
 	for _, c := range m.Calls {
 		t := toolFrame(c.ID, c.Tool)
@@ -74,6 +75,8 @@ type attached struct {
 	Unread    string `json:"unread,omitempty"`    // why it can't be read
 }
 
+// attachedTo returns the attachments of a message as a reload shows them. Only files that were uploaded here have an
+// address: the key of others is not one of this room.
 func attachedTo(m chat.Memory) (all []attached) {
 	for _, f := range m.Files {
 		if f.Link && f.Unread == "" {
@@ -117,7 +120,8 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveFile replies with a file. Anything but an image is for download.
+// serveFile replies with a file. Anything but an image is for download, and a policy forbids everything to what is
+// shown: the file comes from a stranger or a model, and has the page's origin.
 func serveFile(rw http.ResponseWriter, r *http.Request, name, kind string, content io.ReadSeeker) {
 	h := rw.Header()
 	h.Set("Content-Type", kind)

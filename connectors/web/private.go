@@ -14,7 +14,8 @@ import (
 var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32})`)
 
 // HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
-// the id gives access to the conversation. The hash of an id depends only on the key.
+// the id gives access to the conversation. The hash of an id depends only on the key, so that records of one
+// conversation can still be recognized. Messages, attributes, groups and the texts of errors are searched.
 func HideConversations(h slog.Handler, key string) slog.Handler {
 	return hiding{h, []byte(key)}
 }
@@ -65,6 +66,7 @@ func (h hiding) attr(a slog.Attr) slog.Attr {
 	return a
 }
 
+// text replaces the conversation ids in s.
 func (h hiding) text(s string) string {
 	return conversationIDs.ReplaceAllStringFunc(s, func(found string) string {
 		parts := conversationIDs.FindStringSubmatch(found)

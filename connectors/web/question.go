@@ -26,11 +26,13 @@ type question struct {
 	Source          string
 }
 
+// id returns the id of the message: the same for the same clientMessageId in the same conversation, by which a repeated
+// request is recognized.
 func (q question) id(room chat.RoomID) chat.MemoryID {
 	return chat.MemoryID(string(room) + "/" + q.ClientMessageID)
 }
 
-// refusal is the error response of a request.
+// refusal is the error response of a request. The sentence is shown to people.
 type refusal struct {
 	status   int
 	sentence string
@@ -56,7 +58,8 @@ func (w *Web) take(rw http.ResponseWriter, r *http.Request) (q question, ok bool
 	return q, no == nil
 }
 
-// readQuestion decodes the body of r and checks its fields.
+// readQuestion decodes the body of r and checks its fields. The body counts against the shared memory until it returns;
+// the decoded message is at most as large.
 func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {
 	if no := checkJSON(r, maxBody); no != nil {
 		return q, no
@@ -92,7 +95,8 @@ func (q *question) words() string {
 	return ""
 }
 
-// isKey reports whether a client can use key as an id; none is one too.
+// isKey reports whether a client can use key as an id; none is one too. Slashes separate the parts of ids, and the
+// other characters would be dangerous in logs.
 func isKey(key string) bool { return len(key) <= maxKey && !strings.ContainsFunc(key, unfit) }
 
 func unfit(c rune) bool { return c <= ' ' || c == '/' || c == 0x7f || c == utf8.RuneError }

@@ -26,7 +26,7 @@ const (
 	fileArrival = 10 * time.Minute // time limit of a file's body
 )
 
-// Reasons to give up an upload.
+// errCut is the reason to give up an upload that the client has ended.
 var errCut = errors.New("the body ends early")
 
 // uploadPath returns the address of an uploaded file, relative to the gateway's.
@@ -34,11 +34,14 @@ func uploadPath(room chat.RoomID, key string) string {
 	return "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/files/" + url.PathEscape(key)
 }
 
-// uploadID returns the id of a file in the store. Like the conversation's, it gives access.
+// uploadID returns the id of a file in the store. It contains the conversation's, so like that it gives access.
 func uploadID(room chat.RoomID, key string) string { return string(room) + "/" + key }
 
-// receiveFile stores a file that a message can name. The body is passed to the store piece by piece. The same request again, after its
-// reply was lost, returns the same file.
+// receiveFile stores a file that a message can name later: POST …/files. The body is passed to the store piece by
+// piece, so that memory does not depend on its size. The same request again, after its reply was lost, returns the same
+// file; one that was interrupted begins again.
+//
+// The checks come in the order of their cost: the headers, the rate of the address, then the store.
 func (w *Web) receiveFile(rw http.ResponseWriter, r *http.Request) {
 	body := r.Body
 	u, no := w.announced(r)
@@ -62,7 +65,8 @@ func (w *Web) receiveFile(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// announced checks what the request says about its file.
+// announced checks what the request says about its file. A length is required, because the store reserves space by it.
+// Attempt tells this request apart from an earlier one with the same key, whose late pieces the store refuses.
 func (w *Web) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	q := r.URL.Query()
 	key, name := q.Get("clientFileId"), q.Get("name")
@@ -91,7 +95,8 @@ func (w *Web) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	return chat.Upload{ID: uploadID(room, key), Room: room, Name: name, Type: kind, Size: r.ContentLength, At: time.Now(), Attempt: rand.Text()}, nil
 }
 
-// sender returns whose limit an upload counts against: an address with all its conversations.
+// sender returns whose limit an upload counts against: an address with all its conversations, since a new conversation
+// costs nothing.
 func (w *Web) sender(r *http.Request) (chat.EntityID, *refusal) {
 	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
 	if err != nil {
@@ -125,7 +130,8 @@ func (w *Web) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
 	return u, w.failed("begin an upload", err)
 }
 
-// receivePieces stores the body of r, and replies.
+// receivePieces stores the body of r, and replies. It holds one piece in memory at a time, which counts against the
+// shared memory.
 func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Upload) {
 	who, body := w.guard.client(r), r.Body
 	if !w.uploads.take(who, chat.UploadPiece) {
@@ -154,7 +160,9 @@ func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Uplo
 	refuseBody(rw, body, no)
 }
 
-// keep stores a file from content, which has u.Size bytes, unless refuse does by its beginning. It holds one piece in memory.
+// keep stores a file from content, which has u.Size bytes, unless refuse does by its beginning. It holds one piece in
+// memory. Only EndUpload makes the file complete: one that was interrupted can't be named by a message, and is removed
+// by the store later. The error is errCut if content ends early, and [answer.ErrLost] if another attempt has begun.
 func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse func(chat.Upload, []byte) *refusal) (chat.Upload, error) {
 	piece := make([]byte, min(u.Size, chat.UploadPiece))
 	for n, got := 0, int64(0); got < u.Size; n++ {
@@ -183,7 +191,8 @@ func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse
 	return u, nil
 }
 
-// pictureType returns the type of a file that begins with head: only what is a picture counts as one.
+// pictureType returns the type of a file that begins with head: only what is a picture counts as one. Pictures are
+// shown in the page's origin, so a claim is not enough; and a picture with a wrong claim is still a picture.
 func pictureType(claimed string, head []byte) string {
 	if found := http.DetectContentType(head); (llm.File{Type: found}).Picture() {
 		return found

@@ -6,15 +6,18 @@ import (
 	"sync"
 )
 
-// share divides a fixed amount among addresses, so that one of them can't take it all. The zero share is empty.
+// share divides a fixed amount among addresses, so that one of them can't take it all. The zero share is empty. It is
+// safe for concurrent use, and keeps entries only for addresses that hold something.
 type share struct {
 	all  int64 // the total
 	each int64 // the maximum per address
 
-	mu    sync.Mutex
-	held  int64
-	by    map[netip.Prefix]int64
-	freed chan struct{} // created by waiters, closed when an amount is returned
+	mu   sync.Mutex
+	held int64
+	by   map[netip.Prefix]int64
+	// freed is created by waiters, and closed when an amount is returned, which wakes all of them. There is no queue:
+	// fairness among waiters is left to chance, since all time out within seconds.
+	freed chan struct{}
 }
 
 // take reports whether n was available for who. The caller must give it back.
@@ -24,6 +27,7 @@ func (s *share) take(who netip.Prefix, n int64) bool {
 	return s.takeLocked(who, n)
 }
 
+// takeLocked requires the lock.
 func (s *share) takeLocked(who netip.Prefix, n int64) bool {
 	if s.held+n > s.all || s.by[who]+n > s.each {
 		return false
@@ -36,7 +40,8 @@ func (s *share) takeLocked(who netip.Prefix, n int64) bool {
 	return true
 }
 
-// wait takes n once it is available. It fails with the cause of ctx. An n greater than each never becomes available.
+// wait takes n once it is available. It fails with the cause of ctx. An n greater than each never becomes available, so
+// the caller must bound it.
 func (s *share) wait(ctx context.Context, who netip.Prefix, n int64) error {
 	for {
 		s.mu.Lock()

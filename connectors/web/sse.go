@@ -15,7 +15,8 @@ import (
 // errGone means that the reader has disconnected.
 var errGone = errors.New("the reader disconnected")
 
-// sse writes one event stream. It belongs to one goroutine.
+// sse writes one event stream. It belongs to one goroutine. Its timer and its buffer are reused, because there are
+// thousands of streams.
 type sse struct {
 	w       http.ResponseWriter
 	ctl     *http.ResponseController
@@ -31,7 +32,8 @@ func newSSE(w http.ResponseWriter, leaving <-chan struct{}) *sse {
 	return &sse{w: w, ctl: http.NewResponseController(w), timer: timer, leaving: leaving}
 }
 
-// start sends the header and a first byte at once, because some proxies hold the header back until there is a body.
+// start sends the header and a first byte at once, because some proxies hold the header back until there is a body. The
+// headers ask proxies not to buffer or compress, which would delay events.
 func (s *sse) start() error {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -44,7 +46,8 @@ func (s *sse) start() error {
 // mostBuffered is how many bytes of events are buffered per write, and kept for the next ones.
 const mostBuffered = 1 << 20
 
-// frames writes each frame as one event, and small ones in one write.
+// frames writes each frame as one event, and small ones in one write. JSON contains no line breaks, so each event is
+// one line.
 func (s *sse) frames(fs []frame) error {
 	for i := range fs {
 		var err error
@@ -63,13 +66,16 @@ func (s *sse) frames(fs []frame) error {
 	return s.flush()
 }
 
+// comment writes a line that clients ignore.
 func (s *sse) comment(text string) error {
 	s.buf = fmt.Appendf(s.buf, ": %s\n\n", text)
 	return s.flush()
 }
 
-// wait returns when a has changed after at, and reports whether it had to wait; meanwhile it sends keep-alives for
-// proxies.
+// wait returns when a has changed after at, and reports whether it had to wait; meanwhile it sends keep-alives, so that
+// proxies don't close an idle connection, and so that a disconnected reader is noticed. Its error is io.EOF if the
+// answer has ended, [answer.ErrLost] if another process continues it, [chat.ErrShutdown] if the gateway stops, and
+// errGone if the reader has disconnected.
 func (s *sse) wait(ctx context.Context, a *answer.Answer, at answer.Cursor) (waited bool, err error) {
 	for ; ; waited = true {
 		changed, err := a.Changed(at)
@@ -119,6 +125,7 @@ func (s *sse) reconnect() error {
 	return s.flush()
 }
 
+// flush writes the buffer.
 func (s *sse) flush() error {
 	if len(s.buf) == 0 {
 		return nil

@@ -16,7 +16,8 @@ const window = 256 << 10
 // errChanged reports that a file was replaced while it was read.
 var errChanged = errors.New("the file has changed")
 
-// stored reads an answer's file from the store piece by piece, so that a slow reader holds at most one window of it.
+// stored reads an answer's file from the store piece by piece, so that a slow reader holds at most one window of it. It
+// belongs to one request.
 type stored struct {
 	ctx           context.Context // of the request
 	store         storage.Files
@@ -49,6 +50,8 @@ func (s *stored) Read(p []byte) (int, error) {
 			length = len(p)
 		}
 		part, err := s.store.FilePart(s.ctx, s.run, s.n, s.at, int64(length))
+		// Another process may have replaced the file since the header with its length was sent. Mixing both would be
+		// worse than an error.
 		if err == nil && (part.Size != s.Size || part.Type != s.Type || len(part.Data) == 0) {
 			err = errChanged
 		}

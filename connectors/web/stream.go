@@ -26,6 +26,7 @@ const (
 // defaultSource is the message source of the browser chat.
 const defaultSource = "client_chat"
 
+// visitor returns the person in a conversation, which has only one.
 func visitor(room chat.RoomID) chat.EntityID { return chat.EntityID(room) }
 
 // accepted is a message of which the answer is streamed.
@@ -42,7 +43,8 @@ type wishes struct {
 }
 
 // send accepts a message and streams its answer. A repeated message attaches to the same answer, even over the rate
-// limit; a reader who disconnects stops nothing.
+// limit; a reader who disconnects stops nothing. The stack of this goroutine stays small, because it lives as long as
+// the stream.
 func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	var acc *accepted
 	apart(func() { acc = w.accept(rw, r) })
@@ -54,8 +56,9 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	w.stream(rw, r, acc.room, acc.Accepted, acc.wishes)
 }
 
-// apart runs do on a stack of its own, and waits for it. Storing and reading a message needs 32 KB of stack, and writing
-// the header 8 KB, which the goroutine of a stream would keep until its end.
+// apart runs do on a stack of its own, and waits for it. Storing and reading a message needs 32 KB of stack, and
+// writing the header 8 KB, which the goroutine of a stream would keep until its end. A panic is passed on to the
+// server, which handles it.
 func apart(do func()) {
 	ended := make(chan any)
 	go func() {
@@ -67,7 +70,11 @@ func apart(do func()) {
 	}
 }
 
-// accept accepts the message of a request, or answers the request and returns nil.
+// accept accepts the message of a request, or answers the request and returns nil. The message is stored when it
+// returns, and only then the stream begins: a client that has seen the header need not send it again.
+//
+// A known message is not charged to the rate of messages, nor are its files stored again: it is a client that
+// reconnects.
 func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 	room, ok := w.room(rw, r)
 	if !ok || !w.allow(rw, r, w.attempts) {
@@ -124,10 +131,13 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 	return err == nil, err
 }
 
-// stream streams a run's answer until the answer ends, the reader disconnects or the gateway stops.
+// stream streams a run's answer until the answer ends, the reader disconnects or the gateway stops. In the last case,
+// and after an internal error, the client is asked to reconnect, which continues the same answer, perhaps at another
+// replica.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, wants wishes) {
 	out, ctx := newSSE(rw, w.leaving), r.Context()
 	if acc.Chosen {
+		// The stream of a choice goes on for a while, see choiceGrace.
 		grace, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		go func() {
@@ -165,6 +175,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
+// follow streams the answer of a run, also if the run moves to another process meanwhile: then it watches the new
+// answer. A message that no run answers ends at once.
 func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.Accepted, wants wishes) error {
 	enc := &encoder{agent: w.opts.Agent.Name, room: room, wishes: wants, chosen: acc.Chosen, joining: acc.Duplicate}
 	enc.reasoning = enc.reasoning && w.opts.Reasoning
@@ -192,7 +204,7 @@ func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.A
 }
 
 // copy writes the changes of a, joined, until it has ended. A slow reader receives the latest state less often; nothing
-// is queued for it.
+// is queued for it. Frames are at least pause apart, except the last one, which ended lets through at once.
 func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run chat.RunID, a *answer.Answer) error {
 	var at answer.Cursor
 	var next time.Time // of a frame, unless the answer ends before

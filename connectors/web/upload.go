@@ -27,7 +27,8 @@ var (
 )
 
 // upload is a request body being received. It takes from the shared memory only for the bytes that have arrived, not
-// for the announced length, so that a slow sender does not block others.
+// for the announced length, so that a slow sender does not block others. Small bodies take nothing: their number is
+// bounded by that of requests. It belongs to one request.
 type upload struct {
 	io.ReadCloser
 	ctl   *http.ResponseController
@@ -44,7 +45,8 @@ type upload struct {
 	last  time.Time // deadline of the whole body
 }
 
-// receive wraps the body of r with a minimum rate and a share of the memory. end returns the share.
+// receive wraps the body of r with a minimum rate and a share of the memory. end returns the share, and must be called
+// when the body's content is no longer held.
 func (w *Web) receive(rw http.ResponseWriter, r *http.Request) (end func()) {
 	u := &upload{ReadCloser: r.Body, ctl: http.NewResponseController(rw), share: &w.uploads, who: w.guard.client(r), within: maxArrival}
 	u.begin()
@@ -52,6 +54,7 @@ func (w *Web) receive(rw http.ResponseWriter, r *http.Request) (end func()) {
 	return func() { u.share.give(u.who, u.held) }
 }
 
+// begin starts the time limits.
 func (u *upload) begin() {
 	now := time.Now()
 	u.ends, u.last = now.Add(rateEvery), now.Add(u.within)
@@ -68,6 +71,8 @@ func (u *upload) Read(p []byte) (int, error) {
 	n, err := u.ReadCloser.Read(p)
 	u.got += int64(n)
 	u.since += int64(n)
+	// The end is remembered, because reading further would set a deadline on a connection that may serve the next
+	// request.
 	u.over = err == io.EOF
 	for u.share != nil && u.held < u.got-smallBody {
 		if !u.share.take(u.who, uploadStep) {
@@ -82,7 +87,8 @@ func (u *upload) Read(p []byte) (int, error) {
 }
 
 // pace sets the next read's deadline according to the minimum rate. A read timeout closes the connection, so the
-// deadline passes only when the rate can't be met any more.
+// deadline passes only when the rate can't be met any more: if this interval has its bytes already, the next one counts
+// too. Without a minimum rate, a few senders of one byte a second could hold all of the shared memory.
 func (u *upload) pace() error {
 	now := time.Now()
 	if !now.Before(u.ends) {

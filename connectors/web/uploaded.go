@@ -12,7 +12,7 @@ import (
 	"parley/core/storage"
 )
 
-// find returns the file that the request names, or answers the request.
+// find returns the file that the request names, or answers the request. A file that is not complete does not exist yet.
 func (w *Web) find(rw http.ResponseWriter, r *http.Request) (chat.Upload, bool) {
 	u, err := w.opts.Store.Upload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file")))
 	if err == nil && !u.Complete {
@@ -39,6 +39,7 @@ func (w *Web) uploaded(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	// The store has removed the content to make room for newer files. Its description is kept for the conversation.
 	if u.Evicted {
 		w.missing(rw, chat.ErrNotFound)
 		return
@@ -58,7 +59,8 @@ func (w *Web) thumbnail(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// dropFile removes a file that no message names.
+// dropFile removes a file that no message names: DELETE …/files/{file}. One that a message names stays, and so the
+// conversation stays as it was; one that does not exist is removed already.
 func (w *Web) dropFile(rw http.ResponseWriter, r *http.Request) {
 	if err := w.opts.Store.DropUpload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file"))); err != nil {
 		w.broken(rw, "remove an uploaded file", err)

@@ -1,4 +1,18 @@
-// Package web is the gateway's own chat: an HTTP API with live streams, and the page that uses it.
+// Package web is the gateway's own chat: an HTTP API with live streams, and the page that uses it. It also serves
+// hooks, probes, and programs on the same machine.
+//
+// A visitor opens a conversation and gets its id, which has 128 random bits. There are no accounts: the id is the
+// permission to read, write and delete there. It must therefore never appear in a log; see [HideConversations].
+//
+// A message is a POST whose response is a stream of events (server-sent events, in the form of the elizaOS chat API).
+// The message is stored before the stream begins, so a reader who disconnects loses nothing, and stops nothing: the
+// same request with the same clientMessageId attaches to the same answer, on any replica. The stream follows the answer
+// itself, with a cursor; nothing is queued for slow readers.
+//
+// Everything comes from strangers, so everything has a bound for each address: requests at a time, requests per minute,
+// messages, bytes of bodies in memory, bytes of replies in memory, files. The order of the checks follows the cost:
+// what is cheap to refuse is refused first, and before its body is read. Rates are kept in memory, for each replica;
+// the limits of spending are stored.
 package web
 
 import (
@@ -23,16 +37,18 @@ import (
 // Name identifies this connector in addresses and logs.
 const Name = "web"
 
-// ErrEnded means that the web chat has stopped serving.
+// ErrEnded means that the web chat has stopped serving although the gateway has not: its listener failed.
 var ErrEnded = errors.New("the web chat has ended")
 
 // Answers gives access to running answers.
 type Answers interface {
-	// Watch is core.Runtime.Watch.
+	// Watch returns the run's answer, as core.Runtime.Watch does: also that of a run in another process. It blocks
+	// until the answer exists.
 	Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error)
 }
 
-// Store is the part of the store that the web connector uses directly.
+// Store is the part of the store that the web connector uses directly: to open conversations, and for what a reload
+// shows. Messages go through the handler.
 type Store interface {
 	storage.Rooms
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
@@ -79,7 +95,8 @@ type Limits struct {
 	OpenRequests         int
 }
 
-// Web is a [connectors.Connector] whose readers follow the answer itself: it does not post messages.
+// Web is a [connectors.Connector] whose readers follow the answer itself: it does not post messages. Its fields don't
+// change after New, except submit, which Run sets before it serves. The limiters and shares have locks of their own.
 type Web struct {
 	opts      Options
 	submit    connectors.Handler
@@ -121,7 +138,7 @@ func New(o Options) *Web {
 func (w *Web) Name() string { return Name }
 
 // Run serves until ctx is done; then it ends the streams, and returns when the last request has ended. It can only run
-// once.
+// once, because it owns the listener. Every failure to serve is a [connectors.Fatal].
 func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	w.submit = h
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -142,6 +159,8 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 		return connectors.Fatal{Err: fmt.Errorf("%w: %w", ErrEnded, err)}
 	case <-ctx.Done():
 	}
+	// Streams end with a request to reconnect, by themselves. Other requests have a few seconds to end, and then their
+	// context is cancelled and their connections are closed.
 	close(w.leaving)
 	grace, cancel := context.WithTimeout(requests, goodbye)
 	defer cancel()
@@ -159,6 +178,8 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 // goodbye is how long requests may take to end when the gateway stops. Streams end at once.
 const goodbye = 5 * time.Second
 
+// routes returns the handler of all requests. From the outside in: deadlines for writes, the check of the host name,
+// and for the API the origin, the requests at a time, and the reads per minute. Probes have none but the first.
 func (w *Web) routes() http.Handler {
 	api := http.NewServeMux()
 	api.HandleFunc("POST /api/conversations", w.open)
@@ -182,6 +203,8 @@ func (w *Web) routes() http.Handler {
 	return patient(w.guard.host(mux))
 }
 
+// readyz reports whether the gateway can accept messages. It fails as soon as the gateway stops, so that a load
+// balancer sends new requests elsewhere.
 func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {
 	if err := w.opts.Ready(r.Context()); err != nil {
 		http.Error(rw, "not ready: "+err.Error(), http.StatusServiceUnavailable)
@@ -194,6 +217,7 @@ func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write([]byte("ready\n"))
 }
 
+// gone reports whether the gateway is stopping.
 func (w *Web) gone() bool {
 	select {
 	case <-w.leaving:
