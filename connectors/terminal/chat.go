@@ -22,7 +22,9 @@ const (
 	settled = 250 * time.Millisecond // a window width that is unchanged for this long is final
 )
 
-// Chat is a conversation in a terminal, which is both In and Out.
+// Chat is a conversation in a terminal, which is both In and Out. Its methods and fields belong to the goroutine of
+// Run, except where goroutines for reading lines, frames and keys pass something on through channels. At most one line
+// is being read at a time.
 type Chat struct {
 	Client  *Client
 	In, Out *os.File
@@ -39,8 +41,10 @@ type Chat struct {
 	waiting []*typedAnswer // answers to lines typed during another answer
 }
 
-// Run converses until the user leaves or ctx is done. It returns an error if the conversation can't continue.
+// Run converses until the user leaves or ctx is done. It returns an error if the conversation can't continue. The
+// terminal is in raw mode meanwhile, and is restored in every case.
 func (c *Chat) Run(ctx context.Context) error {
+	// Read before the terminal is taken over, so that an error appears as in any other command.
 	before, err := c.Client.History(ctx)
 	if err != nil {
 		return err
@@ -90,7 +94,7 @@ func (c *Chat) atPrompt() {
 // clearLine moves to the end of the line and deletes everything before the cursor.
 const clearLine = "\x05\x15"
 
-// recall shows earlier messages.
+// recall shows earlier messages, in the form in which they were shown first.
 func (c *Chat) recall(ctx context.Context, before []Message) {
 	for i, m := range before {
 		if m.ReplyTo != "" && slices.ContainsFunc(before[i:], func(later Message) bool { return later.ID == m.ReplyTo }) {
@@ -105,10 +109,13 @@ func (c *Chat) recall(ctx context.Context, before []Message) {
 	c.print("")
 }
 
-// ask sends a message and shows the answer as it grows. Ctrl-C stops the answer; a second Ctrl-C leaves.
+// ask sends a message and shows the answer as it grows. Ctrl-C stops the answer; a second Ctrl-C leaves it, in case the
+// gateway does not react. An error ends the chat; a failed message alone does not.
 func (c *Chat) ask(ctx context.Context, text string) error {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
+	// The handler of Ctrl-C runs with the lock of the keyboard, so it must not block, and leaves the requests to
+	// stopOn.
 	stop := make(chan struct{}, 2)
 	c.keys.onInterrupt(func() {
 		select {
@@ -134,6 +141,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // the user has left
+		// The user has closed the terminal, so the answer is not worth its cost. ctx is done.
 		_ = c.Client.Stop(context.WithoutCancel(ctx))
 		return err
 	case refused(err): // an error reply of the gateway; the next message can succeed
@@ -160,7 +168,8 @@ func (c *Chat) stopOn(ctx context.Context, stop <-chan struct{}, quit context.Ca
 	}
 }
 
-// answers shows the answer to a message, and then the answers to lines typed meanwhile.
+// answers shows the answer to a message, and then the answers to lines typed meanwhile, in their order. After an error
+// the remaining ones are only ended.
 func (c *Chat) answers(ctx context.Context, first *typedAnswer) (err error) {
 	c.waiting = []*typedAnswer{first}
 	for len(c.waiting) > 0 {
@@ -178,7 +187,9 @@ func (c *Chat) answers(ctx context.Context, first *typedAnswer) (err error) {
 	return err
 }
 
-// follow shows the answer until its end. Frames that arrive between redraws are shown by the next redraw.
+// follow shows the answer until its end. Frames that arrive between redraws are shown by the next redraw, and a redraw
+// waits in proportion to its own cost: rendering Markdown takes longer as the answer grows. It returns what has arrived
+// also with an error.
 func (c *Chat) follow(ctx context.Context, a *typedAnswer) (*reply, error) {
 	frames := make(chan Frame)
 	var failed error // set before frames is closed
@@ -233,7 +244,8 @@ func (c *Chat) draw(lines []string) {
 	c.shown.show(lines)
 }
 
-// fit returns l, or a look for the terminal's current width: the next draw replaces the visible lines.
+// fit returns l, or a look for the terminal's current width: the next draw replaces the visible lines. A new look has
+// new renderers, because those keep what they rendered for a width.
 func (c *Chat) fit(l *look) *look {
 	now := c.look()
 	if now.width == l.width {
@@ -246,7 +258,7 @@ func (c *Chat) fit(l *look) *look {
 	return now
 }
 
-// leave shows the final state of r.
+// leave shows the final state of r. The descriptions of images are looked up only here.
 func (c *Chat) leave(ctx context.Context, r *reply) {
 	if r.end == nil {
 		r.end = &Frame{}
@@ -258,6 +270,7 @@ func (c *Chat) leave(ctx context.Context, r *reply) {
 	}
 }
 
+// look returns a look for the terminal's current size, or for the usual one if it is unknown.
 func (c *Chat) look() *look {
 	width, height, err := term.GetSize(int(c.Out.Fd()))
 	if err != nil || width < 2 || height < 2 {

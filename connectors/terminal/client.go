@@ -1,4 +1,11 @@
 // Package terminal is a chat client of a gateway's web API, for terminals and for scripts.
+//
+// [Client] makes the requests, and reconnects. [Chat] is a conversation in a terminal: keyboard reads the keys at any
+// time, reply collects what has arrived of an answer, look renders it as rows, and screen replaces the rows that are
+// still visible. [Script] is for pipes: it writes complete answers, or the frames as JSON.
+//
+// All text comes from a model, from tools or from the network. It is stripped of control characters before it is shown:
+// see harmless.
 package terminal
 
 import (
@@ -25,14 +32,15 @@ const (
 	quick     = 5 * time.Second // timeout of everything but streams
 )
 
-// Client is one conversation of a gateway. Safe for concurrent use once created.
+// Client is one conversation of a gateway. Its methods are safe for concurrent use.
 type Client struct {
 	base         string
 	http         *http.Client
 	conversation string
 }
 
-// Frame holds the fields that are read of one event of an answer, as documented for the web API.
+// Frame holds the fields that are read of one event of an answer, as documented for the web API. Unknown fields and
+// types are ignored, so that a newer gateway works with an older client.
 type Frame struct {
 	Type          string          `json:"type"`
 	Text          *string         `json:"text,omitempty"`
@@ -52,7 +60,8 @@ type Frame struct {
 	NoResponse    string          `json:"noResponseReason,omitempty"`
 	Choices       *answer.Choices `json:"choices,omitempty"`
 	After         int             `json:"after,omitempty"` // of reconnect, in milliseconds
-	raw           []byte
+	// raw is the frame as it arrived, which a script can write.
+	raw []byte
 }
 
 // Message is an earlier message.
@@ -65,7 +74,8 @@ type Message struct {
 	Tools   []Frame         `json:"tools"` // the last frame of each call
 }
 
-// Open starts a conversation at the gateway with the URL base, or continues the named one if the gateway still has it.
+// Open starts a conversation at the gateway with the URL base, or continues the named one if the gateway still has it:
+// conversations can be deleted meanwhile.
 func Open(ctx context.Context, base, conversation string) (*Client, error) {
 	c := &Client{base: base, http: &http.Client{}, conversation: conversation}
 	if conversation != "" {
@@ -84,7 +94,7 @@ func Open(ctx context.Context, base, conversation string) (*Client, error) {
 	return c, nil
 }
 
-// Conversation returns the conversation's id, which is sufficient to read and continue it.
+// Conversation returns the conversation's id, which is sufficient to read and continue it. It is a secret.
 func (c *Client) Conversation() string { return c.conversation }
 
 // History returns the conversation so far, oldest message first.
@@ -107,6 +117,10 @@ func (c *Client) Stop(ctx context.Context) error {
 // Send sends a message and yields the frames of the answer; the last has the type "done". It reconnects after a lost
 // connection: the gateway recognizes the message by its id and continues the answer. Then the text starts over with a
 // frame of the whole text; until then a frame of the type "reconnecting" reports the loss.
+//
+// It gives up after several consecutive attempts without a frame, and at once after an error reply that a repetition
+// would not change. An error is yielded last, and wraps the cause. The sequence can be used once; if its consumer stops
+// early, the answer goes on at the gateway.
 func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] {
 	body, err := json.Marshal(map[string]string{"text": text, "clientMessageId": rand.Text()})
 	return func(yield func(Frame, error) bool) {
@@ -119,6 +133,8 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 			if heard {
 				try, taken = 0, true
 			}
+			// A rate limit on a repetition passes: the gateway already has the message. Before that it is an answer to
+			// the user.
 			passing := taken && tooMany(err)
 			if try++; refused(err) && !passing || try >= tries || ctx.Err() != nil {
 				break
@@ -158,7 +174,8 @@ func (c *Client) Choose(ctx context.Context, question string, option int) iter.S
 	}
 }
 
-// follow reads one stream. over reports that the stream is complete or its consumer has stopped.
+// follow reads one stream. heard reports whether a frame has arrived, which is a sign that the gateway works. over
+// reports that the stream is complete or its consumer has stopped; otherwise err is the reason for its end.
 func (c *Client) follow(ctx context.Context, path string, body []byte, yield func(Frame, error) bool) (heard, over bool, err error) {
 	resp, err := c.do(ctx, http.MethodPost, c.path(path), body)
 	if err != nil {
@@ -176,6 +193,7 @@ func (c *Client) follow(ctx context.Context, path string, body []byte, yield fun
 		if err := json.Unmarshal(data, &f); err != nil {
 			return heard, false, fmt.Errorf("read a frame: %w", err)
 		}
+		// The gateway restarts and asks for a pause, which spreads its clients.
 		if f.Type == "reconnect" {
 			sleep(ctx, time.Duration(f.After)*time.Millisecond)
 			return true, false, errBroken
@@ -204,6 +222,7 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.sentence }
 
+// refused reports whether err is an error reply that a retry would not change. With 503, the gateway asks for one.
 func refused(err error) bool {
 	var r refusal
 	return errors.As(err, &r) && r.status != http.StatusServiceUnavailable || errors.Is(err, errUnknown)
@@ -216,6 +235,7 @@ func tooMany(err error) bool {
 	return errors.As(err, &r) && r.status == http.StatusTooManyRequests
 }
 
+// path returns the path of something in the conversation.
 func (c *Client) path(of string) string { return "/api/conversations/" + c.conversation + of }
 
 // call makes a request that is not a stream. A nil into ignores the reply's body.
@@ -233,7 +253,8 @@ func (c *Client) call(ctx context.Context, method, path string, into any) error 
 	return json.NewDecoder(io.LimitReader(resp.Body, mostFrame)).Decode(into)
 }
 
-// do makes a request. An unsuccessful reply becomes an error with the gateway's message.
+// do makes a request. An unsuccessful reply becomes an error with the gateway's message: errUnknown for a missing
+// conversation, and otherwise a refusal. The caller closes the body.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {

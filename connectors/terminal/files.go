@@ -16,7 +16,8 @@ type File struct {
 	URL  string `json:"url"`
 }
 
-// Picture returns the description of an image at a path of the gateway, without loading the image.
+// Picture returns the description of an image at a path of the gateway, without loading the image. Frames name only the
+// path, so its type and size come from a HEAD request.
 func (c *Client) Picture(ctx context.Context, address string) (File, error) {
 	ctx, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
@@ -29,6 +30,7 @@ func (c *Client) Picture(ctx context.Context, address string) (File, error) {
 	return f, resp.Body.Close()
 }
 
+// absolute returns the URL of a path that the gateway has named.
 func (c *Client) absolute(address string) string { return c.base + "/" + address }
 
 // files returns the files of an answer that has ended, images first. An image is listed even if its lookup fails.
@@ -47,7 +49,7 @@ func (c *Client) files(ctx context.Context, end *Frame) (all []File) {
 	return all
 }
 
-// brought returns the files of a call's frame, without their content.
+// brought returns the files of a call's frame, without their content, which can be large and can't be shown.
 func (f Frame) brought() (all []File) {
 	for _, data := range f.Images {
 		all = append(all, pictureIn(data))
@@ -93,7 +95,8 @@ func (f File) about(more string) string {
 	return fmt.Sprintf(" (%s%d kB)", more, (f.Size+500)/1000)
 }
 
-// link makes a row a hyperlink, on terminals that support it (OSC 8).
+// link makes a row a hyperlink, on terminals that support it (OSC 8). Others ignore the sequence. address must be free
+// of control characters.
 func (l *look) link(row, address string) string {
 	if !l.color {
 		return row

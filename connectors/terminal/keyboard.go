@@ -10,7 +10,8 @@ import (
 const interruptKey = 3 // Ctrl-C, which a raw terminal delivers as a character
 
 // keyboard reads the input all the time, because Ctrl-C must work at any time; other input waits for the next prompt.
-// It delivers whole lines, so that input typed for the next message does not answer a question asked meanwhile.
+// It delivers whole lines, so that input typed for the next message does not answer a question asked meanwhile. It is
+// safe for concurrent use; mu guards everything, and more is signaled when typed or err changes.
 type keyboard struct {
 	mu        sync.Mutex
 	more      sync.Cond
@@ -38,6 +39,8 @@ func newKeyboard(in io.Reader) *keyboard {
 	return k
 }
 
+// take adds input. Ctrl-C is handled here, ahead of input that waits, and is replaced so that the line editor does not
+// see it.
 func (k *keyboard) take(keys []byte, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,7 +60,8 @@ func (k *keyboard) onInterrupt(f func(), instead string) {
 	k.interrupt, k.instead = f, []byte(instead)
 }
 
-// hangUp ends current and future reads with io.EOF.
+// hangUp ends current and future reads with io.EOF, and discards the pending input: nothing typed before may be sent
+// after the end.
 func (k *keyboard) hangUp() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,7 +70,7 @@ func (k *keyboard) hangUp() {
 	k.more.Broadcast()
 }
 
-// Read implements [io.Reader].
+// Read implements [io.Reader]. It blocks until there is input, and returns at most one line.
 func (k *keyboard) Read(p []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,7 +86,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	return k.typed.Read(p)
 }
 
-// setAside hides the pending input from readers until bringBack.
+// setAside hides the pending input from readers until bringBack: it was typed before the user could see the question.
 func (k *keyboard) setAside() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,7 +103,7 @@ func (k *keyboard) bringBack() {
 	k.more.Broadcast()
 }
 
-// press calls the handler of Ctrl-C.
+// press calls the handler of Ctrl-C, as if the key had been pressed.
 func (k *keyboard) press() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -14,7 +14,8 @@ const (
 	plain = "\x1b[0m"
 )
 
-// look renders one answer.
+// look renders one answer for one width. It belongs to one goroutine. Without color, the rows contain no control
+// sequences at all.
 type look struct {
 	width     int
 	color     bool                 // the terminal supports control sequences, and the user wants them
@@ -64,7 +65,7 @@ func apart(all, more []string) []string {
 	return append(all, more...)
 }
 
-// rows splits text into rows.
+// rows splits text into rows. A tab becomes four spaces, because its width would depend on its place.
 func (l *look) rows(lines string) (rows []string) {
 	for line := range strings.SplitSeq(harmless(lines), "\n") {
 		rows = append(rows, fold(strings.ReplaceAll(line, "\t", "    "), l.width)...)
@@ -72,7 +73,8 @@ func (l *look) rows(lines string) (rows []string) {
 	return rows
 }
 
-// text renders the nth stretch of Markdown for a terminal.
+// text renders the nth stretch of Markdown for a terminal. Each stretch has its own renderer, which renders only what
+// was added since the last time; whole is set for the final text.
 func (l *look) text(n int, text string, whole bool) (all []string) {
 	if n == len(l.renderers) {
 		l.renderers = append(l.renderers, markdown.NewRenderer(l.dialect(), markdown.Limits{}))
@@ -122,6 +124,7 @@ func (l *look) call(c *call) (rows []string) {
 
 const below = "  "
 
+// oneLine returns s without control characters, and with single spaces in place of line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(harmless(s)), " ") }
 
 // wrap breaks a line between words, and words wider than a row at the margin.
@@ -148,7 +151,9 @@ func (l *look) faint(s string) string {
 	return dim + s + plain
 }
 
-// harmless removes control characters, because text from a model or a tool must not control the terminal.
+// harmless removes control characters except line breaks and tabs, because text from a model or a tool must not control
+// the terminal: sequences can move the cursor, change the title, or even paste input. It also removes the C1 controls,
+// which some terminals accept as single characters.
 func harmless(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
@@ -158,7 +163,8 @@ func harmless(s string) string {
 	}, s)
 }
 
-// cut shortens a line without control sequences to a width.
+// cut shortens a line without control sequences to a width. It cuts between grapheme clusters, since characters that
+// people see as one must stay together.
 func cut(s string, width int) string {
 	if uniseg.StringWidth(s) <= width {
 		return s
@@ -174,7 +180,8 @@ func cut(s string, width int) string {
 	return b.String() + "…"
 }
 
-// fold breaks an overlong line, such as code, at the margin. Styles continue on the next row.
+// fold breaks an overlong line, such as code, at the margin. Styles continue on the next row: they are ended at the
+// margin and begun again, so that a row can be redrawn alone.
 func fold(s string, width int) (rows []string) {
 	var row, open strings.Builder
 	used := 0

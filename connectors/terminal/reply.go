@@ -7,7 +7,7 @@ import (
 	"parley/core/answer"
 )
 
-// reply is the received state of an answer.
+// reply is the received state of an answer. It belongs to the goroutine that receives or shows it.
 type reply struct {
 	text  string // grown's content, cached because converting it for each piece would cost more as it grows
 	grown strings.Builder
@@ -31,7 +31,7 @@ type call struct {
 	files []File // its current files
 }
 
-// reply converts an earlier message.
+// reply converts an earlier message to the final state of its answer.
 func (m Message) reply() *reply {
 	r := &reply{end: &Frame{Choices: m.Choices}}
 	r.text = m.Text
@@ -43,7 +43,7 @@ func (m Message) reply() *reply {
 	return r
 }
 
-// take applies a frame.
+// take applies a frame. Each frame after a loss shows that the connection is back.
 func (r *reply) take(f Frame) {
 	r.cut = f.Type == reconnecting
 	switch f.Type {
@@ -118,7 +118,7 @@ type block struct {
 	call *call
 }
 
-// blocks returns the text and the calls in order.
+// blocks returns the text and the calls in order. A call stands at the end of the paragraph in which it was made.
 func (r *reply) blocks() (all []block) {
 	from := 0
 	for i := range r.calls {

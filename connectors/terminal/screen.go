@@ -11,7 +11,9 @@ import (
 )
 
 // screen shows changing lines at the end of a terminal. It rewrites only what is still visible: lines that have
-// scrolled away stay unchanged. Every line is one row.
+// scrolled away can't be changed by any control sequence. Every line is one row; the caller folds longer ones.
+//
+// It needs no alternate screen, so that the conversation stays in the terminal's history, where people scroll and copy.
 type screen struct {
 	out    io.Writer
 	height int
@@ -22,7 +24,8 @@ type screen struct {
 	resized int      // the terminal's new width until the next show; 0 if shown was made for the current width
 }
 
-// show updates the visible rows to lines. It writes nothing if nothing changed.
+// show updates the visible rows to lines. It writes nothing if nothing changed, and otherwise only from the first
+// changed row on, in one write, so that nothing flickers.
 func (s *screen) show(lines []string) {
 	if s.resized > 0 {
 		s.rearrange(lines)
@@ -35,6 +38,7 @@ func (s *screen) show(lines []string) {
 	if same == len(lines) && same == len(s.shown) {
 		return
 	}
+	// The cursor's row takes one of the rows, so at most height-1 of the lines are still visible.
 	s.gone = max(s.gone, len(s.shown)-(s.height-1))
 	if same < s.gone {
 		s.stale = true
@@ -71,7 +75,9 @@ func (s *screen) forget() { s.shown, s.gone, s.stale, s.resized = nil, 0, false,
 func (s *screen) resize(width int) { s.resized = width }
 
 // rearrange replaces rows that were written for another width. It assumes that the terminal has wrapped rows that are
-// now too wide, as nearly all terminals do. Rows that have scrolled away are neither replaced nor repeated.
+// now too wide, as nearly all terminals do. Rows that have scrolled away are neither replaced nor repeated: which part
+// of the new lines they show is found by comparing letters and digits, since line breaks, borders and padding differ
+// between widths.
 func (s *screen) rearrange(lines []string) {
 	up, first := 0, len(s.shown)
 	for first > s.gone {

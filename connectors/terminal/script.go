@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Script sends messages without a terminal: its output has no control sequences.
+// Script sends messages without a terminal: its output has no control sequences, and is written when an answer is
+// complete.
 type Script struct {
 	Client *Client
 	Out    io.Writer
@@ -24,7 +25,9 @@ type Script struct {
 // ErrNoAnswer means that an answer failed or never came; the wrapping error contains the reason.
 var ErrNoAnswer = errors.New("no answer")
 
-// Ask sends one message and writes the answer. It stops the answer if the output fails or ctx ends.
+// Ask sends one message and writes the answer. It stops the answer if the output fails or ctx ends, because no one will
+// read it. It fails with [ErrNoAnswer] if the gateway reports a failure or a reason for silence; a command whose output
+// is used by another one needs an exit code.
 func (s Script) Ask(ctx context.Context, text string) error {
 	var r reply
 	err := s.read(ctx, text, &r)
@@ -97,7 +100,7 @@ func (s Script) write(ctx context.Context, r *reply) error {
 	return nil
 }
 
-// Each sends each line of in as a message.
+// Each sends each line of in as a message, and waits for its answer before the next one. It ends at the first error.
 func (s Script) Each(ctx context.Context, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, mostFrame)
@@ -115,6 +118,7 @@ func (s Script) Each(ctx context.Context, in io.Reader) error {
 	return context.Cause(ctx)
 }
 
+// prompt writes Prompt.
 func (s Script) prompt() {
 	if s.Prompt != "" {
 		_, _ = fmt.Fprint(s.Out, s.Prompt)

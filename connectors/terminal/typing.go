@@ -22,13 +22,14 @@ type typedAnswer struct {
 	stop func()
 }
 
-// begin starts receiving the frames of an answer: said is empty if the message was typed at the prompt.
+// begin starts receiving the frames of an answer: said is empty if the message was typed at the prompt. stop must be
+// called in every case, as it ends the goroutine of the sequence.
 func begin(said string, frames iter.Seq2[Frame, error]) *typedAnswer {
 	next, stop := iter.Pull2(frames)
 	return &typedAnswer{said, next, stop}
 }
 
-// next waits for the next message.
+// next waits for the next message, and shows a prompt for it. Input that was set aside for a question is used first.
 func (c *Chat) next() (string, error) {
 	if c.over != nil {
 		return "", c.over
@@ -54,7 +55,7 @@ func (c *Chat) listen() {
 	}()
 }
 
-// hangUp ends a pending read.
+// hangUp ends a pending read, and waits for its goroutine.
 func (c *Chat) hangUp() {
 	c.keys.hangUp()
 	if c.reading {

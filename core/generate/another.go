@@ -7,9 +7,10 @@ import (
 	"parley/core/llm"
 )
 
-// another moves on to the next model after r failed with err, and takes back what people have seen of r. Calls of earlier
-// rounds stay, with their results. It returns false if no other model can continue: then err counts. Half of a text that goes on
-// with an earlier one can't be taken back alone, and neither can what the model's own side has done.
+// another moves on to the next model after r failed with err, and takes back what people have seen of r. Calls of
+// earlier rounds stay, with their results. It returns false if no other model can continue: then err is the result.
+// Half of a text that goes on with an earlier one can't be taken back alone, and neither can what the model's own side
+// has done.
 func (w *Writer) another(r *round, err error) bool {
 	failed := w.Route.Current().Name
 	if r.rest && r.visible || r.remote || !w.Route.Next(err) {
@@ -21,7 +22,8 @@ func (w *Writer) another(r *round, err error) bool {
 	return true
 }
 
-// takeBack withdraws the visible text of r, and ends the calls that people have seen the beginning of. None of them was made.
+// takeBack withdraws the visible text of r, and ends the calls that people have seen the beginning of. None of them was
+// made: calls are made only after their round.
 func (r *round) takeBack() {
 	if !r.visible {
 		return
@@ -45,7 +47,8 @@ func (w *Writer) notice(step int, why string) {
 	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: why})
 }
 
-// seen returns req as the current model can take it.
+// seenBy returns req as m can take it: only models with vision accept images, and some have no tools. req is not
+// changed, because the next model may take all of it: the messages are copied where they differ.
 func (w *Writer) seen(req llm.Request) llm.Request {
 	m := w.Route.Current()
 	req = seenBy(m, req)
@@ -76,7 +79,8 @@ func seenBy(m llm.Named, req llm.Request) llm.Request {
 	return req
 }
 
-// withoutTools returns req without tools. Calls that were made, and their results, become text.
+// withoutTools returns req without tools. Calls that were made, and their results, become text, so that a model without
+// tools can continue the answer of one with tools. A message of calls alone would be empty, and is left out.
 func withoutTools(req llm.Request) llm.Request {
 	req.Tools = nil
 	all := make([]llm.Message, len(req.Messages))

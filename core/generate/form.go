@@ -15,8 +15,8 @@ import (
 )
 
 // generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
-// that names actions is followed by another that tells what came of them. Most answers need neither. A text that stands below
-// actions waits for them.
+// that names actions is followed by another that tells what came of them. Most answers need neither, and cost one call
+// of the model. A text that stands below actions waits for them.
 func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if s := w.State; s != nil {
 		st.AskNamed(ctx, s.Trace.Providers)
@@ -26,7 +26,9 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if err != nil {
 		return err
 	}
-	if st.Lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen again
+	// The actions were chosen without what the providers tell, so they are dropped and chosen again. The text was shown
+	// already, and stays.
+	if st.Lacks(r.wrote.Providers) {
 		r.calls, r.wrote.Held = nil, ""
 		if err := w.resolveReservedActions(ctx, st, r); err != nil {
 			return err
@@ -42,7 +44,8 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	return w.actForm(ctx, st, r.state())
 }
 
-// actForm makes the calls of s, and has told what came of them.
+// actForm makes the calls of s, and has the model tell what came of them. If no call returned anything, there is
+// nothing to tell.
 func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error {
 	results, err := w.actAll(ctx, s)
 	if err != nil {
@@ -59,7 +62,8 @@ func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error
 	return w.conclude(ctx, st, s.Next)
 }
 
-// generateSteps decides one step after the other, unseen, and then writes the answer.
+// generateSteps decides one step after the other, unseen, and then writes the answer. The last of the steps is always
+// the answer. A parked run continues after the step whose calls are left.
 func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 	last, step := w.steps()-1, 0
 	if s := w.State; s != nil {
@@ -76,7 +80,8 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 	}
 	for ; step < last; step++ {
 		r, err := w.fill(ctx, st, prompt.MultiStepDecision, &round{w: w, form: true, hidden: true, step: step}, nil)
-		if errors.Is(err, errEmpty) { // it can't decide; it may answer all the same
+		// The model can't decide. It may be able to answer all the same.
+		if errors.Is(err, errEmpty) {
 			break
 		} else if err != nil {
 			return err
@@ -99,7 +104,8 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 	return w.conclude(ctx, st, last)
 }
 
-// conclude writes the answer from what was found. What it asks to be done is not done any more.
+// conclude writes the answer from what was found. Actions that it asks for are not made any more, because no round
+// would tell their results.
 func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) error {
 	r, err := w.fill(ctx, st, prompt.MultiStepSummary, &round{w: w, form: true, step: step}, w.saidSoFar())
 	if err != nil {
@@ -112,7 +118,7 @@ func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) err
 	return w.resolveReservedActions(ctx, st, r)
 }
 
-// fill asks the model to fill a form.
+// fill asks the model to fill a form: the prompt of that name, followed by said. like is how its round is read.
 func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
 	req, err := st.Prompt(ctx, name, map[string]string{
 		"actionResults": w.resultsSoFar(), "partialAnswer": w.Answer.View().Remembered().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(w.steps()),
@@ -124,7 +130,8 @@ func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like
 	return w.round(ctx, req, like)
 }
 
-// saidSoFar tells the model what people have read of this answer.
+// saidSoFar tells the model what people have read of this answer, so that it does not begin again. It is nil if that is
+// nothing.
 func (w *Writer) saidSoFar() []llm.Message {
 	said := strings.TrimSpace(w.Answer.View().Remembered().Text())
 	if said == "" {
@@ -136,7 +143,8 @@ func (w *Writer) saidSoFar() []llm.Message {
 	}
 }
 
-// resultsSoFar is what the actions of this run came to.
+// resultsSoFar returns the results of the actions of this run, one per line, as quotes: they may contain what others
+// wrote.
 func (w *Writer) resultsSoFar() string {
 	var b strings.Builder
 	for _, a := range w.Calls.Acted {

@@ -1,5 +1,22 @@
-// Package generate asks the model for an answer, in rounds: natively or in a form of tags, with the calls of actions between the
-// rounds. A round is tried again only while nothing of it can be seen.
+// Package generate asks the model for an answer, in rounds: natively or in a form of tags, with the calls of actions
+// between the rounds. A [Writer] writes the answer of one run; [Writer.Write] is its only entry.
+//
+// There are three ways, with the same result. Natively, the model writes text and calls tools, and is asked again with
+// their results until it calls none. In the form, it fills a form of tags that every model can write, and a second one
+// that tells what came of the actions. In several steps, it decides unseen what to do, one step after the other, and
+// then writes the answer.
+//
+// What holds for all of them:
+//
+//   - A round is tried again, and another model tried, only while nothing of it can be seen, or what can be seen can be
+//     taken back. People never read half a sentence that then begins differently.
+//   - What a limit has cut off is not done: half of a list of calls can mean something else than all of it.
+//   - An answer is bounded by rounds (MaxSteps), by attempts, and by the time between two outputs of the model.
+//   - When an action parks the run until a person decides, [State] keeps what is needed to go on in any process.
+//     Nothing that was done is done again.
+//
+// What calls do, and how they are recorded, is left to package toolcall; which model is asked, to package route; what
+// is in the prompts, to package prompt.
 package generate
 
 import (
@@ -38,6 +55,7 @@ const (
 	XML    Mode = "xml" // text with tags around its parts, which every model can write
 )
 
+// steps returns how many rounds one run may have.
 func (g Config) steps() int {
 	if g.MaxSteps == 0 {
 		return 6
@@ -50,7 +68,8 @@ var (
 	errEndless = errors.New("the model keeps calling actions")
 )
 
-// A Writer writes the answer of one run, with the model's text and the calls of actions between. Its fields are set before Write.
+// A Writer writes the answer of one run, with the model's text and the calls of actions between. Its fields are set
+// before Write. It belongs to one goroutine; only Answer is read by others meanwhile.
 type Writer struct {
 	Config
 	Route       *route.Route  // the model that answers, and those that continue for it
@@ -74,14 +93,18 @@ type Writer struct {
 	noticed  bool // people were told that another model answers
 }
 
-// Write writes the answer from the prompts of st. [chat.ErrNothingToSay] if the model chose to say nothing, and [chat.ErrParked] if
-// the run is to wait for a person.
+// Write writes the answer from the prompts of st to w.Answer, and returns when the answer is complete. It fails with
+// [chat.ErrNothingToSay] if the model chose to say nothing, with [chat.ErrParked] if the run is to wait for a person
+// (then State is set), with a [llm.Failure] if no model could answer, and with the cause of ctx if that is done. What
+// was written before an error stays in the answer.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	if w.Removed {
 		w.notice(0, answer.RemovedModel)
 	} else if w.Route.Replaced() {
 		w.notice(0, answer.AnotherModel)
 	}
+	// A parked run continues in the mode in which it was parked, even if the configuration has changed since: only
+	// native rounds are stored.
 	switch form := w.Mode == XML; {
 	case form && w.MultiStep:
 		return w.generateSteps(ctx, st)
@@ -96,7 +119,7 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 }
 
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
-// so that it answers.
+// so that it answers. A model that calls tools it was not given fails with errEndless.
 func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
 	last, n, step, base := w.steps()-1, 0, 0, len(req.Messages)
 	if s := w.State; s != nil {
@@ -121,6 +144,8 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm
 			return errEndless
 		}
 		step = r.step + 1 // calls of the model's own side part the text of a round
+		// Opaque is what the provider wants back unread, such as signed reasoning. Without it, some refuse the next
+		// round.
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
 		if over, err := w.actNative(ctx, &req, base, State{Step: n, Next: step, Calls: storeCalls(r.calls)}); over || err != nil {
 			return err
@@ -129,8 +154,9 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm
 	return nil
 }
 
-// actNative makes the calls of s, and adds what the model is told of them to req, whose rounds begin at base. It reports whether the
-// turn is over.
+// actNative makes the calls of s, and adds what the model is told of them to req, whose rounds begin at base. It
+// reports whether the turn is over. The rounds are stored with s in case a call parks the run; what is before base is
+// built again from the room.
 func (w *Writer) actNative(ctx context.Context, req *llm.Request, base int, s State) (over bool, err error) {
 	s.Rounds = storeMessages(req.Messages[base:])
 	results, err := w.actAll(ctx, s)
@@ -144,8 +170,10 @@ func (w *Writer) actNative(ctx context.Context, req *llm.Request, base int, s St
 	return false, nil
 }
 
-// actAll makes the calls of a round that are left in s, one after the other, and returns what the model is told of all calls of the
-// round.
+// actAll makes the calls of a round that are left in s, one after the other, and returns what the model is told of all
+// calls of the round. They are not made at the same time, because the model may have meant the order, and because each
+// can end the turn. An error of a call ends the run or parks it; a call that failed is no error, but a result that the
+// model reads.
 func (w *Writer) actAll(ctx context.Context, s State) (results []llm.Message, err error) {
 	results = restoreMessages(s.Results)
 	calls := restoreCalls(s.Calls)
@@ -161,9 +189,10 @@ func (w *Writer) actAll(ctx context.Context, s State) (results []llm.Message, er
 	return results, nil
 }
 
-// resolveReservedActions has a text go on that was cut off, and takes the words out of the calls that no action stands for: REPLY is the text
-// itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a
-// limit has cut off is not done (LM-04).
+// resolveReservedActions has a text that was cut off go on, and removes the calls of reserved words, which no action
+// stands for: REPLY is the text itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the
+// agent's leave from the room. What a limit has cut off is not done. It fails with [chat.ErrNothingToSay] if that
+// leaves nothing to do or to say.
 func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder, r *round) error {
 	if err := w.continueText(ctx, st, r); err != nil {
 		return err
@@ -180,7 +209,9 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 			ignored = Ignore
 		case Stop:
 			ignored = Stop
-			if r.form && w.Calls.Quotes(c.Name, nil) { // it can be quoted from another author
+			// In the form, the word may be a quote from what another author wrote, who must not be able to silence the
+			// agent.
+			if r.form && w.Calls.Quotes(c.Name, nil) {
 				continue
 			}
 			if err := w.Unfollow(); err != nil {
@@ -222,7 +253,8 @@ const (
 	Stop   = "STOP"
 )
 
-// reservedAction is which of these words a call is, or "". Natively there may be an action of that name.
+// reservedAction returns which of these words a call is, or "". An action of that name takes precedence natively, and
+// in the form if the call has parameters, which the words never have.
 func (r *round) reservedAction(c llm.ToolCall) string {
 	word := strings.ToUpper(strings.TrimSpace(c.Name))
 	is := slices.Contains([]string{reply, Ignore, None, Stop}, word)
@@ -232,7 +264,8 @@ func (r *round) reservedAction(c llm.ToolCall) string {
 	return ""
 }
 
-// Trace is what is remembered of how an answer came about. People never see it.
+// Trace is what is remembered of how an answer came about: for the prompts of later turns and for evaluators. People
+// never see it.
 type Trace struct {
 	Thought   string
 	Actions   []string
@@ -242,6 +275,7 @@ type Trace struct {
 // maxThought is how much is remembered of what the model thought, in characters.
 const maxThought = 4000
 
+// add records a round.
 func (t *Trace) add(r *round) {
 	t.Thought = text.Excerpt(strings.TrimSpace(t.Thought+"\n\n"+r.wrote.Thought), maxThought)
 	if !r.hidden && !r.blank() {

@@ -19,7 +19,8 @@ const (
 	backoff  = time.Second // before the second attempt; then twice that
 )
 
-// round is what one call of the model says, in whatever form.
+// round is what one call of the model wrote, in whatever form. It grows while the model writes, and belongs to the
+// Writer's goroutine.
 type round struct {
 	w      *Writer
 	step   int
@@ -28,15 +29,16 @@ type round struct {
 	rest   bool // its text goes on with one that is there
 	orders bool // its text has a place among its actions
 
-	scan    *scan.Scanner
-	text    strings.Builder
-	calls   []llm.ToolCall
-	index   map[int]int    // of a call's pieces → of calls
-	after   []llm.ToolCall // of calls, those that follow the text if that is held
-	wrote   scan.Result    // beside text and calls
-	open    bool           // it ended within its text
-	some    bool           // it wrote something, readable or not
-	finish  llm.FinishReason
+	scan   *scan.Scanner
+	text   strings.Builder
+	calls  []llm.ToolCall
+	index  map[int]int    // of a call's pieces → of calls
+	after  []llm.ToolCall // of calls, those that follow the text if that is held
+	wrote  scan.Result    // beside text and calls
+	open   bool           // it ended within its text
+	some   bool           // it wrote something, readable or not
+	finish llm.FinishReason
+	// visible is whether people have seen something of it. Then it can't be repeated silently.
 	visible bool
 	remote  bool // the model's own side has made calls: they are not repeated
 	parted  bool // text that follows is below such a call
@@ -44,9 +46,11 @@ type round struct {
 	opaque  *llm.Opaque
 }
 
+// blank reports whether there is no text.
 func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
 
-// useless reports whether nothing can be made of the round. An answer without a thought is good.
+// useless reports whether nothing can be made of the round, so that it is worth another attempt. An answer without a
+// thought is good; so is one that the filter stopped, because it would be stopped again.
 func (r *round) useless() bool {
 	switch {
 	case r.finish == llm.FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
@@ -68,8 +72,8 @@ func (r *round) useless() bool {
 	return true
 }
 
-// round is one answer of the model, tried again within one budget while nothing of it can be seen. Each attempt begins as
-// a copy of like.
+// round makes one call of the model, tried again within one budget while nothing of it can be seen. Each attempt begins
+// as a copy of like. Another model begins with a budget of its own.
 func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
 	empty := false
 	req.Messages = llm.NormalizeMessages(req.Messages)
@@ -94,7 +98,9 @@ func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*roun
 			continue
 		case errors.Is(err, errEmpty):
 			return nil, err
-		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
+		// An empty output is tried once more, unchanged: a second one is probably deliberate. An unreadable one is
+		// tried as often as there is budget, since models vary.
+		case err == nil:
 			empty = !r.some
 			w.Log.Warn("the model returned nothing usable; retrying", "run", w.Info.Run, "try", try, "wrote", r.some)
 			continue
@@ -102,7 +108,8 @@ func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*roun
 			return nil, err
 		}
 		wait := max(f.After, w.Jitter(backoff<<try))
-		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
+		// Waiting would outlast the run, so people are told now, not when the time is up.
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 			return nil, err
 		}
 		w.Log.Warn("the model failed; retrying", "run", w.Info.Run, "try", try, "err", err)
@@ -114,7 +121,9 @@ func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*roun
 	}
 }
 
-// read follows the model under a watchdog: only what the model produces counts as life (LM-03).
+// read makes the call and follows the model under a watchdog: only what the model produces counts as a sign of life,
+// not a connection that stays open. The first output may take longer than the pauses between later ones. A panic of the
+// model's code becomes an error.
 func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	begun := time.Now()
 	defer func() { r.w.used(req, r, time.Since(begun)) }()
@@ -144,8 +153,9 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	return r.broken(ctx, nil)
 }
 
-// broken is why the answer breaks off, if it does: because ctx is done, or of err. One that is whole by then is not asked for
-// again, nor waited for (LM-13).
+// broken returns why the answer breaks off, if it does: because ctx is done, or of err. An answer that is whole by then
+// is neither asked for again nor waited for: some servers don't end their streams properly. If the user stopped it, it
+// breaks off in any case.
 func (r *round) broken(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause != nil {
@@ -159,6 +169,7 @@ func (r *round) broken(ctx context.Context, err error) error {
 	return nil
 }
 
+// take applies a chunk of the model's output.
 func (r *round) take(c llm.Chunk) error {
 	if c.Alive || c.Reasoning != "" {
 		r.thinks(c.Reasoning)
@@ -191,7 +202,8 @@ func (r *round) take(c llm.Chunk) error {
 	return nil
 }
 
-// say shows text.
+// say shows text, unless the round is hidden. Text below a call of the model's own side is another segment, with a
+// number of its own.
 func (r *round) say(text string) {
 	if text == "" {
 		return
@@ -207,7 +219,9 @@ func (r *round) say(text string) {
 	}
 }
 
-// thinks shows that the model reasons, and its reasoning where the owner wants that. After the end of the answer there is none.
+// piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed. A call is shown from its
+// first piece on, unless it is a reserved word. Its parameters may not be JSON at any point; they are checked when the
+// call is made.
 func (r *round) thinks(reasoning string) {
 	how := r.w.Route.Current().Thinking
 	if how == llm.ThinkingOff || r.finish != "" {
@@ -271,7 +285,8 @@ func remoteEnd(err error) string {
 	return "It was interrupted."
 }
 
-// close takes what the model wrote to the end. Of an answer that failed before anything could be seen nothing counts.
+// close takes what the model wrote to the end: it returns what the scanner has held back because it might have become a
+// tag. Of an answer that failed before anything could be seen nothing counts.
 func (r *round) close(err error) {
 	if r.scan == nil {
 		return
@@ -297,7 +312,7 @@ func (r *round) close(err error) {
 	}
 }
 
-// cut is what people are told if the provider, not the model, ended the answer.
+// cut returns what people are told if the provider, not the model, ended the answer.
 func (r *round) cut() string {
 	switch {
 	case r.finish == llm.FinishLength && !r.scan.Whole():
@@ -308,7 +323,7 @@ func (r *round) cut() string {
 	return ""
 }
 
-// limit says so when the answer was cut. What the model wanted done may be half of it, so it is not done (LM-04).
+// limit adds a note when the answer was cut. What the model wanted done may be half of it, so it is not done.
 func (r *round) limit() {
 	why := r.cut()
 	if why == "" {

@@ -9,7 +9,9 @@ import (
 	"parley/core/llm"
 )
 
-// State is how far an answer has come when its run is parked: what another [Writer] needs to continue it. It is stored as JSON.
+// State is how far an answer has come when its run is parked: what another [Writer] needs to continue it. It is stored
+// as JSON, so its fields are a format: a later version must be able to read it. Prompts are not stored; they are built
+// again, with what the room holds by then.
 type State struct {
 	Step    int             `json:"step"`             // the round whose calls are being made
 	Next    int             `json:"next,omitempty"`   // the step of the text that follows; in the form, 0 is 2
@@ -90,6 +92,7 @@ func restoreMessages(messages []storedMessage) (all []llm.Message) {
 }
 
 // pause keeps how far the answer has come if err parks the run: the calls of s that are left are made when it goes on.
+// For any other error it does nothing.
 func (w *Writer) pause(err error, s State) {
 	if !errors.Is(err, chat.ErrParked) {
 		return
@@ -101,7 +104,8 @@ func (w *Writer) pause(err error, s State) {
 	w.State = &s
 }
 
-// Resume continues the answer whose State w has. The answer shows already what people have seen of it.
+// Resume prepares w to continue the answer whose State it has; Write then does. The answer shows already what people
+// have seen of it.
 func (w *Writer) Resume() {
 	s := w.State
 	w.Trace, w.noticed = s.Trace, s.Noticed

@@ -7,7 +7,8 @@ import (
 	"parley/core/llm"
 )
 
-// used tells what one call of the model cost. What the provider does not report is estimated: 4 bytes a token.
+// used reports what one call of the model cost, also after an error. What the provider does not report is estimated, at
+// 4 bytes a token: a cost that is off is better than one that limits don't count.
 func (w *Writer) used(req llm.Request, r *round, took time.Duration) {
 	e := event.ModelUsed{RunInfo: w.Info, Took: took}
 	if r.usage != nil {
@@ -18,6 +19,8 @@ func (w *Writer) used(req llm.Request, r *round, took time.Duration) {
 	w.Emit(e)
 }
 
+// estimate returns the estimated usage of a call: of everything in the request except images, and of everything that
+// was written.
 func estimate(req llm.Request, r *round) llm.Usage {
 	asked, said := len(req.System), r.text.Len()+len(r.wrote.Thought)
 	for _, t := range req.Messages {
