@@ -17,7 +17,8 @@ import (
 	"parley/core/text"
 )
 
-// Tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
+// Tools returns the actions that are offered in this turn, in the plugins' order: a prompt that stays the same is
+// cached by providers.
 func (tc *Calls) Tools() (specs []action.Spec) {
 	for _, t := range tc.Toolbox.All {
 		if !t.Def.Unlisted && tc.Offers(t, *tc.Turn) {
@@ -27,12 +28,18 @@ func (tc *Calls) Tools() (specs []action.Spec) {
 	return specs
 }
 
-// Act makes one call and returns what the model is told of it. The call is brought to its end in every case but one: after
-// [chat.ErrParked] it is made again when the run goes on. Any other error ends the run: it has lost the room, or the journal.
+// Act makes one call and returns what the model is told of it. The call is brought to its end in every case but one:
+// after [chat.ErrParked] it is made again when the run goes on. Any other error ends the run: it has lost the room, or
+// the journal. A call that is invalid, refused or fails is not an error: the model is told why, and may do better.
+//
+// The order matters. The call is checked first, then approved or confirmed, then journaled if it writes, then made, and
+// then its result is recorded. A crash before the journal means that it was not made; one after it, that it may have
+// been.
 func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err error) {
 	end, files := answer.Tool{Stage: answer.StageEnd}, []llm.File(nil)
 	defer func() {
-		if !errors.Is(err, chat.ErrParked) { // it is made later
+		// A parked call is made later, so it has no end yet.
+		if !errors.Is(err, chat.ErrParked) {
 			tc.Stage(c, end, files...)
 		}
 	}()
@@ -41,7 +48,8 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		end.Error, end.Parameters = tooLate, string(params)
 		return "", context.Cause(ctx)
 	}
-	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
+	// Nothing runs on a doubt, such as parameters that break off.
+	if problem != "" {
 		end.Error = problem
 		return "Error: " + problem, nil
 	}
@@ -67,6 +75,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	}
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	r, failure := tc.perform(ctx, t, c, params)
+	// The turn was cut off. A call that ended well all the same is recorded as such.
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
@@ -87,7 +96,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	return done.ForModel(), tc.record(c, done, writes)
 }
 
-// Over reports whether an action has asked for the end of the turn.
+// Over reports whether an action has asked for the end of the turn: what it has shown is the answer.
 func (tc *Calls) Over() bool {
 	for _, a := range tc.Acted {
 		if a.Result.Last {
@@ -97,7 +106,7 @@ func (tc *Calls) Over() bool {
 	return false
 }
 
-// RequireOutput is [chat.ErrNothingToSay] where nothing was said or shown.
+// RequireOutput returns [chat.ErrNothingToSay] if nothing was said or shown, and nil otherwise.
 func (tc *Calls) RequireOutput() error {
 	if v := tc.Answer.View().Remembered(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
 		return chat.ErrNothingToSay
@@ -105,8 +114,9 @@ func (tc *Calls) RequireOutput() error {
 	return nil
 }
 
-// beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
-// is that of the process. What was said so far is noted too: the process that adopts the run shows that, and generates nothing.
+// beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the
+// returned context is that of the process. The text so far is noted too: the process that adopts the run shows that,
+// and generates nothing.
 func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
 	if err := tc.Journal.Settle(); err != nil {
 		return nil, err
@@ -116,8 +126,9 @@ func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Cont
 	return tc.Life, tc.Journal.Note(ctx, n)
 }
 
-// record stores what came of a call unless its action is quiet, and journals the end of one that wrote. What was asked may be
-// forgotten by now; then this is too.
+// record stores what came of a call unless its action is quiet, and journals the end of one that wrote. If what was
+// asked has been forgotten meanwhile, the result is not stored either. The id of the memory contains the epoch, because
+// a run that was started again makes calls with the same ids.
 func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	m := chat.Memory{
 		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.Run.ID, tc.Run.Epoch, c.ID)), Kind: chat.ActionResult, Room: tc.Run.Room,
@@ -139,7 +150,7 @@ func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	return tc.Journal.Note(tc.Life, chat.Note{Acted: c.ID})
 }
 
-// find resolves c. An action that is not there yet is waited for: the server that offers it may just be starting, as after a restart.
+// find resolves c. An action that is not there yet is waited for: the server that offers it may be starting, as after a restart.
 func (tc *Calls) find(ctx context.Context, c llm.ToolCall) (t *action.Tool, params json.RawMessage, problem string) {
 	t, params, problem = tc.resolve(call{c, false})
 	if problem == "" || tc.Await == nil || ctx.Err() != nil {
@@ -157,7 +168,9 @@ func (tc *Calls) find(ctx context.Context, c llm.ToolCall) (t *action.Tool, para
 	return tc.resolve(call{c, false})
 }
 
-// resolve finds the action and checks the parameters, or says what is wrong with the call.
+// resolve returns the action and its checked parameters, or what is wrong with the call, for the model. The parameters
+// of an action that stands for others name the one that is meant; that one is checked in its place, and can't be such
+// an action itself.
 func (tc *Calls) resolve(c call) (*action.Tool, json.RawMessage, string) {
 	t := tc.Toolbox.Find(c.Name)
 	if t == nil || !tc.Offers(t, *tc.Turn) {
@@ -187,13 +200,14 @@ func (tc *Calls) resolve(c call) (*action.Tool, json.RawMessage, string) {
 	return t, params, ""
 }
 
-// call is a call of the model, or one that an action stands for.
+// call is a call of the model, or the one that an action which stands for others was called for.
 type call struct {
 	llm.ToolCall
 	Delegated bool
 }
 
-// guarded returns what has to be approved of a call, or nil.
+// guarded returns what has to be approved of a call, or nil. If the action's own check fails, the call has to be
+// approved.
 func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (a *action.Approval) {
 	g, ok := t.Action.(action.Guarded)
 	if !ok {
@@ -210,7 +224,8 @@ func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 	return a
 }
 
-// ask has a call approved, and confirmed if it may be a quote that no one has looked at.
+// ask has a call approved, and confirmed if it may be a quote that no user has looked at. Refused is why it can't be
+// made, empty if it can.
 func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage, a *action.Approval) (refused string, err error) {
 	if a != nil {
 		if tc.Desk == nil {

@@ -1,6 +1,13 @@
-// Package toolcall makes the calls of actions that a model asks for: it checks them, has those confirmed that may repeat what the
-// model was given to read, runs them within their time, and records what came of them. A writing action starts only after the
-// journal says so, and is not repeated.
+// Package toolcall makes the calls of actions that a model asks for: it checks them, has those confirmed that may
+// repeat what the model was given to read, runs them within their time, and records what came of them.
+//
+// [Calls] is made for one run. It promises two things. An action that writes is never repeated: its beginning is
+// journaled before it starts, so a process that adopts the run after a crash sees that it may have happened, and shows
+// that instead of doing it again. And text that others wrote can't make the agent write: a call that may be a quote of
+// such text is confirmed by a person, or refused.
+//
+// What the model is told of errors is a sentence, since it may repeat it to people. What people see of a call is its
+// block in the answer, which always reaches an end.
 package toolcall
 
 import (
@@ -22,8 +29,9 @@ import (
 	"parley/core/text"
 )
 
-// Calls makes the calls of one run. Its fields are set before the first call. Its methods that show calls are safe for concurrent
-// use; calls are made one after the other.
+// Calls makes the calls of one run. Its fields are set before the first call. Its methods that show calls are safe for
+// concurrent use, because an action may show its progress from goroutines of its own; calls are made one after the
+// other, by the goroutine of the run.
 type Calls struct {
 	Run     chat.Run
 	Info    event.RunInfo
@@ -36,26 +44,32 @@ type Calls struct {
 	Outputs func() []prompt.Output                      // what providers have told the model
 	Host    action.Host
 	Journal Journal
-	Desk    Approver        // asked about calls that need an approval
-	Life    context.Context // outlives the turn: an action that has begun to write is not cut off
-	Emit    func(event.Event)
-	Log     *slog.Logger
+	Desk    Approver // asked about calls that need an approval
+	// Life outlives the turn: an action that has begun to write is not cut off by a later message or a stop, since half
+	// of its effect may be worse than all of it.
+	Life context.Context
+	Emit func(event.Event)
+	Log  *slog.Logger
 
 	Acted []action.Acted // the calls that have ended
 
-	acting string // the last call that has begun to write
+	// acting is the last call that has begun to write. It belongs to the goroutine of the run.
+	acting string
 
+	// mu guards blocks.
 	mu      sync.Mutex
 	blocks  map[string]*action.Block // by the ids of their calls
 	remotes map[string]*remote       // by the model's ids; of the run's goroutine
 }
 
-// A Journal records calls. An error ends the run: it has lost the room, or the store.
+// A Journal records calls. An error ends the run: it has lost the room, or the store. In both cases nothing more may be
+// done, as it would not be known later.
 type Journal interface {
 	// Settle returns why the turn no longer has the room: [chat.ErrSuperseded] or [chat.ErrStopped]; nil if it has it, or that
 	// is unknown.
 	Settle() error
-	// Note adds to the run.
+	// Note adds n to the stored run. It is stored when Note returns. It fails if another process has taken over the run
+	// since.
 	Note(ctx context.Context, n chat.Note) error
 	// Remember stores what a call came to, unless what was asked is forgotten.
 	Remember(ctx context.Context, m chat.Memory) error
@@ -63,12 +77,14 @@ type Journal interface {
 
 // An Approver decides about calls that need an approval.
 type Approver interface {
-	// Approve asks for it. Asked reports whether a user has just decided, and refused why the call can't be made: it is told to the
-	// model. An error ends the run.
+	// Approve asks for an approval of c, for the reasons in a. Asked reports whether a user has just decided, who has
+	// seen the call, and refused is why the call can't be made, empty if it can; the model is told. An error ends the
+	// run, or parks it with [chat.ErrParked]: then Approve is called again with the same call when there is a decision.
 	Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error)
 }
 
-// block is the one of c, whose id is unique in the run. It is new if nothing of the call was shown yet.
+// block returns the block of c, whose id is unique in the run. It is new if nothing of the call was shown yet. The name
+// comes from the model, so it is shortened.
 func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
 	tc.mu.Lock()
 	defer tc.mu.Unlock()
@@ -98,12 +114,13 @@ func (tc *Calls) Stage(c llm.ToolCall, t answer.Tool, files ...llm.File) {
 	tc.block(c, 0).Show(t, files...)
 }
 
-// call is what the action is given of c.
+// call returns what the action is given of c. Acted is clipped, so that a later call does not change what this one was
+// given.
 func (tc *Calls) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *action.Call {
 	return tc.block(c, 0).Call(ctx, parameters, *tc.Turn, slices.Clip(tc.Acted), tc.Host)
 }
 
-// Acting returns the id of the last call of the run that has begun to write, or "".
+// Acting returns the id of the last call of the run that has begun to write, or "": also of an earlier process.
 func (tc *Calls) Acting() string { return cmp.Or(tc.acting, tc.Run.Acting) }
 
 // IDs returns the ids of all calls so far.
@@ -113,8 +130,9 @@ func (tc *Calls) IDs() []string {
 	return slices.Sorted(maps.Keys(tc.blocks))
 }
 
-// Resume continues the calls of a run that was parked, of which the answer shows already what people have seen. Those of waiting are
-// yet to be made; written reports whether the model wrote these as text.
+// Resume continues the calls of a run that was parked, of which the answer shows already what people have seen. Those
+// of waiting are yet to be made; written reports whether the model wrote these as text. All ids of the run are taken
+// again, so that no new call gets an old one.
 func (tc *Calls) Resume(ids []string, waiting []llm.ToolCall, written bool) {
 	for _, c := range waiting {
 		b := tc.block(c, 0)
@@ -134,7 +152,8 @@ func (tc *Calls) Resume(ids []string, waiting []llm.ToolCall, written bool) {
 	}
 }
 
-// NewID makes sure that no two calls of a run have one id, whatever the model says (LM-05).
+// NewID returns id if no call of the run has it, and another one otherwise: some models number the calls of each round
+// from 0, and two calls with one id would share a block and a record.
 func (tc *Calls) NewID(id string) string {
 	tc.mu.Lock()
 	defer tc.mu.Unlock()
@@ -144,7 +163,7 @@ func (tc *Calls) NewID(id string) string {
 	return id
 }
 
-// dropped is what people read of a call that was asked for and not made.
+// dropped returns what people read of a call that was asked for and not made.
 func dropped(err error) string {
 	if chat.StatusOf(err) == answer.Failed {
 		return chat.FailureOf(err).Sentence()
@@ -154,7 +173,8 @@ func dropped(err error) string {
 
 const tooLate = "Cancelled before it started."
 
-// EndCalls ends the calls that were asked for and not made: no block outlives its answer. err is how the turn ended.
+// EndCalls ends the calls that were asked for and not made, in the order in which they appeared: no block outlives its
+// answer. err is how the turn ended. A block that has ended ignores it.
 func (tc *Calls) EndCalls(err error) {
 	tc.mu.Lock()
 	calls := slices.SortedFunc(maps.Values(tc.blocks), func(a, b *action.Block) int { return cmp.Compare(a.Place, b.Place) })

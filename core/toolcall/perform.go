@@ -22,7 +22,8 @@ const (
 
 var errSlow = errors.New("the action took too long")
 
-// perform runs an action, and tells observers of its start and of its end.
+// perform runs an action, and tells observers of its start and of its end. A failure while ctx is done counts as that
+// of ctx: a stop is no failure of the action.
 func (tc *Calls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, params json.RawMessage) (action.Result, error) {
 	info, start := event.ActionInfo{RunInfo: tc.Info, Call: c.ID, Action: t.Def.Name, Parameters: params}, time.Now()
 	tc.Emit(event.ActionStarted{ActionInfo: info})
@@ -38,15 +39,16 @@ func (tc *Calls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, pa
 	return r, err
 }
 
-// do runs an action within its time. A panic fails this call alone. One that does not heed its context is
-// left behind: it can't be ended, and nothing waits for it.
+// do runs an action within its time. A panic fails this call alone. An action that ignores its context is left behind
+// after cancelGrace: a goroutine can't be ended from outside, and nothing waits for it.
 func (tc *Calls) do(ctx context.Context, t *action.Tool, c *action.Call) (action.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(t.Def.Limit, actLimit), errSlow)
 	defer cancel()
 	return contain.Await(ctx, func(act func()) { go act() }, "the action", cancelGrace, func() (action.Result, error) { return t.Act(ctx, c) })
 }
 
-// forModel is what the model is told of an action's error: it may repeat it to people, so no stack.
+// forModel returns what the model is told of an action's error. It may repeat it to people, so a panic's stack is left
+// out.
 func forModel(err error) string {
 	var panicked *contain.Panic
 	switch {

@@ -16,14 +16,17 @@ const (
 	maxRemoteParameters = 256 << 10 // bytes of the parameters of one
 )
 
-// remote is a call that the model's own side makes.
+// remote is a call that the model's own side makes, such as the web search of a provider or a tool of an external
+// agent.
 type remote struct {
 	block      *action.Block
 	parameters strings.Builder
 }
 
-// Remote shows a piece of a call that the model's own side makes. What such a call changes is unknown, so it is journaled like one
-// that writes: a process that adopts the run doesn't ask the model again, which could repeat it. An error ends the round.
+// Remote shows a piece of a call that the model's own side makes. What such a call changes is unknown, so it is
+// journaled like one that writes: a process that adopts the run doesn't ask the model again, which could repeat it. An
+// error ends the round. The number of calls and the length of their parameters are bounded, since they come from
+// outside.
 func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
 	r := tc.remotes[d.ID]
 	if r == nil {
@@ -58,11 +61,13 @@ func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
 	return tc.Journal.Note(tc.Life, chat.Note{Acted: r.block.ID})
 }
 
+// remoteFailure returns the failure of a model that exceeds a bound.
 func remoteFailure(why string) error {
 	return &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New(why)}
 }
 
-// beginRemote journals and shows that d has begun.
+// beginRemote journals and shows that d has begun. It gets an id of its own, because the model's may be long, or the
+// same as that of another call.
 func (tc *Calls) beginRemote(d llm.RemoteCall, step int) (*remote, error) {
 	id := tc.NewID(text.Brief(text.Clean(d.ID), maxRemoteID))
 	tc.mu.Lock()

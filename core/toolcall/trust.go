@@ -17,8 +17,9 @@ import (
 	"parley/core/text"
 )
 
-// Permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: they only read, and
-// nothing that the model was given to read holds them. Without calls, raw is the beginning of one that was cut off.
+// Permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: only if
+// they read, and if nothing that the model was given to read contains them. Some models write calls that way by
+// mistake; but so does a model that quotes a page. Without calls, raw is the beginning of one that was cut off.
 func (tc *Calls) Permits(calls []scan.Call, raw string) bool {
 	if len(calls) == 0 {
 		return !strings.Contains(tc.untrusted().plain, text.Plain(raw))
@@ -32,8 +33,9 @@ func (tc *Calls) Permits(calls []scan.Call, raw string) bool {
 	return true
 }
 
-// quoted reports whether the model may only repeat what it was given to read: it wrote c as text, or works on a task, which no person
-// watches.
+// quoted reports whether the model may only repeat what it was given to read: it wrote c as text, or works on a task,
+// which no person watches, and the call's name and parameters occur there. Native calls of an answer are trusted more,
+// because text does not become one by being quoted.
 func (tc *Calls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
 	return (tc.block(c, 0).Written || tc.Run.Kind == chat.RunTask) && (tc.Quotes(c.Name, params) || tc.Quotes(t.Def.Name, params))
 }
@@ -46,7 +48,9 @@ const (
 	maxConfirm  = 1500 // characters of the parameters
 )
 
-// confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
+// confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn. The
+// question shows all parameters, so a call whose parameters are too long to be read is refused. Invisible characters
+// are made visible, and backticks replaced, which would end the code block.
 func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if tc.Run.Kind == chat.RunTask {
 		return "It came from content that was read, and there is no user to confirm it.", nil
@@ -69,13 +73,16 @@ func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 	return "", fmt.Errorf("ask for confirmation of %s: %w", t.Def.Name, err)
 }
 
-// corpus is what the prompts of a turn hold that the asker did not write, in two forms.
+// corpus is what the prompts of a turn contain that the asker did not write, in two forms.
 type corpus struct {
-	lower string // in small letters without underscores: for names
-	plain string // as [text.Plain] makes it: for parameters
+	// lower is in small letters without underscores, for names, which models write in several ways.
+	lower string
+	// plain is as [text.Plain] makes it, for parameters.
+	plain string
 }
 
-// untrusted returns the corpus of the turn: what others wrote, replies quote, files say, providers told, and actions found.
+// untrusted returns the corpus of the turn: what others wrote, what replies quote, the contents of files, what
+// providers returned, and the results of actions. It is made for each call, because results are added.
 func (tc *Calls) untrusted() corpus {
 	s := *tc.Turn
 	texts := []string{s.Summary, s.Room.Name}
@@ -101,7 +108,8 @@ func (tc *Calls) untrusted() corpus {
 	}
 	all := strings.Join(texts, "\n")
 	forms := []string{all}
-	for range 2 { // a page may hold a call within JSON within JSON
+	// A page may contain a call within JSON within JSON, which the model reads without its escapes.
+	for range 2 {
 		if next := unescaped(all); next != all {
 			forms, all = append(forms, next), next
 		}
@@ -110,7 +118,8 @@ func (tc *Calls) untrusted() corpus {
 	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: text.Plain(joined)}
 }
 
-// isForeign returns what of m its author did not write, and all of it if that is not asker.
+// isForeign returns the parts of m that asker did not write: all of it if its author is another one, and otherwise
+// quotes and files, except what was heard of the author's voice.
 func isForeign(m chat.Memory, asker chat.EntityID) (texts []string) {
 	if m.Author != asker {
 		texts = append(texts, m.Name, m.Text)
@@ -125,8 +134,9 @@ func isForeign(m chat.Memory, asker chat.EntityID) (texts []string) {
 	return texts
 }
 
-// Quotes reports whether the corpus holds an action's name and all of the parameters' values. Without values, the name has to stand
-// there as in a call.
+// Quotes reports whether the corpus contains an action's name and all of the parameters' values. Without values, the
+// name has to stand there as in a call, because many names are ordinary words. It errs on the side of a question too
+// many.
 func (tc *Calls) Quotes(name string, params json.RawMessage) bool {
 	c, values := tc.untrusted(), leaves(params)
 	for _, v := range values {
@@ -141,7 +151,8 @@ func (tc *Calls) Quotes(name string, params json.RawMessage) bool {
 	return regexp.MustCompile(`(^|[^\pL\pN])` + word + `($|[^\pL\pN])`).MatchString(c.lower)
 }
 
-// leaves are the strings and numbers in parameters, in [text.Plain] form.
+// leaves returns the strings and numbers in parameters, in [text.Plain] form. Truth values and null are left out: they
+// occur in any text.
 func leaves(params json.RawMessage) (all []string) {
 	d := json.NewDecoder(bytes.NewReader(params))
 	d.UseNumber()
