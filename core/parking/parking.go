@@ -1,5 +1,12 @@
-// Package parking lets runs wait for a person without holding their room: it stores what a run needs to go on, and has the next holder go
-// on from that.
+// Package parking lets runs wait for a person without holding their room: it stores what a run needs to go on, and has
+// the next holder go on from that.
+//
+// A wait can last for hours or days, so nothing is kept for it in memory: no goroutine, no lane of the room, no
+// process. [Waiting] is the holder's side, and [Waker] the side of whatever ends the wait: a choice, a stop, or the end
+// of its time, which the store enforces.
+//
+// A wake can come before the run is parked, because people see the question first. [Waiting.LetGo] therefore looks once
+// more after parking. Waking twice has no effect, and waking a run that is not parked has none.
 package parking
 
 import (
@@ -23,7 +30,8 @@ type Store interface {
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
 }
 
-// continuation is what the next holder of a parked run needs. It is stored as JSON.
+// continuation is what the next holder of a parked run needs. It is stored as JSON, so its fields are a format: a later
+// version must be able to read it.
 type continuation struct {
 	relay.Shown
 	For    string          `json:"for"`              // what the run waits for, see [action.Wait]
@@ -31,7 +39,8 @@ type continuation struct {
 	State  *generate.State `json:"state,omitempty"`  // nil: it starts from the beginning
 }
 
-// A Waiting is one holder's part in the waiting of its run. Its fields are set before use. It is not safe for concurrent use.
+// A Waiting is one holder's part in the waiting of its run. Its fields are set before use. It is not safe for
+// concurrent use. In order, a holder calls Load, Resume if the run continues, and Begin and LetGo if it is to wait.
 type Waiting struct {
 	Run    *chat.Run
 	Store  Store
@@ -46,8 +55,9 @@ type Waiting struct {
 	from *continuation // of an earlier wait
 }
 
-// Load reads from what the run continues, if it was parked. It does not continue if a call has begun to write since, which must not be
-// repeated: then [chat.Run.Continues] is false from now on.
+// Load reads from what the run continues, if it was parked. It does not continue if a call has begun to write since,
+// because that must not be repeated: then [chat.Run.Continues] is false from now on. A continuation that can't be read
+// is logged, and the run starts again, which costs a call of the model. Only an error of the store is returned.
 func (w *Waiting) Load(ctx context.Context) error {
 	run := w.Run
 	if !run.Continues || run.Verdict != nil {
@@ -72,7 +82,8 @@ func (w *Waiting) Load(ctx context.Context) error {
 	return nil
 }
 
-// Resume shows what people have seen before the wait, without the options, and prepares the rest, unless the run only ends.
+// Resume shows what people have seen before the wait, without the options, which have had their effect, and prepares
+// the rest, unless the run only ends.
 func (w *Waiting) Resume(ends bool) {
 	if w.from == nil || w.from.State == nil && !ends {
 		return
@@ -111,13 +122,14 @@ func (w *Waiting) For() string {
 	return ""
 }
 
-// Begin notes what the run is to wait for. It returns [chat.ErrParked].
+// Begin notes what the run is to wait for. It returns [chat.ErrParked], which ends the work of the holder up to LetGo.
 func (w *Waiting) Begin(what action.Wait) error {
 	w.now = &what
 	return chat.ErrParked
 }
 
-// Chose returns the question that the run has waited for, if a choice was made.
+// Chose returns the question that the run has waited for, if a choice was made. It compares the payload, so that an
+// earlier question of the same run does not count.
 func (w *Waiting) Chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
 	err = w.Persist(ctx, func() (err error) {
 		q, err = w.Store.QuestionOf(ctx, w.Run.ID)
@@ -126,8 +138,9 @@ func (w *Waiting) Chose(ctx context.Context, waitedFor string) (q chat.Question,
 	return q, err == nil && q.Run == w.Run.ID && q.Payload == waitedFor && q.By != "", err
 }
 
-// LetGo stores what the next holder needs, and lets go of the run and its room. What happened just before that, while nobody could wake
-// the run, wakes it now: a choice, or that it was stopped, which is asked afterwards.
+// LetGo stores what the next holder needs, and lets go of the run and its room, in one transaction. It fails with
+// [answer.ErrLost] if this process is not the holder any more. What happened just before that, when there was nothing
+// to wake, wakes the run now: a choice, or that it was stopped, which stopped reports and is asked afterwards.
 func (w *Waiting) LetGo(ctx context.Context, stopped func() bool) error {
 	changes, _ := w.Answer.Since(0)
 	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.Calls.Acting(), State: w.Writer.State}

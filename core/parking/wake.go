@@ -21,7 +21,7 @@ type WakeStore interface {
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 }
 
-// GoOn has a run go on, if it is parked.
+// GoOn has a run go on, if it is parked. A run that is not is left alone.
 func (w *Waker) GoOn(ctx context.Context, id chat.RunID, room chat.RoomID) error {
 	_, err := w.wake(ctx, id, room, "")
 	return err
@@ -32,7 +32,7 @@ func (w *Waker) End(ctx context.Context, id chat.RunID, room chat.RoomID, as ans
 	return w.wake(ctx, id, room, as)
 }
 
-// StopAll stops the parked runs of room up to a turn.
+// StopAll stops the parked runs of room up to a turn: a later one may have been asked after the stop.
 func (w *Waker) StopAll(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
 	open, err := w.Store.OpenRuns(ctx, room)
 	for _, r := range open {
@@ -43,6 +43,8 @@ func (w *Waker) StopAll(ctx context.Context, room chat.RoomID, upTo chat.Respons
 	return err
 }
 
+// wake wakes a run in the store, and has this process look at its room. Another process can be faster; that is why the
+// store decides.
 func (w *Waker) wake(ctx context.Context, id chat.RunID, room chat.RoomID, end answer.Status) (bool, error) {
 	err := w.Store.Wake(ctx, id, end)
 	if errors.Is(err, answer.ErrLost) {

@@ -13,12 +13,14 @@ import (
 // remembered is how many questions keep their vectors.
 const remembered = 16
 
-// Asker embeds questions: one that several ask, or again a moment later, once. After a failure it rests, and questions are answered by
-// words meanwhile. The nil Asker has no vectors. Safe for concurrent use.
+// Asker embeds questions: one that several ask, or again a moment later, once. After a failure it rests, and questions
+// are answered by words meanwhile, so that an embedder that hangs costs one turn a few seconds, not each. The nil Asker
+// has no vectors. Safe for concurrent use.
 type Asker struct {
 	embedder llm.Embedder
 	log      *slog.Logger
 
+	// mu guards what follows. It is not held during a request.
 	mu      sync.Mutex
 	rests   time.Time
 	pending []*asked // the oldest first
@@ -39,7 +41,8 @@ func NewAsker(embedder llm.Embedder, log *slog.Logger) *Asker {
 	return &Asker{embedder: embedder, log: log}
 }
 
-// Vector returns the vector of a question; nil if there is none within the time of a question.
+// Vector returns the vector of a question; nil if there is none within the time of a question. A caller whose question
+// is being embedded for another one waits for that result.
 func (a *Asker) Vector(ctx context.Context, question string) []float32 {
 	if a == nil || strings.TrimSpace(question) == "" {
 		return nil
@@ -50,6 +53,7 @@ func (a *Asker) Vector(ctx context.Context, question string) []float32 {
 	}
 	if mine {
 		q.vector = a.embed(ctx, question)
+		// A failure is not remembered for the question, only for the pause.
 		if q.vector == nil {
 			a.forget(q)
 		}
@@ -64,7 +68,8 @@ func (a *Asker) Vector(ctx context.Context, question string) []float32 {
 	}
 }
 
-// find returns the entry of a question, and whether the caller has to embed it; nil while the Asker rests.
+// find returns the entry of a question, and whether the caller has to embed it; nil while the Asker rests. The caller
+// that has to embed it must close done.
 func (a *Asker) find(question string) (q *asked, mine bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,6 +88,7 @@ func (a *Asker) find(question string) (q *asked, mine bool) {
 	return q, true
 }
 
+// forget removes an entry.
 func (a *Asker) forget(q *asked) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,6 +100,7 @@ func (a *Asker) forget(q *asked) {
 	}
 }
 
+// embed makes the request. The end of the caller's own context is not the embedder's failure.
 func (a *Asker) embed(ctx context.Context, question string) []float32 {
 	limited, cancel := context.WithTimeout(ctx, questionTime)
 	defer cancel()

@@ -28,7 +28,7 @@ const (
 	recent          = 24 * time.Hour   // older messages that were never indexed are earlier ones, which only a backfill embeds
 )
 
-// Embed returns a vector for each text. An incomplete response is an error.
+// Embed returns a vector for each text, in their order. An incomplete response is an error.
 func Embed(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, error) {
 	vectors, err := e.Embed(ctx, texts)
 	if err == nil && len(vectors) != len(texts) {
@@ -40,7 +40,8 @@ func Embed(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, er
 	return vectors, nil
 }
 
-// embedAll gives all messages that wait a vector. After a failure it goes on with fewer at a time.
+// embedAll gives all messages that wait a vector. After a failure it goes on with half as many at a time, since a
+// single message can make a whole batch fail; successes double the number again.
 func (w *worker) embedAll(ctx context.Context) error {
 	if w.Embedder == nil {
 		return nil
@@ -57,7 +58,8 @@ func (w *worker) embedAll(ctx context.Context) error {
 	}
 }
 
-// release gives back messages that were not embedded, also when the program ends.
+// release gives back messages that were not embedded, also when the program ends. Otherwise they would wait until the
+// store's claim on them expires.
 func (w *worker) release(all []chat.Unembedded) error {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
@@ -68,6 +70,8 @@ func (w *worker) release(all []chat.Unembedded) error {
 	return w.Store.ReleaseUnembedded(ctx, tickets)
 }
 
+// embedBatch embeds messages and stores their vectors. The tickets make the store ignore vectors of messages that were
+// edited or deleted meanwhile.
 func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) error {
 	limited, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
@@ -77,7 +81,8 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	}
 	vectors, err := Embed(limited, w.Embedder, texts)
 	if len(waiting) == 1 && Refused(limited, w.Embedder, err) {
-		vectors, err = [][]float32{nil}, nil // no other try can help this text
+		// The provider never accepts this text. An empty vector marks it as done, so that it is not tried again.
+		vectors, err = [][]float32{nil}, nil
 	}
 	if err != nil {
 		return err
@@ -91,8 +96,9 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	return err
 }
 
-// Refused reports whether err, of a single text, means that the provider does not take this text whenever it is asked: it is too long,
-// or the provider takes another one.
+// Refused reports whether err, of a single text, means that the provider never accepts this text: it is too long, or
+// the provider accepts another one at this moment. It makes a request to find that out, if the error alone doesn't
+// tell.
 func Refused(ctx context.Context, e llm.Embedder, err error) bool {
 	var f *llm.Failure
 	switch {
@@ -107,7 +113,7 @@ func Refused(ctx context.Context, e llm.Embedder, err error) bool {
 	return err == nil
 }
 
-// embedText returns what a message says, with its files.
+// embedText returns what a message says, with its files, cut to what embedders accept.
 func embedText(m chat.Memory) string {
 	texts := []string{m.Text}
 	for _, f := range m.Files {

@@ -7,7 +7,8 @@ import (
 	"parley/core/event"
 )
 
-// worker indexes new messages in the background.
+// worker indexes new messages in the background. Its fields belong to the goroutine of work, except wake, which Observe
+// uses.
 type worker struct {
 	Deps
 	wake   chan struct{} // has a token if there can be something new
@@ -17,7 +18,7 @@ type worker struct {
 	filled bool          // earlier messages wait for vectors
 }
 
-// Observe implements [event.Observer].
+// Observe implements [event.Observer]. It never blocks: several events are one token.
 func (w *worker) Observe(e event.Event) {
 	switch e.(type) {
 	case event.MessageReceived, event.VoiceMessageReceived, event.MessageSent:
@@ -28,8 +29,9 @@ func (w *worker) Observe(e event.Event) {
 	}
 }
 
-// work begins with what is not indexed yet, and goes on a moment after each message, so that the messages of a busy moment are indexed
-// together. What fails is tried again after a pause.
+// work begins with what is not indexed yet, for example from before a crash, and goes on a moment after each message,
+// so that the messages of a busy moment are indexed together. What fails is tried again after a pause. It returns when
+// ctx is done.
 func (w *worker) work(ctx context.Context) {
 	w.size = together
 	for pause := firstPause; ; {
@@ -71,7 +73,8 @@ func (w *worker) again() <-chan time.Time {
 	return time.After(lookAgain)
 }
 
-// embedFrom returns from when on messages are embedded without being asked for; zero is never.
+// embedFrom returns from when on messages are embedded without being asked for; zero is never. Embedding years of
+// messages costs money, so it must be configured.
 func (w *worker) embedFrom() time.Time {
 	if w.Embedder == nil {
 		return time.Time{}
@@ -87,6 +90,7 @@ func (w *worker) report(ctx context.Context, err error) {
 	w.failed = err != nil
 }
 
+// sleep waits for d or until ctx is done.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

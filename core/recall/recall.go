@@ -1,4 +1,12 @@
-// Package recall finds earlier messages that matter for a question, and adds them to the prompt.
+// Package recall finds earlier messages that matter for a question, and adds them to the prompt. It is a plugin with
+// three parts: a worker that indexes new messages in the background, a provider that searches for the messages to be
+// answered, and an [Asker] that embeds questions.
+//
+// Search by words always works, and needs nothing but the store. With an embedder, search by meaning is added, and both
+// rankings are merged. A slow or failing embedder never delays a turn for long, and never makes it fail.
+//
+// The index may be behind or lost: it is built from the stored messages. What is found is only shown where it could be
+// read anyway: in its own room, or, in a direct chat, to the person who wrote it.
 package recall
 
 import (
@@ -67,8 +75,9 @@ func (*finder) Spec() action.ProviderSpec {
 	return action.ProviderSpec{Name: "RECALL", Position: 45, Limit: questionTime + time.Second}
 }
 
-// Provide implements [action.Provider]. Rooms of several people show nothing from elsewhere. A direct chat also shows what its person
-// has said in others.
+// Provide implements [action.Provider]. Rooms of several people show nothing from elsewhere, because not everyone there
+// could read it. A direct chat also shows what its person has said in others. Only messages from before the recent ones
+// are searched: those are in the prompt anyway.
 func (f *finder) Provide(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	asks := Question(s)
 	asked := search.Question(asks)
@@ -93,7 +102,7 @@ func (f *finder) Provide(ctx context.Context, s action.TurnContext) (action.Prov
 	return action.ProviderResult{Text: quoted(s, fused(byWords, byMeaning))}, nil
 }
 
-// fused merges rankings of passages.
+// fused merges rankings of passages. A passage is identified by its turn, as both searches return whole turns.
 func fused(rankings ...[]chat.Passage) (best []chat.Passage) {
 	type turn struct {
 		room chat.RoomID
@@ -114,7 +123,7 @@ func fused(rankings ...[]chat.Passage) (best []chat.Passage) {
 	return best[:min(len(best), passages)]
 }
 
-// Question returns what the messages to answer are about.
+// Question returns what the messages to answer are about: their texts, and what was said in their voice messages.
 func Question(s action.TurnContext) string {
 	var texts []string
 	for _, m := range s.Recent[min(prompt.AnsweredFrom(s), len(s.Recent)):] {
@@ -128,7 +137,8 @@ func Question(s action.TurnContext) string {
 	return text.Excerpt(strings.Join(texts, "\n"), questionMax)
 }
 
-// quoted returns passages for a prompt, within the budget: each message with its time and its author, as data.
+// quoted returns passages for a prompt, within the budget: each message with its time and its author, as data. A
+// passage that does not fit is left out as a whole, and a shorter one after it may still fit.
 func quoted(s action.TurnContext, all []chat.Passage) string {
 	var b strings.Builder
 	left := budget

@@ -28,21 +28,26 @@ type watchStore interface {
 	Continuation(ctx context.Context, id chat.RunID) ([]byte, error)
 }
 
-// Registry contains the answers that are generated or watched in this process.
+// Registry contains the answers that are generated or watched in this process. It is safe for concurrent use.
 type Registry struct {
 	store watchStore
 	bus   Bus
 	log   *slog.Logger
 
+	// mu guards runs and the fields of its elements, except the answers, which have locks of their own. It is never
+	// held during a request to the store or the bus.
 	mu       sync.Mutex
 	runs     map[chat.RunID]*liveRun
 	watching sync.WaitGroup // mirrors of answers from other replicas
 }
 
+// liveRun is a run that is held or watched in this process. It is removed when it is neither.
 type liveRun struct {
-	room         chat.RoomID             // of a held run
-	answer       *answer.Answer          // never replaced
-	epoch        chat.Epoch              // of the answer's content; 0 if empty
+	room   chat.RoomID    // of a held run
+	answer *answer.Answer // never replaced
+	// epoch is that of the answer's content; 0 if it is empty. A mirror takes no content of an earlier epoch, and none
+	// of a later one.
+	epoch        chat.Epoch
 	held         bool                    // this process holds the run
 	quit         context.CancelCauseFunc // cancels the holder's work; nil before that has begun
 	choiceSignal answer.Signal           // of the next choice
@@ -58,7 +63,8 @@ func NewRegistry(store watchStore, bus Bus, log *slog.Logger) *Registry {
 func (l *Registry) Wait() { l.watching.Wait() }
 
 // Hold returns the answer for a started run to write into: the one that readers in this process already wait for,
-// unless that mirrors an earlier holder's output.
+// unless that contains an earlier holder's output. That one is abandoned, because the new holder's text may differ from
+// its beginning.
 func (l *Registry) Hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answer.Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +81,8 @@ func (l *Registry) Hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answ
 	return r.answer
 }
 
-// OnLoss registers the function that cancels the work on a held answer.
+// OnLoss registers the function that cancels the work on a held answer. It has no effect if a is not that of the run
+// any more.
 func (l *Registry) OnLoss(id chat.RunID, a *answer.Answer, quit context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +91,8 @@ func (l *Registry) OnLoss(id chat.RunID, a *answer.Answer, quit context.CancelCa
 	}
 }
 
-// Lose cancels the work in this process on a run that was reopened. Other processes stop at their next journal entry.
+// Lose cancels the work in this process on a run that was reopened, with [answer.ErrLost]. Other processes stop at
+// their next journal entry.
 func (l *Registry) Lose(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +101,8 @@ func (l *Registry) Lose(id chat.RunID) {
 	}
 }
 
-// NotifyChoice signals the holder of a run that a choice was made. If that is another process, the signal can be lost.
+// NotifyChoice signals the holder of a run that a choice was made. If that is another process, the signal can be lost;
+// the holder reads the store from time to time too.
 func (l *Registry) NotifyChoice(ctx context.Context, id chat.RunID, room chat.RoomID) {
 	if !l.choiceMade(id) {
 		_ = l.bus.Publish(ctx, room, Frame{Run: id, Chosen: true})
@@ -112,7 +121,8 @@ func (l *Registry) choiceMade(id chat.RunID) bool {
 	return true
 }
 
-// ChoiceMade returns a channel that is closed by the next NotifyChoice.
+// ChoiceMade returns a channel that is closed by the next NotifyChoice. Call it before reading the store, so that no
+// choice falls between both. It is nil, which blocks, if the run is not held.
 func (l *Registry) ChoiceMade(id chat.RunID) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +133,7 @@ func (l *Registry) ChoiceMade(id chat.RunID) <-chan struct{} {
 	return r.choiceSignal.Next()
 }
 
-// Stop cancels the work in this process on the runs of room.
+// Stop cancels the work in this process on the runs of room, with [chat.ErrStopped].
 func (l *Registry) Stop(room chat.RoomID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +174,8 @@ func (l *Registry) unwatch(id chat.RunID, r *liveRun) {
 	}
 }
 
-// made reports whether r needs no mirror because it is, or was, held in this process.
+// made reports whether r needs no mirror because it is, or was, held in this process: then its answer is written here,
+// or it is obsolete and its readers look again.
 func (l *Registry) made(id chat.RunID, r *liveRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +199,8 @@ func (l *Registry) mirror(id chat.RunID, r *liveRun, f Frame) error {
 		return answer.ErrLost
 	}
 	if f.Epoch < r.epoch {
-		return nil // from a holder that has lost the run
+		// A late frame of a holder that has lost the run.
+		return nil
 	}
 	if f.From > r.answer.View().At {
 		return errGap // the next request fills the gap
@@ -202,8 +214,10 @@ func (l *Registry) mirror(id chat.RunID, r *liveRun, f Frame) error {
 
 // Watch returns the answer of a run, wherever it is held; if the run has ended, the complete one. If waiting on it
 // fails with [answer.ErrLost], the run has changed hands: call Watch again. It fails with [chat.ErrNotFound] if there
-// is no such run. The answer is updated until ctx is done.
+// is no such run. The answer is updated until ctx is done, by a goroutine that [Registry.Wait] waits for.
 func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
+	// Registered before the store is read: a holder that starts meanwhile in this process then writes into the same
+	// answer.
 	r := l.watch(id)
 	run, err := l.store.Run(ctx, id)
 	switch {
@@ -232,7 +246,8 @@ func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, er
 	return a, nil
 }
 
-// replay returns the stored answer of a run that has ended. Its files are references, see [llm.PastFile].
+// replay returns the stored answer of a run that has ended. Its files are references, see [llm.PastFile]. An answer
+// without text, or one that was deleted, is empty. Its options are shown only while they can still be chosen.
 func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
 	a := &answer.Answer{}
 	m, err := l.store.Memory(ctx, run.Said())
@@ -255,7 +270,9 @@ func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, er
 	return a, nil
 }
 
-// mirrorUntilEnd updates the answer of a run until ctx is done, the run has ended, or this process holds it.
+// mirrorUntilEnd updates the answer of a run until ctx is done, the run has ended, or this process holds it. It
+// requests frames as long as it runs, because the holder stops publishing when no one asks: every few seconds, and
+// sooner while frames are missing.
 func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -312,7 +329,9 @@ func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) boo
 	return true
 }
 
-// Publish sends an answer held in this process to other replicas while they request it, and finally its end.
+// Publish sends an answer held in this process to other replicas while they request it, and finally its end. It returns
+// when ctx is done, which the holder ends after the answer. Each request is answered with everything, and from then on
+// changes follow at a steady pace, so that the cost does not depend on the speed of the model.
 func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := l.bus.Subscribe(ctx, run.Room)
 	if err != nil {
@@ -342,6 +361,7 @@ func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 				frames, _ = l.bus.Subscribe(ctx, run.Room)
 			}
 		case <-tick.C:
+			// Two requests are missing, so there are no watchers any more.
 			if time.Since(asked) > 2*ask {
 				tick.Stop()
 				continue
@@ -358,7 +378,8 @@ func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 	}
 }
 
-// publishSince publishes the changes after at, and returns the new position.
+// publishSince publishes the changes after at, and returns the new position. After an error that is at: the next call
+// sends them too.
 func (l *Registry) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
 	cs, next := a.Since(at)
 	if len(cs) == 0 || l.bus.Publish(ctx, run.Room, Frame{Run: run.ID, Epoch: run.Epoch, From: at, Changes: cs}) != nil {

@@ -14,7 +14,8 @@ type Shown struct {
 	Changes []answer.Change `json:"changes"`
 }
 
-// showParked fills the answer of a run that nobody holds because it is parked, unless it has changed hands meanwhile.
+// showParked fills the answer of a run that no process holds because it is parked, unless it has changed hands
+// meanwhile.
 func (l *Registry) showParked(ctx context.Context, run chat.Run, r *liveRun) error {
 	data, err := l.store.Continuation(ctx, run.ID)
 	if err != nil {

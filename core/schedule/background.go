@@ -15,8 +15,9 @@ const (
 	backgroundLimit = time.Minute // how long each may take
 )
 
-// Background does work that no turn waits for, such as evaluators and summaries: what belongs to one room in order. The zero value is
-// ready. Safe for concurrent use.
+// Background does work that no turn waits for, such as evaluators and summaries: what belongs to one room in order, few
+// at a time. Too much of it is refused instead of queued without a bound: it is done for the next turn instead. The
+// zero value is ready. Safe for concurrent use.
 type Background struct {
 	mu     sync.Mutex
 	queues map[chat.RoomID][]backgroundJob // rooms in which something waits or is done
@@ -51,7 +52,8 @@ func (b *Background) Start(life context.Context, room chat.RoomID, do func(ctx c
 // work does what waits in a room.
 func (b *Background) work(room chat.RoomID, slots chan struct{}) {
 	for {
-		slots <- struct{}{} // each is free again after backgroundLimit
+		// This wait is bounded, because every job ends after backgroundLimit.
+		slots <- struct{}{}
 		job, ok := b.next(room)
 		if ok {
 			ctx, cancel := context.WithTimeoutCause(job.life, backgroundLimit, chat.ErrTimeout)
@@ -65,6 +67,8 @@ func (b *Background) work(room chat.RoomID, slots chan struct{}) {
 	}
 }
 
+// next takes the first job of a room. Without one, the room is removed in the same critical section, so that Start
+// begins another goroutine for a job that comes now.
 func (b *Background) next(room chat.RoomID) (job backgroundJob, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,7 +18,9 @@ const (
 )
 
 // Bots counts consecutive turns of bots, in memory, and ends exchanges between bots that would otherwise go on
-// indefinitely.
+// indefinitely, at the cost of the owner. Its two limits catch two patterns: one bot that talks fast, and several that
+// talk in turn. A restart forgets the counts, which allows a few more turns. The zero value is ready. It is safe for
+// concurrent use.
 type Bots struct {
 	mu     sync.Mutex
 	pairs  map[pair]*exchange
@@ -60,7 +62,7 @@ func (b *Bots) Turn(room chat.RoomID, bot chat.EntityID, now time.Time) bool {
 		chain = &exchange{}
 		b.chains[room] = chain
 	}
-	// Both count, also where one says no.
+	// Both count the turn, also if one of them refuses it.
 	allowed, chained := with.turn(pairTurns, pairWindow, now), chain.turn(chainTurns, math.MaxInt64, now)
 	return allowed && chained
 }

@@ -9,18 +9,22 @@ import (
 	"parley/core/chat"
 )
 
-// ErrQueued says that a run waits until its person has fewer answers under way. The lane that waits is let go; it is woken.
+// ErrQueued means that a run waits until fewer answers of its person are in progress. Its lane is let go, and woken
+// later.
 var ErrQueued = errors.New("too many parallel answers for this user")
 
-// Parallel limits the concurrent answers per person in this process. Further runs wait in the order of their opening,
-// unstarted: they use neither a goroutine nor other resources.
+// Parallel limits the concurrent answers per person in this process, so that one person can't take all of its capacity.
+// Further runs wait in the order of their opening, unstarted: they use neither a goroutine nor other resources. It is
+// safe for concurrent use.
 type Parallel struct {
 	most int        // 0 is no limit
 	wake func(Lane) // called without the lock
 
+	// mu guards what follows.
 	mu     sync.Mutex
 	people map[chat.EntityID]*queue // of those with a run
-	lanes  map[Lane]chat.EntityID   // for whose answers a lane waits
+	// lanes has, for each waiting lane, the person whose answers it waits for. A lane waits at most once.
+	lanes map[Lane]chat.EntityID
 }
 
 // NewParallel limits the concurrent answers of each person to most; 0 means no limit. wake is called for lanes that can
@@ -29,7 +33,7 @@ func NewParallel(most int, wake func(Lane)) *Parallel {
 	return &Parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[Lane]chat.EntityID{}}
 }
 
-// queue is one person's.
+// queue is one person's. It exists while there is something in it.
 type queue struct {
 	under   map[chat.RunID]bool // under way
 	waiting []queued            // in order
@@ -41,13 +45,14 @@ type queued struct {
 }
 
 // NeedsSlot reports whether a run has to wait for other runs that are billed to the same person. Runs that call no
-// model never do, nor do those that only end: because a later turn has claimed the room, or because their verdict is
-// decided.
+// model never do, nor do those that only end: because a later turn has claimed the room (taken), or because their
+// verdict is decided.
 func NeedsSlot(r chat.Run, taken bool) bool {
 	return r.Kind.Claims() && r.Kind != chat.RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 
-// Enter starts run, or queues its lane until it can start.
+// Enter starts run and returns true, or queues its lane and returns false. A queued lane calls it again when it is
+// woken. A run starts only if there is room for all that are queued before it, so none is overtaken.
 func (p *Parallel) Enter(l Lane, run chat.Run) bool {
 	if p.most == 0 {
 		return true
@@ -78,6 +83,7 @@ func (p *Parallel) Enter(l Lane, run chat.Run) bool {
 	return true
 }
 
+// queue requires the lock.
 func (p *Parallel) queue(person chat.EntityID) *queue {
 	q := p.people[person]
 	if q == nil {
@@ -87,7 +93,8 @@ func (p *Parallel) queue(person chat.EntityID) *queue {
 	return q
 }
 
-// Resume counts a run that has left and continues: it does not wait.
+// Resume counts a run that has left and continues, even over the limit: it does not wait, because people see a part of
+// its answer.
 func (p *Parallel) Resume(run chat.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +103,7 @@ func (p *Parallel) Resume(run chat.Run) {
 	}
 }
 
-// Leave undoes Enter or Resume, and wakes the lanes that can continue. It is idempotent.
+// Leave undoes Enter or Resume, and wakes the lanes that can continue. Calling it again has no effect.
 func (p *Parallel) Leave(run chat.Run) {
 	p.mu.Lock()
 	person := run.Address.BilledTo
@@ -121,7 +128,8 @@ func (p *Parallel) Forget(l Lane, person chat.EntityID) {
 	p.next(waits)
 }
 
-// next unlocks p, and wakes the lanes that can go on for a person.
+// next wakes the lanes that can go on for a person. It requires the lock and releases it, because wake may call Enter.
+// The lanes stay queued until they do.
 func (p *Parallel) next(person chat.EntityID) {
 	var free []queued
 	if q := p.people[person]; q != nil {

@@ -17,24 +17,28 @@ const (
 	maxPause      = 5 * time.Minute // before any turn of a suspect
 )
 
+// ErrSetAside is the failure of a run that is not tried again.
 var ErrSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
 
-// IsSuspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
-// the same for every answer.
+// IsSuspect reports whether the run could be what ended earlier processes: it was running when they died. A run with a
+// verdict is not suspected: what is left to do is the same for every answer.
 func IsSuspect(r chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
 
-// IsExhausted reports whether the run gets no further attempt.
+// IsExhausted reports whether the run gets no further attempt. Without this bound, one message that crashes the process
+// would crash every process that adopts its run, and no other message would ever be answered.
 func IsExhausted(r chat.Run) bool {
 	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
 }
 
-// suspectPause returns how long a suspect waits after a process first sees it. Other runs of a crash get that time to end.
+// suspectPause returns how long a suspect waits after a process first sees it. The other runs that were open at the
+// crash get that time to end, so that they are no suspects if the process dies again.
 func suspectPause(r chat.Run) time.Duration {
 	n := max(r.Deaths, r.Attempts) - suspectDeaths
 	return min(minPause<<min(n, 10), maxPause)
 }
 
-// Suspects gives suspects their turns, one at a time: if the process dies during one, that run is most likely the cause.
+// Suspects gives suspects their turns, one at a time: if the process dies during one, that run is most likely the
+// cause. The zero value is ready. It is safe for concurrent use.
 type Suspects struct {
 	mu      sync.Mutex
 	ready   map[chat.RunID]time.Time // when each that waits may start
@@ -42,8 +46,8 @@ type Suspects struct {
 	busy    bool
 }
 
-// Enter gives the turn to run if it is ready and no other suspect has the turn. Otherwise leave is nil, and wait is how
-// long to wait before the next call.
+// Enter gives the turn to run if it is ready and no other suspect has the turn. Then leave must be called when the run
+// has ended; it returns the lanes to wake. Otherwise leave is nil, and wait is how long to wait before the next call.
 func (s *Suspects) Enter(l Lane, run chat.Run, now time.Time) (leave func() []Lane, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,6 +39,7 @@ const (
 	Collect   Policy = "collect"   // all waiting messages are answered together
 )
 
+// PolicyFor returns the policy of rooms of kind k.
 func (t TurnPolicy) PolicyFor(k chat.RoomKind) Policy {
 	if k.Private() {
 		return t.Direct
@@ -51,7 +52,7 @@ const (
 	maxWindows = 5  // the maximum length, in windows, that restarts can reach
 )
 
-// Excuse is what people read when more was said than is answered (IN-07). What was said is in the next prompts.
+// Excuse is what people read when more was said than is answered separately. What was said is in the next prompts.
 const Excuse = "I can't answer each message separately. I've read them all; please repeat anything still open."
 
 // What belongs together comes apart (TR-26): people, or their apps, send it in several messages. A message that shows
@@ -63,7 +64,8 @@ const (
 	allParts = 10 * time.Second        // for all of it
 )
 
-// JoinRule returns how m is combined with other messages.
+// JoinRule returns how m is combined with other messages: whether it opens a run, only joins one, or is only
+// remembered, and how long its run waits for more. d is the access decision about m.
 func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
 	policy := t.PolicyFor(m.Place.Kind)
 	j := chat.JoinRule{NoRun: d == access.No, JoinOnly: d == access.ContextOnly, Collect: policy == Collect && d != access.ContextOnly}
@@ -74,7 +76,8 @@ func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
 		j.Limit = maxWaiting
 	}
 	if m.Place.Kind.Private() {
-		j.Window, j.Most = t.Window, maxWindows*t.Window // IN-13: also who goes on writing is answered
+		// In a direct chat, a person who goes on writing is still answered after Most.
+		j.Window, j.Most = t.Window, maxWindows*t.Window
 	}
 	if gap := gapAfter(m); gap > j.Window {
 		j.Window, j.Most = gap, max(j.Most, allParts)
@@ -82,7 +85,8 @@ func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
 	return j
 }
 
-// gapAfter is how soon more that belongs to m would follow; 0 if nothing says that there is more.
+// gapAfter returns how soon more that belongs to m would follow; 0 if nothing indicates that there is more. A voice
+// message alone is complete.
 func gapAfter(m chat.Message) time.Duration {
 	switch {
 	case m.Group != "":
@@ -96,7 +100,7 @@ func gapAfter(m chat.Message) time.Duration {
 }
 
 // Latest returns the last of runs that has claimed the room by rule alone, or the zero Run. An undecided run claims
-// nothing, and a task not the room of others.
+// nothing, because the model may choose to be silent, and a task claims no room of others.
 func Latest(runs []chat.Run) chat.Run {
 	for _, r := range slices.Backward(runs) {
 		if r.Kind != chat.RunDecide && r.Kind != chat.RunTask && r.Kind.Claims() {
@@ -115,9 +119,10 @@ func LastTurns(open []chat.Run) map[chat.RoomID]chat.ResponseID {
 	return last
 }
 
-// Due returns which of the open runs, in turn order, starts next, and after how long. The oldest is first, also under Supersede:
-// there it ends immediately, because a later turn has claimed the room. Parked runs that wait for a person, and tasks that are for later, are passed over, so
-// that there may be none (ok is false).
+// Due returns which of the open runs, in turn order, starts next, and after how long. The oldest is first, also under
+// Supersede: there it ends immediately, because a later turn has claimed the room. Parked runs that wait for a person,
+// and tasks that are for later, are passed over, so that there may be none (ok is false). A run that was started before
+// (Epoch > 0) does not wait: it was interrupted.
 func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration, ok bool) {
 	for _, next := range open {
 		switch {
@@ -135,7 +140,8 @@ func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait tim
 	return chat.Run{}, 0, false
 }
 
-// Taken reports whether a later turn among the open runs has claimed the room of r.
+// Taken reports whether a later turn among the open runs has claimed the room of r. Only the Supersede policy has that,
+// and a task is never superseded.
 func (t TurnPolicy) Taken(open []chat.Run, r chat.Run) bool {
 	return r.Kind != chat.RunTask && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
 }

@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// Workload says what is being answered, and what waits.
+// Workload returns in words, for the status command, what is being answered in a room and what waits.
 func Workload(open []chat.Run) string {
 	now, waiting, parked := "no answer in progress", 0, 0
 	for _, r := range open {
@@ -29,7 +29,7 @@ func Workload(open []chat.Run) string {
 	return now
 }
 
-// Minutes is d in words, as exactly as people want it.
+// Minutes returns d in words, rounded down to minutes or, below one, seconds.
 func Minutes(d time.Duration) string {
 	switch {
 	case d == time.Minute:

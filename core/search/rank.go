@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Text is a text by its words.
+// Text is a text by its words, as [Words] returns them.
 type Text struct {
 	ID    int64
 	Words []string
@@ -18,14 +18,16 @@ type Scored struct {
 	Score float64
 }
 
-// Rank returns the texts that have a word of the question, the best first: rare words count more, and a word again counts
-// less (BM25). Of equal ones the one with the greater ID is first.
+// Rank returns the texts that have a word of the question, the best first: rare words count more, and a word again
+// counts less (BM25, with its usual constants). How rare a word is, is measured among texts. Of equal ones the one with
+// the greater ID is first. The words of question must differ, as those of [Question] do.
 func Rank(texts []Text, question []string) []Scored {
 	const saturation, length = 1.2, 0.75
 	asked := map[string]int{}
 	for i, w := range question {
 		asked[w] = i
 	}
+	// One slice for all texts: this runs for each question, over thousands of texts.
 	counts := make([]float64, len(texts)*len(asked))
 	spread, average := make([]float64, len(question)), 0.0
 	for i, t := range texts {
@@ -56,8 +58,8 @@ func Rank(texts []Text, question []string) []Scored {
 	return all
 }
 
-// Fuse merges rankings into one (reciprocal rank fusion): what several rank high comes first, whatever the scale of their
-// scores.
+// Fuse merges rankings into one (reciprocal rank fusion): what several rank high comes first, whatever the scale of
+// their scores. The constant is that of the method's authors.
 func Fuse[ID comparable](rankings ...[]ID) (all []ID) {
 	const damping = 60
 	scores := map[ID]float64{}

@@ -9,7 +9,7 @@ import (
 // Near is the least cosine similarity of texts that have something in common.
 const Near = 0.3
 
-// Unit returns v with length 1; nil if it has none.
+// Unit returns v with length 1; nil if it has none, or can't be computed with.
 func Unit(v []float32) []float32 {
 	sum := 0.0
 	for _, x := range v {
@@ -25,8 +25,9 @@ func Unit(v []float32) []float32 {
 	return unit
 }
 
-// Pack returns a vector in little space: the direction of v, one byte for each number, after the scale of these. None for a vector
-// without a direction.
+// Pack returns a vector in little space: the direction of v, one byte for each number, after the scale of these (four
+// bytes, little-endian). It is a quarter of the size, and the order of similarities stays nearly the same. The form is
+// stored. The result is empty, not nil, for a vector without a direction.
 func Pack(v []float32) []byte {
 	v = Unit(v)
 	if v == nil {
@@ -43,7 +44,8 @@ func Pack(v []float32) []byte {
 	return packed
 }
 
-// Similarity returns the cosine similarity of a [Unit] vector and a packed one. ok is false if they can't be compared.
+// Similarity returns the cosine similarity of a [Unit] vector and a packed one. ok is false if they can't be compared:
+// they have different lengths, as those of different models, or the packed one is damaged.
 func Similarity(unit []float32, packed []byte) (similarity float32, ok bool) {
 	if len(packed) != 4+len(unit) || len(unit) == 0 {
 		return 0, false
@@ -65,11 +67,12 @@ func Similarity(unit []float32, packed []byte) (similarity float32, ok bool) {
 	return similarity, scale > 0 && similarity > -1.1 && similarity < 1.1
 }
 
-// Nearest collects the texts that are nearest to a vector.
+// Nearest collects the texts that are nearest to a vector, at most Limit. It is not safe for concurrent use.
 type Nearest struct {
-	Unit    []float32
-	Limit   int
-	Damaged []int64 // texts whose vectors can't be compared
+	Unit  []float32
+	Limit int
+	// Damaged are texts whose vectors can't be compared. The caller has them embedded again.
+	Damaged []int64
 
 	best []Scored
 }

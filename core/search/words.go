@@ -1,4 +1,9 @@
 // Package search ranks texts by the words of a question: the words of a text in any language, stop words, and scores.
+// It also has the arithmetic of vectors. It reads no store: the stores use it for what their databases can't do, so
+// that all of them find the same.
+//
+// The words of stored texts are made by [Words] when they are indexed. A change of it changes what is found among older
+// texts, until they are indexed again.
 package search
 
 import (
@@ -10,8 +15,9 @@ import (
 // maxWords is how many different words of a question are searched for.
 const maxWords = 24
 
-// Words returns the words of a text in lower case, without diacritics. For scripts without spaces it returns each pair of
-// characters.
+// Words returns the words of a text in lower case, without diacritics. For scripts without spaces it returns each pair
+// of characters, because where their words end can't be seen without a dictionary; two pairs in common are nearly as
+// good as a word.
 func Words(text string) (all []string) {
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -31,7 +37,7 @@ func Words(text string) (all []string) {
 }
 
 // Question returns the different words of a question that tell what it is about: without stop words, unless it has no
-// others, and not more than a few.
+// others, and at most maxWords of them, as each costs a search.
 func Question(text string) []string {
 	var all, telling []string
 	for _, w := range Words(text) {
@@ -55,7 +61,8 @@ func dense(r rune) bool {
 }
 
 // folded returns a word in lower case without diacritics, which many people leave out where they type. Marks of scripts
-// in which they are vowels stay.
+// in which they are vowels stay. A table is used instead of Unicode's decomposition, because some letters (ø, ł, đ)
+// have none.
 func folded(word string) []rune {
 	all := make([]rune, 0, len(word))
 	for _, r := range word {
@@ -75,9 +82,11 @@ func folded(word string) []rune {
 	return all
 }
 
+// plainLetters and stopWords are never changed.
 var plainLetters = letters()
 
-// letters returns the letter without diacritics for each letter with some.
+// letters returns the letter without diacritics for each letter with some. Each group of its table begins with the
+// plain letter.
 func letters() map[rune]rune {
 	all := map[rune]rune{}
 	for _, line := range strings.Fields(`
