@@ -1,5 +1,14 @@
-// Package approval asks people whether calls of actions may be made, and records what they decide. A call that needs an approval is
-// made only after someone who may approve has chosen so, once for this call, or for all calls of its kind in this room.
+// Package approval asks people whether calls of actions may be made, and records what they decide. A call that needs an
+// approval is made only after a user who may approve has chosen so, once for this call, or for all calls of its kind in
+// this room.
+//
+// Where everyone who is answered may approve, the question is a part of the answer itself; otherwise the owners are
+// asked in their direct chats. Either way the run is parked meanwhile. When it goes on, it makes the same call again,
+// and [Desk.Approve] finds the record with its decision by an id that is computed from the call.
+//
+// The decision is taken from the account that pressed the button, never from text, and checked again when it is
+// recorded. An approval is used once, in the store: a call that was approved and started before a crash is not started
+// again. What can't be shown completely can't be approved.
 package approval
 
 import (
@@ -24,13 +33,14 @@ import (
 // Handler is the name of the handler of what approvers choose in their direct chats. It is stored with questions.
 const Handler = "approve call"
 
-// Policy says who may approve, and for how long.
+// Policy defines who may approve, and for how long.
 type Policy struct {
 	Users   map[chat.EntityID]bool // may approve single calls, beside the owners
 	Timeout time.Duration          // how long a run waits; 0 is an hour
 }
 
-// A Desk asks for approvals and records them. Its fields are set before use. It is safe for concurrent use.
+// A Desk asks for approvals and records them. Its fields are set before use. It is safe for concurrent use, also by
+// several processes with one store: the store makes each decision once.
 type Desk struct {
 	Policy
 	Store storage.Approvals
@@ -67,9 +77,9 @@ const (
 	repeatedLine = "This call was approved and had been started before an interruption. It was not repeated."
 )
 
-// Approve asks for the approval of a call, unless there is one already. Asked reports whether a user has just decided about this call.
-// Refused says why the call can't be made; it is told to the model. An error ends the run, or has it wait for the decision:
-// [chat.ErrParked].
+// Approve asks for the approval of a call, unless there is one already. Asked reports whether a user has just decided
+// about this call. Refused is why the call can't be made; it is told to the model. An error ends the run, or has it
+// wait for the decision: [chat.ErrParked]. Then Approve is called again when the run goes on.
 func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error) {
 	if standing, err := d.standing(ctx, c, t, a); err != nil || standing {
 		return false, "", err
@@ -86,6 +96,7 @@ func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a ac
 	if err == nil {
 		r, err = d.answered(ctx, c, r, shown, inPlace)
 	}
+	// A dangerous action is approved call by call, whatever its kind.
 	switch kinds := a.Kind != "" && t.Def.Effect != action.Dangerous; {
 	case err != nil:
 		return false, "", err
@@ -100,7 +111,8 @@ func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a ac
 	return true, refused, err
 }
 
-// answered returns r as it is after the run has waited for it: with what was chosen in the answer, or expired.
+// answered returns r as it is after the run has waited for it: with what was chosen in the answer, or expired. The line
+// that asked is replaced by one that shows the choice.
 func (d *Desk) answered(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
 	q, chosen, err := c.Chose(ctx, matter+r.ID)
 	switch {
@@ -126,7 +138,8 @@ func (d *Desk) answered(ctx context.Context, c *action.Call, r chat.Approval, sh
 	return r, nil
 }
 
-// standing reports whether all calls of this kind are approved in this room, and records the use.
+// standing reports whether all calls of this kind are approved in this room, and records the use, so that the list of
+// approvals shows each call. The approval ends with the ownership of the user who gave it.
 func (d *Desk) standing(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (bool, error) {
 	if a.Kind == "" || t.Def.Effect == action.Dangerous {
 		return false, nil
@@ -137,7 +150,8 @@ func (d *Desk) standing(ctx context.Context, c *action.Call, t *action.Tool, a a
 	} else if err != nil {
 		return false, fmt.Errorf("look for an approval of %s: %w", t.Def.Name, err)
 	}
-	if owns, err := d.Owns(ctx, granted.By); err != nil || !owns { // any more
+	// The user may not be an owner any more.
+	if owns, err := d.Owns(ctx, granted.By); err != nil || !owns {
 		return false, err
 	}
 	r := d.record(c, t, a)
@@ -146,7 +160,9 @@ func (d *Desk) standing(ctx context.Context, c *action.Call, t *action.Tool, a a
 	return err == nil, err
 }
 
-// record is what is asked for. Its id is that of the same call after a restart.
+// record returns what is asked for. Its id is that of the same call after a restart: it is computed from the run, the
+// action, the arguments and how many such calls came before, because the model's own ids are not the same in a new
+// round.
 func (d *Desk) record(c *action.Call, t *action.Tool, a action.Approval) chat.Approval {
 	now, arguments := time.Now(), hash(string(c.Parameters))
 	nth := 0
@@ -165,6 +181,7 @@ func (d *Desk) record(c *action.Call, t *action.Tool, a action.Approval) chat.Ap
 	}
 }
 
+// request stores the record of a call, or returns the one that is stored already.
 func (d *Desk) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (chat.Approval, error) {
 	r, err := d.Store.RequestApproval(ctx, d.record(c, t, a))
 	if err != nil {
@@ -173,7 +190,8 @@ func (d *Desk) request(ctx context.Context, c *action.Call, t *action.Tool, a ac
 	return r, nil
 }
 
-// use takes an approval, once.
+// use takes an approval, once. The change from approved to used is one conditional write, so of two processes with the
+// same run only one makes the call.
 func (d *Desk) use(ctx context.Context, r chat.Approval) (refused string, err error) {
 	switch r.Decision {
 	case chat.Always: // this call is the first of its kind
@@ -192,7 +210,8 @@ func (d *Desk) use(ctx context.Context, r chat.Approval) (refused string, err er
 	return refusedLine, nil
 }
 
-// approver reports whether everyone whose messages are answered may approve.
+// approver reports whether everyone whose messages are answered may approve. If several people are answered, it is
+// unclear who of them asked for the call.
 func (d *Desk) approver(ctx context.Context, s action.TurnContext) (bool, error) {
 	if s.Owner {
 		return true, nil
@@ -203,6 +222,7 @@ func (d *Desk) approver(ctx context.Context, s action.TurnContext) (bool, error)
 	return d.mayApprove(ctx, s.Message.Author)
 }
 
+// mayApprove reports whether an account may approve single calls.
 func (d *Desk) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
 	if d.Users[id] {
 		return true, nil
@@ -210,7 +230,8 @@ func (d *Desk) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
 	return d.Owns(ctx, id)
 }
 
-// describe returns what the approver reads, or false if it can't be shown completely.
+// describe returns what the approver reads, or false if it can't be shown completely. Invisible characters are made
+// visible, and backticks replaced, so that the arguments can't imitate another text.
 func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) {
 	shown := a.Shown
 	if shown == "" {
@@ -223,6 +244,7 @@ func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) 
 	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), t.Def.Effect, quoted), true
 }
 
+// options returns the options of a question; all is whether calls of this kind can be approved together.
 func options(all bool) []string {
 	if all {
 		return []string{once, always, deny}
@@ -240,7 +262,8 @@ func decision(option string) chat.Decision {
 	return chat.Denied
 }
 
-// hash identifies texts.
+// hash identifies texts. Their lengths are part of it, so that no other division of the same characters has the same
+// hash.
 func hash(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {
@@ -249,7 +272,7 @@ func hash(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// approvers are those who may approve, and can be named.
+// approvers returns the accounts that may approve and can be named; only they see the buttons work.
 func (d *Desk) approvers(asker chat.EntityID, owners map[chat.EntityID]chat.RoomID, all bool) []chat.EntityID {
 	who := map[chat.EntityID]bool{asker: true}
 	for id := range owners {

@@ -13,10 +13,11 @@ import (
 	"parley/core/text"
 )
 
-// matter begins what runs wait for that wait for an approval; its id follows.
+// matter begins what runs wait for that wait for an approval ([action.Wait].For); its id follows.
 const matter = "approval/"
 
-// askHere asks in the answer itself, where the one who asked may approve. The run waits: [chat.ErrParked].
+// askHere asks in the answer itself, where the user who asked may approve. The run waits: [chat.ErrParked]. Only an
+// owner is offered the option for all calls.
 func (d *Desk) askHere(ctx context.Context, c *action.Call, r chat.Approval, shown string, kinds bool) (refused string, err error) {
 	owners, err := d.Rooms(ctx)
 	if err != nil {
@@ -30,13 +31,15 @@ func (d *Desk) askHere(ctx context.Context, c *action.Call, r chat.Approval, sho
 	switch {
 	case errors.Is(err, chat.ErrUnseen):
 		return unseenLine, d.decide(context.WithoutCancel(ctx), r, chat.Stopped, "")
+	// The turn was superseded or stopped while the question was being shown.
 	case ctx.Err() != nil:
 		return "", errors.Join(context.Cause(ctx), d.stopped(ctx, r))
 	}
 	return "", err
 }
 
-// chosenHere records what was chosen in the answer itself. Rights can have changed since the question was asked.
+// chosenHere records what was chosen in the answer itself. Rights can have changed since the question was asked: then
+// the choice counts as a denial.
 func (d *Desk) chosenHere(ctx context.Context, r chat.Approval, q chat.Question) error {
 	to, by := decision(q.Options[q.Choice]), q.By
 	may, err := d.mayDecide(ctx, to, by)
@@ -49,7 +52,8 @@ func (d *Desk) chosenHere(ctx context.Context, r chat.Approval, q chat.Question)
 	return d.decide(ctx, r, to, by)
 }
 
-// stopped records that the turn of r ended first, unless the run is made again by this process or the next one: it asks again then.
+// stopped records that the turn of r ended first, unless the run is made again by this process or the next one: it asks
+// again then. A failure is only logged, because the approval expires by itself.
 func (d *Desk) stopped(ctx context.Context, r chat.Approval) error {
 	if cause := context.Cause(ctx); errors.Is(cause, chat.ErrShutdown) || errors.Is(cause, answer.ErrLost) {
 		return nil
@@ -79,13 +83,15 @@ func (d *Desk) mayDecide(ctx context.Context, to chat.Decision, by chat.EntityID
 	return d.mayApprove(ctx, by)
 }
 
-// decide records a decision. If another one was faster, that one counts.
+// decide records a decision. If another one was faster, that one counts, and decide returns nil.
 func (d *Desk) decide(ctx context.Context, r chat.Approval, to chat.Decision, by chat.EntityID) error {
 	err := d.Store.DecideApproval(ctx, r.ID, chat.Pending, to, by, time.Now())
 	return chat.Unless(err, answer.ErrLost)
 }
 
-// askOwners asks each owner in their direct chat. The run waits: [chat.ErrParked].
+// askOwners asks each owner in their direct chat. The run waits: [chat.ErrParked]. The first decision counts. The
+// notice has a key, so that a repetition after a crash does not ask twice. If no owner can be reached, the call is
+// denied at once.
 func (d *Desk) askOwners(ctx context.Context, c *action.Call, r chat.Approval, shown string, kinds bool) (refused string, err error) {
 	rooms, err := d.Rooms(ctx)
 	if err != nil {
@@ -127,7 +133,8 @@ const (
 // Name implements [action.ChoiceHandler].
 func (d *Desk) Name() string { return Handler }
 
-// Chosen implements [action.ChoiceHandler]: an owner has decided. The run that waits goes on.
+// Chosen implements [action.ChoiceHandler]: an owner has decided. The run that waits goes on. The result is what the
+// owner reads. It may be called again for the same choice after a crash, and then reports the same as before.
 func (d *Desk) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	to := decision(q.Options[q.Choice])
 	if may, err := d.mayDecide(ctx, to, q.By); err != nil || !may {
@@ -143,6 +150,7 @@ func (d *Desk) Chosen(ctx context.Context, q chat.Question) (string, error) {
 		return overLine, nil
 	case found != nil:
 		return "", found
+	// A decision that can't be made any more: it is the same one repeated, or another was faster.
 	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used)):
 		return overLine, nil
 	}

@@ -1,4 +1,6 @@
-// Package partialjson parses JSON incrementally, while it is streamed.
+// Package partialjson parses JSON incrementally, while it is streamed. It shows the parameters of a call while a model
+// writes them: encoding/json accepts only whole values, and parsing the whole text again for each piece would cost the
+// square of its length.
 package partialjson
 
 import (
@@ -15,9 +17,14 @@ const maxDepth = 10000
 // strings up to their last whole character; numbers, true, false and null once they are complete; objects and arrays
 // with their content so far. At the end the value equals that of [json.Unmarshal] into an any. The cost is linear in
 // the length, however it is cut. The zero Reader is ready for use. It is not safe for concurrent use.
+//
+// It is a state machine: at is what may come next, and open has the objects and arrays that have not ended. A value is
+// put in its place when it begins, and replaced while it grows.
 type Reader struct {
-	at    state
-	held  string          // an escape, a character or a word that is not complete
+	at state
+	// held is an escape, a character or a word that is not complete. It is at most a few bytes long, and is parsed
+	// again with the next piece.
+	held  string
 	text  strings.Builder // of the open string or number
 	open  []container     // the innermost last
 	root  any
@@ -48,7 +55,7 @@ type container struct {
 	array  []any
 }
 
-// Add parses the next piece. Everything after an error is ignored.
+// Add parses the next piece. Everything after a syntax error is ignored; what was parsed before it stays.
 func (r *Reader) Add(piece string) {
 	if r.held != "" {
 		piece, r.held = r.held+piece, ""
@@ -63,12 +70,14 @@ func (r *Reader) Add(piece string) {
 			piece = r.between(piece)
 		}
 	}
+	// An open string is shown as far as it goes. That is done once per piece, because a string is copied for it.
 	if r.at == inString {
 		r.change(r.text.String())
 	}
 }
 
-// Value returns what is certain so far; nil if nothing is. It is valid until the next call of Add.
+// Value returns what is certain so far; nil if nothing is. It is valid until the next call of Add, which changes the
+// same maps.
 func (r *Reader) Value() any { return r.root }
 
 // Object returns Value if that is an object, otherwise nil.
@@ -88,6 +97,7 @@ func (r *Reader) Complete() bool { return r.err == nil && r.at == nothingMore }
 
 var errDepth = errors.New("the JSON is nested too deep")
 
+// fail notes a syntax error at c. Its result is the empty rest, which ends the parsing.
 func (r *Reader) fail(c byte) string {
 	r.err = fmt.Errorf("the JSON has an unexpected %q", c)
 	return ""
@@ -174,7 +184,8 @@ func (r *Reader) word(piece string) (rest string) {
 	return r.fail(piece[0])
 }
 
-// number reads on in a number, which ends with the first byte that can't be in one.
+// number reads on in a number, which ends with the first byte that can't be in one. encoding/json decides whether it is
+// valid.
 func (r *Reader) number(piece string) (rest string) {
 	n := 0
 	for n < len(piece) && strings.IndexByte("0123456789+-.eE", piece[n]) >= 0 {

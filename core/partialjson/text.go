@@ -34,16 +34,18 @@ func (r *Reader) inside(piece string) (rest string) {
 	return piece
 }
 
-// special is true of what does not stand for itself in a string.
+// special reports whether c does not represent itself in a string. An invalid byte is decoded as U+FFFD.
 func special(c rune) bool { return c == '"' || c == '\\' || c < ' ' || c == utf8.RuneError }
 
-// broken reads bytes that are no character, unless the rest of one is still to come.
+// broken reads bytes that are no character, unless the rest of one is still to come: pieces can end within a character.
+// Invalid bytes become U+FFFD, as in encoding/json.
 func (r *Reader) broken(piece string) (rest string) {
 	if !utf8.FullRuneInString(piece) {
 		r.held = piece
 		return ""
 	}
-	_, n := utf8.DecodeRuneInString(piece) // U+FFFD may be what was written
+	// U+FFFD may also be what was written.
+	_, n := utf8.DecodeRuneInString(piece)
 	r.text.WriteRune(utf8.RuneError)
 	return piece[n:]
 }
@@ -90,7 +92,8 @@ func (r *Reader) escape(piece string) (rest string) {
 	return r.surrogate(c, piece)
 }
 
-// surrogate reads an escape that needs another one behind it; alone it is no character.
+// surrogate reads an escape that needs another one behind it; alone it is no character, and becomes U+FFFD as in
+// encoding/json.
 func (r *Reader) surrogate(first rune, piece string) (rest string) {
 	second, more := rune(-1), false
 	if first < 0xDC00 {
@@ -108,7 +111,8 @@ func (r *Reader) surrogate(first rune, piece string) (rest string) {
 	return piece[12:]
 }
 
-// unit is the code unit of the escape \uXXXX that s begins with, or -1; more says that s may still become one.
+// unit returns the code unit of the escape \uXXXX that s begins with, or -1; more reports whether s may still become
+// one.
 func unit(s string) (c rune, more bool) {
 	for i := range min(len(s), 6) {
 		switch {

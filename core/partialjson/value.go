@@ -1,6 +1,6 @@
 package partialjson
 
-// put places a value that begins or is complete.
+// put places a value that begins or is complete: in the innermost open object or array, or as the root.
 func (r *Reader) put(v any) {
 	if len(r.open) == 0 {
 		r.root = v
@@ -32,7 +32,7 @@ func (r *Reader) change(v any) {
 	}
 }
 
-// grown tells the container of an array of what was appended to it.
+// grown stores the array that was appended to in its container again, because append may have moved it.
 func (r *Reader) grown() {
 	last := len(r.open) - 1
 	array := r.open[last].array
@@ -47,7 +47,7 @@ func (r *Reader) grown() {
 	}
 }
 
-// push opens c, which is put in its place at once.
+// push opens c, which is put in its place at once, so that it is visible while it is empty.
 func (r *Reader) push(c container, then state) {
 	if len(r.open) == maxDepth {
 		r.err = errDepth
@@ -62,6 +62,7 @@ func (r *Reader) push(c container, then state) {
 	r.at = then
 }
 
+// close ends the innermost object or array.
 func (r *Reader) close() {
 	r.open = r.open[:len(r.open)-1]
 	r.ended()

@@ -9,7 +9,7 @@ import (
 func (st *Builder) AsksForm(name string) bool { return st.set[name].delimiters.has("response") }
 
 // withBeginning adds the beginning of an answer to a continuation prompt that lacks it: without it, a model writes a
-// different answer.
+// different answer. It is lacking if the template does not use it, or if it was cut to fit.
 func withBeginning(text string, p preparedTemplate, beginning string) string {
 	if p.Uses("partialAnswer") && strings.Contains(text, strings.TrimSpace(guard(beginning, p.delimiters))) {
 		return text

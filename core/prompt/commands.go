@@ -12,7 +12,9 @@ import (
 
 const maxCommandLine = 120 // characters of a description
 
-// Commands lists the commands of plugins that the model answers in the turn s, one in each line. Their text can come from outside.
+// Commands lists the commands of plugins that the model answers in the turn s, one in each line, for the help text.
+// Their text can come from outside (an MCP server), so it is shortened to one line and quoted. A plugin that panics is
+// left out.
 func Commands(plugins []action.Plugin, s action.TurnContext, log *slog.Logger) string {
 	var b strings.Builder
 	for _, p := range plugins {

@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// Decisive finds the decision in what a model said to [ShouldRespond]: RESPOND, STOP, IGNORE, or "" if there is none. What stands in an
-// <action> counts; else the first word in capitals, or else the first in small letters: models talk about their decision.
+// Decisive finds the decision in what a model said to [ShouldRespond]: RESPOND, STOP, IGNORE, or "" if there is none.
+// What is in an <action> counts; otherwise the first word in capitals, or else the first in small letters: models talk
+// about their decision, and "no" in a sentence is no decision while "NO" is.
 func Decisive(text string) string {
 	meaning := map[string]string{
 		"RESPOND": "RESPOND", "REPLY": "RESPOND", "YES": "RESPOND", "STOP": "STOP", "IGNORE": "IGNORE", "NONE": "IGNORE", "NO": "IGNORE",

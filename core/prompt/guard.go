@@ -14,7 +14,7 @@ var tagName = regexp.MustCompile(`</?([A-Za-z][A-Za-z0-9_-]*)`)
 // tags are the names of the tags that delimit the parts of a prompt.
 type tags []string
 
-// delimiters returns the tags in the text of a template.
+// delimiters returns the tags in the text of a template, opening or closing, whatever they are for.
 func delimiters(text string) (all tags) {
 	for _, found := range tagName.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(all, found[1]) {
@@ -24,7 +24,8 @@ func delimiters(text string) (all tags) {
 	return all
 }
 
-// guard escapes delimiters in text, so that content of users can't begin or end a part of the prompt.
+// guard escapes delimiters in text, so that content of users can't begin or end a part of the prompt. Other tags stay,
+// because code and markup are content. It costs nothing for a text without a "<".
 func guard(text string, delimiters tags) string {
 	at := strings.IndexByte(text, '<')
 	if len(delimiters) == 0 || at < 0 {
@@ -62,7 +63,8 @@ func (t tags) has(name string) bool {
 	return slices.ContainsFunc(t, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// guarded returns v with all values guarded except those written by the operator.
+// guarded returns v with all values guarded except those written by the operator. Values that the template does not use
+// are left as they are, to save the work.
 func guarded(v template.Values, delimiters tags, uses func(string) bool) template.Values {
 	own := map[string]bool{"agentName": true, "system": true, "characterBio": true}
 	out := template.Values{Texts: map[string]string{}, Lists: map[string][]template.Item{}}

@@ -27,7 +27,8 @@ func WithTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 	return m
 }
 
-// modelMessage converts m to a message of a prompt.
+// modelMessage converts m to a message of a prompt. In rooms of several people each message begins with the name of its
+// author, because the model gets all of them in the user's role; the name is quoted, as people choose it.
 func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.Entity():
@@ -56,7 +57,9 @@ type Cut struct {
 	Steps bool
 }
 
-// Keep returns the messages that no summary covers yet, within the budget, always including those from index asked on.
+// Keep returns the messages that no summary covers yet, within the budget, always including those from index asked on,
+// which are the ones to answer. Earlier ones are shortened to longTurn characters, those to answer only to cut.Longest
+// tokens.
 func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	at := func(id chat.MemoryID) int {
 		return slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == id })
@@ -64,6 +67,8 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	first := min(1+at(cut.Summed), asked)
 	more := first == 0 && len(recent) == Window // older ones, which no summary covers
 	from := min(max(first, at(cut.Start)), asked)
+	// The window is full, so with each message one would be dropped, and each prompt would begin differently. A quarter
+	// is dropped at once instead.
 	if more && cut.Steps && at(cut.Start) < 0 {
 		from = min(Window/4, asked)
 	}
@@ -75,6 +80,7 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 		}
 		total += cost[i]
 	}
+	// For the same reason, a quarter of the budget is freed if anything is dropped.
 	limit := cut.Budget
 	if total > limit && cut.Steps {
 		limit -= limit / 4
@@ -98,7 +104,8 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	return c
 }
 
-// starts remembers where the history begins in the prompts of rooms. What it forgets costs a prompt cache once.
+// starts remembers where the history begins in the prompts of rooms. What it forgets costs a prompt cache once, so it
+// needs no store, and evicts any entry when there are too many. It is safe for concurrent use.
 type starts struct {
 	mu    sync.Mutex
 	rooms map[chat.RoomID]chat.MemoryID
@@ -131,8 +138,9 @@ func (s *starts) set(room chat.RoomID, start chat.MemoryID) {
 	s.rooms[room] = start
 }
 
-// Trim returns the messages of a turn that its prompts contain, after the last one that a summary covers. It continues from where the
-// room's prompts began before. limit is as [Builder.Limit].
+// Trim returns the messages of a turn that its prompts contain, after the last one that a summary covers. It continues
+// from where the room's prompts began before. limit is as [Builder.Limit]. lost reports whether messages were dropped
+// that no summary covers.
 func (c *Composer) Trim(s action.TurnContext, summed chat.MemoryID, limit int) (kept []chat.Memory, lost bool) {
 	limit = cmp.Or(limit, c.Recall.Prompt)
 	longest := limit / 2 / max(1, len(s.Answered))
@@ -165,7 +173,7 @@ func lastMessages(transcript string, limit int) string {
 func lineBefore(text string, at int) int { return strings.LastIndexByte(text[:at-1], '\n') + 1 }
 
 // Older returns the messages of recent that should be summarized next: after them, the rest has at most budget tokens
-// and half the window.
+// and half the window, so that the next summary is some time away.
 func Older(recent []chat.Memory, summed chat.MemoryID, budget int) []chat.Memory {
 	from, to := 0, len(recent)
 	for i, m := range recent {

@@ -11,8 +11,8 @@ import (
 	"parley/core/llm"
 )
 
-// providerTool is the tool with which a model requests dynamic providers. In the text format, the model names them in a
-// field instead.
+// providerTool is the tool with which a model requests dynamic providers, whose results are not in every prompt. In the
+// text format, the model names them in a field instead.
 type providerTool struct{ c *Composer }
 
 // ProviderTool is the name of the tool that requests dynamic providers. It needs no permission.
@@ -60,7 +60,7 @@ func (st *Builder) tools() (all []llm.Tool) {
 	return all
 }
 
-// Act implements [action.Action].
+// Act implements [action.Action]: it calls the providers that the model names, and returns what they tell.
 func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	st := q.c.Turn(c.Turn)
 	st.AskNamed(ctx, RequestedProviders(c.Parameters))
@@ -68,7 +68,7 @@ func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, e
 	return action.Result{Text: cmp.Or(st.fragments(all, st.limit()/share), "They returned nothing.")}, nil
 }
 
-// RequestedProviders returns the provider names in the parameters of a call.
+// RequestedProviders returns the provider names in the parameters of a call; none if they can't be read.
 func RequestedProviders(parameters json.RawMessage) []string {
 	var p struct{ Names []string }
 	if json.Unmarshal(parameters, &p) != nil {

@@ -25,7 +25,8 @@ type source struct {
 	spec action.ProviderSpec
 }
 
-// newSources lists the plugins' providers in prompt order.
+// newSources lists the plugins' providers in prompt order. A name that is taken is an error, because models request
+// providers by name.
 func newSources(plugins []action.Plugin) ([]source, error) {
 	var all []source
 	for _, p := range plugins {
@@ -41,8 +42,8 @@ func newSources(plugins []action.Plugin) ([]source, error) {
 	return all, nil
 }
 
-// ask calls the picked providers that were not called before, concurrently. A failing provider is left out, and the
-// turn continues without it.
+// ask calls the picked providers that were not called before, concurrently, and waits for them. A failing provider is
+// left out, and the turn continues without it. Results are kept for all prompts of the turn.
 func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool) {
 	var asked []source
 	for _, s := range st.c.sources {
@@ -61,7 +62,7 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 	slices.SortStableFunc(st.Outputs, func(a, b Output) int { return cmp.Compare(a.Spec.Position, b.Spec.Position) })
 }
 
-// AskNamed calls the providers that an answer names, dynamic or not.
+// AskNamed calls the providers that an answer names, dynamic or not. Unknown names are ignored: they come from a model.
 func (st *Builder) AskNamed(ctx context.Context, names []string) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), spec.Name) })
@@ -76,8 +77,8 @@ func (st *Builder) Lacks(names []string) bool {
 	})
 }
 
-// provide calls one provider. If it exceeds its time limit, it is abandoned, and [Composer.Wait] waits for it at the
-// end.
+// provide calls one provider. If it exceeds its time limit, it is abandoned, because it can't be ended from outside,
+// and [Composer.Wait] waits for it at the end. A failure is reported to skipped, and the result is empty.
 func (c *Composer) provide(ctx context.Context, s source, turn *action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()

@@ -14,7 +14,8 @@ import (
 
 // Request builds the prompt of an answer, most stable part first for the provider's prompt cache: stable context,
 // conversation, current context, and the messages to answer. To fit the budget, first the oldest messages are dropped,
-// then provider results are cut.
+// then provider results are cut, by half each time. If that is not enough, the error is a [llm.Failure] with
+// [llm.PromptTooLong]: the character or the question itself is too long.
 func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
 	limit := st.limit()
@@ -43,7 +44,9 @@ func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 // span is the position of the history in a prompt.
 type span struct{ from, to int }
 
-// draft builds the prompt with each provider's result cut to limit tokens.
+// draft builds the prompt with each provider's result cut to limit tokens. The current context is put right before the
+// messages to answer, because it changes with every turn: placed before the conversation, it would end what the cache
+// covers.
 func (st *Builder) draft(limit int) (llm.Request, span) {
 	p := st.set[MessageHandler]
 	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
@@ -76,7 +79,8 @@ func AnsweredFrom(s action.TurnContext) int {
 	return len(s.Recent)
 }
 
-// shown returns req with the state's pictures attached to the last user message.
+// shown returns req with the state's pictures attached to the last user message. Whether the model can see them is
+// decided later, for the model that is asked.
 func (st *Builder) shown(req llm.Request) llm.Request {
 	for i, t := range slices.Backward(req.Messages) {
 		if t.Role == llm.RoleUser && !t.Context {

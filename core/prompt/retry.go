@@ -11,8 +11,9 @@ import (
 // retryLine is what a model reads as the words of a person who retries the question of another.
 const retryLine = "Answer this again."
 
-// Retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and rights stay
-// with the person who retries, whose words only quote the question of another (SE-16).
+// Retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and
+// rights stay with the person who retries, whose words only quote the question of another: otherwise anyone could have
+// an owner's question answered with the owner's rights.
 func Retried(s action.TurnContext, at int) action.TurnContext {
 	by, asked := s.Message, s.Recent[at]
 	s.Recent = slices.Clone(s.Recent[:at+1])

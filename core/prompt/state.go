@@ -51,7 +51,8 @@ type Composer struct {
 	late sync.WaitGroup // providers that exceeded their time limit and still run
 }
 
-// NewComposer uses the plugins' providers and templates, and the character's templates. An error names the invalid one.
+// NewComposer uses the plugins' providers and templates, and the character's templates. calls reports whether models
+// can call tools. An error names the invalid template or provider. skipped must be safe for concurrent use.
 func NewComposer(plugins []action.Plugin, character map[string]string, recall Recall, calls bool, skipped func(action.ProviderSpec, chat.RunID, error)) (*Composer, error) {
 	c := &Composer{Recall: recall.filled(), calls: calls, plugins: plugins, skipped: skipped}
 	var err error
@@ -64,7 +65,8 @@ func NewComposer(plugins []action.Plugin, character map[string]string, recall Re
 // Wait returns when no overdue provider runs any more, or when ctx is done, because providers can't be killed.
 func (c *Composer) Wait(ctx context.Context) error { return contain.Wait(ctx, c.late.Wait) }
 
-// Builder builds the prompts of one turn from the turn and the provider results so far.
+// Builder builds the prompts of one turn from the turn and the provider results so far. It belongs to the goroutine of
+// the turn. Its templates don't change during a turn, even if the character does.
 type Builder struct {
 	c       *Composer
 	set     promptSet // fixed at the start of the turn
@@ -96,7 +98,9 @@ func (st *Builder) Native() bool {
 	return p.Uses("native") || !p.delimiters.has("response")
 }
 
-// Prompt renders a template as a complete prompt in a single text, including the conversation and the actions.
+// Prompt renders a template as a complete prompt in a single text, including the conversation and the actions. more are
+// further variables. Provider results are cut by half until the text fits; if it does not even then, the error is a
+// [llm.Failure] with [llm.PromptTooLong].
 func (st *Builder) Prompt(ctx context.Context, name string, more map[string]string) (llm.Request, error) {
 	p, ok := st.set[name]
 	if !ok {
@@ -142,7 +146,8 @@ func feeds(s action.ProviderSpec, t *template.Template) bool {
 	return needed
 }
 
-// fragments joins the results of the picked providers, each cut to limit tokens.
+// fragments joins the results of the picked providers, each cut to limit tokens, in prompt order. A transcript gets
+// several times the share of a text, and loses its oldest messages first.
 func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) string {
 	var texts []string
 	for _, t := range st.Outputs {
@@ -157,8 +162,8 @@ func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) str
 	return strings.Join(texts, "\n\n")
 }
 
-// values returns the template variables for p: the conversation is only computed for templates that use it. The
-// variable providers contains the results of the picked providers.
+// values returns the template variables for p: the conversation is only computed for templates that use it, because
+// that is most of the work. The variable providers contains the results of the picked providers.
 func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) bool, limit int) template.Values {
 	s := st.turn
 	c := s.Agent.Character
@@ -198,6 +203,7 @@ func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) boo
 	return template.Values{Texts: texts, Lists: lists}
 }
 
+// items returns the items of a list of texts.
 func items(texts []string) (all []template.Item) {
 	for _, t := range texts {
 		all = append(all, template.Item{"this": t})
@@ -205,6 +211,7 @@ func items(texts []string) (all []template.Item) {
 	return all
 }
 
+// actionNames returns the names that a model can write in the text format: the actions and the reserved words.
 func actionNames(s action.TurnContext) []string {
 	names := []string{"REPLY", "IGNORE"}
 	for _, a := range s.Actions {
@@ -216,7 +223,7 @@ func actionNames(s action.TurnContext) []string {
 }
 
 // contextTurn returns a message with context from the gateway. No user message can imitate it, because its delimiter is
-// escaped there.
+// escaped there, and here in what it contains.
 func contextTurn(text string) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Context: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
 }

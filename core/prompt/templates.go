@@ -67,7 +67,7 @@ func Variables() template.Vars {
 	return vars
 }
 
-// preparedTemplate is a parsed template.
+// preparedTemplate is a parsed template, with the tags that are escaped in its values.
 type preparedTemplate struct {
 	*template.Template
 	delimiters tags
@@ -88,7 +88,7 @@ func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e
 func (e *TemplateError) Unwrap() error { return e.Err }
 
 // SetTemplates replaces the character's templates. If any of them is invalid, nothing changes, and the error is a
-// [*TemplateError].
+// [*TemplateError]. It is safe during turns: those that have begun keep their templates.
 func (c *Composer) SetTemplates(texts map[string]string) error {
 	set, err := newPromptSet(c.plugins, texts)
 	if err != nil {

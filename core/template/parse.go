@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parse parses a template that can only use the variables in vars. The error is an [*Error].
+// Parse parses a template that can only use the variables in vars. The error is an [*Error]. The size and the depth of
+// blocks are bounded, because templates come with character files of others.
 func Parse(text string, vars Vars) (*Template, error) {
 	p := &parser{text: text, vars: vars, uses: map[string]bool{}}
 	if len(text) > maxSize {
@@ -24,6 +25,7 @@ func Parse(text string, vars Vars) (*Template, error) {
 	return &Template{nodes: nodes, uses: p.uses}, nil
 }
 
+// parser reads a template from left to right. pos is behind the last tag that was read.
 type parser struct {
 	text string
 	pos  int
@@ -72,7 +74,8 @@ func (p *parser) block(list []string, depth int) (nodes []node, end tag, err err
 	}
 }
 
-// nested reads a block from its tag to its end.
+// nested reads a block from its tag to its end. list has the fields that can be used inside; a list within another one
+// is refused, because its fields would hide those of the outer one.
 func (p *parser) nested(open tag, list []string, depth int) (n node, err error) {
 	inside := list
 	switch {
@@ -110,6 +113,7 @@ func (p *parser) nested(open tag, list []string, depth int) (n node, err error) 
 	return n, nil
 }
 
+// condition reads the tag of an #if: a field of the item has precedence over a variable.
 func (p *parser) condition(open tag, list []string) (node, error) {
 	if slices.Contains(list, open.name) {
 		return node{kind: ifField, text: open.name}, nil
@@ -121,7 +125,7 @@ func (p *parser) condition(open tag, list []string) (node, error) {
 	return node{kind: ifBlock, text: open.name}, nil
 }
 
-// named is a variable, or a field of the item.
+// named returns the node of a variable or of a field of the item, which has precedence.
 func (p *parser) named(t tag, list []string) (node, error) {
 	fields, ok := p.vars[t.name]
 	switch {
@@ -136,6 +140,7 @@ func (p *parser) named(t tag, list []string) (node, error) {
 	return node{kind: variable, text: t.name}, nil
 }
 
+// unknown returns the error for a name that was not declared. It lists those that were, since most errors are typos.
 func (p *parser) unknown(at int, what, name string, list []string) error {
 	known := slices.Clone(list)
 	for _, v := range slices.Sorted(maps.Keys(p.vars)) {
@@ -167,6 +172,7 @@ func (p *parser) next() (text string, t *tag, err error) {
 			return "", nil, err
 		}
 		text = b.String()
+		// The line of a block tag vanishes with it: the indent before and the line break after.
 		if t.word != "" && p.alone(at) {
 			text = strings.TrimRight(text, " \t")
 			p.pos += strings.IndexByte(p.text[p.pos:]+"\n", '\n') + 1
@@ -184,7 +190,8 @@ func (p *parser) alone(at int) bool {
 	return strings.TrimSpace(before) == "" && strings.TrimSpace(after) == ""
 }
 
-// tag reads the tag at a position, and stands behind it.
+// tag reads the tag at a position, and moves the parser behind it. Comments with dashes may contain braces, so they
+// have an end of their own.
 func (p *parser) tag(at int) (*tag, error) {
 	open, end := "{{", "}}"
 	switch rest := p.text[at:]; {
@@ -201,6 +208,7 @@ func (p *parser) tag(at int) (*tag, error) {
 	return p.read(at, strings.TrimSpace(inside), len(open) == 3)
 }
 
+// read interprets what is between the braces. In three braces only a variable makes sense.
 func (p *parser) read(at int, inside string, raw bool) (*tag, error) {
 	words := strings.Fields(inside)
 	block := strings.HasPrefix(inside, "#")
@@ -220,6 +228,7 @@ func (p *parser) read(at int, inside string, raw bool) (*tag, error) {
 	return nil, p.failf(at, "{{%s}} is not understood", clip(inside))
 }
 
+// name reports whether s is a name; "this." before it is allowed.
 func name(s string) bool {
 	s = strings.TrimPrefix(s, "this.")
 	for i, r := range s {
@@ -239,6 +248,7 @@ func clip(s string) string {
 	return s
 }
 
+// failf returns an error with the position of a byte.
 func (p *parser) failf(at int, format string, args ...any) error {
 	before := p.text[:at]
 	return &Error{

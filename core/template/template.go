@@ -1,6 +1,10 @@
 // Package template renders text templates. It supports the part of Handlebars that prompts need: {{name}}, {{{name}}}
 // (the same), {{#if name}} {{else}} {{/if}}, {{#each list}} {{this}} {{field}} {{else}} {{/each}}, and comments, {{! so
 // }}. Values are not escaped. A block tag on a line of its own leaves no empty line behind, and \{{ is a literal {{.
+//
+// It is not text/template because character files are written by people who know Handlebars, and because a template is
+// checked completely when it is parsed: with the variables declared, Execute can't fail, so an error shows when the
+// configuration is read and not in the middle of a conversation.
 package template
 
 import (
@@ -26,7 +30,7 @@ type Values struct {
 // Item is one item of a list, by field.
 type Item map[string]string
 
-// Template is a parsed template. It is immutable.
+// Template is a parsed template. It is immutable, so it is safe for concurrent use.
 type Template struct {
 	nodes []node
 	uses  map[string]bool
@@ -43,10 +47,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
-// Uses reports whether the template uses a variable.
+// Uses reports whether the template uses a variable, in any branch. What is not used need not be computed.
 func (t *Template) Uses(name string) bool { return t.uses[name] }
 
-// Execute renders the template.
+// Execute renders the template. Values are inserted as they are: a value that contains braces is not parsed again.
 func (t *Template) Execute(v Values) string {
 	var b strings.Builder
 	run(&b, t.nodes, v, nil)
@@ -65,6 +69,7 @@ const (
 	eachBlock // a list
 )
 
+// node is a part of a template.
 type node struct {
 	kind  kind
 	text  string // of a literal; else the name
@@ -72,6 +77,7 @@ type node struct {
 	other []node // after {{else}}
 }
 
+// run appends what nodes render to. item is that of the enclosing list, nil outside of one.
 func run(b *strings.Builder, nodes []node, v Values, item Item) {
 	for _, n := range nodes {
 		switch n.kind {
@@ -98,7 +104,7 @@ func run(b *strings.Builder, nodes []node, v Values, item Item) {
 	}
 }
 
-// holds reports whether there is something: a text of more than spaces, or a list with items.
+// holds reports whether a condition is true: whether there is a text of more than spaces, or a list with items.
 func (n node) holds(v Values, item Item) bool {
 	if n.kind == ifField {
 		return strings.TrimSpace(item[n.text]) != ""
