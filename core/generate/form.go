@@ -26,8 +26,8 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if err != nil {
 		return err
 	}
-	// The actions were chosen without what the providers tell, so they are dropped and chosen again. The text was shown
-	// already, and stays.
+	// The actions were chosen without what the providers tell, so they are dropped and chosen again. A text that was
+	// shown stays; one that was held back is dropped with them.
 	if st.Lacks(r.wrote.Providers) {
 		r.calls, r.wrote.Held = nil, ""
 		if err := w.resolveReservedActions(ctx, st, r); err != nil {

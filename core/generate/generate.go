@@ -285,6 +285,7 @@ func (t *Trace) add(r *round) {
 	t.Providers = append(t.Providers, r.wrote.Providers...)
 }
 
+// called records calls by the names of their actions.
 func (t *Trace) called(calls []llm.ToolCall, among *action.Toolbox) {
 	for _, c := range calls {
 		name := c.Name

@@ -9,7 +9,8 @@ import (
 	"parley/core/scan"
 )
 
-// repliesLater reports whether REPLY stands below an action: then the text waits for that action.
+// repliesLater reports whether REPLY is listed after an action: then the text waits for that action, since the model
+// means to tell its result.
 func (r *round) repliesLater(calls []scan.Call) bool {
 	acts := false
 	for _, c := range calls {
@@ -23,8 +24,8 @@ func (r *round) repliesLater(calls []scan.Call) bool {
 	return false
 }
 
-// part keeps the calls that stand below a text that is held apart: those from index at on. Of an answer that a limit has cut off, no call
-// is made, so its text need not wait.
+// part separates the calls that are listed after a text that is held back: those from index at on. Of an answer that a
+// limit has cut off, no call is made, so its text need not wait and is shown.
 func (r *round) part(at int) {
 	switch {
 	case r.wrote.Held == "":
@@ -36,7 +37,7 @@ func (r *round) part(at int) {
 	}
 }
 
-// state is what is left to do of a round in the form.
+// state returns what is left to do of a round in the form.
 func (r *round) state() State {
 	s := State{Step: r.step, Calls: storeCalls(r.calls), Written: true}
 	if r.wrote.Held != "" {
@@ -45,8 +46,9 @@ func (r *round) state() State {
 	return s
 }
 
-// replyLate replies after the calls of s were made, and then makes those that follow. The reply is written once more with what the calls
-// have told, if told, and if there may be another round: without that, what the model has written at first is the reply.
+// replyLate replies after the calls of s were made, and then makes those that follow. The reply is written once more
+// with the results of the calls (told), if there may be another round: without that, what the model wrote at first is
+// the reply. It calls actForm for what follows, whose rounds are counted too, so that it ends.
 func (w *Writer) replyLate(ctx context.Context, st *prompt.Builder, s State, told bool) error {
 	if w.Calls.Over() || !told || s.Step+1 >= w.steps() {
 		w.Answer.Apply(answer.Change{Kind: answer.Text, Step: s.Next, Text: s.Held.Text})

@@ -3,20 +3,22 @@ package scan
 import "slices"
 
 // written is a call that a model writes as text: <tool_call>{…}</tool_call>, <function=NAME>…</function>, or
-// <actions><action …>…</action></actions>. What begins otherwise is text.
+// <actions><action …>…</action></actions>. What begins otherwise is text. The zero value is no call.
 type written struct {
 	tag  tag
 	raw  []byte
 	body bool // it goes on as a call does
 	json object
-	left int    // closers that may yet turn out to stand in a string
+	// left is how many closers may yet turn out to be inside a string. It bounds how much is kept for a call that never
+	// ends.
+	left int
 	tail string // of a closer that was cut off
 	top  bool   // it stands at the top level of the form that was asked for
 }
 
 func (c *written) on() bool { return c.tag.name != "" }
 
-// beginCall begins one, if t does.
+// beginCall begins a call, if t does. It reports whether it took t.
 func (cr *callReader) beginCall(t tag) bool {
 	switch {
 	case cr.s.field != "" || cr.s.inForm(t.name) || !cr.calling(t):
@@ -32,7 +34,8 @@ func (cr *callReader) beginCall(t tag) bool {
 	return true
 }
 
-// inCall takes a byte, unless that shows that there is no call.
+// inCall takes a byte of a call. It returns false if the byte shows that there is no call; what was kept is then text
+// again.
 func (cr *callReader) inCall(b byte) bool {
 	c := &cr.call
 	if !c.body && !isSpace(b) {
@@ -47,6 +50,7 @@ func (cr *callReader) inCall(b byte) bool {
 	return true
 }
 
+// inCallTag takes a tag within a call: it continues the call, ends it, or shows that it is none.
 func (cr *callReader) inCallTag(t tag) {
 	c := &cr.call
 	ends := t.close && t.name == c.tag.name
@@ -71,7 +75,7 @@ func (cr *callReader) inCallTag(t tag) {
 	}
 }
 
-// giveBack shows what is no call.
+// giveBack passes on as text what has turned out to be no call.
 func (cr *callReader) giveBack() {
 	raw := string(cr.call.raw) + cr.call.tail
 	cr.call = written{}
@@ -79,8 +83,9 @@ func (cr *callReader) giveBack() {
 	cr.s.write(raw)
 }
 
-// endCall is the end within a call. One that is whole but for its closer counts. Of another one nothing is done, nor of those
-// before it: the answer is not whole.
+// endCall handles an output that ends within a call. A call that is complete but for its closer counts. Otherwise it is
+// dropped, together with those before it, since the answer is not complete; or it becomes text, if it may not be
+// dropped.
 func (cr *callReader) endCall() {
 	switch {
 	case !cr.call.on():
@@ -101,7 +106,8 @@ func (cr *callReader) endCall() {
 	}
 }
 
-// parseWritten reads the call. Without a name that is known, only what nothing else looks like counts.
+// parseWritten reads the call. The form with <actions> occurs in other texts too, so there a call counts only with a
+// known name.
 func (cr *callReader) parseWritten() ([]Call, bool) {
 	calls, ok := parseWritten(cr.call.tag, string(cr.call.raw))
 	if cr.call.tag.name == actionsField {
@@ -110,7 +116,8 @@ func (cr *callReader) parseWritten() ([]Call, bool) {
 	return calls, ok && len(calls) > 0
 }
 
-// bare is an answer that is nothing but a call in JSON, in a block of code or without.
+// bare is an answer that is nothing but a call in JSON, in a block of code or without. Models without native calls
+// write that.
 type bare struct {
 	raw  []byte
 	sure bool // it names an action that there is
@@ -122,7 +129,9 @@ func (c *bare) on() bool { return len(c.raw) > 0 }
 // maxBare is how long the beginning of such a call may be before the name is known, in bytes.
 const maxBare = 200
 
-// inBare takes a byte that is, or may be, a part of such a call. That stands at the very beginning of the answer.
+// inBare takes a byte that is, or may be, a part of such a call, and reports whether it did. Such a call must be at the
+// very beginning of the answer, and name a known action within maxBare bytes: up to there, text is held back from
+// people.
 func (cr *callReader) inBare(b byte) bool {
 	c := &cr.bare
 	if !c.on() && (cr.s.opt.Tags || cr.s.opt.Known == nil || cr.s.again || cr.s.text.any || cr.call.on() || cr.calls.on() || b != '{' && b != '`') {
@@ -147,13 +156,14 @@ func (cr *callReader) inBare(b byte) bool {
 	return true
 }
 
+// endBareAsText shows what has turned out to be no call.
 func (cr *callReader) endBareAsText() {
 	raw := string(cr.bare.raw)
 	cr.bare = bare{}
 	cr.s.text.write(raw)
 }
 
-// endBare decides at the end.
+// endBare decides at the end of the output. acts is that of Close.
 func (cr *callReader) endBare(acts bool) {
 	raw := string(cr.bare.raw)
 	switch {

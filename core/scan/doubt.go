@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// form is where the reader stands, as far as calls are concerned.
+// form is where the reader stands with respect to the form. It only goes forward.
 type form uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 // asks reports whether a field holds calls or their parameters.
 func asks(field string) bool { return field == actionsField || field == paramsField }
 
-// enterForm notes that a tag at the top level begins or ends the form. Without its root the form begins only where the answer
-// does.
+// enterForm notes that a tag at the top level begins or ends the form. Without its root the form begins only where the
+// answer does: further down, it may be a quote.
 func (tr *thoughtReader) enterForm(t tag) {
 	at, fenced := tr.s.fence()
 	alone := !tr.s.text.any && blank(tr.s.lead[:at])
@@ -32,8 +32,9 @@ func (tr *thoughtReader) enterForm(t tag) {
 	}
 }
 
-// settleDoubt takes a field whose calls don't count, because it stands within another field, in the middle of a line or outside of
-// the form: it is part of what is said there. Only words that do nothing, and empty parameters, are left out.
+// settleDoubt handles a field whose calls don't count, because it is within another field, in the middle of a line or
+// outside of the form: it is part of what is said there. Only words that do nothing, and empty parameters, are left out
+// of the text.
 func (s *Scanner) settleDoubt(field, open, raw, closer string) {
 	switch body := strings.TrimSpace(raw); {
 	case field == actionsField:
@@ -55,7 +56,7 @@ func (s *Scanner) settleDoubt(field, open, raw, closer string) {
 	s.write(open + raw + closer)
 }
 
-// does reports whether c may do something, unlike the words that stand among actions and only tell about the answer.
+// does reports whether c may have an effect, unlike the reserved words among actions, which only describe the answer.
 func (c Call) does() bool {
 	return c.Parameters != "" && c.Parameters != "{}" || !slices.Contains([]string{"REPLY", "IGNORE", "NONE"}, strings.ToUpper(c.Name))
 }

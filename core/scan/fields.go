@@ -2,7 +2,7 @@ package scan
 
 import "strings"
 
-// fieldOf is the field that a tag of the form opens, or "".
+// fieldOf returns the field that a tag of the form opens, or "". Models write some of them in several ways.
 func fieldOf(name string) string {
 	switch name {
 	case thoughtField, actionsField, provideField, textField, finishField, paramsField:
@@ -15,7 +15,8 @@ func fieldOf(name string) string {
 	return ""
 }
 
-// structure takes a tag of the form.
+// structure handles a tag of the form, depending on the field that the reader is in. Attributes that are not used are
+// counted as lost.
 func (s *Scanner) structure(t tag) {
 	s.result.Lost += t.extra
 	if t.name == actionTag {
@@ -34,6 +35,7 @@ func (s *Scanner) structure(t tag) {
 	s.closed = t.close && t.name == rootTag && s.field == ""
 }
 
+// outside handles a tag outside of all fields. In the middle of a line it may be a word, unless the form has begun.
 func (s *Scanner) outside(t tag) {
 	field, mid := fieldOf(t.name), s.mid
 	switch {
@@ -56,6 +58,7 @@ func (s *Scanner) outside(t tag) {
 	}
 }
 
+// inText handles a tag within <text>. A <text> in the middle of a line is part of the text, and its closer too.
 func (s *Scanner) inText(t tag) {
 	switch {
 	case t.close && t.name == textField && s.depth > 0:
@@ -80,6 +83,8 @@ func (s *Scanner) inText(t tag) {
 	}
 }
 
+// inThought handles a tag within <thought>. A new field at the beginning of a line ends the thought: models forget its
+// closer.
 func (tr *thoughtReader) inThought(t tag) {
 	switch field := fieldOf(t.name); {
 	case t.close && (t.name == thoughtField || t.name == rootTag):
@@ -95,7 +100,8 @@ func (tr *thoughtReader) inThought(t tag) {
 	}
 }
 
-// inRaw takes a tag within a field that is parsed at its end.
+// inRaw handles a tag within a field that is parsed at its end. Only the field's own closer and that of the form end
+// it; a known field at its top level means that the closer was forgotten.
 func (s *Scanner) inRaw(t tag) {
 	field := fieldOf(t.name)
 	switch {
@@ -120,14 +126,15 @@ func (s *Scanner) inRaw(t tag) {
 	}
 }
 
-// begin says that the form begins here.
+// begin records that the form begins here. What was before it is not part of the answer.
 func (s *Scanner) begin() {
 	s.wrapping()
 	s.leading, s.result.Rooted = false, true
 	s.text.code, s.mid = code{}, false
 }
 
-// wrapping reports whether the form stands in a block of code, and takes the block's fence out of what stands before it.
+// wrapping reports whether the form is in a block of code, and removes the block's fence from what is before it. Its
+// end is removed by say.
 func (s *Scanner) wrapping() bool {
 	at, fenced := s.fence()
 	if fenced {
@@ -136,7 +143,7 @@ func (s *Scanner) wrapping() bool {
 	return fenced
 }
 
-// fence finds where in what stands before the form the block of code begins that the form stands in.
+// fence returns where in what is before the form the block of code begins that contains the form, if there is one.
 func (s *Scanner) fence() (at int, fenced bool) {
 	head := strings.TrimRight(string(s.lead), " \t\r\n")
 	line := head[strings.LastIndexByte(head, '\n')+1:]
@@ -146,7 +153,7 @@ func (s *Scanner) fence() (at int, fenced bool) {
 	return len(head) - len(line), true
 }
 
-// enter begins a field, and ends the one before.
+// enter begins a field, and ends the one before, whose closer is missing then.
 func (s *Scanner) enter(t tag) {
 	if s.field != "" {
 		s.leave()
@@ -192,7 +199,7 @@ func (s *Scanner) leaveBy(closer string) {
 	s.read(field, raw)
 }
 
-// read takes what a field holds.
+// read parses the content of a field. The result of a field that can't be understood is counted as lost.
 func (s *Scanner) read(field, raw string) {
 	switch field {
 	case thoughtField:
@@ -223,8 +230,8 @@ func (s *Scanner) read(field, raw string) {
 	}
 }
 
-// foundInside takes a tag after one in the midst of a line. Whose closer comes first says what that one was: a field
-// of its own, or a word of the field around it.
+// foundInside handles a tag after one in the middle of a line. Which closer comes first decides what that one was: a
+// field of its own, or a word of the field around it.
 func (s *Scanner) foundInside(t tag) {
 	in := s.inner
 	switch {
@@ -264,7 +271,7 @@ func (s *Scanner) foundInside(t tag) {
 	}
 }
 
-// endInner decides about a tag in the midst of a line when neither closer has come.
+// endInner decides about a tag in the middle of a line when neither closer has come.
 func (s *Scanner) endInner() {
 	in := s.inner
 	s.inner = inner{}
@@ -280,13 +287,15 @@ func (s *Scanner) endInner() {
 	}
 }
 
+// lose records that n bytes were dropped because the output was cut off within them.
 func (s *Scanner) lose(n int) {
 	s.result.Odd++
 	s.result.Lost += n
 	s.result.Cut = true
 }
 
-// endField ends the field that the end comes in.
+// endField handles an output that ends within a field. Text and thoughts count as far as they go; of actions, it is
+// unknown which are complete, so none of them counts.
 func (s *Scanner) endField(acts bool) {
 	switch s.field {
 	case "":
@@ -311,7 +320,8 @@ func (s *Scanner) endField(acts bool) {
 	}
 }
 
-// endLead says what stood before the form: an answer if nothing else is, and otherwise talk about it.
+// endLead decides what was before the form: the answer if there is no other text, and otherwise talk about it, which
+// belongs to the thoughts.
 func (s *Scanner) endLead() {
 	lead := strings.TrimSpace(string(s.lead))
 	switch {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// parseList reads names that are set apart by commas, lines or tags.
+// parseList returns names that are separated by commas, lines or tags. Models add bullets, numbers, brackets and
+// quotes, and write "none" for an empty list.
 func parseList(raw string) (names []string) {
 	raw = untagged(raw)
 	for _, part := range strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune(",;\n\r[]\"'`", r) }) {
@@ -34,8 +35,9 @@ func untagged(raw string) string {
 	}
 }
 
-// parseActions reads what <actions> holds: a list of names, or an <action> for each with its parameters in JSON. What
-// is no whole action is none.
+// parseActions reads the content of <actions>: a list of names, or an <action> for each with its parameters in JSON. It
+// stops at an <action> that is not complete, and counts that and all that follows in odd and lost: the parameters of a
+// call must never be a guess.
 func parseActions(raw string) (calls []Call, odd, lost int) {
 	for raw != "" {
 		at := indexTag(raw, actionTag)
@@ -61,7 +63,7 @@ func parseActions(raw string) (calls []Call, odd, lost int) {
 	return calls, odd, lost
 }
 
-// actionNames is a list in which NONE is a name.
+// actionNames returns the names of a list, in which NONE is a name.
 func actionNames(raw string) (names []string) {
 	for _, part := range strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune(",;\n\r[]\"'`", r) }) {
 		if name := strings.TrimLeft(strings.TrimSpace(part), "-*•. \t0123456789"); name != "" {
@@ -71,7 +73,8 @@ func actionNames(raw string) (names []string) {
 	return names
 }
 
-// parseAction reads <action name="…">parameters</action>, with the name in a tag of its own or alone.
+// parseAction reads <action name="…">parameters</action>, with the name in a tag of its own or alone. It returns false
+// if an element in it is not closed.
 func parseAction(head, body string) (Call, bool) {
 	c := Call{Name: attribute(head, "name")}
 	if c.Name == "" {
@@ -104,7 +107,7 @@ func parseAction(head, body string) (Call, bool) {
 	return c, c.Name != "" || body == "" && c.Parameters == ""
 }
 
-// indexTag finds where a tag of this name opens, outside of strings of JSON.
+// indexTag returns where a tag of this name opens, outside of strings of JSON, or -1.
 func indexTag(raw, name string) int {
 	var o object
 	for i := range len(raw) {
@@ -116,6 +119,7 @@ func indexTag(raw, name string) int {
 	return -1
 }
 
+// isTag reports whether what follows a "<" begins with a tag of this name.
 func isTag(rest, name string) bool {
 	if len(rest) <= len(name) || !strings.EqualFold(rest[:len(name)], name) {
 		return false
@@ -123,7 +127,7 @@ func isTag(rest, name string) bool {
 	return strings.IndexByte(" \t\n>/=", rest[len(name)]) >= 0
 }
 
-// element cuts the element that raw begins with off what follows it.
+// element separates the element that raw begins with from what follows it. ok is false if it has no end.
 func element(raw, name string) (head, body, rest string, ok bool) {
 	end := strings.IndexByte(raw, '>')
 	if end < 0 {
@@ -144,7 +148,8 @@ func element(raw, name string) (head, body, rest string, ok bool) {
 	return head, body, "", false
 }
 
-// attach gives parameters that stand beside the actions to the one they are for.
+// attach assigns parameters that are written next to the actions to the one they are for: by its name, or because there
+// is only one. It returns false if they can't be assigned.
 func attach(calls []Call, raw string) bool {
 	raw = strings.TrimSpace(raw)
 	var by map[string]json.RawMessage
@@ -169,7 +174,7 @@ func attach(calls []Call, raw string) bool {
 	return found || none
 }
 
-// parseWritten reads a call that was written as text.
+// parseWritten reads a call that was written as text between tags like t.
 func parseWritten(t tag, raw string) ([]Call, bool) {
 	body := raw[len(t.raw):]
 	if at := strings.LastIndex(body, "</"); at >= 0 && isTag(body[at+2:], t.name) {
@@ -195,7 +200,8 @@ func parseWritten(t tag, raw string) ([]Call, bool) {
 	return parseJSONCalls(body)
 }
 
-// functionParameters reads an object of JSON, or <parameter=name>value</parameter> for each.
+// functionParameters returns the parameters as JSON: they are an object, or <parameter=name>value</parameter> for each.
+// A value that is no JSON is a string.
 func functionParameters(body string) (string, bool) {
 	if !strings.HasPrefix(body, "<") {
 		return body, body == "" || json.Valid([]byte(body))
@@ -220,7 +226,7 @@ func functionParameters(body string) (string, bool) {
 	return string(raw), err == nil
 }
 
-// parseJSONCalls reads {"name":…,"arguments":{…}}, or a list of such.
+// parseJSONCalls reads {"name":…,"arguments":{…}}, or a list of such. If one of them is none, none counts.
 func parseJSONCalls(raw string) (calls []Call, ok bool) {
 	raw = strings.TrimSpace(raw)
 	list := []json.RawMessage{json.RawMessage(raw)}
@@ -240,6 +246,7 @@ func parseJSONCalls(raw string) (calls []Call, ok bool) {
 	return calls, len(calls) > 0
 }
 
+// parseJSONCall reads one call. A name alone is not enough: data can have that too.
 func parseJSONCall(raw json.RawMessage) (c Call, ok bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -267,7 +274,7 @@ func parseJSONCall(raw json.RawMessage) (c Call, ok bool) {
 // nameKeys are the keys under which models write the name of what they call.
 func nameKeys() []string { return []string{"name", "tool", "tool_name", "action", "function"} }
 
-// unfenced is raw without the fence of a block of code around it.
+// unfenced returns raw without the fence of a block of code around it.
 func unfenced(raw string) string {
 	raw = strings.Trim(strings.TrimSpace(raw), "`")
 	if at := strings.IndexByte(raw, '{'); at >= 0 {
@@ -276,7 +283,8 @@ func unfenced(raw string) string {
 	return raw
 }
 
-// bareName finds the name in the beginning of a call in JSON.
+// bareName returns the name at the beginning of a call in JSON, which is complete, still growing, or never coming. The
+// name must be the first member, so that ordinary JSON is shown at once.
 func bareName(raw string) (string, state) {
 	if fence := strings.TrimLeft(raw, "`"); fence != raw {
 		if n := len(raw) - len(fence); n != 3 {
@@ -311,6 +319,7 @@ func bareName(raw string) (string, state) {
 	return "", never
 }
 
+// bareValue is bareName for what follows the key.
 func bareValue(raw string) (string, state) {
 	raw = strings.TrimLeft(raw, " \t\r\n")
 	rest, ok := strings.CutPrefix(raw, ":")

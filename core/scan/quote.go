@@ -1,6 +1,6 @@
 package scan
 
-// code knows whether Markdown that comes byte by byte is within code, where tags are examples. The zero value stands at
+// code tracks whether Markdown that comes byte by byte is within code, where tags are examples. The zero value is at
 // the start of a line. Code within a line ends with the line at the latest, so that a lonely backtick hides little.
 type code struct {
 	fence  byte // ` or ~ within a block
@@ -20,6 +20,7 @@ func (c *code) in() bool {
 	return c.fence != 0 || c.inline > 0
 }
 
+// feed takes the next byte. What a run of backticks means is decided when it has ended.
 func (c *code) feed(b byte) {
 	if c.run > 0 && b == c.of {
 		c.run++
@@ -58,6 +59,7 @@ func (c *code) settle() {
 	}
 }
 
+// ticks handles n backticks within a line: they begin code, or end it if as many began it.
 func (c *code) ticks(n int) {
 	switch c.inline {
 	case 0:
@@ -67,7 +69,8 @@ func (c *code) ticks(n int) {
 	}
 }
 
-// object knows whether JSON that comes byte by byte is within a string. Outside of objects and lists there are none.
+// object tracks whether JSON that comes byte by byte is within a string. Outside of objects and lists there are none.
+// It does not validate.
 type object struct {
 	depth   int
 	str     bool

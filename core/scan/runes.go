@@ -2,8 +2,8 @@ package scan
 
 import "unicode/utf8"
 
-// runes makes whole characters of pieces that may end within one. Bytes that are no UTF-8 become U+FFFD, neighbours
-// together, and NUL is left out: so that the same comes out wherever the pieces end.
+// runes makes whole characters of pieces that may end within one. Bytes that are no UTF-8 become U+FFFD, neighbors
+// together, and NUL is left out, because PostgreSQL can't store it. The result is the same wherever the pieces end.
 type runes struct {
 	held   []byte
 	broken bool // the last was none

@@ -2,6 +2,16 @@
 // that are asked for tags forget them, close the wrong ones, or write tool calls as plain text. So this is not an XML
 // parser: it recognizes a few tags, and everything else is text. The result does not depend on how the stream is cut,
 // and the cost is linear in the length.
+//
+// A [Scanner] reads byte by byte. Its tagReader collects what may become a known tag; everything else goes where the
+// reader stands: to the text (sink), to the thoughts, or to a field that is parsed at its end. Text leaves Write only
+// when it is certain that it is text.
+//
+// Several things are written that only look like the form: examples in code blocks, tags in the middle of a sentence,
+// forms that the model quotes from what it has read. A wrong guess is harmful in two ways: what the model quotes may be
+// carried out, and what it says may vanish. The rules therefore prefer text: calls count only at the top level of the
+// form (or as the whole answer, if Options.Permit agrees), a doubtful field becomes text again, and what is left out is
+// counted in Result.Lost. The tests in testdata hold recorded outputs of many models.
 package scan
 
 import (
@@ -9,7 +19,7 @@ import (
 	"strings"
 )
 
-// Options configure a [Scanner].
+// Options configure a [Scanner]. Its functions are called by the goroutine that writes.
 type Options struct {
 	// Tags reports whether the model was asked for <response> with <thought>, <actions>, <providers> and <text>.
 	Tags bool
@@ -75,7 +85,8 @@ func formTags() []string {
 	return []string{rootTag, thoughtField, actionsField, actionTag, provideField, paramsField, "parameters", textField, finishField}
 }
 
-// Scanner parses one answer. Create it with New.
+// Scanner parses one answer. Create it with New. It is not safe for concurrent use. It holds the thoughts and the
+// fields that are parsed at their end; text is passed on.
 type Scanner struct {
 	opt    Options
 	known  []string
@@ -114,7 +125,8 @@ type Scanner struct {
 	open  string // its tag, with doubt
 }
 
-// inner is a field whose tag stands within another field, or in the middle of a line.
+// inner is a field whose tag is in another field, or in the middle of a line. Whether it is a field or a word of the
+// text is known only by the closer that comes next, so its content is kept apart until then.
 type inner struct {
 	field string
 	name  string // of its tag
@@ -122,10 +134,10 @@ type inner struct {
 	raw   []byte
 }
 
-// thoughtReader reads what a model thinks aloud.
+// thoughtReader reads what a model thinks aloud. Its state is in the Scanner.
 type thoughtReader struct{ s *Scanner }
 
-// callReader reads calls that are written as text.
+// callReader reads calls that are written as text. At most one of call, calls and bare is being read at a time.
 type callReader struct {
 	s     *Scanner
 	call  written
@@ -133,7 +145,7 @@ type callReader struct {
 	bare  bare
 }
 
-// New returns a Scanner.
+// New returns a Scanner for one answer. Which tags are known depends on opt: with fewer, more is plain text.
 func New(opt Options) *Scanner {
 	s := &Scanner{opt: opt, text: sink{trim: opt.Tags, joins: opt.Joins}, leading: opt.Tags}
 	s.callText.s, s.thinking.s = s, s
@@ -147,7 +159,7 @@ func New(opt Options) *Scanner {
 	return s
 }
 
-// Write parses a piece and returns the text for users that is certain by now.
+// Write parses a piece, cut anywhere, and returns the text for users that is certain by now.
 func (s *Scanner) Write(piece string) string {
 	s.feed(s.runes.whole(piece))
 	return s.text.take()
@@ -170,12 +182,14 @@ func (s *Scanner) Thinking() (more string, open bool) {
 }
 
 // Close ends the answer, and returns the remaining text for users. Acts reports whether the model has requested actions
-// by native tool calls: then unfinished thoughts stay hidden; otherwise only if there is other text.
+// by native tool calls: then unfinished thoughts stay hidden; otherwise only if there is other text. The Scanner can't
+// be used afterwards.
 func (s *Scanner) Close(acts bool) (rest string, r Result) {
 	s.feed(s.runes.rest())
 	if s.tag.holds() {
 		s.cutTag()
 	}
+	// From the inside out: what was held back last is decided first, because it may belong to what holds it.
 	s.settle(true)
 	s.endInner()
 	s.callText.endCall()
@@ -220,6 +234,7 @@ func (s *Scanner) plain(text string) {
 	}
 }
 
+// one takes a byte that is no part of a tag.
 func (s *Scanner) one(b byte) {
 	if len(s.held) > 0 {
 		if last := &s.held[len(s.held)-1]; isSpace(b) && len(last.raw) < maxTag {
@@ -281,7 +296,7 @@ func (s *Scanner) say(b byte) {
 	}
 }
 
-// release shows what stands before the form: there is none.
+// release shows what was held back because it might be talk before the form: there is no form.
 func (s *Scanner) release() {
 	s.leading = false
 	s.text.code = code{}
@@ -289,7 +304,8 @@ func (s *Scanner) release() {
 	s.lead = nil
 }
 
-// found takes a tag.
+// found takes a known tag. Who gets it depends on what is being read: a call, thoughts, a field within a field, and
+// only then the form.
 func (s *Scanner) found(t tag) {
 	switch {
 	case s.callText.call.on():
@@ -333,6 +349,7 @@ func (s *Scanner) found(t tag) {
 	}
 }
 
+// step returns how a tag changes the depth.
 func step(t tag) int {
 	switch {
 	case t.close:
@@ -387,7 +404,7 @@ func (s *Scanner) ends(t tag) bool {
 // opens reports whether a tag begins a field of the form.
 func (s *Scanner) opens(t tag) bool { return !t.close && fieldOf(t.name) != "" }
 
-// settle decides about the closers that are held.
+// settle decides about the closers that are held: they are closers if count is set, and text otherwise.
 func (s *Scanner) settle(count bool) {
 	held := s.held
 	s.held = nil
@@ -403,7 +420,8 @@ func (s *Scanner) settle(count bool) {
 	}
 }
 
-// cutTag takes what might have become a tag at the end. Within the form, and after the whole of a call, it was one.
+// cutTag takes what might have become a tag at the end of the output. Within the form, and after a complete call, it
+// was one: it is not shown.
 func (s *Scanner) cutTag() {
 	raw := s.tag.take()
 	if s.callText.call.on() && s.callText.call.json.whole() {

@@ -1,6 +1,7 @@
 package scan
 
-// sink collects text for people.
+// sink collects text for people, without the space around it. Space is held back until something follows, as it may be
+// the end.
 type sink struct {
 	trim  bool // each block is rid of the space around it, and the next stands a line below
 	joins bool // nothing is out, and the space before what comes first belongs to it
@@ -14,6 +15,7 @@ type sink struct {
 
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
 
+// put adds a byte.
 func (t *sink) put(b byte) {
 	t.code.feed(b)
 	switch {
@@ -50,6 +52,7 @@ func (t *sink) end() {
 	t.code = code{}
 }
 
+// take returns what is certain, unless it is held, and forgets it.
 func (t *sink) take() string {
 	if t.hold {
 		return ""

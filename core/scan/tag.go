@@ -2,10 +2,10 @@ package scan
 
 import "strings"
 
-// maxTag is the length of a tag in bytes, beyond which it is none.
+// maxTag is the length in bytes beyond which "<" begins no tag. It bounds how much text is held back.
 const maxTag = 256
 
-// tag is a known one.
+// tag is a known tag, with its name in lower case.
 type tag struct {
 	name  string
 	value string // of <function=NAME>
@@ -16,7 +16,8 @@ type tag struct {
 	extra int  // bytes of unused attributes
 }
 
-// tagReader collects what may become a known tag. The zero value holds nothing.
+// tagReader collects what may become a known tag. The zero value holds nothing. Text is held back only as long as it is
+// a prefix of a known tag.
 type tagReader struct {
 	raw  []byte
 	name int // where the name ends; 0 while it grows
@@ -43,7 +44,8 @@ func (r *tagReader) take() string {
 	return raw
 }
 
-// grow adds a byte that is not '<'.
+// grow adds a byte that is not '<', and returns whether the tag is complete, can still become one, or never will. A tag
+// ends on its line.
 func (r *tagReader) grow(b byte, known []string) state {
 	r.raw = append(r.raw, b)
 	switch {
@@ -74,6 +76,7 @@ func (r *tagReader) grow(b byte, known []string) state {
 	return never
 }
 
+// start returns where the name begins.
 func (r *tagReader) start() int {
 	if len(r.raw) > 1 && r.raw[1] == '/' {
 		return 2
@@ -81,7 +84,7 @@ func (r *tagReader) start() int {
 	return 1
 }
 
-// tag reads a complete one and empties the reader.
+// tag parses a complete tag and empties the reader.
 func (r *tagReader) tag() tag {
 	t := tag{close: r.start() == 2, name: strings.ToLower(string(r.raw[r.start():r.name])), bol: r.bol}
 	rest := string(r.raw[r.name : len(r.raw)-1])
@@ -97,7 +100,7 @@ func (r *tagReader) tag() tag {
 	return t
 }
 
-// attribute is the value of name in a tag, or "".
+// attribute returns the value of name in a tag, or "".
 func attribute(raw, name string) string {
 	_, rest, ok := strings.Cut(raw, name+"=")
 	if !ok || rest == "" {

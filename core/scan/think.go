@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// think begins what a model thinks aloud before its answer (LM-10).
+// think begins what a model thinks aloud before its answer. Some models write their reasoning into the text, between
+// tags that their provider does not remove.
 func (tr *thoughtReader) think(t tag) {
 	if len(tr.s.thoughts) > 0 {
 		tr.s.thoughts = append(tr.s.thoughts, '\n')
@@ -15,8 +16,8 @@ func (tr *thoughtReader) think(t tag) {
 	tr.s.start, tr.s.turn = len(tr.s.thoughts), -1
 }
 
-// foundThinking takes a tag within thoughts. One of the same name counts as nested where it begins a line, and is a
-// word elsewhere.
+// foundThinking handles a tag within thoughts. One of the same name counts as nested at the beginning of a line, and is
+// a word elsewhere. The beginning of the form on a line of its own ends the thoughts: their closer is missing.
 func (tr *thoughtReader) foundThinking(t tag) {
 	switch {
 	case t.name == tr.s.closer && t.close:
@@ -41,7 +42,7 @@ func (tr *thoughtReader) foundThinking(t tag) {
 	}
 }
 
-// resume goes on with the answer.
+// resume returns to the field around the thoughts.
 func (tr *thoughtReader) resume() {
 	tr.s.field, tr.s.back = tr.s.back, ""
 	tr.s.closer, tr.s.depth, tr.s.mid = "", 0, false
@@ -50,8 +51,9 @@ func (tr *thoughtReader) resume() {
 	}
 }
 
-// endThinking is the end within thoughts that never ended. After a closer it is the answer; and if there is no other,
-// all of it is.
+// endThinking handles an output that ends within thoughts. What follows a closer in them is the answer; without one,
+// and if there is no other answer, all of it is: some models open a tag and never close it. It is scanned again, once,
+// with nothing in it counting as a call.
 func (tr *thoughtReader) endThinking(acts bool) {
 	from := tr.s.start
 	if tr.s.turn >= 0 {

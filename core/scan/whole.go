@@ -2,8 +2,8 @@ package scan
 
 import "slices"
 
-// whole holds calls that were written as text and are the whole answer so far. They are decided about at the end: what a model
-// quotes is no call.
+// whole contains calls that were written as text and are the whole answer so far. What becomes of them is decided at
+// the end: if any text follows, they may be a quote, and become text again.
 type whole struct {
 	raw   []byte // as they were written, with the space between them
 	calls []Call
@@ -14,8 +14,8 @@ func (w *whole) on() bool { return len(w.calls) > 0 }
 // top reports whether the reader stands at the top level of the form that was asked for, where calls count.
 func (s *Scanner) top() bool { return s.opt.Tags && s.form == within && s.field == "" && !s.mid }
 
-// calling reports whether t, outside of all fields, begins a call that was written as text or is what is left over of one. That
-// is possible at the top level of a form, and where nothing but such calls has been said.
+// calling reports whether t, outside of all fields, begins a call that was written as text or is left over of one. That
+// is possible at the top level of a form, and where nothing but such calls has been written.
 func (cr *callReader) calling(t tag) bool {
 	alone := !cr.s.text.any && !cr.s.result.Rooted && blank(cr.s.lead)
 	switch {
@@ -33,7 +33,7 @@ func blank(text []byte) bool {
 	return !slices.ContainsFunc(text, func(b byte) bool { return !isSpace(b) })
 }
 
-// endedCall takes a call that is complete.
+// endedCall takes a call that is complete: at the top level of the form it counts, elsewhere it waits for the end.
 func (cr *callReader) endedCall(calls []Call) {
 	c := cr.call
 	cr.call = written{}
@@ -50,7 +50,8 @@ func (cr *callReader) goesOn(t tag) bool {
 	return slices.Contains(thinkTags(), t.name) && !cr.s.inForm(t.name) && !t.alone || !cr.s.inForm(t.name) && cr.calling(t)
 }
 
-// afterCall takes a byte that follows calls outside of all fields, unless it makes them text.
+// afterCall takes a byte that follows calls outside of all fields, if it is a space. Anything else makes the calls
+// text.
 func (cr *callReader) afterCall(b byte) bool {
 	if !cr.calls.on() || cr.s.field != "" {
 		return false
@@ -63,14 +64,15 @@ func (cr *callReader) afterCall(b byte) bool {
 	return false
 }
 
-// giveBackCalls shows the calls as the text that they are part of.
+// giveBackCalls passes the calls on as the text that they are part of.
 func (cr *callReader) giveBackCalls() {
 	raw := string(cr.calls.raw)
 	cr.calls = whole{}
 	cr.s.write(raw)
 }
 
-// endWhole decides about the calls at the end. Acts says that the model has asked for actions in another way too.
+// endWhole decides about the calls at the end. Acts reports whether the model has requested actions in another way too:
+// then these are text.
 func (cr *callReader) endWhole(acts bool) {
 	switch {
 	case !cr.calls.on():
@@ -82,6 +84,7 @@ func (cr *callReader) endWhole(acts bool) {
 	}
 }
 
+// permits reports whether Options.Permit agrees; without it nothing is permitted.
 func (cr *callReader) permits(calls []Call, raw string) bool {
 	return cr.s.opt.Permit != nil && cr.s.opt.Permit(calls, raw)
 }
