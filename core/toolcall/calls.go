@@ -56,7 +56,7 @@ type Calls struct {
 	// acting is the last call that has begun to write. It belongs to the goroutine of the run.
 	acting string
 
-	// mu guards blocks.
+	// mu guards blocks, and Toolbox when it is replaced.
 	mu      sync.Mutex
 	blocks  map[string]*action.Block // by the ids of their calls
 	remotes map[string]*remote       // by the model's ids; of the run's goroutine
