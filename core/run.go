@@ -151,7 +151,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 	x.prep, x.deciding, x.asking, x.command = preparation{x: x, store: s.prepare}, deciding{x}, asking{x: x, store: s.ask}, commandRun{x, s.status}
 	x.prep.reading = attachment.Reading{
 		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Describes: rt.cfg.Models.Vision != nil,
-		Describe: func() string { return rt.composer.Describe(rt.cfg.Agent.Name) }, Life: life, Log: rt.cfg.Log,
+		Describe: rt.composer.Describe, Life: life, Log: rt.cfg.Log,
 	}
 	x.toolCalls = &toolcall.Calls{
 		Run: run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Await: rt.tools.Await, Desk: rt.desk, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,

@@ -172,15 +172,20 @@ func TestTooLargeIsNotFetched(t *testing.T) {
 
 func TestDescriptions(t *testing.T) {
 	for said, want := range map[string]string{
-		"A fox.": "|A fox.",
-		"<response><title>Fox</title><description>A red fox.</description><text>Fox</text></response>": "Fox|A red fox.",
-		"<description>A red fox.": "|A red fox.",
-		"<title>Fox</title>":      "|<title>Fox</title>",
-		"  ":                      "|",
+		"A fox.": "|A fox.1|",
+		"<response><title>Fox</title><description>A red fox.</description><text>I see a fox.</text></response>": "Fox|A red fox.|I see a fox.",
+		"<title>Fox</title><text>I see a fox.</text>":                                                           "Fox|I see a fox.|",
+		"<description>A red fox.": "|A red fox.1|",
+		"<title>Fox</title>":      "|<title>Fox</title>1|",
 	} {
-		if title, text := parts(said); title+"|"+text != want {
-			t.Errorf("%q: %q|%q", said, title, text)
+		f := New(Options{Vision: &eyes{say: said}, Fetch: serving(png(1, 1))})
+		got := f.Read(t.Context(), "", []chat.Attachment{{Type: "image/png"}}, "")[0]
+		if got.Title+"|"+got.Description+"|"+got.Text != want || got.Unread != "" {
+			t.Errorf("%q: %+v", said, got)
 		}
+	}
+	if title, description, text := parts(" \n "); title+description+text != "" {
+		t.Errorf("nothing is %q, %q, %q", title, description, text)
 	}
 	f := New(Options{Vision: &eyes{say: "<title>Fox</title><description>A red fox."}, Fetch: serving(png(1, 1))})
 	if got := f.Read(t.Context(), "", []chat.Attachment{{Type: "image/png", Title: "mine"}}, "")[0]; got.Title != "mine" {

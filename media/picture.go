@@ -80,14 +80,14 @@ func (r *Reader) look(ctx context.Context, f *chat.Attachment, data []byte, ques
 	if err != nil {
 		return fmt.Errorf("%w: describe: %w", noModel, err)
 	}
-	title, text := parts(said)
-	if text == "" {
+	title, description, text := parts(said)
+	if description == "" {
 		return fmt.Errorf("%w: it returned nothing", noModel)
 	}
 	if f.Title == "" {
 		f.Title = title
 	}
-	f.Description = capped(text)
+	f.Description, f.Text = capped(description), capped(text)
 	return nil
 }
 
@@ -116,12 +116,17 @@ func (r *Reader) ask(ctx context.Context, question string, picture llm.File) (st
 	return said.String(), nil
 }
 
-// parts splits a description into its tagged parts. A description without tags is returned as it is.
-func parts(said string) (title, description string) {
-	if description = within(said, "description"); description != "" {
-		return within(said, "title"), description
+// parts splits a description into its tagged parts: a title, what matters in detail, and the same as one would tell it. A description
+// without tags is returned as it is.
+func parts(said string) (title, description, text string) {
+	title, description, text = within(said, "title"), within(said, "description"), within(said, "text")
+	switch {
+	case description != "":
+		return title, description, text
+	case text != "":
+		return title, text, ""
 	}
-	return "", strings.TrimSpace(said)
+	return "", strings.TrimSpace(said), ""
 }
 
 // within returns the text between two tags, or "". It does not parse XML, because models often write it incorrectly.

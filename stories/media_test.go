@@ -52,10 +52,13 @@ func (s *story) told() string {
 	return b.String()
 }
 
-// A picture is looked at once. What it shows stands in this prompt and in later ones.
+// A picture is looked at once, with the template's variables. What it shows stands in this prompt and in later ones.
 func TestPhotoIsDescribed(t *testing.T) {
-	onEach(t, withSenses, func(c *chatStory) {
-		c.model.Queue(modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
+	onEach(t, func(cfg *config.Config) {
+		withSenses(cfg)
+		cfg.Agent.Templates.ImageDescription = "Describe it. {{userName}} asked: {{messageText}}"
+	}, func(c *chatStory) {
+		c.model.Queue(modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description><text>There is something red.</text></response>")},
 			modelfake.Script{modelfake.Text("It is red.")}, modelfake.Script{modelfake.Text("Still red.")})
 		c.Show(Ada, c.ada, "What colour is it?", photo())
 		c.want(c.ada, "It is red.")
@@ -64,7 +67,7 @@ func TestPhotoIsDescribed(t *testing.T) {
 		}
 		c.Say(Ada, c.ada, "And now?")
 		c.want(c.ada, "It is red.", "Still red.")
-		if told := c.told(); !strings.Contains(told, "A red square.") {
+		if told := c.told(); !strings.Contains(told, "A square]\nA red square.\nThere is something red.") {
 			c.Errorf("later the model was told %q", told)
 		}
 		looks := c.of(eyes)
@@ -72,7 +75,7 @@ func TestPhotoIsDescribed(t *testing.T) {
 			c.Fatalf("the picture was looked at %d times", len(looks))
 		}
 		parts := looks[0].Messages[0].Parts
-		if len(parts) != 2 || !strings.HasPrefix(parts[1].ImageURL.URL, "data:image/png;base64,") {
+		if len(parts) != 2 || !strings.Contains(parts[0].Text, "asked: What colour is it?") || !strings.HasPrefix(parts[1].ImageURL.URL, "data:image/png;base64,") {
 			c.Errorf("the model was shown %+v", parts)
 		}
 	})

@@ -63,7 +63,7 @@ func TestReadOnce(t *testing.T) {
 		kept[m.ID] = m
 	}
 	turn := action.TurnContext{Recent: recent, Message: recent[3]}
-	rd := attachment.Reading{Reader: r, Store: kept, Inputs: []chat.MemoryID{"4"}, Describe: func() string { return "" }, Life: t.Context(), Log: slog.New(slog.DiscardHandler)}
+	rd := attachment.Reading{Reader: r, Store: kept, Inputs: []chat.MemoryID{"4"}, Describe: func(context.Context, action.TurnContext) string { return "" }, Life: t.Context(), Log: slog.New(slog.DiscardHandler)}
 	for range 2 {
 		rd.Read(t.Context(), &turn, attachment.Any)
 	}

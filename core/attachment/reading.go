@@ -45,9 +45,10 @@ type Reading struct {
 	Inputs    []chat.MemoryID // of the run
 	Vision    bool            // the model that answers can be shown pictures
 	Describes bool            // another model describes pictures
-	Describe  func() string   // what that is asked
-	Life      context.Context // outlives the turn: what was read is remembered
-	Log       *slog.Logger
+	// Describe returns what that model is asked.
+	Describe func(ctx context.Context, s action.TurnContext) string
+	Life     context.Context // outlives the turn: what was read is remembered
+	Log      *slog.Logger
 }
 
 // HasUnread reports whether files that the turn is about are still to be read, as far as wanted says.
@@ -65,7 +66,7 @@ func (rd *Reading) Read(ctx context.Context, s *action.TurnContext, wanted func(
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
 	defer cancel()
-	files = rd.Reader.Read(limited, s.Room.Connector, files, rd.Describe())
+	files = rd.Reader.Read(limited, s.Room.Connector, files, rd.Describe(ctx, *s))
 	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
 		files = slices.DeleteFunc(files, func(f chat.Attachment) bool { return f.Unread != "" })
 	}

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"maps"
@@ -110,9 +111,13 @@ func (s promptSet) serves(part any) bool {
 	return ok
 }
 
-// Describe returns the instruction for describing an image.
-func (c *Composer) Describe(agent string) string {
-	return (*c.set.Load())[imageDescription].Execute(template.Values{Texts: map[string]string{"agentName": agent}})
+// Describe returns the instruction for describing an image of a turn. One that is too long with all of its variables is given only the
+// name of the agent.
+func (c *Composer) Describe(ctx context.Context, s action.TurnContext) string {
+	if req, err := c.Turn(s).Prompt(ctx, imageDescription, nil); err == nil {
+		return req.Messages[0].Text
+	}
+	return (*c.set.Load())[imageDescription].Execute(template.Values{Texts: map[string]string{"agentName": s.Agent.Name}})
 }
 
 // CheckTemplates validates the templates of plugins and of a character. The error is a [*TemplateError].
