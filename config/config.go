@@ -271,7 +271,7 @@ type Override struct {
 	Tools []string `yaml:"tools"`
 	// The model that answers there, by its name in models.chat. Empty = the first one. A model chosen with /model takes precedence.
 	Model string `yaml:"model"`
-	// Instead of rooms and worlds: the accounts whom the model answers wherever they write. It takes precedence over that of the room.
+	// Instead of rooms and worlds: the accounts that the model answers wherever they write. It takes precedence over that of the room.
 	Users []Account `yaml:"users"`
 }
 

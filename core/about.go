@@ -13,7 +13,7 @@ import (
 	"parley/core/schedule"
 )
 
-// About is what people are told of the program around the runtime.
+// About is what /status and /model say of the program around the runtime.
 type About struct {
 	Version string
 	Models  []ModelName // in the order of their importance
@@ -24,13 +24,13 @@ type About struct {
 // ModelName says which model does a kind of work.
 type ModelName struct{ Work, Name string }
 
-// Health is how one of the things is that the gateway stands on.
+// Health is the state of one service that the gateway depends on.
 type Health struct {
 	Name string
 	Err  error // nil if it is well
 }
 
-// help lists the commands.
+// help lists the commands, and the prompts of MCP servers that the asker can use as commands.
 func (cr *commandRun) help(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Send me a message and I'll reply. If you write again before I finish, I'll take it into account.\n\n")
@@ -56,7 +56,8 @@ func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// status says how things stand in the room, and around it.
+// status describes the room (who is answered, what is being done, time limit, model), the services behind the gateway, what was skipped and
+// the version. It needs no model, so that it works while everything else fails.
 func (cr *commandRun) status(ctx context.Context) (string, error) {
 	var room chat.Room
 	var attention chat.Attention

@@ -9,7 +9,7 @@ import (
 	"parley/core/chat"
 )
 
-// applyOverride makes of s what it is there.
+// applyOverride applies the settings of the turn's room.
 func applyOverride(o access.Override, s *action.TurnContext) {
 	if o.System != "" {
 		s.Agent.System = o.System
@@ -22,7 +22,7 @@ type admission struct {
 	answered bool // the message can get an answer, even if only the line for strangers
 }
 
-// admission applies the access policy to m. Bots give no commands.
+// admission applies the access policy to m. Bots are never invited, so they give no commands.
 func (t *intake) admission(ctx context.Context, m chat.Message) (a admission, err error) {
 	policy, private := t.rt.cfg.Access, m.Place.Kind.Private()
 	if m.Bot && (policy.Bots != access.BotsMention || !m.Addressed || private) {
@@ -39,8 +39,8 @@ func (t *intake) admission(ctx context.Context, m chat.Message) (a admission, er
 	return a, nil
 }
 
-// stays reports whether author, who asked what run answers, is still to be answered. In a group who was invited then is
-// invited now: of their roles nothing is known but what came with the question.
+// stays reports whether author, who asked what run answers, would be answered today. In groups it only looks at the room: roles come with
+// messages, and are not known at other times.
 func (t *intake) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
 	room, err := t.store.Room(ctx, run.Room)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"parley/core/prompt"
 )
 
-// lastAsked finds what was asked last: its place among recent, and its run. [chat.ErrNotFound] if that is too long ago.
+// lastAsked returns the last question among recent: its index, and its run. It fails with [chat.ErrNotFound] if there is none. Messages that
+// the agent decided to ignore are no questions.
 func (h *commandHandler) lastAsked(ctx context.Context, recent []chat.Memory) (at int, run chat.Run, err error) {
 	for at = len(recent) - 1; at >= 0; at-- {
 		if recent[at].Author == h.rt.cfg.Agent.Entity() {
@@ -28,8 +29,8 @@ func (h *commandHandler) lastAsked(ctx context.Context, recent []chat.Memory) (a
 	return 0, chat.Run{}, chat.ErrNotFound
 }
 
-// askedAgain returns s, a retry, as it was when its last question was asked. What was answered since is forgotten: it stays in
-// sight, but not in prompts.
+// askedAgain returns s, the turn of a retry, as it was when the last question was asked. The answers since are forgotten: people still see
+// them, but prompts don't hold them, or the model would only repeat them.
 func (pn *preparation) askedAgain(ctx context.Context, s action.TurnContext) (action.TurnContext, error) {
 	var at int
 	err := pn.x.persist(ctx, func() (err error) {
@@ -52,7 +53,7 @@ func (pn *preparation) askedAgain(ctx context.Context, s action.TurnContext) (ac
 	return prompt.Retried(s, at), nil
 }
 
-// forgetAnswers forgets those of later that answer what asked was to answer, at first or again.
+// forgetAnswers forgets those of later that answer the same question as asked, at first or in an earlier retry.
 func (pn *preparation) forgetAnswers(ctx context.Context, asked chat.Run, later []chat.Memory) error {
 	for _, m := range later {
 		if m.Author != pn.x.rt.cfg.Agent.Entity() {
@@ -71,7 +72,7 @@ func (pn *preparation) forgetAnswers(ctx context.Context, asked chat.Run, later 
 	return nil
 }
 
-// nothingToRetry is said where nothing was asked.
+// nothingToRetry answers /retry where it found no question; with one it became a run of another kind.
 func (cr *commandRun) nothingToRetry(context.Context) (string, error) {
 	return "There is no question to retry.", nil
 }

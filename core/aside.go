@@ -12,9 +12,11 @@ import (
 	"parley/core/event"
 )
 
-const evaluateAt = 4 // every how many turns of a room evaluators look back
+// evaluateAt is the number of messages of a room after which evaluators are due. They ask a model, so not every turn is worth it.
+const evaluateAt = 4
 
-// startBackground has work of a room done that no turn waits for, unless too much waits already. It is called while the room is served.
+// startBackground does work of a room that no turn waits for, unless too much is queued already: then it is skipped, counted and
+// logged. It is called while the room is served, so Run, which waits for the rooms, waits for this work, too.
 func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do func(ctx context.Context)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -24,7 +26,8 @@ func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do fu
 	}
 }
 
-// evaluate lets the evaluators look back on the answered turns that they ask for, and sums up what prompts had to leave out.
+// evaluate starts the evaluators that want to see this turn, and the summary of what prompts had to leave out. Both happen after the answer
+// is stored, and their failure changes nothing about it.
 func (x *execution) evaluate(life context.Context) {
 	if x.out.ID == "" || x.out.Failure != "" || x.out.Interrupted || x.turn.Run == "" {
 		return
@@ -69,7 +72,8 @@ func (rt *Runtime) runEvaluator(ctx context.Context, e action.Evaluator, info ev
 	rt.hub.Emit(done)
 }
 
-// due reports whether among the messages since the agent last spoke is one of every few. It needs no memory.
+// due reports whether a multiple of [evaluateAt] is among the turn numbers since the agent last spoke. Turn numbers are stored, so
+// this works across restarts and replicas without a counter.
 func (x *execution) due() bool {
 	since := 0
 	for i := len(x.turn.Recent) - 1; i >= 0 && x.turn.Recent[i].Author != x.rt.cfg.Agent.Entity(); i-- {
@@ -78,7 +82,7 @@ func (x *execution) due() bool {
 	return int(x.run.Response%evaluateAt) < max(since, 1)
 }
 
-// attempt does one thing. Its failure, also a panic, is logged and ends nothing else.
+// attempt calls do. A failure or a panic is counted, logged and returned.
 func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) error {
 	err := contain.Call(what, do)
 	if err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {

@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// fromBot reports whether a bot has asked: it is never told of a failure, which it might answer.
+// fromBot reports whether a bot has asked. A bot is never told of a failure: it could answer that, without end.
 func (x *execution) fromBot(ctx context.Context) bool {
 	n := len(x.run.Inputs)
 	if n == 0 || x.rt.cfg.Access.Bots != access.BotsMention {

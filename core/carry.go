@@ -13,8 +13,8 @@ import (
 	"parley/core/text"
 )
 
-// resumeChoice does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
-// with what was chosen, if anything was.
+// resumeChoice carries out what was chosen, or removes the buttons of a question that was closed without a choice. Where the question
+// stands in messages of its own, these become the answer of this run: the question, what was chosen, and what came of it.
 func (ak *asking) resumeChoice(ctx context.Context) error {
 	var q chat.Question
 	var asked string
@@ -27,13 +27,13 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the choice: %w", err)
 	}
-	if q.Chooser == action.Parked && q.By != "" { // a run that is about to wait looks for the choice itself
+	if q.Chooser == action.Parked && q.By != "" { // wakes the run that waits; one that is just about to wait looks for the choice itself
 		if err := ak.x.persist(ctx, func() error { return ak.x.rt.waker.GoOn(ctx, q.Run, q.Room) }); err != nil {
 			return err
 		}
 	}
-	goesOn := q.Chooser == action.Awaited || q.Chooser == action.Parked // who asked
-	took := len(ak.x.run.Shown) > 0                                     // the messages of the question
+	goesOn := q.Chooser == action.Awaited || q.Chooser == action.Parked // the run that asked shows the choice itself
+	took := len(ak.x.run.Shown) > 0                                     // this run was given the messages of the question
 	if goesOn && !took {
 		return chat.ErrNothingToSay
 	}
@@ -57,7 +57,8 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 
 const notDone = "That didn't work. Please try again."
 
-// questionText is what people read above the options.
+// questionText returns what people read above the options. It is in the verdict of the run that asked, as long as that is kept, and
+// then in what the agent said.
 func (cs *choices) questionText(ctx context.Context, q chat.Question) (string, error) {
 	run, err := cs.store.Run(ctx, q.Run)
 	if err != nil || run.Verdict != nil {
@@ -74,7 +75,7 @@ func verdictText(r chat.Run) string {
 	return r.Verdict.Text
 }
 
-// chosen asks the chooser. A panic fails this call alone.
+// chosen calls the handler that the question names. A panic in it is an error of this call alone.
 func (ak *asking) chosen(ctx context.Context, q chat.Question) (says string, err error) {
 	c := ak.x.rt.choices.handlers[q.Chooser]
 	if c == nil {
@@ -102,7 +103,8 @@ func (a asMessage) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	return "", err
 }
 
-// say has the message heard: once, however often it is called.
+// say accepts the option as a message of the chooser: once, however often it is called, because the id of the message is that of the run.
+// Rights are checked as for every message.
 func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, error) {
 	run, err := a.rt.choices.store.Run(ctx, q.Run)
 	if err != nil {
@@ -125,14 +127,15 @@ func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 	return a.rt.intake.ingest(ctx, said, in)
 }
 
-// waiter is [action.Call], or a run that goes on, which find out by themselves.
+// waiter stands for the two ways in which a run waits for a choice, in an action or parked. The run itself looks up what was chosen, so
+// there is nothing to do.
 type waiter struct{ name string }
 
 func (w waiter) Name() string { return w.name }
 
 func (waiter) Chosen(context.Context, chat.Question) (string, error) { return "", nil }
 
-// forgetter is what /new asks for.
+// forgetter clears the room when a person has confirmed /new.
 type forgetter struct{ rt *Runtime }
 
 func (forgetter) Name() string { return forget }
@@ -153,7 +156,7 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	return "Done. I've forgotten this conversation.", nil
 }
 
-// askToForget asks whether /new is meant.
+// askToForget asks for the confirmation of /new, because what is forgotten can't be restored.
 func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 	m, err := cr.x.input(ctx)
 	if err != nil {

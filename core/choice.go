@@ -17,28 +17,30 @@ import (
 	"parley/core/text"
 )
 
+// Bounds of questions that hold on every platform: Telegram's and Discord's buttons could show more, but not well.
 const (
 	mostOptions = 10
-	mostLabel   = 60 // characters of an option
-	openFor     = time.Hour
-	waitsFor    = 5 * time.Minute // when an action waits for the choice
+	mostLabel   = 60              // characters of an option
+	openFor     = time.Hour       // how long a question can be answered
+	waitsFor    = 5 * time.Minute // the same when an action waits for the choice, and with it its turn
 )
 
-// What people are told, in private, whose choice changes nothing.
+// What a person is told whose choice changes nothing. Only this person sees it.
 const (
 	notYours   = "This choice is not yours to make."
 	overNow    = "This question has closed."
 	notInvited = "I only talk to people my owner has approved."
 )
 
-// choices takes what people choose, and gives it to the handler that the question names.
+// choices accepts what people choose, and gives it to the handler that the question names. A choice is stored once, with the run that
+// carries it out; so it survives a restart, and a second press changes nothing.
 type choices struct {
 	rt       *Runtime
 	store    choiceStore
 	handlers map[string]action.ChoiceHandler
 }
 
-// asking completes a question that is about to be asked.
+// asking checks and completes a question that is about to be asked. Options come from actions and models, so they are cleaned and cut.
 func (cs *choices) asking(q chat.Question) (chat.Question, error) {
 	if cs.handlers[q.Chooser] == nil {
 		return q, fmt.Errorf("there is no choice handler %q", q.Chooser)
@@ -65,8 +67,8 @@ func (cs *choices) asking(q chat.Question) (chat.Question, error) {
 	return q, nil
 }
 
-// choose takes what a user chose, by a button or in the words that they wrote. What is not theirs to choose, or is over,
-// changes nothing, and they are told so.
+// choose accepts what a user chose, by a button or in the words that they wrote. What is not theirs to choose, or is over, changes
+// nothing, and they are told so. id is the message that the choice counts as, and by which it is recognized when it is delivered again.
 func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
 	q, refused, err := cs.asked(ctx, c)
 	if err != nil {
@@ -98,7 +100,9 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	return acc, nil
 }
 
-// asked finds the question that c answers, or says why c answers none. A choice that is over loses its options when a user tries it.
+// asked returns the question that c answers, or the sentence that says why it answers none. The rights of the chooser are checked now,
+// and not only when the question was asked. A question that has expired loses its buttons when a user presses one: there is
+// no timer for it.
 func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
 	q, err = cs.store.Question(ctx, c.Question)
 	switch {
@@ -126,7 +130,8 @@ func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, r
 	return q, notInvited, nil
 }
 
-// retire closes q without a choice. Where it stands in messages of its own that can be reached, they lose the options.
+// retire closes q without a choice. If it is shown in messages that can still be edited, a run removes the buttons from them; otherwise
+// the question is only closed in the store.
 func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 	asker, err := cs.store.Run(ctx, q.Run)
 	if err != nil {
@@ -150,7 +155,8 @@ func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 	return nil
 }
 
-// pressed takes a button. Where that says something, what is accepted is the message.
+// pressed accepts a button. If the option counts as a message of the chooser, that message is accepted at once, because the web API
+// returns its id; the run of the choice repeats that if it fails here.
 func (cs *choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, error) {
 	acc, err := cs.choose(ctx, c, chat.MemoryID("choice/"+c.Question), "")
 	if err != nil || acc.Refused != "" {
@@ -171,7 +177,8 @@ func (cs *choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, e
 	return said, nil
 }
 
-// typed reports whether m answers the newest question that its author was asked here, and takes it if so.
+// typed reports whether m answers the newest question that its author was asked here, by an option's text or number, and accepts it if
+// so. An older question is not answered by words: it would be unclear which one is meant.
 func (cs *choices) typed(ctx context.Context, m chat.Message) (acc chat.Accepted, ok bool, err error) {
 	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
 		return chat.Accepted{}, false, nil

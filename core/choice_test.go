@@ -169,7 +169,7 @@ func TestChoiceSurvives(t *testing.T) {
 	})
 }
 
-// An option may be written, or its number, by whom it is for.
+// An option can be chosen by its text or its number, by the person that the question is for.
 func TestTypedChoice(t *testing.T) {
 	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1,
 		"1" + strings.Repeat(".", 1000): -1} {
@@ -259,7 +259,7 @@ func TestChoiceAsMessage(t *testing.T) {
 	})
 }
 
-// An action asks at the end of its answer, whom it was asked by; what they write is their message, and nothing is left open.
+// An action asks a question at the end of its answer; what the asker writes is a message, and no question is left open.
 func TestActionAsks(t *testing.T) {
 	for _, ans := range []string{"press", "sencha", "2"} {
 		t.Run(ans, func(t *testing.T) {

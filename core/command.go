@@ -15,7 +15,8 @@ import (
 	"parley/core/schedule"
 )
 
-// commandHandler takes commands. What can't wait it does at once; the others become runs.
+// commandHandler accepts commands. /stop acts at once, because it must not wait for what it is to stop. The others become runs, so that
+// their answers survive a restart as all answers do.
 type commandHandler struct {
 	rt    *Runtime
 	store commandStore
@@ -37,7 +38,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 	}[name]
 }
 
-// commanded returns which command m is, if its author has the right to give one and it is meant for this agent; else "".
+// commanded returns which command m is, or "" if it is none, its author may not give any, or it may be meant for another bot of a group.
 func commanded(m chat.Message, a admission) chat.CommandName {
 	name, _, ok := command.Parse(m.Text)
 	if !ok || !a.invited || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
@@ -46,7 +47,7 @@ func commanded(m chat.Message, a admission) chat.CommandName {
 	return name
 }
 
-// acceptCommand stores a command with the run that carries it out. To stop needs none, and leaves only marks.
+// acceptCommand stores a command with the run that carries it out. /stop needs no run, and leaves only marks.
 func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name chat.CommandName) (chat.Accepted, error) {
 	if name == chat.Stop {
 		return h.takeStop(ctx, m)
@@ -69,6 +70,7 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
+	// Only a retry claims the room: like a new question it ends what is being answered.
 	if j.Kind.Claims() && !acc.Duplicate && h.rt.cfg.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede {
 		h.rt.intake.announce(ctx, m.Room, acc.Response)
 	}
@@ -76,8 +78,9 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 	return acc, nil
 }
 
-// takeStop stops the turns that the room had when m first arrived, however often it arrives: no later ones, and all of these,
-// also when the process died between the first mark and the second.
+// takeStop stops the turns that the room had when m first arrived, however often it is delivered: all of these, and no later ones. The
+// first mark remembers up to which turn that is. The second one says that it is done: if the process dies between the two, the
+// next delivery stops the same turns again.
 func (h *commandHandler) takeStop(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	begun, err := h.store.Mark(ctx, m.Room, "stop/"+m.ID)
 	if err != nil {
@@ -96,7 +99,7 @@ func (h *commandHandler) takeStop(ctx context.Context, m chat.Message) (chat.Acc
 	return acc, nil
 }
 
-// command takes one that was given by other means than a message.
+// command accepts a command that was given by other means than a message: a button, or a request of the web API.
 func (h *commandHandler) command(ctx context.Context, c chat.Command) error {
 	if c.Name != chat.Stop {
 		return fmt.Errorf("unknown command %q", c.Name)
@@ -114,8 +117,8 @@ func (h *commandHandler) command(ctx context.Context, c chat.Command) error {
 	return h.stop(ctx, c.Room, chat.EveryTurn)
 }
 
-// stop ends every turn of room up to one, on all replicas, also those that wait, and what they asked is not open any more. If the
-// store or the tracker can't be reached, at least what runs here ends, and the error asks for the rest to be tried again.
+// stop ends every turn of room up to one, on all replicas, also those that wait, and closes the questions that they asked. If the
+// store or the tracker can't be reached, at least what runs in this process ends, and the error has the rest tried again.
 func (h *commandHandler) stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) (err error) {
 	defer func() {
 		if err != nil {
@@ -127,7 +130,8 @@ func (h *commandHandler) stop(ctx context.Context, room chat.RoomID, upTo chat.R
 	if err != nil {
 		return err
 	}
-	if err := h.stopTurns(ctx, room, upTo); err != nil { // first: a turn that waits for a choice is stopped, not unanswered
+	// Turns end before their questions are closed: a turn that waits for a choice then ends as stopped, and not as unanswered.
+	if err := h.stopTurns(ctx, room, upTo); err != nil {
 		return err
 	}
 	for _, q := range asked {
@@ -160,21 +164,22 @@ func (h *commandHandler) stopTurns(ctx context.Context, room chat.RoomID, upTo c
 	return h.rt.waker.StopAll(ctx, room, upTo)
 }
 
-// dropWaiting ends the turns among open that have not started: later messages would join them, and never be answered.
+// dropWaiting ends the turns among open that have not started. Later messages would otherwise join them, and never be answered,
+// because a stopped turn answers nothing.
 func (h *commandHandler) dropWaiting(ctx context.Context, open []chat.Run) error {
 	for _, r := range open {
 		if r.Epoch > 0 || !r.Kind.Claims() {
 			continue
 		}
 		err := h.store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})
-		if chat.Unless(err, answer.ErrLost) != nil { // else it was started meanwhile, and hears of the stop
+		if chat.Unless(err, answer.ErrLost) != nil { // lost: it was started meanwhile, and ends by the tracker
 			return err
 		}
 	}
 	return nil
 }
 
-// runCommand carries a command out: what it has to say is the answer.
+// runCommand carries out a command; its text is the answer.
 func (cr *commandRun) runCommand(ctx context.Context) error {
 	m, err := cr.x.input(ctx)
 	if err != nil {
@@ -192,7 +197,8 @@ func (cr *commandRun) runCommand(ctx context.Context) error {
 	return err
 }
 
-// plugin lets a plugin reply to its command.
+// plugin has the plugin that brings a command reply to it. The command stays listed where no plugin does, because platforms keep their
+// own lists; then people read that it is switched off.
 func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 	m, err := cr.x.input(ctx)
 	if err != nil {

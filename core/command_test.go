@@ -66,7 +66,7 @@ func TestCommandsAreAside(t *testing.T) {
 	})
 }
 
-// What is a command is told by its first word, who gives it and to whom.
+// A message is a command by its first word, its author and its addressee.
 func TestWhatIsACommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		in        chat.RoomID

@@ -12,7 +12,10 @@ import (
 	"parley/core/schedule"
 )
 
-// prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
+// prepare finds out what the prompts of a run are made of. [errTold] means that the answer is complete without a model.
+//
+// The order keeps costs down: access and notices need no model; the attempt is journaled before the first one is asked, so that a run
+// which crashes processes is counted; the message is counted against the limits before files are read.
 func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	turn, err := pn.recall(ctx)
 	if err != nil {
@@ -49,8 +52,8 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	return st, nil
 }
 
-// readCounted counts the message and then reads what it is about: reading costs money. A turn that an action claims is not
-// counted, unless files must be read to find that out, or the action itself asks a model.
+// readCounted counts the message and then reads its attachments and links, which costs money. A turn that an action claims is not counted,
+// unless files must be read to find that out, or the action itself asks a model. A resumed turn was counted before it was parked.
 func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) error {
 	endLinks := pn.addLinks(ctx, s)
 	defer endLinks()
@@ -77,7 +80,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	return pn.alone(ctx)
 }
 
-// alone answers without a model where that is possible: [errTold] if it has.
+// alone answers without a model where that is possible, and returns [errTold] if it has.
 func (pn *preparation) alone(ctx context.Context) error {
 	if pn.x.rt.cfg.Models.Transcriber == nil && pn.x.turn.Message.Unheard() {
 		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: deafLine})
@@ -86,5 +89,5 @@ func (pn *preparation) alone(ctx context.Context) error {
 	return pn.direct(ctx)
 }
 
-// deafLine is what people read who speak to an agent that has nothing to listen with.
+// deafLine is the answer to a voice message where no model for transcription is configured.
 const deafLine = "I can't listen to voice messages here. Please send me text instead."

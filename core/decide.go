@@ -20,13 +20,15 @@ import (
 	"parley/core/text"
 )
 
+// Bounds of the question whether to answer. It is asked for every message of a busy group, so it is short.
 const (
-	consider = 20 * time.Second // how long the question whether to answer may hold up a room
-	overhear = 10               // memories that the question holds
+	consider = 20 * time.Second // how long it may hold up a room
+	overhear = 10               // messages that it shows the model
 	excerpt  = 500              // characters of each
 )
 
-// decide applies the rules to a message that access lets through. Their order counts.
+// decide applies the rules to a message whose author and room have access. The first rule that applies decides: what a person has
+// ordered (muted, unfollowed) comes before what the configuration says of groups, but a direct address ends an unfollowed silence.
 func (c *Config) decide(m chat.Message, a chat.Attention) access.Decision {
 	switch {
 	case a == chat.Muted:
@@ -45,8 +47,9 @@ func (c *Config) decide(m chat.Message, a chat.Attention) access.Decision {
 	return access.Maybe
 }
 
-// wanted asks the model whether the run's message wants an answer. Users don't see that, and no claim is made for it. An
-// error leaves the run to the next attempt.
+// wanted returns whether the run's message gets an answer, and asks the model if rules could not say. Users see nothing of that, and it does
+// not claim the room: until the answer is yes, an answer that is under way is not interrupted. An error leaves the run to the
+// next attempt.
 func (dg *deciding) wanted() (bool, error) {
 	if dg.x.Settle() != nil {
 		return true, nil // stopped, or a later turn has the room: the claim says which
@@ -75,7 +78,7 @@ func (dg *deciding) wanted() (bool, error) {
 	return dg.decided(prompt.Decisive(text), err)
 }
 
-// decision is what the model says, asked whether to answer.
+// decision returns what the small model says when it is asked whether to answer.
 func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string, error) {
 	req, err := dg.question(ctx, s)
 	if err != nil {
@@ -84,8 +87,8 @@ func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string,
 	return dg.x.rt.small(ctx, req)
 }
 
-// considered counts the message before anything is paid for it, and listens to it. It reports whether an action claims the turn:
-// then no model is asked.
+// considered counts the message before anything is paid for it, and has voice messages transcribed. It reports whether an action claims
+// the turn: then no model is asked.
 func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
 	voices := dg.x.prep.reading.HasUnread(*s, attachment.Voice)
 	if _, _, claimed = dg.x.prep.claimant(*s); claimed && !voices {
@@ -100,11 +103,12 @@ func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (clai
 	return claimed, nil
 }
 
-// decided does what the model's word asks for. Without one nothing is answered.
+// decided acts on the word that the model answered with. Without one, the agent stays silent: a group would rather miss an answer
+// than get one that no person wanted.
 func (dg *deciding) decided(word string, err error) (bool, error) {
 	var over *quota.LimitError
 	switch {
-	case errors.As(err, &over): // who did not address the agent is not told either
+	case errors.As(err, &over): // not reported to the author, who did not address the agent
 		dg.x.rt.cfg.Log.Info("a limit is reached; the message is ignored", "run", dg.x.run.ID, "limit", over.Bucket)
 		return false, nil
 	case err != nil || word == "":
@@ -121,7 +125,8 @@ func (dg *deciding) decided(word string, err error) (bool, error) {
 	return false, dg.x.unfollow()
 }
 
-// rememberSilence keeps, beside the conversation, that it was decided to say nothing.
+// rememberSilence stores that it was decided to say nothing, and why. It is a memory of a kind of its own, which prompts don't show as a
+// message.
 func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	n := len(v.Actions)
 	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{generate.Ignore, generate.None, generate.Stop}, v.Actions[n-1]) {
@@ -137,7 +142,7 @@ func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	return chat.Unless(dg.x.store.Remember(dg.x.life, dg.x.run.ID, m), chat.ErrNotFound) // the question is gone
 }
 
-// question is what the model is asked, about the end of the conversation.
+// question returns the prompt of that question, with the end of the conversation.
 func (dg *deciding) question(ctx context.Context, s action.TurnContext) (llm.Request, error) {
 	var end []chat.Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {

@@ -10,8 +10,8 @@ import (
 	"parley/core/llm"
 )
 
-// claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
-// else was said in it would stay without an answer.
+// claimant returns the action that claims the turn before any model is asked, such as a player for "play …", and its parameters. Only a
+// turn of one message can be claimed: other messages in it would stay without an answer.
 func (pn *preparation) claimant(s action.TurnContext) (t *action.Tool, params json.RawMessage, ok bool) {
 	if len(pn.x.run.Inputs) != 1 || s.Message.ID == "" {
 		return nil, nil, false
@@ -26,7 +26,7 @@ func (pn *preparation) claimant(s action.TurnContext) (t *action.Tool, params js
 	return nil, nil, false
 }
 
-// match asks one action. If that breaks, it has claimed nothing.
+// match asks one action whether it claims the turn. If the action panics, it does not.
 func (pn *preparation) match(t *action.Tool, m action.Matcher, s action.TurnContext) (params json.RawMessage, ok bool) {
 	err := contain.Call("the action", func() error {
 		params, ok = m.Match(s)
@@ -38,11 +38,11 @@ func (pn *preparation) match(t *action.Tool, m action.Matcher, s action.TurnCont
 	return params, ok
 }
 
-// brokenLine is what people read where nothing but a broken action has answered them.
+// brokenLine is the answer when the action that claimed the turn failed.
 const brokenLine = "That didn't work. Please try again."
 
-// direct lets an action answer that claims the turn: [errTold] if one has. What it has shown is the answer, or else its
-// result.
+// direct has the action that claims the turn answer it, and returns [errTold] if one has. The answer is what the action has shown, or else
+// its result.
 func (pn *preparation) direct(ctx context.Context) error {
 	t, params, ok := pn.claimant(pn.x.turn)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	errTold    = errors.New("the user was told why not") // the answer is complete, without the model
-	errCutOff  = errors.New("the process died while an action wrote")
+	errTold    = errors.New("the answer is complete without a model")
+	errCutOff  = errors.New("the process died while an action wrote") // the action may have happened, and is not repeated
 	errUnshown = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
 )
 
@@ -20,8 +20,8 @@ var ErrRemoved = fmt.Errorf("a user removed the answer: %w", chat.ErrStopped)
 // Steps of text that no round of the model wrote come after all rounds.
 const markStep = 1 << 20
 
-// endNote is the short text that tells people why an answer is not whole, after text or alone. It is part of what is
-// stored, so that the next prompt tells the model too.
+// endNote returns the short text that tells people why an answer is not complete, after text or alone. It is stored with the answer, so
+// that the next prompt tells the model, too.
 func endNote(o answer.Outcome, err error, alone bool) string {
 	sentence := ""
 	switch {

@@ -11,8 +11,8 @@ import (
 // readLinkCall names the lines of an answer that say which page is being read.
 const readLinkCall = "READ_LINK"
 
-// addLinks attaches the pages that the question links to, and shows which ones are being read. The result ends that. Reading itself
-// is that of all attachments.
+// addLinks attaches the pages that the question links to, and shows which ones are being read, until end is called. They are read as all
+// attachments are.
 func (pn *preparation) addLinks(ctx context.Context, s *action.TurnContext) (end func()) {
 	if !pn.x.rt.cfg.ReadLinks {
 		return func() {}

@@ -13,12 +13,12 @@ import (
 // MissedEvents counts what observers were too slow for.
 func (rt *Runtime) MissedEvents() uint64 { return rt.hub.Missed() }
 
-// Watch returns the answer of a run, to be followed until it has ended, wherever it is made: see [relay.Registry].
+// Watch returns the answer of a run, to be followed until it has ended, on whatever replica it is made: see [relay.Registry].
 func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	return rt.live.Watch(ctx, id)
 }
 
-// info is what events say of run, which this process takes on now.
+// info returns what the events of run say about it. It reads the author only if there is an observer.
 func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
 	i := event.RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
 	if n := len(run.Inputs); n > 0 {
@@ -35,7 +35,7 @@ func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
 	return i
 }
 
-// ended is the event of a run's end.
+// ended returns the event of a run's end.
 func ended(i event.RunInfo, o answer.Outcome, cost price.USD) event.Event {
 	now := time.Now()
 	end := event.RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status, Cost: cost}

@@ -14,8 +14,8 @@ import (
 // choicePoll is how often the store is asked whether a choice was made, in case the signal was lost.
 const choicePoll = 2 * time.Second
 
-// ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
-// a choice is made, and not at all if none is made while it is open and waited for.
+// ask puts a question below the answer, at once. A later one of the same run replaces it. The channel receives the question when
+// a choice is made, and is closed without it if none is made while the question is open and waited for.
 func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
 	q, err := ak.put(ctx, q)
 	if err != nil {
@@ -31,7 +31,7 @@ func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Questio
 	return answered, nil
 }
 
-// put puts a question below the answer.
+// put stores a question and then shows it below the answer: a button that people can press is always one that the store knows.
 func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, error) {
 	q, err := ak.x.rt.choices.asking(q)
 	if err != nil {
@@ -45,8 +45,8 @@ func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, erro
 	return q, nil
 }
 
-// untilChosen takes the options of q away once it is closed, and reports whether a choice was made. One that is waited for is closed
-// when that is over.
+// untilChosen waits until q is closed, takes its options away, and reports whether a choice was made. A question that an action waits for
+// is closed, too, when the action or the turn ends, or when it turns out that people don't see it.
 func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
 	ctx, cancel := context.WithCancelCause(ak.x.life)
 	defer cancel(nil)
@@ -74,8 +74,9 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 	return q, false
 }
 
-// closed returns q once it is not open any more, or with the cause of ctx. If the choice was made on another replica, that is
-// seen a little later.
+// closed returns q once it is not open any more, or the cause of ctx. A choice on this replica, or on one that the bus reaches, is noticed
+// at once; if that signal is lost, polling finds it a little later. Meanwhile the run does not count against the bound on answers
+// for one person, who could otherwise not ask anything else.
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
 	ak.x.rt.scheduler.parallel.Leave(ak.x.run) // meanwhile nothing is made
 	defer ak.x.rt.scheduler.parallel.Resume(ak.x.run)
@@ -99,7 +100,7 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 	}
 }
 
-// offer shows what may be chosen from: also at the end of an answer that is completed.
+// offer shows the options of q. They stay at the end of an answer that is completed.
 func (ak *asking) offer(q chat.Question) {
 	ak.x.mu.Lock()
 	defer ak.x.mu.Unlock()
@@ -123,7 +124,8 @@ func (ak *asking) offering() *answer.Choices {
 	return ak.offered
 }
 
-// withdraw closes what the run has asked, now or in an earlier attempt, if it is not to be seen.
+// withdraw closes what the run has asked, now or in an earlier attempt, unless the answer ends with it. A first attempt that asked
+// nothing needs no write.
 func (ak *asking) withdraw(o answer.Outcome) error {
 	if o.Offer != nil || ak.offering() == nil && ak.x.run.Epoch < 2 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"parley/core/prompt"
 )
 
-// refuse answers strangers and users who send a code, in place of the model. Access in other rooms was checked when the run was
-// opened.
+// refuse answers, without a model, people without access and those who send a code. It concerns direct chats alone: in other rooms
+// access was checked before the run was opened.
 func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, question chat.Memory) error {
 	room := chat.Room{Kind: pn.x.run.RoomKind, Connector: pn.x.run.Address.Connector}
 	if question.ID == "" || pn.x.run.Kind == chat.RunTask || !room.Kind.Private() || pn.x.rt.cfg.Access.Open[room.Connector] {
@@ -42,15 +42,15 @@ func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, questio
 	return nil
 }
 
-// OwnerCode is what the owner has to send to a bot, as long as there is none and there is to be one. Otherwise it is empty.
+// OwnerCode returns the code that makes its sender the owner of a new bot. It is empty if there is an owner, or the configuration names one.
 func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) { return rt.pairing.OwnerCode(ctx) }
 
-// Approve gives the user access who was told code, and tells them. [chat.ErrNotFound] if the code is unknown or has expired.
+// Approve gives access to the user who was told code, and tells them. It fails with [chat.ErrNotFound] if the code is unknown or has expired.
 func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
 	return rt.pairing.Approve(ctx, code)
 }
 
-// approvalHandler does what an owner chose for a user who asks for access.
+// approvalHandler carries out what an owner chose for a user who asks for access.
 type approvalHandler struct{ pairing *access.Pairing }
 
 func (approvalHandler) Name() string { return access.ApprovalHandler }

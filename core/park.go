@@ -10,7 +10,8 @@ import (
 	"parley/core/chat"
 )
 
-// wait asks w.Ask, and has the run wait: it fails with [chat.ErrParked]. A question that can't be shown is taken back.
+// wait shows w.Ask, if there is a question, and has the run wait. It returns [chat.ErrParked], with which the turn ends here and lets
+// go of its room. A question that people can't see is taken back, and its error returned: no one could wake the run.
 func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 	if w.Ask == nil {
 		return ak.x.waiting.Begin(w)
@@ -38,10 +39,10 @@ func (x *execution) allSeen(ctx context.Context) error {
 	return x.answer.WaitSeen(ctx, x.answer.View().At)
 }
 
-// park lets go of the run once people see for what it waits. It returns [chat.ErrParked]. A later turn that has the room by then is no
-// reason to end.
+// park lets go of the run once people see what it waits for. It returns [chat.ErrParked]. If a later turn has the room by then, the run
+// stays parked all the same; a stop ends it.
 func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error {
-	_ = x.allSeen(x.work) // else it waits for what people don't see yet, or ends at once
+	_ = x.allSeen(x.work) // an error changes nothing: the next holder shows what is missing, or ends the run
 	hide(chat.ErrParked)
 	if x.posts {
 		<-shown
@@ -65,7 +66,8 @@ func (x *execution) abandon() {
 	}
 }
 
-// startable returns the run among open that starts next, or errIdle. One that a later turn takes the room from ends.
+// startable returns the run among open that starts next and how long until then, or errIdle. A parked run from which a later turn takes
+// the room is woken to end as superseded.
 func (s *scheduler) startable(ctx context.Context, open []chat.Run) (next chat.Run, wait time.Duration, err error) {
 	next, wait, ok := s.rt.cfg.Turns.Due(open, time.Now())
 	if !ok {

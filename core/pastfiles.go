@@ -8,7 +8,8 @@ import (
 	"parley/core/llm"
 )
 
-// filesOf returns what a call has shown. Files that are gone are left out.
+// filesOf returns the files that a call has shown, for a process that shows the end of another one's answer. Files that have
+// expired are left out.
 func (x *execution) filesOf(c answer.PastCall) (all []llm.File) {
 	for _, f := range c.Files {
 		b, err := x.store.File(x.life, x.run.ID, f.N)

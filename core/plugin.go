@@ -7,7 +7,7 @@ import (
 	"parley/core/contain"
 )
 
-// background does the work of a plugin.
+// background does the work of a plugin beside the messages. A panic in it stops this plugin's work, and nothing else.
 func (rt *Runtime) background(ctx context.Context, p action.Plugin) {
 	err := contain.Call("the background work", func() error {
 		p.Work(ctx)

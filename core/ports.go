@@ -7,14 +7,14 @@ import (
 	"parley/core/chat"
 )
 
-// Tracker knows the latest turn of each room, on all replicas. It hurries; the journal decides. It may forget, and
-// it may be out of reach: then runs end in their own time.
+// Tracker knows the latest turn of each room, on all replicas. It makes older runs end early; the journal decides which one counts. It may
+// forget, and it may be out of reach: then runs end in their own time.
 type Tracker interface {
 	// Claim makes id the latest turn of the agent's room. Contexts of earlier claims are cancelled with
 	// [chat.ErrSuperseded], on this replica before Claim returns and on all others soon. It is refused with
 	// ErrSuperseded if a later turn is known, and with [chat.ErrStopped] if id was stopped. The same id may be claimed
-	// again, anywhere; nothing is cancelled by that. The context is a child of ctx and is cancelled with it; ending
-	// ctx is how a claim is let go, and forgets nothing. Beside any other error there may be a context all the same:
+	// again, on any replica; nothing is cancelled by that. The context is a child of ctx and is cancelled with it; ending
+	// ctx releases the claim, and forgets nothing. With any other error there may still be a context:
 	// the claim then counts as far as the tracker can reach. Ids begin at 1.
 	Claim(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) (context.Context, error)
 	// Settle is the truth about id, whatever its context says: nil, ErrSuperseded or ErrStopped.

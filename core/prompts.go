@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// waitProviders waits for providers that go on after their time, but not long: they can't be ended.
+// waitProviders waits for providers that are still at work after their time limit, but not long: foreign code can't be ended.
 func (rt *Runtime) waitProviders() {
 	ctx, cancel := context.WithTimeout(context.Background(), coordTimeout)
 	defer cancel()

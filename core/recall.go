@@ -9,8 +9,8 @@ import (
 	"parley/core/prompt"
 )
 
-// recall finds out what the turn is about: its room, what was said there, and who asks. What was forgotten since the run
-// began is no part of it.
+// recall reads what the turn is about: its room, what was said there up to the turn, and who asks. It reads again at each attempt, so what
+// was edited or deleted since counts as it is now. The rights of the turn are those that all its authors have.
 func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err error) {
 	err = pn.x.persist(ctx, func() error {
 		s = pn.x.rt.answering(action.TurnContext{Agent: pn.x.rt.cfg.Agent, Run: pn.x.run.ID, Private: pn.x.run.RoomKind.Private(), Answered: pn.x.run.Inputs})
@@ -50,7 +50,8 @@ func (pn *preparation) input(ctx context.Context, id chat.MemoryID, recent []cha
 	return pn.store.Memory(ctx, id)
 }
 
-// rights takes from s what author may not do.
+// rights takes from s the rights that author does not have. They are looked up for each turn and never cached: a person whose access was
+// revoked has none from then on.
 func (pn *preparation) rights(ctx context.Context, author chat.EntityID, s *action.TurnContext) (err error) {
 	if s.Owner {
 		if s.Owner, err = pn.x.rt.pairing.Owns(ctx, author); err != nil {

@@ -13,18 +13,19 @@ import (
 	"parley/core/schedule"
 )
 
-// unseen is how long an action waits until people see what it shows.
+// unseen is how long an action waits until people see what it shows. A platform may hold back edits for that long.
 const unseen = 30 * time.Second
 
-// noteEvery is how often the text so far is journalled, so that a run that dies can be brought to an end that holds it.
+// noteEvery is how often the text so far is journaled. If the process dies, the answer ends with the text that is in the journal.
 const noteEvery = 5 * time.Second
 
-// Note journals n, also if that has to wait for the store.
+// Note journals n, also if that has to wait until the store is back. It fails with [answer.ErrLost] if another process has the run.
 func (x *execution) Note(ctx context.Context, n chat.Note) error {
 	return x.persist(ctx, func() error { return x.note(n) })
 }
 
-// Remember stores m beside the answer, unless what was asked is forgotten.
+// Remember stores m as a memory of the room besides the answer, such as the result of an action. If the question was deleted
+// meanwhile, nothing is stored.
 func (x *execution) Remember(ctx context.Context, m chat.Memory) error {
 	return x.persist(ctx, func() error { return chat.Unless(x.store.Remember(ctx, x.run.ID, m), chat.ErrNotFound) })
 }
@@ -37,8 +38,8 @@ func (x *execution) note(n chat.Note) error {
 	return nil
 }
 
-// persist repeats f while the store is down: what was decided must not be decided twice. It gives up when the run is
-// lost or ctx is done.
+// persist repeats f while the store is down. What a run has decided, or was billed for, must not be repeated because one write
+// failed. It gives up when the run is lost or ctx is done.
 func (x *execution) persist(ctx context.Context, f func() error) error {
 	for wait := schedule.HeartbeatEvery / 10; ; wait = min(2*wait, schedule.HeartbeatEvery) {
 		err := f()
@@ -54,8 +55,13 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 	}
 }
 
-// noteShown guards what the run creates: the first message needs the room, each is journalled before and after, also if
-// that has to wait for the store. Once the verdict is stored the tracker is not asked any more: the end of the answer must be shown.
+// noteShown is called by the surface before and after each message that it creates, and before each change of one. An error forbids
+// the change.
+//
+// The first message is created only if the turn still has the room: before it, a superseded run can end without a trace. Creations are
+// journaled before, without an id, and after, so that another process finds the message or knows that there may be one. Changes need no
+// write, but a process that may have lost the run asks first. Once the verdict is stored the tracker is not asked any more: the end of
+// the answer must be shown.
 func (x *execution) noteShown(s chat.Shown) error {
 	if x.isNoted(s) { // it is about to be changed
 		err := x.holds()
@@ -85,7 +91,8 @@ func (x *execution) noteShown(s chat.Shown) error {
 	return nil
 }
 
-// await returns when people see the answer up to at, with the messages that it stands in.
+// await waits until people see the answer up to at, and returns the messages that it stands in. Where the answer is a stream there are
+// none, and it does not wait.
 func (x *execution) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, error) {
 	if !x.posts {
 		return nil, context.Cause(ctx)
@@ -104,14 +111,15 @@ func (x *execution) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, 
 	return all, err
 }
 
-// seen reports whether anything of the answer is, or may be, in sight.
+// seen reports whether people see anything of the answer, or may: a message whose creation is only begun counts.
 func (x *execution) seen() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.posted
 }
 
-// noteText journals the text so far with each beat, until the returned function is called, which waits for it.
+// noteText journals the text so far every few seconds, until the returned function is called, which waits for the last write. Its errors
+// are not errors of the turn: the next beat tries again, and the verdict holds the whole text.
 func (x *execution) noteText() (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -142,8 +150,9 @@ func (x *execution) noteText() (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// holds is [answer.ErrLost] if another process has the run. It asks the journal only if the lease has had a gap, and waits for it:
-// what a process shows that has lost a run would stand instead of the answer.
+// holds returns [answer.ErrLost] if another process has the run. While the lease of this process had no gap since the run was known
+// to be held, no other can have adopted it, and nothing is asked. After a gap the journal is asked, however long it takes: an edit
+// by a process that lost the run would replace the answer of the one that has it.
 func (x *execution) holds() error {
 	x.mu.Lock()
 	since := x.since
@@ -161,7 +170,7 @@ func (x *execution) holds() error {
 	return nil
 }
 
-// isNoted reports whether the journal holds s already.
+// isNoted reports whether the journal holds s already: then it is about to be changed and not created.
 func (x *execution) isNoted(s chat.Shown) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

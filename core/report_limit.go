@@ -9,8 +9,8 @@ import (
 	"parley/core/quota"
 )
 
-// reportLimit tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
-// other errors on.
+// reportLimit tells people of a limit that is reached: each of them once a day, so that the notices don't become a flood of their own. An
+// answer that breaks off always says why. Other errors are returned as they are.
 func (x *execution) reportLimit(ctx context.Context, err error) error {
 	var over *quota.LimitError
 	err = x.unheard(err)

@@ -20,12 +20,13 @@ import (
 	"parley/core/toolcall"
 )
 
-// hasBegun reports whether an earlier holder has left traces.
+// hasBegun reports whether an earlier holder has left something that people may have seen or that may have happened. Such a run must be
+// brought to a visible end, and is not dropped silently.
 func hasBegun(r chat.Run) bool {
 	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues
 }
 
-// The parts of an execution, each with one subject.
+// The parts of an execution, each with one subject. They share its run and its answer, and have only the store methods that they need.
 type (
 	// preparation finds out what a turn is about before a model is asked.
 	preparation struct {
@@ -50,7 +51,8 @@ type (
 	}
 )
 
-// execution is one holder's work on one run.
+// execution is one holder's work on one run, from its start to its end or until the holder loses it. It is used by one goroutine, except
+// for what mu guards: the surface, the notes of the text and the waits for choices run beside.
 type execution struct {
 	rt     *Runtime
 	store  runStore
@@ -59,14 +61,14 @@ type execution struct {
 	answer *answer.Answer
 	life   context.Context         // of the process
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
-	quit   context.CancelCauseFunc // ends work
-	posts  bool                    // the answer is shown in messages of its own
-	turn   action.TurnContext      // once the prompt is made
-	state  *prompt.Builder         // likewise
-	paid   bool                    // this attempt is counted
+	quit   context.CancelCauseFunc // ends work; its cause becomes the end of the answer
+	posts  bool                    // the answer is shown in messages of its own; otherwise people watch it as a stream
+	turn   action.TurnContext      // what the turn is about, once that is recalled
+	state  *prompt.Builder         // makes the prompts of the turn, once that is prepared
+	paid   bool                    // this attempt is counted in the journal
 	out    chat.Memory             // what the run has said, once that is stored
 
-	side       sync.WaitGroup // what goes on beside, until life is done
+	side       sync.WaitGroup // goroutines beside the turn: publishing, open questions; each ends with life
 	savedFiles []llm.File     // files that are remembered with the verdict
 
 	mu     sync.Mutex
@@ -83,8 +85,12 @@ type execution struct {
 	waiting   parking.Waiting
 }
 
-// execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
-// shows that, and finishes. An error leaves the run to the next attempt. since numbers the last gap of the lease before the run was started.
+// execute answers run: it decides whether to answer if that is open, claims the room, generates and acts, journals how the run ended,
+// shows that, and finishes. An error leaves the run open for the next attempt. since numbers the last gap of the lease before the run was
+// started.
+//
+// process lives as long as the process may work; life, its child, ends with this function too, so that nothing beside the turn
+// outlives it.
 func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error {
 	process := quota.WithSpender(life, run)
 	life, done := context.WithCancel(process)
@@ -111,6 +117,8 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 		return err
 	}
 	run = x.run
+	// From here on the run has the room, unless refused says why not. A refused run still goes on if it has begun: what people have
+	// seen of it needs an end.
 	refused := x.claimRoom()
 	defer x.quit(nil)
 	if ended := x.waiting.Ended(); ended != nil {
@@ -144,7 +152,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 	return nil
 }
 
-// newExecution joins the parts of an execution.
+// newExecution joins the parts of an execution. Functions in place of values are for what is only known later in the turn.
 func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.Answer) *execution {
 	s := rt.stores
 	x := &execution{rt: rt, store: s.run, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
@@ -191,7 +199,8 @@ func (x *execution) unfollow() error {
 	return x.persist(x.life, func() error { return x.store.SetAttention(x.life, x.run.Room, chat.Unfollowed) })
 }
 
-// answerAndShow writes the answer while surface shows it. The verdict is journalled before anybody sees it.
+// answerAndShow writes the answer while surface shows it. The verdict is journaled before people see it: a process that adopts the run
+// shows the same end, and not another one. surface is nil where people watch the answer as a stream.
 func (x *execution) answerAndShow(surface Surface, refused error) error {
 	show, hide := context.WithCancelCause(x.life)
 	defer hide(nil)
@@ -219,7 +228,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 		}
 		return err
 	}
-	if surface == nil { // finished first, which is the verdict too: who reads the end finds the answer stored
+	if surface == nil { // to finish stores the verdict too, so that readers who see the end of the stream find the answer stored
 		return x.finish(v)
 	}
 	x.answer.End(v.Outcome)
@@ -233,10 +242,11 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	return x.finish(v)
 }
 
-// show returns what surface says at last. If it gives up before the end, no user sees what is still being made: that ends too.
+// show has surface show the answer until that ends, and returns the error of surface. If surface gives up before the end, no
+// user sees what is still being written: the turn ends, too, because it would cost money for nothing.
 func (x *execution) show(ctx context.Context, surface Surface) error {
 	err := surface.Show(ctx, x.answer, x.noteShown)
-	if settled(err) != nil && !errors.Is(err, ErrRemoved) { // nothing was shown yet: people see how it ended
+	if settled(err) != nil && !errors.Is(err, ErrRemoved) { // the room was lost before the first message: only the end is shown
 		select {
 		case <-x.answer.Ended():
 			err = surface.Show(ctx, x.answer, x.noteShown)
@@ -253,8 +263,8 @@ func (x *execution) show(ctx context.Context, surface Surface) error {
 	return err
 }
 
-// claimRoom takes the room, or says why it can't be had. A tracker that is down refuses no run: the journal allows one run
-// of a room at a time anyway.
+// claimRoom announces this turn as the latest of the room, and returns why it is not: a later one, or a stop. It sets the context of the
+// turn. A tracker that is down refuses no run: the journal allows one run of a room at a time anyway.
 func (x *execution) claimRoom() (refused error) {
 	base, cancel := context.WithTimeoutCause(x.life, x.rt.cfg.Turns.Limit, chat.ErrTimeout)
 	base, quit := context.WithCancelCause(base)
@@ -266,13 +276,17 @@ func (x *execution) claimRoom() (refused error) {
 	claimed, err := x.rt.cfg.Tracker.Claim(base, x.rt.cfg.Agent.ID, x.run.Claim(), x.run.Turn())
 	if refused = settled(err); refused != nil {
 		quit(refused)
-	} else if claimed != nil { // also with an error: it then hears what the tracker still can hear
+	} else if claimed != nil { // also with an error: then it still ends with what the tracker can notice, see [Tracker]
 		x.work = claimed
 	}
 	return refused
 }
 
-// write makes the answer and says how it ends. An error means that this holder has no say any more.
+// write makes the answer and returns how it ends. An error means that this holder must not decide that: the run is lost, parked, or
+// the process ends.
+//
+// The cases are in the order of what is known of the run: one that is decided is only shown; one that crashed processes too often is not
+// tried again; one that was refused, or whose writing action may have happened, ends with what people have read so far.
 func (x *execution) write(refused error) (chat.Verdict, error) {
 	run := x.run
 	err := refused
@@ -320,7 +334,8 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	return x.verdict(err), nil
 }
 
-// Settle returns why the turn no longer has the room, or nil.
+// Settle returns why the turn no longer has the room, or nil. It asks the tracker, and not only the context, whose end may still be on its
+// way from another replica.
 func (x *execution) Settle() error {
 	if !x.run.Kind.Claims() {
 		return nil

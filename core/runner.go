@@ -10,7 +10,9 @@ import (
 	"parley/core/schedule"
 )
 
-// scheduler gives the open runs of each room their turns.
+// scheduler gives the open runs of each room their turns. Each room has two lanes: one for answers, where turns follow one another, and
+// one for control, so that commands and choices need not wait for an answer. A lane that has something to do has a runner, which is a
+// goroutine of its own in [Runtime.Run]'s care.
 type scheduler struct {
 	rt       *Runtime
 	store    scheduleStore
@@ -30,8 +32,8 @@ func newScheduler(rt *Runtime, store scheduleStore, most int) scheduler {
 	}
 }
 
-// serve runs the lane's turns one after the other, until none is open or another replica has the room. That one looks
-// again when its run ends, and what was accepted before that it sees: so no wake-up is lost (IN-08).
+// serve runs the lane's turns one after the other, until none is open or another replica has the room. No wake-up is lost by
+// that: the other replica looks at the store again when its run ends, and sees what was accepted here meanwhile.
 func (s *scheduler) serve(stop, life context.Context, l schedule.Lane, again <-chan struct{}) {
 	for {
 		wait, err := s.turn(stop, life, l)
@@ -54,7 +56,8 @@ func (s *scheduler) serve(stop, life context.Context, l schedule.Lane, again <-c
 	}
 }
 
-// release lets go of l, unless it was woken again.
+// release ends the runner of l, unless it was woken again. Both happen under the lock under which wakeLane finds the runner: otherwise
+// a token could be left for a runner that has just ended.
 func (s *scheduler) release(stop context.Context, l schedule.Lane, again <-chan struct{}) bool {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()
@@ -69,7 +72,7 @@ func (s *scheduler) release(stop context.Context, l schedule.Lane, again <-chan 
 	return true
 }
 
-// report logs why a turn was not taken, unless that is the usual course of things.
+// report logs why no turn was taken, unless that is expected.
 func (s *scheduler) report(room chat.RoomID, err error) {
 	for _, usual := range []error{nil, errIdle, schedule.ErrQueued, chat.ErrBusy, answer.ErrLost, chat.ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {
@@ -81,8 +84,11 @@ func (s *scheduler) report(room chat.RoomID, err error) {
 
 var errIdle = errors.New("no open run")
 
-// turn starts the run that is due and sees it through, or says how long until one is. An error means that there is
-// nothing to do, or nothing that can be done before the next sweep.
+// turn starts the run that is due and carries it out, or returns how long it takes until one is due. An error means that there is
+// nothing to do, or nothing that can be done before the next heartbeat.
+//
+// A run starts only if it passes, in this order: the turn policy of its room, the bound on answers for one person, the bound on runs that
+// have crashed processes, and last the store, where exactly one process becomes its owner.
 func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time.Duration, err error) {
 	if stop.Err() != nil {
 		return 0, chat.ErrShutdown
@@ -115,7 +121,7 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 		return wait, nil
 	}
 	defer leave()
-	since := s.rt.lease.Gap()
+	since := s.rt.lease.Gap() // before Start: a gap from then on may have cost us the run
 	run, err := s.store.Start(life, next.ID, s.rt.cfg.Owner)
 	if err != nil {
 		return 0, err

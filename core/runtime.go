@@ -1,3 +1,13 @@
+// Package core answers messages. It is the same for every chat platform: a connector hands over each event as a [chat.Inbound], and an
+// [Opener] shows the answers. In between, this package decides what is answered, when, and by whom.
+//
+// [Runtime.ProcessMessage] stores a message together with the run that will answer it, in one transaction, and returns: from then on
+// nothing is lost. The scheduler starts the open runs of each room in their order, on whatever replica is free. An execution is
+// one process's work on one run: it decides whether to answer, makes the prompt, has the model write and call actions, and journals how
+// the answer ends before people see that. If the process dies on the way, another one adopts the run.
+//
+// Two things keep a run from being made twice. The journal in the store gives each start an epoch, and refuses what is written with an
+// older one: that is the truth. The [Tracker] and the lease of the process are hints by which a process that lost a run stops early.
 package core
 
 import (
@@ -33,14 +43,17 @@ import (
 )
 
 const (
-	LeaseTTL     = 15 * time.Second // how long the store takes an owner for alive after its last heartbeat
-	coordTimeout = time.Second      // how long the tracker may take before the journal goes on alone
+	// LeaseTTL is how long the store takes an owner for alive after its last heartbeat. Three heartbeats fit into it, so that one slow
+	// write of a healthy process does not make others adopt its runs.
+	LeaseTTL = 15 * time.Second
+	// coordTimeout is how long the tracker may take. It only hurries things: after that the journal decides alone.
+	coordTimeout = time.Second
 )
 
 // Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
 type Config struct {
 	Agent   chat.Agent
-	Owner   string // names this process, unlike any other before or beside it
+	Owner   string // names this process; no other process, earlier or at the same time, may have the same name
 	Store   storage.Store
 	Tracker Tracker
 	Bus     relay.Bus
@@ -49,9 +62,9 @@ type Config struct {
 	// ReadLinks has it read the pages that questions link to, too.
 	ReadLinks bool
 	Plugins   []action.Plugin // may be empty
-	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
+	// Schema compiles the schemas of actions, by which the parameters of calls are checked. With nil each action checks its own.
 	Schema action.SchemaCompiler
-	// Observers hear what happens, beside those of the plugins; may be empty.
+	// Observers are called with every event, as those of the plugins are; may be empty.
 	Observers []event.Observer
 	Open      Opener
 	About     About // what /status and /model tell; may be empty
@@ -59,30 +72,31 @@ type Config struct {
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation generate.Config
 	Access     access.Policy
-	Approval   approval.Policy // of calls that need one
+	Approval   approval.Policy // says which calls of actions a person must approve first
 	Recall     prompt.Recall
-	Parallel   int           // answers that are made for one person at a time; 0 is no limit
-	Meter      *quota.Meter  // that the models are held to; nil for no limits
-	Grace      time.Duration // how long runs may go on after Run was told to end
+	Parallel   int           // how many answers are made for one person at the same time; 0 is no limit
+	Meter      *quota.Meter  // counts messages and what the models cost, and refuses beyond the limits; nil for no limits
+	Grace      time.Duration // how long runs may go on after Run was told to end, before they are cut off
 	Log        *slog.Logger
 	Rand       *rand.Rand // jitter; nil takes the global source. Used under a lock.
 }
 
-// Runtime answers messages.
+// Runtime answers messages. Its methods are safe for concurrent use.
 type Runtime struct {
-	cfg      Config
-	toolbox  action.Toolbox // the fixed actions
-	tools    *action.LiveToolbox
+	cfg      Config              // without the store: each part below has the few methods that it needs
+	toolbox  action.Toolbox      // the fixed actions
+	tools    *action.LiveToolbox // these, and those that come and go, such as the tools of MCP servers
 	desk     *approval.Desk
 	hub      *event.Hub
 	composer *prompt.Composer
 	models   *route.Switch
 	live     *relay.Registry
 	bots     schedule.Bots
-	work     sync.WaitGroup // rooms being served
+	work     sync.WaitGroup // the rooms that are being served, and evaluators
 
+	// mu guards closed, the lanes of the scheduler and cfg.Rand. It is held for moments only, never during calls of others.
 	mu     sync.Mutex
-	closed bool
+	closed bool // Run was told to end: nothing new is accepted or started
 
 	counts     counts.Counters
 	lease      schedule.Lease
@@ -100,10 +114,14 @@ type Runtime struct {
 	waker     parking.Waker
 }
 
-// New makes a runtime. It answers nothing before Run.
+// New joins the parts of a runtime. It fails if actions, templates or choice handlers contradict each other. Until Run is called it
+// accepts messages and answers none.
+//
+// The parts refer to each other, and some of them only come into being below. That is why several are given functions that look
+// a part up when they are called.
 func New(cfg Config) (*Runtime, error) {
 	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
-	rt.cfg.Store = nil // each part has what it needs
+	rt.cfg.Store = nil
 	rt.stores = stores{run: store, prepare: store, files: store, ask: store, park: store, status: store, notice: store, summary: store, upkeep: store}
 	rt.intake, rt.choices, rt.commands = intake{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
 	rt.tasks = initiative.Intake{Store: store, Accepted: func(m chat.Message, acc chat.Accepted) {
@@ -155,8 +173,11 @@ func New(cfg Config) (*Runtime, error) {
 }
 
 // Run adopts what an earlier process left, and answers until ctx is done. Then it starts nothing new, lets runs end
-// within the grace, cuts off the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when every
-// room has let go and every context given to Watch is done. It is called once.
+// within the grace, cuts off the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when no room is
+// served any more and every context given to Watch is done. It is called once.
+//
+// Two contexts are in use. ctx says when to stop starting things. life, its child without its end, is what runs live on: it ends
+// only after the grace, or the end of a deployment would cut off every answer.
 func (rt *Runtime) Run(ctx context.Context) error {
 	defer rt.hub.Listen()()
 	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -172,6 +193,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		}
 	}
 	rt.scheduler.heartbeat(life)
+	// After the end of ctx each of these is received from once: stop is set to nil, grace and idle come into being with it.
 	var grace <-chan time.Time
 	idle, stop := make(chan struct{}), ctx.Done()
 	for {
@@ -200,12 +222,13 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	}
 }
 
-// heartbeat beats and finds the rooms that have open runs. While the store is down it can do neither; the next sweep tries
-// again. A store that hangs holds up neither new messages nor the end for long.
+// heartbeat renews the lease of this process and wakes all rooms that have open runs: those that another process left, those whose
+// wake-up was lost, and those that were waiting for a time. While the store is down it does neither, and the next one tries again.
+// Its own time limit keeps a store that hangs from delaying new messages and the shutdown.
 func (s *scheduler) heartbeat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, schedule.HeartbeatEvery/2)
 	defer cancel()
-	until := time.Now().Add(LeaseTTL)
+	until := time.Now().Add(LeaseTTL) // measured before the write: it must not last longer here than in the store
 	if err := s.store.Beat(ctx, s.rt.cfg.Owner, until); err != nil {
 		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
@@ -222,8 +245,8 @@ func (s *scheduler) heartbeat(ctx context.Context) {
 	}
 }
 
-// leaving tells the store that this process ends as planned, so that no run is taken for the cause. If that fails, the runs
-// that are cut off count one death too many.
+// leaving records in the store that this process ends as planned. Without that record the process that adopts a run takes it for the
+// cause of a crash, and after a few of these sets it aside. If the write fails, the runs that are cut off count one death too many.
 func (s *scheduler) leaving(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
@@ -232,8 +255,8 @@ func (s *scheduler) leaving(ctx context.Context) {
 	}
 }
 
-// left ends the lease: this process holds no run any more, and another one can adopt those that were cut off at once. If that
-// fails, they are free when the lease runs out.
+// left ends the lease once this process holds no run any more, so that another one adopts those that were cut off at once. If the
+// write fails, they are free when the lease runs out.
 func (s *scheduler) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
@@ -242,23 +265,26 @@ func (s *scheduler) left(ctx context.Context) {
 	}
 }
 
-// close makes Submit refuse, so that what comes now comes again after the next start.
+// close makes ProcessMessage refuse. The connectors don't acknowledge what is refused, so that the platforms deliver it again after the
+// next start.
 func (rt *Runtime) close() {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	rt.closed = true
 }
 
-// ending reports whether nothing is taken any more.
+// ending reports whether nothing is accepted any more.
 func (rt *Runtime) ending() bool {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	return rt.closed
 }
 
-// wake makes sure that this process looks at the turns of room after this call.
+// wake makes this process look for turns of room after this call.
 func (s *scheduler) wake(room chat.RoomID) { s.wakeLane(schedule.Lane{Room: room, Control: false}) }
 
+// wakeLane makes this process look for turns of a lane. It never blocks. If a runner is at work there it gets a token, which it uses up
+// only before it looks at the store: so a turn that was stored before this call is always seen.
 func (s *scheduler) wakeLane(l schedule.Lane) {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()
@@ -270,7 +296,7 @@ func (s *scheduler) wakeLane(l schedule.Lane) {
 	signal(s.signal)
 }
 
-// signal leaves a token, unless one is there.
+// signal leaves a token, unless one is there. One is enough: it makes the receiver look at everything.
 func signal(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -278,8 +304,7 @@ func signal(ch chan<- struct{}) {
 	}
 }
 
-// serveWoken gives each woken lane a runner. A runner ends when its room is idle: no goroutine waits for a room that
-// without new messages.
+// serveWoken gives each woken lane a runner. A runner ends when its room is idle, so a room without new messages costs no goroutine.
 func (s *scheduler) serveWoken(stop, life context.Context) {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()
@@ -294,7 +319,8 @@ func (s *scheduler) serveWoken(stop, life context.Context) {
 	}
 }
 
-// settled lets a tracker that is down pass: then the journal decides alone.
+// settled returns err if the tracker says that a turn is over, and nil otherwise: a tracker that can't be reached stops no
+// run, because the journal decides.
 func settled(err error) error {
 	if errors.Is(err, chat.ErrSuperseded) || errors.Is(err, chat.ErrStopped) {
 		return err
@@ -302,7 +328,7 @@ func settled(err error) error {
 	return nil
 }
 
-// jitter spreads d over [d/2, d).
+// jitter spreads d over [d/2, d), so that many runs which failed together don't try again together.
 func (rt *Runtime) jitter(d time.Duration) time.Duration {
 	if rt.cfg.Rand == nil {
 		return d/2 + rand.N(d/2)
@@ -312,7 +338,7 @@ func (rt *Runtime) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(rt.cfg.Rand.Int64N(int64(d/2)))
 }
 
-// Counts returns what turns have had to do without since the start.
+// Counts returns how many optional steps turns have had to skip since the start: see package counts.
 func (rt *Runtime) Counts() counts.Counts { return rt.counts.Now() }
 
 // Emit passes an event of a part of the program to the observers, without blocking.

@@ -11,10 +11,10 @@ import (
 	"parley/core/initiative"
 )
 
-// Say has the agent say n, once, when it is the turn of that in its room: what is being answered there is neither
-// interrupted nor held up for long. It returns when n is safe. What was said is a memory of the agent's, and a part of later
-// prompts. [chat.ErrNotFound] if the room is unknown, [chat.ErrUnreached] if it was never reached; any other error means that n is
-// not safe.
+// Say has the agent send n, once. It is queued like a turn of its room, so it does not interrupt an answer there. Say returns when n is
+// stored; what was sent becomes a memory of the agent, and a part of later prompts. It fails with [chat.ErrNotFound] if the room is
+// unknown, and with [chat.ErrUnreached] if no message ever came from there; after any other error n must be sent again, with the same
+// key.
 func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	if rt.ending() {
 		return chat.Accepted{}, chat.ErrShutdown
@@ -22,7 +22,7 @@ func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 	return rt.say(ctx, n)
 }
 
-// say is Say, also while the runtime ends: the next process says what this one has accepted.
+// say is Say, but also works while the runtime ends: what it stores then, the next process sends.
 func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	m, err := initiative.Draft(ctx, rt.stores.notice, rt.cfg.Agent, n)
 	if err != nil {
@@ -44,7 +44,7 @@ func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 	return acc, nil
 }
 
-// sendNotice says what was drafted.
+// sendNotice answers with the draft that is the input of the run, and shows its question if that is still open.
 func (x *execution) sendNotice(ctx context.Context) error {
 	draft, err := x.input(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (x *execution) sendNotice(ctx context.Context) error {
 	})
 }
 
-// input is the only one of a run that is [chat.RunKind]. [chat.ErrStopped] if it was taken back.
+// input returns the only message of a run that is a command, a choice or a notice. It fails with [chat.ErrStopped] if that was deleted.
 func (x *execution) input(ctx context.Context) (m chat.Memory, err error) {
 	err = x.persist(ctx, func() (err error) {
 		m, err = x.store.Memory(ctx, x.run.Inputs[0])

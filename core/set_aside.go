@@ -9,8 +9,9 @@ import (
 	"parley/core/schedule"
 )
 
-// enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
-// no model, and needs no turn.
+// enterSuspect gives a suspect its turn. Suspects are runs during which processes died; each process retries one of them at a
+// time, so that the next death shows which one is the cause. If leave is nil the run has to wait. A run that is stopped or superseded
+// asks no model, and needs no turn.
 func (s *scheduler) enterSuspect(ctx context.Context, l schedule.Lane, run chat.Run) (leave func(), wait time.Duration) {
 	if !schedule.IsSuspect(run) || run.Kind.Claims() && s.unclaimable(ctx, run) {
 		return func() {}, 0
@@ -28,7 +29,7 @@ func (s *scheduler) enterSuspect(ctx context.Context, l schedule.Lane, run chat.
 	}, 0
 }
 
-// setAside logs that the run gets no further attempt, and tells the owners where they can be reached.
+// setAside logs that the run gets no further attempt, and tells the owners. A failure to tell them is only logged: the log has it, too.
 func (x *execution) setAside() {
 	x.rt.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
 		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
@@ -49,17 +50,18 @@ func (x *execution) setAside() {
 	}
 }
 
-// setAsideLine tells the owner.
+// setAsideLine is what the owner reads.
 const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
 
-// unclaimable reports whether the tracker knows that the run was stopped or superseded.
+// unclaimable reports whether the tracker says that the run was stopped or superseded.
 func (s *scheduler) unclaimable(ctx context.Context, run chat.Run) bool {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
 	return settled(s.rt.cfg.Tracker.Settle(ctx, s.rt.cfg.Agent.ID, run.Claim(), run.Turn())) != nil
 }
 
-// countAttempt counts, before the first call of a model, that the run costs something. What is counted survives the process.
+// countAttempt counts in the journal, before the first call of a model, that this attempt costs something. It must survive the process:
+// the number of attempts bounds what a run that always crashes can cost.
 func (x *execution) countAttempt(ctx context.Context) error {
 	if x.paid {
 		return nil

@@ -13,14 +13,16 @@ import (
 	"parley/core/text"
 )
 
-// intake takes messages.
+// intake accepts messages.
 type intake struct {
 	rt    *Runtime
 	store intakeStore
 }
 
-// ProcessMessage returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
-// means that in is not safe and must come again; after Run was told to end it is [chat.ErrShutdown].
+// ProcessMessage is the entry point of the core: connectors call it with everything that happens on their platform. It returns when in
+// is safe, which means stored, once, with a turn number; only then may the connector acknowledge it. The answer, if there is to be
+// one, follows. An error means that in is not safe and must be delivered again; after Run was told to end it is [chat.ErrShutdown].
+// The same event may be delivered any number of times, also at the same time and to other replicas.
 func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	if rt.ending() {
 		return chat.Accepted{}, chat.ErrShutdown
@@ -51,8 +53,9 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	}
 }
 
-// accept stores a message and opens its run. Nothing that can fail stands between the two. A message that arrived before only
-// attaches to its own run: nothing else looks at it, or it could be taken for a choice or a command a second time (IN-16).
+// accept stores a message and opens its run, in one transaction. A message that arrived before only attaches to its own run. That
+// is checked before anything else: a redelivered message could otherwise be taken for the answer to a question that was asked since, or
+// for a command a second time.
 func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	if len(m.Address.ConnectorData) > chat.MaxOwn {
 		return chat.Accepted{}, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
@@ -68,6 +71,7 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if acc, known, err := t.arrived(ctx, m.Memory); known || err != nil {
 		return acc, err
 	}
+	// Rights and costs are settled now, from the account that the platform vouches for, and stored with the run.
 	if m.Address.BilledTo == "" {
 		m.Address.BilledTo = m.Author
 	}
@@ -88,7 +92,7 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	return t.ingest(ctx, m, a)
 }
 
-// arrived returns what m was accepted as if it arrived before.
+// arrived returns what m was accepted as, if it arrived before.
 func (t *intake) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepted, known bool, err error) {
 	acc, err = t.store.Known(ctx, m)
 	if chat.Unless(err, chat.ErrNotFound) != nil {
@@ -97,13 +101,14 @@ func (t *intake) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepted,
 	return acc, err == nil, nil
 }
 
-// Known reports whether the message id was accepted before. It costs one read.
+// Known reports whether the message id was accepted before. It costs one read. Connectors that catch up after a pause ask it before they
+// fetch what belongs to a message.
 func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 	_, known, err := rt.intake.arrived(ctx, chat.Memory{ID: id})
 	return known, err
 }
 
-// ingest stores a message that is meant for the agent.
+// ingest stores a message that is neither a command nor a choice, with a run if it may be answered, and wakes its room.
 func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.Accepted, error) {
 	policy := t.rt.cfg.Turns.PolicyFor(m.Place.Kind)
 	verdict, attention, err := t.admit(ctx, m, a)
@@ -130,7 +135,8 @@ func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.
 	return acc, nil
 }
 
-// admit reports whether m is answered, as far as rules can say, and how closely the agent listens in its room.
+// admit returns whether m is answered, as far as rules can say ([access.Maybe] leaves it to the model), and how closely the agent
+// listens in its room.
 func (t *intake) admit(ctx context.Context, m chat.Message, in admission) (access.Decision, chat.Attention, error) {
 	if !in.answered {
 		return access.No, chat.Normal, nil
@@ -149,14 +155,16 @@ func (t *intake) admit(ctx context.Context, m chat.Message, in admission) (acces
 	return d, a, nil
 }
 
-// follows ends the silence of a room in which the agent is addressed again. If that fails, the next time does it.
+// follows has the agent listen again in a room that it left, because it is addressed there. If the write fails, the next message
+// that addresses the agent does it.
 func (t *intake) follows(ctx context.Context, room chat.RoomID) {
 	if err := t.store.SetAttention(ctx, room, chat.Normal); err != nil {
 		t.rt.cfg.Log.Warn("can't resume following a room", "room", room, "err", err)
 	}
 }
 
-// announce stops earlier runs of room, wherever they are. It may fail: they then end in their own time.
+// announce stops earlier runs of room, on whatever replica. It may fail: they then end when this turn starts. It is not cut off with
+// ctx, the request of the platform, because the message is stored by now.
 func (t *intake) announce(ctx context.Context, room chat.RoomID, id chat.ResponseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()

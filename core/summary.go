@@ -12,10 +12,12 @@ import (
 	"parley/core/text"
 )
 
-const maxSummary = 4000 // characters
+// maxSummary is the most that is kept of a summary, in characters. It takes its place in every later prompt.
+const maxSummary = 4000
 
-// trimHistory fits the conversation of the turn to what prompts of at most limit tokens may hold (0 is the usual number), with the summary of what went before. Without a summary that
-// can be read the turn goes on.
+// trimHistory cuts the conversation of the turn to what a prompt of at most limit tokens may hold (0: the configured number), and adds the
+// summary of what went before. If that can't be read the turn continues without it. Messages with files are kept apart, since questions often refer
+// to a picture from long before.
 func (pn *preparation) trimHistory(ctx context.Context, limit int) {
 	limits := pn.x.rt.composer.Recall
 	s := &pn.x.turn
@@ -39,7 +41,8 @@ func (pn *preparation) trimHistory(ctx context.Context, limit int) {
 	pn.lost = lost && limits.Summaries
 }
 
-// summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
+// summarize has the small model summarize what no longer fits, together with the earlier summary. It summarizes down to half of the budget,
+// so that the next turns don't need it again, and the prompts of these keep the same beginning for the caches of providers.
 func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 	limits := rt.composer.Recall
 	recent, err := rt.stores.summary.Recent(ctx, run.Room, chat.Said, 0, prompt.Window)

@@ -10,8 +10,8 @@ import (
 	"parley/core/llm"
 )
 
-// chooseModel has the turn answered by the model of its room, and returns that. People are told once if the model that was chosen
-// there was removed.
+// chooseModel sets the route of models that answer the turn, and returns the first. If the model that was chosen for the room is not
+// configured any more, the choice is cleared, and the answer says so once.
 func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (llm.Named, error) {
 	m, removed := pn.x.rt.models.Model(s.Settings, s.Room, s.Message.Author)
 	if removed {
@@ -24,7 +24,7 @@ func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (l
 	return m, nil
 }
 
-// models lists the models, or switches to the one that is named.
+// models answers /model: it lists the models with buttons, or switches to the one that is named.
 func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 	m, err := cr.x.input(ctx)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"parley/core/quota"
 )
 
-// unattended reports whether no person has asked for what the run says.
+// unattended reports whether no person asked for what the run says: a schedule or a hook did.
 func (x *execution) unattended() bool { return x.run.Address.BilledTo.Automatic() }
 
-// unheard ends a run that is over a limit silently, if no person waits for it. It passes other errors on.
+// unheard ends a run that is over a limit silently, if no person waits for it. Other errors are returned as they are.
 func (x *execution) unheard(err error) error {
 	var over *quota.LimitError
 	if !errors.As(err, &over) || !x.unattended() || x.answer.View().Text() != "" {

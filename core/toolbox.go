@@ -9,7 +9,7 @@ import (
 	"parley/core/prompt"
 )
 
-// checkTools reports whether all actions that a names are there.
+// checkTools returns an error if the access policy names an action that there is not. Where actions come and go it can't tell.
 func checkTools(b *action.LiveToolbox, a access.Policy) error {
 	for _, o := range a.Overrides {
 		for _, name := range o.Tools {
@@ -21,7 +21,8 @@ func checkTools(b *action.LiveToolbox, a access.Policy) error {
 	return nil
 }
 
-// offers reports whether t is there in a turn: where it takes place, only some actions may be used.
+// offers reports whether t is offered in a turn: the settings of its room may allow only some actions, and an action may not be
+// available at times.
 func (rt *Runtime) offers(t *action.Tool, s action.TurnContext) bool {
 	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != prompt.ProviderTool &&
 		!slices.ContainsFunc(only, func(name string) bool { o := rt.tools.Now().Find(name); return o != nil && o.Def.Name == t.Def.Name }) {

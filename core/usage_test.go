@@ -26,7 +26,7 @@ func (w *world) priced(l quota.Limits, known bool) {
 	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: t}})
 }
 
-// What was used is shown to whoever asks, whether there are limits or not.
+// /usage shows what its author used, with limits and without.
 func TestUsageIsShown(t *testing.T) {
 	for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Person: quota.Cost{USD: price.Dollar / 2}}} {
 		inWorld(t, func(w *world) {

@@ -13,7 +13,8 @@ import (
 	"parley/core/quota"
 )
 
-// verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
+// verdict returns how a run ends that ended with err: what people see in the end, what is remembered, and what is taken back. It adds the
+// end note to the answer. A failure that no person waits for, or that a bot would answer, is not shown.
 func (x *execution) verdict(err error) chat.Verdict {
 	o := answer.Outcome{Status: chat.StatusOf(err)}
 	if o.Status == answer.Failed || o.Status == answer.TimedOut {
@@ -41,7 +42,7 @@ func (x *execution) verdict(err error) chat.Verdict {
 	}
 }
 
-// wasRemoved returns v as it ends when people removed the answer before they saw its end.
+// wasRemoved returns v as it ends when people removed the answer before they saw its end: as stopped, although the model had finished.
 func wasRemoved(v chat.Verdict) chat.Verdict {
 	if v.Outcome.Status != answer.Completed {
 		return v // it says why already
@@ -54,7 +55,7 @@ func wasRemoved(v chat.Verdict) chat.Verdict {
 // little is how much text may vanish when a run is superseded, in characters.
 const little = 24
 
-// leavesNothing reports whether what was shown of an answer that was cut off is taken back.
+// leavesNothing reports whether what was shown of an answer that was cut off is taken back. A few words with a note are of no use.
 func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	switch s {
 	case answer.Superseded: // of which at most a few words were read
@@ -65,7 +66,7 @@ func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	return false
 }
 
-// unasked reports whether all that the run answers was taken back.
+// unasked reports whether all messages that the run answers were deleted.
 func (x *execution) unasked() bool {
 	var run chat.Run
 	err := x.persist(x.life, func() (err error) {
@@ -84,7 +85,7 @@ func (x *execution) botRemoved() (removed bool) {
 	return err == nil && removed
 }
 
-// said counts what the model has written, in characters. Statuses don't count.
+// said counts what the model has written, in characters. Statuses of actions don't count.
 func said(v answer.View) (n int) {
 	for _, s := range v.Segments {
 		if s.Call == "" {
@@ -94,7 +95,7 @@ func said(v answer.View) (n int) {
 	return n
 }
 
-// remembered is what is kept of what the run said; zero if nothing is.
+// remembered returns the memory of what the run said, or a zero one if nothing is kept.
 func (x *execution) remembered(v chat.Verdict) chat.Memory {
 	if v.Text == "" && v.Files == 0 || v.Outcome.Withdrawn {
 		return chat.Memory{}
@@ -116,7 +117,8 @@ func (x *execution) remembered(v chat.Verdict) chat.Memory {
 	return m
 }
 
-// finish ends the run and stores what it said, then ends the answer for those who watch it.
+// finish ends the run and stores what it said in one transaction, then ends the answer for those who watch it. The question of the run is
+// closed before: a finished run can't do it any more.
 func (x *execution) finish(v chat.Verdict) error {
 	out := x.remembered(v)
 	if err := x.asking.withdraw(v.Outcome); err != nil {

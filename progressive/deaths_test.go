@@ -247,7 +247,7 @@ func everyPair(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, 
 	return plays
 }
 
-// DI-05: a holder deletes a message that can't be edited, to post its text anew, and dies before it can note that. The next one does not
+// DI-05: a holder deletes a message that can't be edited, to post its text again, and dies before it can note that. The next one does not
 // take that for a user's doing: the answer is shown.
 func TestDeathAfterOwnDeletion(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"no nonces": resending, "nonces": nonced} {

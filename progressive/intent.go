@@ -47,7 +47,7 @@ func (m *Message) intent(s step) chat.Shown {
 }
 
 // recordBefore returns what the journal must hold before the request s: the intent of a create request, or the record of a posted
-// message, which says whether it is about to be deleted so that its text can be posted anew.
+// message, which says whether it is about to be deleted so that its text can be posted again.
 func (m *Message) recordBefore(s step) chat.Shown {
 	if s.op == Post {
 		return s.intent

@@ -34,7 +34,7 @@ type partState struct {
 	stale          bool      // it belongs to an earlier answer of the run, and is deleted
 	contentUnknown bool      // another process posted it, and its bytes are not stored
 	refusedFile    *llm.File // the platform refused this file: a line is shown instead
-	replacements   int       // how often the message was deleted and posted anew; part of its nonce
+	replacements   int       // how often the message was deleted and posted again; part of its nonce
 }
 
 // messageState says whether a part's message exists, as far as is known.

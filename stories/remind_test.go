@@ -90,7 +90,7 @@ func TestReminderAndACrash(t *testing.T) {
 	}
 }
 
-// Who asked lists and cancels reminders, nobody else; repeated ones come again, and not in the quiet hours.
+// Only their author lists and cancels reminders; repeated ones come again, and not in the quiet hours.
 func TestReminders(t *testing.T) {
 	quiet := func(cfg *config.Config) {
 		cfg.Initiative.Timezone, cfg.Initiative.QuietHours = "UTC", "22:00-07:00"

@@ -46,7 +46,7 @@ type Override struct {
 	System string                 // replaces the agent's system prompt; empty: unchanged
 	Tools  []string               // the names of the actions that can be used there; nil: all
 	Model  string                 // the name of the model that answers; empty: the default one
-	Users  map[chat.EntityID]bool // whom Model answers in every room; such an override has neither rooms nor other settings
+	Users  map[chat.EntityID]bool // those that Model answers in every room; such an override has neither rooms nor other settings
 }
 
 // BotAccess decides which messages of allowed bots are answered. The default is BotsOff.

@@ -75,7 +75,7 @@ type Run struct {
 	Deaths   int            // crashed holders without a verdict, including the last one
 	Attempts int            // recorded attempts
 	Retried  ResponseID     // the turn with which it claims its room after it was retried or parked; 0 if it wasn't
-	// Parked reports whether it waits for a person: nobody holds it, and it does not hold its room. It starts again at Ready.
+	// Parked reports whether it waits for a person: no process holds it, and it does not hold its room. It starts again at Ready.
 	Parked    bool
 	Ending    answer.Status // the status with which a person ended it while it was parked, or empty
 	Continues bool          // it was parked, and has a [storage.Parking.Continuation]

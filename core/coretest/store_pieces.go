@@ -10,7 +10,7 @@ import (
 func pieceChecks() []storeCheck {
 	return []storeCheck{
 		{"vectors of pieces of knowledge are kept by model and text", piecesKept},
-		{"vectors of pieces that nobody uses expire", piecesExpire},
+		{"vectors of unused pieces expire", piecesExpire},
 	}
 }
 

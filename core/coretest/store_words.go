@@ -112,7 +112,7 @@ func foundElsewhere(_ *testing.T, s store) {
 	say("page", chat.API, "ada", "the secret of the page")
 	s.index()
 	s.same("of the person", s.finds("here", 1, "ada", "secret"), [][]string{{"the secret of the direct chat"}})
-	s.same("of nobody", s.finds("here", 1, "", "secret"), [][]string(nil))
+	s.same("of no one", s.finds("here", 1, "", "secret"), [][]string(nil))
 	s.same("of the agent", s.finds("here", 1, "agent", "secret"), [][]string(nil))
 	left := message("direct", 1).Place
 	left.Kind, left.Gone = chat.Direct, true

@@ -295,7 +295,7 @@ func TestEmbeddingsWithinTheLimits(t *testing.T) {
 		d := Deps{Embedder: meter.Models(llm.Models{Embedder: e}, quota.Tariffs{}).Embedder, Model: "m"}
 		s.hears(catFact)
 		for i := range 100 {
-			s.hears(fmt.Sprint("The train number ", i, " was late again, and nobody knows why"))
+			s.hears(fmt.Sprint("The train number ", i, " was late again, and it is unclear why"))
 		}
 		p := s.working(d, time.Minute)
 		embedded := 0

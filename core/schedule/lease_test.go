@@ -28,7 +28,7 @@ func TestLease(t *testing.T) {
 		}
 		l.Renewed(time.Now().Add(15 * time.Second))
 		if l.Unbroken(since) || !l.Unbroken(l.Gap()) {
-			t.Error("a gap is forgotten, or counts for ever")
+			t.Error("a gap is forgotten, or counts without end")
 		}
 	})
 }

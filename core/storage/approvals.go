@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// Approvals know which calls of actions were approved, and by whom.
+// Approvals record which calls of actions were approved, and who approved them.
 type Approvals interface {
 	// RequestApproval stores a, once by its id, and returns what is stored under it.
 	RequestApproval(ctx context.Context, a chat.Approval) (chat.Approval, error)

@@ -11,7 +11,7 @@ func Approval(cfg config.Config) approval.Policy {
 	return approval.Policy{Users: set(cfg.Approvals.Users, Entity), Timeout: cfg.Approvals.Timeout}
 }
 
-// Users returns where and by whom tools can be used.
+// Users returns the rooms and the people that can use a tool.
 func Users(who config.ToolUsers, rooms []config.Chat) func(action.TurnContext) bool {
 	where := places(rooms, nil)
 	return func(s action.TurnContext) bool {

@@ -20,7 +20,7 @@ func rememberFact(store Store) namedAction {
 			Name: "REMEMBER_FACT", Similes: []string{"REMEMBER", "SAVE_FACT", "ADD_MEMORY"},
 			Description: "Remember a lasting fact for your later conversations in this room. Only when the user asks you to remember it, or corrects a fact that you know.",
 			Parameters: object(`"fact":{"type":"string","minLength":1,"maxLength":240,"description":"the fact, in a few words"},`+
-				`"about":{"type":"string","enum":["user","room"],"description":"whom it is about: the user who asks (if omitted), or the room"},`+
+				`"about":{"type":"string","enum":["user","room"],"description":"who it is about: the user who asks (if omitted), or the room"},`+
 				`"instead_of":{"type":"string","description":"the fact that you know and that is no longer true, as it is written there"}`, "fact"),
 			Effect: action.Writes,
 		},

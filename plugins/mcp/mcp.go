@@ -30,7 +30,7 @@ type Server struct {
 
 	Allow, Deny     []string // the tools that can be used, all if Allow is empty, except those of Deny
 	Read, Dangerous []string // the tools with these effects; the others write. The server can only make it graver
-	// Available reports where and by whom the tools can be used; nil: everywhere and by everyone.
+	// Available reports whether the tools can be used in a turn, by its room and its people; nil: always.
 	Available func(action.TurnContext) bool
 	Timeout   time.Duration // for one call
 }

@@ -1,5 +1,5 @@
 // Package web lets the agent search the web and read pages. Both only read, but the address of a page can carry what the model knows
-// to whoever owns it: once a turn holds content that others wrote, only addresses that the user wrote or a search returned are read
+// to its owner: once a turn holds content that others wrote, only addresses that the user wrote or a search returned are read
 // without an approval.
 package web
 
@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Fetch  bool
 	Search Search
-	// Available reports where and by whom both can be used; nil: everywhere and by everyone.
+	// Available reports whether both can be used in a turn, by its room and its people; nil: always.
 	Available func(action.TurnContext) bool
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error)
 

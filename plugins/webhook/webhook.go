@@ -35,7 +35,7 @@ type Tool struct {
 	Secret      string // signs the body; empty: unsigned
 	Effect      action.Effect
 	Timeout     time.Duration
-	// Available reports where and by whom the tool can be used; nil: everywhere and by everyone.
+	// Available reports whether the tool can be used in a turn, by its room and its people; nil: always.
 	Available func(action.TurnContext) bool
 }
 

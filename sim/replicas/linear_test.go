@@ -11,7 +11,7 @@ import (
 	"parley/progressive"
 )
 
-// roomState is a room whose turns come one after the other: whoever started a turn last is the only one who writes.
+// roomState is a room whose turns come one after the other: the process that started a turn last is the only one that writes.
 type roomState struct {
 	turn  chat.ResponseID // under way; 0 is none
 	epoch chat.Epoch

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PingKind is whom a ping reaches.
+// PingKind is the kind of people that a ping reaches.
 type PingKind string
 
 // The kinds of ping.
@@ -105,7 +105,7 @@ func appendNew(list []string, id string) []string {
 	return append(list, id)
 }
 
-// notePings records whom the bot's message reaches that it did not reach
+// notePings records the people that the bot's message pings and that it did not ping
 // before.
 func (s *Server) notePings(m *message, before mentions, onEdit bool) {
 	ping := func(kind PingKind, target string) {
