@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -126,9 +127,10 @@ func (g *MemoryGate) change(s *scope) {
 func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	now := time.Now()
 	var taken []*scope
 	for s := range g.unsavedScopes {
-		changed = append(changed, s.changed())
+		changed = append(changed, s.changed(now))
 		taken = append(taken, s)
 	}
 	clear(g.unsavedScopes)
@@ -148,8 +150,15 @@ func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 	}
 }
 
-func (s *scope) changed() ChangedWindow {
-	return ChangedWindow{s.name, Window{append([]time.Time(nil), s.returned...), s.closedUntil, s.learned, s.learnedUntil, s.hintUntil, s.hintLeft}, s.idleAt()}
+// changed returns what a later process needs to know of s: the uses that are still in a window, which with a large budget are few of
+// those that s remembers.
+func (s *scope) changed(now time.Time) ChangedWindow {
+	longest := max(s.of(s.replicas).Per, s.Per, s.learned.of(s.replicas).Per)
+	left := s.returned
+	for len(left) > 0 && !left[0].Add(longest).After(now) {
+		left = left[1:]
+	}
+	return ChangedWindow{s.name, Window{slices.Clone(left), s.closedUntil, s.learned, s.learnedUntil, s.hintUntil, s.hintLeft}, s.idleAt()}
 }
 
 // saveChanged stores the changes that no commit has included. Its failure is logged once, until it succeeds.

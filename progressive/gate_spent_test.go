@@ -253,3 +253,21 @@ func TestGateContinuesAfterACrash(t *testing.T) {
 		}
 	})
 }
+
+// ST-28: only uses that are still in a window are stored, however many the budget allows.
+func TestGateSavesWhatIsInAWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &windows{}
+		g := w.gate(t, false)
+		for range 3 {
+			waited(t, g, "slow")
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		left := w.saved.Windows["slow"].Left
+		if len(left) == 0 || time.Since(left[0]) >= time.Minute {
+			t.Errorf("stored are the uses of %v at %v", left, time.Now())
+		}
+	})
+}

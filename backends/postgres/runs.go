@@ -98,7 +98,7 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 		}
 		_, err = q.Exec(ctx, `
 			UPDATE runs SET epoch = epoch + 1, owner = $1, deaths = CASE owner WHEN $1 THEN deaths ELSE $2::bigint END,
-				parked = false, retried = CASE WHEN parked THEN `+newestStarted+` ELSE retried END
+				parked = false, retried = CASE WHEN parked THEN coalesce(`+newestStarted+`, retried) ELSE retried END
 			WHERE id = $3`,
 			owner, run.Deaths, id) // a holder that starts it once more has not died
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"parley/core/contain"
@@ -111,9 +112,19 @@ func (w *writes) commit(jobs []*job) error {
 		return err
 	}
 	defer tx.Close() //nolint:errcheck // it only goes back to the pool
-	failed, err := w.transact(ctx, tx, jobs, false)
+	// The budgets are saved in the same transaction, so they cost no sync of their own.
+	along, done := w.jobAlong(ctx)
+	if along != nil {
+		jobs = append(slices.Clip(jobs), along)
+	}
+	failed, err := transact(ctx, tx, jobs, false)
 	if failed && err == nil {
-		_, err = w.transact(ctx, tx, jobs, true)
+		_, err = transact(ctx, tx, jobs, true)
+	}
+	if along != nil && err == nil {
+		done(along.err)
+	} else {
+		done(err)
 	}
 	return err
 }
@@ -121,7 +132,7 @@ func (w *writes) commit(jobs []*job) error {
 // transact runs all jobs in one transaction. With apart, each has a savepoint, and failing ones are rolled back alone.
 // Without it, the first job that fails ends the attempt: transact rolls back and returns failed without an error, and
 // the caller tries again with apart. An error means that nothing was committed.
-func (w *writes) transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart bool) (failed bool, err error) {
+func transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart bool) (failed bool, err error) {
 	if _, err := tx.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return false, err
 	}
@@ -135,15 +146,7 @@ func (w *writes) transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart 
 			return false, errors.Join(err, rollback(ctx, tx, nil))
 		}
 	}
-	// The budgets are saved last, with what was spent up to this moment, and in the same transaction, so they cost no
-	// sync of their own.
-	saved, err := w.saveAlong(ctx, tx)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `COMMIT`)
-	}
-	// The saver learns only now whether its windows are stored; after a failure it hands them out again.
-	saved(err)
-	if err != nil {
+	if _, err = tx.ExecContext(ctx, `COMMIT`); err != nil {
 		_ = rollback(ctx, tx, nil) // SQLite may have done it
 	}
 	return false, err

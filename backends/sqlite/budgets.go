@@ -113,24 +113,17 @@ type along struct {
 	save func(context.Context, *sql.Conn, []progressive.ChangedWindow) error
 }
 
-// saveAlong adds the changed windows to the transaction. If saving them fails, they alone are rolled back: budgets must
-// not cost messages. The returned function, which is never nil, must be called with the outcome of the commit. An error
-// means that the transaction can't be used any more.
-func (w *writes) saveAlong(ctx context.Context, tx *sql.Conn) (done func(error), err error) {
+// jobAlong returns the write that saves the changed windows with a commit, or nil if none has changed. It is a job like others: if it
+// fails, it alone is rolled back, because budgets must not cost messages. The returned function, which is never nil, must be
+// called with the outcome: after a failure the windows are handed out again.
+func (w *writes) jobAlong(ctx context.Context) (j *job, done func(error)) {
 	a := w.along.Load()
 	if a == nil {
-		return func(error) {}, nil
+		return nil, func(error) {}
 	}
-	changed, told := a.take()
+	changed, done := a.take()
 	if len(changed) == 0 {
-		return func(error) {}, nil
+		return nil, func(error) {}
 	}
-	j := &job{ctx: ctx, do: func(ctx context.Context, tx *sql.Conn) error { return a.save(ctx, tx, changed) }}
-	err = j.in(ctx, tx)
-	return func(err error) {
-		if err == nil {
-			err = j.err
-		}
-		told(err)
-	}, err
+	return &job{ctx: ctx, do: func(ctx context.Context, tx *sql.Conn) error { return a.save(ctx, tx, changed) }}, done
 }

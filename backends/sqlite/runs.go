@@ -115,7 +115,7 @@ func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string)
 	args := append([]any{owner, run.Deaths, run.ID}, underWay(run.Run)...)
 	err := tx.QueryRowContext(ctx, `
 		UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END,
-			parked = 0, retried = iif(parked, `+newestStarted+`, retried)
+			parked = 0, retried = iif(parked, ifnull(`+newestStarted+`, retried), retried)
 		WHERE id = ?3 AND NOT `+existsUnderWay+`
 		RETURNING epoch, ifnull((SELECT o.alive_until > ?9 FROM owners o WHERE o.id = owner), FALSE), deaths + (verdict = '' AND
 			ifnull((SELECT o.alive_until <= ?9 AND o.leaving = 0 FROM owners o WHERE o.id = owner), FALSE)), parked, retried`,

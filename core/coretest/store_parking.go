@@ -115,6 +115,11 @@ func parkClaims(t *testing.T, s store) {
 	r = s.start(r.ID, "owner")
 	s.same("it claims the turn", r.Turn(), chat.ResponseID(3))
 	s.same("it has the turn", r.Response, chat.ResponseID(1))
+
+	notice := s.start(s.runOf(s.accept(message("other room", 1), chat.JoinRule{Kind: chat.RunNotify})).ID, "owner")
+	s.park(notice)
+	s.must(s.Wake(t.Context(), notice.ID, ""))
+	s.same("one that claims no room goes on where no turn was started", s.start(notice.ID, "owner").Turn(), notice.Turn())
 }
 
 func parkHolder(t *testing.T, s store) {
