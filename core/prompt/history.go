@@ -72,11 +72,10 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	if more && cut.Steps && at(cut.Start) < 0 {
 		from = min(Window/4, asked)
 	}
-	short, cost, total := make([]chat.Memory, len(recent)), make([]int, len(recent)), 0
+	cost, total := make([]int, len(recent)), 0
 	for i := from; i < len(recent); i++ {
-		short[i] = WithTexts(recent[i], func(t string) string { return text.Excerpt(t, longTurn) })
 		if recent[i].InTranscript() {
-			cost[i] = text.Tokens(short[i].PromptText()) + llm.TokensPerMessage
+			cost[i] = text.Tokens(shortened(recent[i]).PromptText()) + llm.TokensPerMessage
 		}
 		total += cost[i]
 	}
@@ -93,7 +92,7 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 		c.Start = recent[from].ID
 	}
 	for i := from; i < len(recent); i++ {
-		m := short[i]
+		m := shortened(recent[i])
 		if i >= asked {
 			m = WithTexts(recent[i], func(t string) string { return text.CutTokens(t, cut.Longest) })
 		}
@@ -102,6 +101,11 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 		}
 	}
 	return c
+}
+
+// shortened returns m as prompts contain it if it isn't to be answered.
+func shortened(m chat.Memory) chat.Memory {
+	return WithTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })
 }
 
 // starts remembers where the history begins in the prompts of rooms. What it forgets costs a prompt cache once, so it

@@ -6,8 +6,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"iter"
 	"net"
 	"net/http"
@@ -60,7 +58,7 @@ type Quirks struct {
 type Model struct {
 	*wire.Endpoint
 	options Options
-	chat    sdk.ChatCompletionService
+	client  *http.Client // for answers; the rest is the SDK's
 	hear    sdk.AudioTranscriptionService
 	paint   sdk.ImageService
 	embed   sdk.EmbeddingService
@@ -84,7 +82,7 @@ func New(options Options) *Model {
 	})}
 	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
 	requests := m.requests()
-	m.chat = sdk.NewChatCompletionService(requests...)
+	m.client = m.Client()
 	m.hear = sdk.NewAudioTranscriptionService(requests...)
 	m.paint = sdk.NewImageService(requests...)
 	m.embed = sdk.NewEmbeddingService(requests...)
@@ -129,13 +127,13 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 		tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens)
 		m.Run(ctx, yield, func(ctx context.Context, cancel context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
 			names := wire.NamesOf(req)
-			body, err := m.open(ctx, name, tokens, req, names)
+			res, err := m.post(ctx, name, tokens, req, names)
 			if err != nil {
 				return err
 			}
-			defer body.Close()
+			defer res.Body.Close()
 			s := stream{names: names, release: cancel, thought: reasoning{field: m.options.Reasoning}, owner: m.String()}
-			return s.read(body, yield)
+			return s.read(res.Body, yield)
 		})
 	}
 }
@@ -158,20 +156,4 @@ func (m *Model) CheckListed(ctx context.Context) (string, error) {
 // CheckEmbeds embeds one word.
 func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 	return m.Endpoint.CheckEmbeds(ctx, m)
-}
-
-// open sends the request and returns the body of the response, a stream of events. The request is not needed while that
-// is read: nothing of it is kept.
-func (m *Model) open(ctx context.Context, name string, tokens int, req llm.Request, n wire.Names) (io.ReadCloser, error) {
-	var res *http.Response
-	// The SDK's own stream takes [DONE] and a cut line for the same end, and "error": null for an error: only its
-	// request is used.
-	opened := m.chat.NewStreaming(ctx, m.params(name, tokens, req, n), option.WithResponseInto(&res))
-	if err := opened.Err(); err != nil {
-		return nil, err
-	}
-	if err := wire.WantEvents(res); err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	return res.Body, nil
 }

@@ -80,19 +80,21 @@ func (r *reasoning) opaque(owner string) *llm.Opaque {
 	return &llm.Opaque{Owner: owner, Data: data}
 }
 
-// back returns the fields that go with a message of calls.
-func (m *Model) back(t llm.Message) map[string]any {
-	field := m.options.Reasoning
-	if field == "" || len(t.Calls) == 0 {
-		return nil
+// back adds the reasoning that goes with a message of calls.
+func (m *Model) back(t llm.Message, to *message) {
+	if len(t.Calls) == 0 {
+		return
 	}
-	if data := t.Opaque.Of(m.String()); data != nil {
-		return map[string]any{field: data}
+	data := t.Opaque.Of(m.String())
+	if data == nil && m.options.ReasoningRequired {
+		data = json.RawMessage(`""`)
 	}
-	if m.options.ReasoningRequired {
-		return map[string]any{field: ""}
+	switch m.options.Reasoning {
+	case ReasoningContent:
+		to.Reasoning = data
+	case ReasoningDetails:
+		to.Details = data
 	}
-	return nil
 }
 
 var shortID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)

@@ -81,7 +81,7 @@ func TestMaxTokens(t *testing.T) {
 	} {
 		m := New(Options{BaseURL: base, Model: "m", MaxTokens: 5})
 		for tokens, set := range map[int]bool{5: true, 0: false} {
-			body, err := m.params("m", tokens, hello, wire.Names{}).MarshalJSON()
+			body, err := m.body("m", tokens, hello, wire.Names{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestReasoningGoesBack(t *testing.T) {
 			}
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], answer, {Role: llm.RoleTool, Call: "a", Text: "done"}}}
 			for _, to := range []*Model{m, New(Options{BaseURL: "http://other.test/v1", Model: "m", Quirks: test.quirks})} {
-				body, err := to.params("m", 0, next, wire.NamesOf(next)).MarshalJSON()
+				body, err := to.body("m", 0, next, wire.NamesOf(next))
 				if err != nil {
 					t.Fatal(err)
 				}
