@@ -47,8 +47,7 @@ func (w *Writer) notice(step int, why string) {
 	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: why})
 }
 
-// seenBy returns req as m can take it: only models with vision accept images, and some have no tools. req is not
-// changed, because the next model may take all of it: the messages are copied where they differ.
+// seen returns req as the current model can take it.
 func (w *Writer) seen(req llm.Request) llm.Request {
 	m := w.Route.Current()
 	req = seenBy(m, req)
@@ -56,7 +55,8 @@ func (w *Writer) seen(req llm.Request) llm.Request {
 	return req
 }
 
-// seenBy returns req as m can take it: only models with vision accept images, and some know no tools.
+// seenBy returns req as m can take it: only models with vision accept images, and some have no tools. req is not
+// changed, because the next model may take all of it: the messages are copied where they differ.
 func seenBy(m llm.Named, req llm.Request) llm.Request {
 	if m.NoTools {
 		req = withoutTools(req)

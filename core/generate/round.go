@@ -219,9 +219,8 @@ func (r *round) say(text string) {
 	}
 }
 
-// piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed. A call is shown from its
-// first piece on, unless it is a reserved word. Its parameters may not be JSON at any point; they are checked when the
-// call is made.
+// thinks shows that the model reasons, and its reasoning where the owner wants that. After the end of the answer there
+// is none. The amount is bounded, because some models reason for hundreds of kilobytes.
 func (r *round) thinks(reasoning string) {
 	how := r.w.Route.Current().Thinking
 	if how == llm.ThinkingOff || r.finish != "" {
@@ -239,7 +238,9 @@ func (r *round) thinks(reasoning string) {
 // maxReasoning is how much reasoning of one answer is shown, in bytes.
 const maxReasoning = 256 << 10
 
-// piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed.
+// piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed. A call is shown from its
+// first piece on, unless it is a reserved word. Its parameters may not be JSON at any point; they are checked when the
+// call is made.
 func (r *round) piece(d llm.CallDelta) {
 	i, ok := r.index[d.Index]
 	if !ok {
