@@ -8,8 +8,10 @@ import (
 const longestTag = 64 // bytes of tag characters that a flag may have; real ones have 24
 
 // cleaner makes text fit to be shown, whatever pieces it comes in: valid UTF-8, lines that end with a newline, no
-// control characters, nothing that turns the direction of what follows, no hidden characters but those of flags (SE-09).
-// Joiners and marks of direction stay: Persian, Hindi and families need them.
+// control characters, nothing that changes the direction of what follows, no hidden characters but those of flags.
+// Hidden characters could carry instructions that people don't see, and marks of direction can make a file name or an
+// address read as another one. Joiners and marks of direction for single characters stay: Persian, Hindi and families
+// need them.
 type cleaner struct {
 	held string // the end of what was read, which can't be judged yet
 	flag bool   // what is held are the tags of a flag
@@ -17,7 +19,7 @@ type cleaner struct {
 	cr   bool   // the last character was a carriage return
 }
 
-// add cleans more text.
+// add cleans more text and returns what is certain. The common case, plain ASCII, is returned without a copy.
 func (c *cleaner) add(s string) string {
 	if c.held == "" && !c.flag && !c.dark && !c.cr && plain(s) {
 		return s
@@ -53,7 +55,7 @@ func (c *cleaner) add(s string) string {
 	return b.String()
 }
 
-// end is what is left of the text.
+// end returns what is left of the text: a character that never became complete is shown as a replacement.
 func (c *cleaner) end() string {
 	if c.held == "" || c.flag {
 		return ""
@@ -61,6 +63,7 @@ func (c *cleaner) end() string {
 	return strings.Repeat("\uFFFD", len(c.held))
 }
 
+// write adds r, unless it is hidden. All kinds of line ends become a newline.
 func (c *cleaner) write(b *strings.Builder, r rune) {
 	switch {
 	case r == '\n' && c.cr:
@@ -81,10 +84,11 @@ func plain(s string) bool {
 	return true
 }
 
+// isTag reports whether r is one of the tag characters, of which the flags of regions such as Scotland are made.
 func isTag(r rune) bool { return r >= 0xE0020 && r <= 0xE007F }
 
-// tags is the length of the tags of a flag that s begins with, 0 if they are of none. whole is false if more has to be
-// known.
+// tags returns the length of the tags of a flag that s begins with, 0 if they are of none. whole is false if more of
+// the text is needed to decide.
 func tags(s string) (n int, whole bool) {
 	for n < len(s) {
 		r, size := utf8.DecodeRuneInString(s[n:])
@@ -101,7 +105,7 @@ func tags(s string) (n int, whole bool) {
 	return 0, false
 }
 
-// hidden names what is never shown.
+// hidden reports whether r is never shown.
 func hidden(r rune) bool {
 	switch {
 	case r < ' ':

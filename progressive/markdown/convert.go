@@ -13,13 +13,15 @@ import (
 
 const mostDepth = 16 // blocks or styles within each other; those deeper stand where the last one stands
 
-// converter makes our nodes of goldmark's.
+// converter makes our nodes of goldmark's. It is used for one segment. Its own types keep the library out of the other
+// steps, and hold copies, since goldmark's nodes refer to the source.
 type converter struct {
 	src    []byte
 	number int // of the first item at the top
 	task   Task
 }
 
+// blocks converts the blocks in n. depth bounds the recursion, as the text is untrusted.
 func (c *converter) blocks(n ast.Node, depth int) (pieces []Piece) {
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		pieces = append(pieces, Piece{Block: c.block(child, depth)})
@@ -56,7 +58,7 @@ func (c *converter) block(n ast.Node, depth int) Block {
 	return Paragraph{lines(c.source(n))}
 }
 
-// source is what stands in the lines of n and of the blocks in it.
+// source returns the text in the lines of n and of the blocks in it, with the markup.
 func (c *converter) source(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -68,6 +70,8 @@ func (c *converter) source(n ast.Node) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// list converts a list. A segment holds one item of a list at the top level, so its number comes from the segmenter,
+// which has counted.
 func (c *converter) list(n *ast.List, depth int) List {
 	l := List{Ordered: n.IsOrdered(), Start: n.Start}
 	if depth == 0 && l.Ordered {
@@ -88,7 +92,8 @@ func (c *converter) list(n *ast.List, depth int) List {
 	return l
 }
 
-// joint goes by the blank lines before n alone, so that what follows can't change it.
+// joint returns how n is connected with what is before it. It depends on the blank lines before n alone, so that what
+// follows can't change it; CommonMark's loose lists depend on all items.
 func joint(n ast.Node) Joint {
 	if n.HasBlankPreviousLines() {
 		return Apart
@@ -96,6 +101,7 @@ func joint(n ast.Node) Joint {
 	return NextLine
 }
 
+// table converts a table. Rows with too few cells get empty ones, and further cells are dropped, as GFM does.
 func (c *converter) table(n *extast.Table) Table {
 	var t Table
 	for _, a := range n.Alignments {
@@ -173,7 +179,8 @@ func addText(in []Inline, s string) []Inline {
 	return append(in, Text(s))
 }
 
-// resolve reads backslashes and character references, and cleans what comes of them.
+// resolve resolves backslashes and character references, and cleans the result: a reference can stand for a control
+// character.
 func (c *converter) resolve(n *ast.Text) string {
 	value := n.Segment.Value(c.src)
 	if n.IsRaw() || !bytes.ContainsAny(value, "\\&") {
@@ -192,7 +199,7 @@ func unescape(value []byte) string {
 	return strings.ReplaceAll(clean.add(s)+clean.end(), "\n", " ")
 }
 
-// span reads code within a line. A blank at both ends is left out by goldmark.
+// span converts code within a line. goldmark has removed one blank at both ends.
 func (c *converter) span(n *ast.CodeSpan) Span {
 	var b strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {

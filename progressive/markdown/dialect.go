@@ -17,7 +17,7 @@ const (
 	QuoteBlock // a quote
 )
 
-// Mark is markup around a text.
+// Mark is markup around a text. It is comparable.
 type Mark struct {
 	Kind Kind
 	URL  string // of an Anchor
@@ -82,7 +82,8 @@ type Rendered struct {
 	Plain string // the visible text
 }
 
-// UTF16 returns the length of s in UTF-16 units, which is never less than what platforms count as characters.
+// UTF16 returns the length of s in UTF-16 units, which is never less than what platforms count as characters. Platforms
+// count differently and don't document it fully, so the upper bound is used.
 func UTF16(s string) (n int) {
 	for _, r := range s {
 		if n++; r > 0xFFFF {
@@ -92,7 +93,8 @@ func UTF16(s string) (n int) {
 	return n
 }
 
-// safe reports whether an address may stand behind words at all (SE-06).
+// safe reports whether an address may be put behind words at all: only the web and e-mail. Other schemes can start
+// programs, and the excluded characters could end the markup of the link.
 func safe(url string) bool {
 	scheme, rest, ok := strings.Cut(url, ":")
 	switch strings.ToLower(scheme) {

@@ -1,12 +1,26 @@
-// Package markdown reads the Markdown that models write and shows it on platforms that know other markup, less of it,
+// Package markdown reads the Markdown that models write and shows it on platforms that have other markup, less of it,
 // or none.
 //
-// A text is cut into pieces that end for good as soon as their last line is there, each piece is parsed on its own, and
-// what comes of it is laid out in a [Dialect] and packed into parts. So a text that grows costs only what is new, and
-// what was shown of a finished piece stays. A [Renderer] does all of it.
+// The text grows while it is read, and people see it meanwhile. Two requirements follow: the cost must be that of what
+// is new, and what was shown in a finished message must not change, because messages that are full can't be edited for
+// each word. So the work is done in steps, each of which finishes what nothing later can change:
+//
+//	text ─cleaner─► clean text ─segmenter─► segments ─reader─► pieces ─flow─► atoms ─packer─► parts
+//
+// The segmenter cuts the text where blocks end, line by line; goldmark parses each segment on its own. The flow lays
+// pieces out in a [Dialect], as words with the marks around them. The packer fills parts within [Limits]; where it ends
+// a part depends only on the atoms up to there. The open end of the text is treated apart in each step: half-written
+// markup is closed or held back (undecided, scanner), and only what keeps its meaning may fill a part.
+//
+// A [Renderer] does all of it. Its result is a function of the text and of whether it is complete, not of how it
+// arrived, except that previews may be shown.
+//
+// The text is untrusted. Control characters are removed, addresses are not hidden behind words that look like another
+// address, and input that would be slow to parse is taken as words.
 package markdown
 
-// Piece is a block, an item of a list, or what fits into memory of a block that is very long.
+// Piece is a block, an item of a list at the top level, or a part of a block that is very long. Blocks are cut so that
+// one without an end does not have to be parsed again for each word.
 type Piece struct {
 	Block Block
 	Joint Joint
@@ -14,7 +28,7 @@ type Piece struct {
 	preview bool // it is shown for now, where there is room
 }
 
-// Joint says how a piece goes on from the one before.
+// Joint is how a piece is connected with the one before.
 type Joint uint8
 
 // The joints.
@@ -93,7 +107,7 @@ const (
 	Right
 )
 
-// Inline is one of [Text], [Break], [Span], [Styled] and [Link].
+// Inline is one of [Text], [Break], [Span], [Styled] and [Link]. A nil or empty list is no text.
 type Inline interface{ inline() }
 
 // The inlines.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// extensions of files, by what models call their languages. No others are ever used: a name that the model made up shall
-// not decide what a click on the file does.
+// extensions are the extensions of files, by the names that models give to languages. No others are ever used: a name
+// that the model made up must not decide what a click on the file does.
 var extensions = map[string]string{
 	"ada": "adb", "asm": "asm", "bash": "sh", "c": "c", "c#": "cs", "c++": "cpp", "clojure": "clj", "cpp": "cpp", "cs": "cs",
 	"csharp": "cs", "css": "css", "csv": "csv", "dart": "dart", "diff": "diff", "elixir": "ex", "elm": "elm", "erlang": "erl",
@@ -28,8 +28,8 @@ var (
 	nameComment = regexp.MustCompile(`^\s*(?://|#|--|/\*|<!--|;|%)\s*(?:[Ff]ile(?:name)?:\s*)?([\w./-]+)\s*(?:\*/|-->)?\s*$`)
 )
 
-// fileName is what a file with code is called: what the block of code or its first line says, if it is a plain name that
-// fits the language; else "code".
+// fileName returns the name of a file with code: what the block of code or its first line names, if it is a plain name
+// that fits the language; otherwise "code" with an extension. Directories are removed.
 func fileName(code Code) string {
 	language, rest := code.Language, ""
 	if i := strings.IndexAny(language, " \t:{,"); i >= 0 {

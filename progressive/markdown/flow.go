@@ -2,7 +2,7 @@ package markdown
 
 import "strings"
 
-// quality is how good a place is to cut.
+// quality is how good a place is for the end of a part; higher is better. never is inside of what must stay together.
 type quality uint8
 
 const (
@@ -17,7 +17,8 @@ const (
 	anyCut = paragraph // the best there is
 )
 
-// atom is a word, blanks, or markup that stands alone, and how it hangs together with the atom before it.
+// atom is a word, blanks, or markup that stands alone, and how it is connected with the atom before it. Atoms are the
+// units that the packer puts into parts. There is one for every word of an answer, so its size matters.
 type atom struct {
 	written, read string
 	run           string // the words it is cut from, for which a part of it is run[at:end]; empty if it can't be cut
@@ -33,7 +34,8 @@ type atom struct {
 	cost          cost
 }
 
-// margin is what stands before each line. Margins are never changed.
+// margin is what is before each line: the marks of quotes, and the indent of items. Margins are linked to the one
+// around them and never changed, so atoms can share them.
 type margin struct {
 	parent        *margin
 	depth         int
@@ -42,6 +44,7 @@ type margin struct {
 	quotesRead    string
 }
 
+// with returns a margin within m. The mark of a quote is repeated at the top of a part, an item's indent is not.
 func (m *margin) with(written, read string, quote bool) *margin {
 	n := &margin{parent: m, depth: 1, written: written, read: read}
 	if m != nil {
@@ -62,7 +65,7 @@ func (m *margin) level() int {
 	return m.depth
 }
 
-// common is the margin that a and b share.
+// common returns the margin that a and b share. Blank lines between them have that one.
 func common(a, b *margin) *margin {
 	for a.level() > b.level() {
 		a = a.parent
@@ -76,7 +79,8 @@ func common(a, b *margin) *margin {
 	return a
 }
 
-// flow lays blocks out as atoms.
+// flow lays blocks out as atoms. It is made for one piece; carry connects it with the one before, so that a piece is
+// laid out in the same way whether or not those before it were laid out just now.
 type flow struct {
 	d *Dialect
 	l Limits
@@ -89,7 +93,8 @@ type flow struct {
 	carry
 }
 
-// carry is what one piece leaves for the next.
+// carry is what one piece leaves for the next. It is copied, so that the open end can be laid out again and again from
+// the same point.
 type carry struct {
 	some      bool    // there was an atom before
 	cut       quality // the best that the next atom may have
@@ -121,13 +126,14 @@ func (f *flow) push(a atom) {
 	f.atoms = append(f.atoms, a)
 }
 
-// markup adds what is written by us. The next atom stays with it.
+// markup adds markup that is an atom of its own, such as a bullet. The next atom stays with it.
 func (f *flow) markup(written, read string) {
 	f.push(atom{written: written, read: read})
 	f.cut = never
 }
 
-// in lays out what g does within a mark, or without it where the platform has none.
+// in lays out what g does within a mark, or without it where the platform has none. A further piece of a block of code
+// continues its frame, so that the packer does not close and open it in between.
 func (f *flow) in(m Mark, g func()) {
 	if !f.may(m.Kind) {
 		g()
@@ -160,7 +166,8 @@ func (f *flow) in(m Mark, g func()) {
 	f.frame = outer
 }
 
-// may reports whether a mark of kind k adds something here and works.
+// may reports whether a mark of kind k adds something here and is possible: no mark within itself, none within code,
+// and what the dialect allows.
 func (f *flow) may(k Kind) bool {
 	for o := f.frame; o != nil; o = o.parent {
 		if o.mark.Kind == k || o.code() || f.d.Holds != nil && !f.d.Holds(o.mark.Kind, k) {
@@ -180,6 +187,7 @@ func (f *flow) pieces(all []Piece) {
 	}
 }
 
+// joint puts the distance before the next atom that j asks for.
 func (f *flow) joint(j Joint) {
 	switch j {
 	case Apart:
@@ -189,6 +197,7 @@ func (f *flow) joint(j Joint) {
 	}
 }
 
+// block lays out a block.
 func (f *flow) block(b Block) {
 	switch b := b.(type) {
 	case Paragraph:
@@ -211,6 +220,8 @@ func (f *flow) block(b Block) {
 	}
 }
 
+// heading lays out a heading. The end of a part right after it is worse than one before it, so that it stays with what
+// it is the heading of.
 func (f *flow) heading(h Heading) {
 	before, marks := f.d.Heading(h.Level)
 	if before != "" && len(h.Text) > 0 {
@@ -227,6 +238,7 @@ func (f *flow) heading(h Heading) {
 	}
 }
 
+// quote lays out a quote: with a mark, or with a prefix before each line where the platform has no mark.
 func (f *flow) quote(q Quote) {
 	if _, ok := f.d.Mark(Mark{Kind: QuoteBlock}); ok {
 		f.in(Mark{Kind: QuoteBlock}, func() { f.pieces(apart(q.Blocks)) })
@@ -235,7 +247,7 @@ func (f *flow) quote(q Quote) {
 	f.inside(f.d.QuotePrefix, f.d.QuoteReads, true, func() { f.pieces(apart(q.Blocks)) })
 }
 
-// apart is blocks with a blank line between each.
+// apart returns blocks with a blank line between each.
 func apart(all []Piece) []Piece {
 	out := make([]Piece, len(all))
 	for i, p := range all {
@@ -257,6 +269,7 @@ func (f *flow) inside(written, read string, quote bool, g func()) {
 	f.margin = outer
 }
 
+// list lays out items. Their further lines are indented by the width of the bullet.
 func (f *flow) list(l List) {
 	for i, it := range l.Items {
 		if i > 0 {
@@ -271,7 +284,7 @@ func (f *flow) list(l List) {
 
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
-// code lays a block of code out by lines. It stands on lines of its own, without indentation.
+// code lays a block of code out. It is on lines of its own, without the indentation of an item: people copy it.
 func (f *flow) code(c Code) {
 	if strings.TrimSpace(c.Text) == "" && !f.goesOn {
 		return
@@ -279,6 +292,8 @@ func (f *flow) code(c Code) {
 	f.verbatim(c.Language, strings.ReplaceAll(c.Text, "\t", f.d.Tab))
 }
 
+// verbatim lays text out by lines, as code. Blank lines at the end are counted and not laid out: they matter only if a
+// further piece of the block follows.
 func (f *flow) verbatim(language, text string) {
 	if m := f.margin; m != nil {
 		f.margin = &margin{parent: m.parent, depth: m.depth, written: m.quotes, read: m.quotesRead, quotes: m.quotes, quotesRead: m.quotesRead}

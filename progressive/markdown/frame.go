@@ -1,6 +1,7 @@
 package markdown
 
-// frame is a mark that is open, and those around it. Frames are never changed.
+// frame is a mark that is open, and those around it. Frames are never changed, so atoms share them, and equal pointers
+// mean equal marks.
 type frame struct {
 	parent *frame
 	mark   Mark
@@ -10,7 +11,7 @@ type frame struct {
 	shut   cost // of closing all of it
 }
 
-// cost is what something takes of a part.
+// cost is what something takes of the limits of a part.
 type cost struct {
 	length, raw, entities int
 	read                  int // units of what is read
@@ -46,7 +47,8 @@ func (f *frame) level() int {
 // code reports whether text in f is code.
 func (f *frame) code() bool { return f != nil && (f.mark.Kind == CodeSpan || f.mark.Kind == CodeBlock) }
 
-// change is what takes the markup from f to to.
+// change returns the markup between an atom in from and one in to: what is open in both stays open. entities is how
+// many marks begin.
 func (d *Dialect) change(from, to *frame) (shut, open string, entities int) {
 	a, b := from, to
 	for a.level() > b.level() {
@@ -62,7 +64,8 @@ func (d *Dialect) change(from, to *frame) (shut, open string, entities int) {
 	return shut, open, entities
 }
 
-// entities is what a mark counts: the platform cuts the styles around it where it begins and ends.
+// entities returns what a mark counts. Where styles overlap, servers split them: each style around this mark is cut
+// where it begins and where it ends. This is the most that can come of it.
 func (d *Dialect) entities(f *frame) int {
 	if !d.Counts {
 		return 0
@@ -70,6 +73,7 @@ func (d *Dialect) entities(f *frame) int {
 	return 1 + 2*f.parent.cut()
 }
 
+// cut returns how many styles a mark within f cuts.
 func (f *frame) cut() int {
 	if f == nil {
 		return 0
@@ -77,7 +81,7 @@ func (f *frame) cut() int {
 	return f.styles
 }
 
-// measure is what writing text that reads as read takes.
+// measure returns what writing text takes that is visible as read.
 func (d *Dialect) measure(written, read string) cost {
 	c := cost{raw: len(written), read: d.Units(read)}
 	c.length = c.read

@@ -13,9 +13,9 @@ type HTMLOptions struct {
 	Mentions func(name string) bool
 }
 
-// HTML is a subset of HTML: b i s a code blockquote, and pre with code class="language-…". Pre and code hold nothing
-// and stand in no link, quotes do not nest, and of four characters references are made (TR-09). Length counts what is
-// read, in UTF-16 units (TR-04).
+// HTML is a subset of HTML: b i s a code blockquote, and pre with code class="language-…". Pre and code contain no
+// other tags and are in no link, quotes do not nest, and four characters are written as references. Length counts the
+// visible text, in UTF-16 units. Those are the rules of Telegram's Bot API ("HTML style").
 func HTML(o HTMLOptions) Dialect {
 	d := Plain()
 	d.Mark = func(m Mark) (Markup, bool) { return o.mark(m) }
@@ -33,6 +33,7 @@ func HTML(o HTMLOptions) Dialect {
 	return d
 }
 
+// mark returns the tags of m.
 func (o HTMLOptions) mark(m Mark) (Markup, bool) {
 	switch m.Kind {
 	case Strong:
@@ -58,10 +59,12 @@ func (o HTMLOptions) mark(m Mark) (Markup, bool) {
 	return Markup{}, false
 }
 
+// tag returns an element without attributes.
 func tag(name string) Markup { return Markup{"<" + name + ">", "</" + name + ">"} }
 
 var references = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
+// reference returns c as it is written in HTML.
 func reference(c string) string {
 	switch c {
 	case "&":
@@ -76,14 +79,15 @@ func reference(c string) string {
 	return c
 }
 
-// linkable reports whether servers make a link of an address behind words: they want a name with a dot. Addresses of a
-// platform's own, which may name people, are shown.
+// linkable reports whether servers make a link of an address behind words: they require a name with a dot. Addresses of
+// a platform's own scheme, which may notify people, are shown instead.
 func linkable(to string) bool {
 	u, err := url.Parse(to)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && safe(to) && strings.ContainsAny(u.Hostname(), ".:")
 }
 
-// languageOf is the language that the first line of a block of code names; empty if it is none.
+// languageOf returns the language that the first line of a block of code names; empty if it is no plain name: it is
+// written into an attribute.
 func languageOf(info string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(info), " ")
 	if len(name) > 32 {

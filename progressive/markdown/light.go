@@ -8,9 +8,10 @@ import (
 
 const zeroWidth = "\u200b"
 
-// Light is Markdown for platforms that read some of it: ** * ~~ || ` ``` > - 1. # ## ### and links with words of their
-// own. Smaller headings are bold, tables are code. Characters are escaped only where they would become markup. Length
-// counts what is written, in UTF-16 units.
+// Light is Markdown for platforms that support a part of it, as Discord does: ** * ~~ || ` ``` > - 1. # ## ### and
+// links with words of their own. Smaller headings are bold, tables are code. Characters are escaped only where they
+// would become markup, because a backslash takes room and is visible to people who copy. Length counts what is written,
+// in UTF-16 units.
 func Light() Dialect {
 	d := Plain()
 	d.Mark = lightMark
@@ -35,6 +36,7 @@ func Light() Dialect {
 	return d
 }
 
+// lightMark returns the notation of m.
 func lightMark(m Mark) (Markup, bool) {
 	switch m.Kind {
 	case Strong:
@@ -60,10 +62,11 @@ func lightMark(m Mark) (Markup, bool) {
 	return Markup{}, false
 }
 
-// parentheses would end an address.
+// parentheses are escaped in an address: a closing one would end it.
 var parentheses = strings.NewReplacer("(", "%28", ")", "%29")
 
-// lightEscape puts a backslash before what would become markup. In code it parts ticks that would end it.
+// lightEscape puts a backslash before what would become markup. In code, where backslashes are shown, a zero-width
+// space separates backticks that would end it.
 func lightEscape(text string, i, end int, at Place) string {
 	c := text[i:end]
 	if at.InCode {
@@ -78,6 +81,8 @@ func lightEscape(text string, i, end int, at Place) string {
 	return `\` + c
 }
 
+// becomesMarkup reports whether the character at i would be read as markup. It looks only a few bytes around i, so that
+// the result doesn't depend on where a word is cut; in doubt it reports true.
 func becomesMarkup(text string, i int, at Place) bool {
 	before, after := byte(' '), byte(' ')
 	if i > 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is what a line that stands at the top level begins.
+// kind is what a line at the top level begins.
 type kind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	indented
 )
 
-// start is what a line begins, and what follows from it for the lines below.
+// start is what a line begins, and what that means for the lines below.
 type start struct {
 	kind
 	indent int    // columns before it
@@ -32,7 +32,7 @@ type start struct {
 	single bool   // the formula ends on its line
 }
 
-// startOf reads a line.
+// startOf classifies a line by its beginning, as CommonMark does for a line that continues nothing.
 func startOf(line string) start {
 	s, indent := unindent(line)
 	s = strings.TrimRight(s, " \t\n")
@@ -60,7 +60,7 @@ func startOf(line string) start {
 	return start{kind: prose, indent: indent}
 }
 
-// unindent cuts blanks off and counts their columns.
+// unindent removes blanks and counts their columns; a tab reaches to the next multiple of four.
 func unindent(line string) (rest string, columns int) {
 	for i := range len(line) {
 		switch line[i] {
@@ -75,6 +75,7 @@ func unindent(line string) (rest string, columns int) {
 	return "", columns
 }
 
+// isHeading reports whether s is a heading with signs.
 func isHeading(s string) bool {
 	n := len(s) - len(strings.TrimLeft(s, "#"))
 	return n >= 1 && n <= 6 && (n == len(s) || s[n] == ' ' || s[n] == '\t')
@@ -101,7 +102,7 @@ func underlines(s string) bool {
 	return s != "" && indent < 4 && (strings.Trim(s, "=") == "" || strings.Trim(s, "-") == "")
 }
 
-// openingFence is the run of marks that begins a block of code, and what follows it.
+// openingFence returns the run of marks that begins a block of code, and what follows it; empty if there is none.
 func openingFence(s string) (mark, info string) {
 	for _, c := range []string{"`", "~"} {
 		n := len(s) - len(strings.TrimLeft(s, c))
@@ -118,6 +119,7 @@ func closes(line, mark string) bool {
 	return len(s) >= len(mark) && strings.Trim(s, mark[:1]) == ""
 }
 
+// itemOf reads the first line of an item of a list.
 func itemOf(s string, indent int) (start, bool) {
 	it := start{kind: item, indent: indent}
 	n := 0
@@ -147,7 +149,8 @@ func itemOf(s string, indent int) (start, bool) {
 // ordered reports whether the items have numbers.
 func (s start) ordered() bool { return s.mark == "." || s.mark == ")" }
 
-// formulaOf reads the first line of a formula that stands alone.
+// formulaOf reads the first line of a formula that is a block of its own. Formulas are not Markdown: their marks would
+// be read as styles.
 func formulaOf(s string) (start, bool) {
 	for _, f := range [...]struct{ open, shut string }{{"$$", "$$"}, {`\[`, `\]`}} {
 		rest, ok := strings.CutPrefix(s, f.open)
@@ -162,7 +165,8 @@ func formulaOf(s string) (start, bool) {
 	return start{}, false
 }
 
-// interrupts reports whether a paragraph ends where s begins.
+// interrupts reports whether a paragraph ends before a line that begins s. As in CommonMark, a numbered item does so
+// only with 1, since a sentence may begin a line with a number.
 func (s start) interrupts() bool {
 	switch s.kind {
 	case blank, heading, rule, fence, quote, formula:
@@ -173,13 +177,14 @@ func (s start) interrupts() bool {
 	return false
 }
 
-// delimits reports whether line is the rule between the head of a table and its rows, with at least one upright.
+// delimits reports whether line can be the rule between the head of a table and its rows. It must have at least one
+// upright: otherwise a rule or a heading is meant.
 func delimits(line string) bool {
 	s := strings.TrimSpace(line)
 	return strings.Contains(s, "|") && strings.Contains(s, "-") && strings.Trim(s, "-:| \t") == ""
 }
 
-// isRow reports whether line begins like a row of a table, and not with something hidden.
+// isRow reports whether line begins like a row of a table, and not with a spoiler.
 func isRow(line string) bool { return strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "||") }
 
 // cells counts the cells of a row.
@@ -189,7 +194,7 @@ func cells(row string) int {
 	return strings.Count(s, "|") + 1
 }
 
-// peel takes the marks of quotes and lists off the beginning of line, and counts them.
+// peel removes the marks of quotes and lists from the beginning of line, and counts them.
 func peel(line string) (rest string, n int) {
 	for {
 		s, _ := unindent(line)
@@ -208,7 +213,7 @@ func peel(line string) (rest string, n int) {
 	}
 }
 
-// bare is line without the marks of quotes and lists at its beginning.
+// bare returns line without the marks of quotes and lists at its beginning.
 func bare(line string) string {
 	rest, _ := peel(line)
 	return rest

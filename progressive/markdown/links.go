@@ -8,7 +8,7 @@ const (
 )
 
 // link lays a link out: its words with the address behind them; or its address alone, if it has no other words; or its
-// words and then its address, where that must be seen (SE-06) or the platform takes no such link.
+// words and then its address, where people must see it or the platform takes no such link.
 func (f *flow) link(l Link) {
 	label := strings.TrimSpace(flat(l.Text, false))
 	url := l.URL
@@ -33,7 +33,8 @@ func (f *flow) link(l Link) {
 	}
 }
 
-// behind reports whether url may stand behind label.
+// behind reports whether url may be hidden behind label: not if label looks like another address, nor if the address
+// would take a large part of a message.
 func (f *flow) behind(label, url string) bool {
 	if len(url) > mostURL || deceives(label, url) || !f.d.Links(url) {
 		return false
@@ -49,7 +50,8 @@ func (f *flow) behind(label, url string) bool {
 	return (f.l.Length == 0 || c.length <= f.l.Length/4) && (f.l.Raw == 0 || c.raw <= f.l.Raw/8)
 }
 
-// bare lays an address out as it is, for clients to find; as words if it is none.
+// bare lays an address out as it is, for clients to find and make a link of; as words if clients would not recognize
+// it. Such a link counts as an entity too.
 func (f *flow) bare(url string) {
 	from := len(f.atoms)
 	f.words(url, Place{Bare: !strings.ContainsAny(url, "`\\<> \t\n")})
@@ -59,7 +61,7 @@ func (f *flow) bare(url string) {
 	f.together(from, len(url))
 }
 
-// together lets no cut be between the atoms from on, if they are short.
+// together forbids the end of a part between the atoms from on, if they are short: half of an address leads elsewhere.
 func (f *flow) together(from, size int) {
 	if size > mostLabel {
 		return
@@ -71,7 +73,7 @@ func (f *flow) together(from, size int) {
 	}
 }
 
-// flat is how inlines read, with the addresses that stand behind words or without.
+// flat returns the visible text of inlines, with the addresses that are behind words or without.
 func flat(in []Inline, addresses bool) string {
 	var b strings.Builder
 	for _, i := range in {
@@ -95,6 +97,7 @@ func flat(in []Inline, addresses bool) string {
 	return b.String()
 }
 
+// sameAddress reports whether label is the address itself, in one of the ways people write it.
 func sameAddress(label, url string) bool {
 	return label == url || strings.TrimSuffix(url, "/") == strings.TrimSuffix(label, "/") || "mailto:"+label == url ||
 		host(label) != "" && strings.TrimSuffix(withoutScheme(url), "/") == strings.TrimSuffix(label, "/")
@@ -107,7 +110,8 @@ func withoutScheme(url string) string {
 	return url
 }
 
-// deceives reports whether label looks like another address than url.
+// deceives reports whether label looks like another address than url: a model may have been told to write
+// [your-bank.com](https://elsewhere.example).
 func deceives(label, url string) bool {
 	target := host(url)
 	for _, w := range strings.Fields(label) {
@@ -119,7 +123,7 @@ func deceives(label, url string) bool {
 	return false
 }
 
-// host is the name in an address, without www; empty if s is none, which a file's name is not.
+// host returns the host in an address, without www; empty if s is not an address, such as the name of a file.
 func host(s string) string {
 	s = strings.ToLower(s)
 	rest, sure := s, false
@@ -143,7 +147,8 @@ func host(s string) string {
 	return strings.TrimSuffix(rest, ".")
 }
 
-// topLevel reports whether a name that ends so is an address rather than a file.
+// topLevel reports whether a name that ends so is probably an address rather than a file. The list has common ends
+// only: "main.go" must stay a file.
 func topLevel(end string) bool {
 	switch end {
 	case "com", "org", "net", "io", "dev", "app", "gov", "edu", "mil", "info", "biz", "xyz", "online", "site", "shop",

@@ -11,8 +11,9 @@ import (
 // Attachment is a code block that is too long for the text, see [Limits].
 type Attachment struct{ Name, Text string }
 
-// longCode takes code out of a text that grows, piece by piece. Whether a block of code stays in the text is known when it ends
-// or is too long: until then its pieces are held back, so that no part is made of them that has to go again.
+// longCode takes code out of a text that grows, piece by piece. Whether a block of code stays in the text is known when
+// it ends or is too long: until then its pieces are held back, so that no part is made of them that would have to be
+// removed again.
 type longCode struct {
 	d      *Dialect
 	most   int
@@ -24,7 +25,8 @@ type longCode struct {
 	held   []Piece // of the open block
 }
 
-// fork returns a copy that can go on in another way.
+// fork returns a copy that can go on in another way. Its slices are clipped, so that appending to the copy does not
+// write into the original's memory.
 func (c longCode) fork() longCode {
 	c.names, c.blocks, c.held = slices.Clip(c.names), slices.Clip(c.blocks), slices.Clip(c.held)
 	return c
@@ -38,7 +40,7 @@ type codeBlock struct {
 	long  bool
 }
 
-// add returns what stays in the text once p is read.
+// add returns what is certain to stay in the text once p is read.
 func (c *longCode) add(p Piece) (sure []Piece) {
 	code, ok := p.Block.(Code)
 	ok = ok && !code.nested
@@ -60,6 +62,7 @@ func (c *longCode) add(p Piece) (sure []Piece) {
 	return sure
 }
 
+// all is add for several pieces.
 func (c *longCode) all(pieces []Piece) (sure []Piece) {
 	for _, p := range pieces {
 		sure = append(sure, c.add(p)...)
@@ -67,8 +70,8 @@ func (c *longCode) all(pieces []Piece) (sure []Piece) {
 	return sure
 }
 
-// end returns what stays of the open block when it ends: all of it, or the line in place of one that is too long. Its beginning
-// is a preview then, shown as long as there is room.
+// end returns what stays of the open block when it ends: all of it, or the line in place of one that is too long. Its
+// beginning is a preview then, shown as long as there is room.
 func (c *longCode) end() []Piece {
 	held, beginning, block := c.held, c.beginning(), c.block
 	c.held, c.block = nil, codeBlock{}
@@ -122,7 +125,8 @@ func (b *codeBlock) grow(d *Dialect, code Code, joint Joint) {
 	}
 }
 
-// line stands for the block: as code, since "main.py" is a name of a country too.
+// line returns the line in place of the block. The name is written as code, since "main.py" would otherwise be made a
+// link: .py is a country's domain.
 func (b *codeBlock) line(sign string) Piece {
 	noun := "lines"
 	if b.lines == 1 {
@@ -131,7 +135,7 @@ func (b *codeBlock) line(sign string) Piece {
 	return Piece{Block: Paragraph{[]Inline{Text(sign + " "), Span(b.name), Text(fmt.Sprintf(", %d %s", b.lines, noun))}}}
 }
 
-// fitting is how much of text fits into a room, in whole characters.
+// fitting returns as much of text as fits into room, in whole characters.
 func (d *Dialect) fitting(text string, room int) string {
 	n := 0
 	for rest, state := text, -1; rest != ""; {
@@ -153,7 +157,7 @@ func (c *longCode) attachments() (files []Attachment) {
 	return files
 }
 
-// joined is the code in pieces of one block.
+// joined returns the code in the pieces of one block.
 func joined(pieces []Piece) string {
 	var b strings.Builder
 	for i, p := range pieces {
@@ -166,7 +170,7 @@ func joined(pieces []Piece) string {
 	return b.String()
 }
 
-// another is name, with a number if it is taken.
+// another returns name, with a number if it is taken: a message must not have two files of one name.
 func another(name string, taken []string) string {
 	base, extension, _ := strings.Cut(name, ".")
 	for n := 2; slices.Contains(taken, name); n++ {

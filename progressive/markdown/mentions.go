@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// joiner breaks a mention: it takes no room, lets no line end within the name, and no platform drops it or takes it for a
-// part of a name.
+// joiner is U+2060, which breaks a mention: it takes no room, allows no line break within the name, and no platform
+// removes it or takes it for a part of a name.
 const joiner = "\u2060"
 
-// breakMentions takes the effect from each @name in words that does not belong to an e-mail address, unless notify allows
-// the name. Names are those of Telegram: ASCII letters, digits and underscores, after an @ that follows no letter. Where
-// text ends another run may go on with the name, so that the end is decided as if it did.
+// breakMentions removes the effect from each @name in words that does not belong to an e-mail address, unless notify
+// allows the name. A model that was told to, or that repeats what it has read, must not notify strangers. Names are
+// those of Telegram: ASCII letters, digits and underscores, after an @ that follows no letter. A name at the end of
+// text may continue in another run, so it is treated as if it did.
 func breakMentions(text string, notify func(name string) bool) string {
 	if strings.IndexByte(text, '@') < 0 {
 		return text
@@ -44,7 +45,7 @@ func breakMentions(text string, notify func(name string) bool) string {
 	return b.String()
 }
 
-// endsInLetter reports whether an @ after text begins no name.
+// endsInLetter reports whether an @ after text begins no name, since it belongs to an e-mail address.
 func endsInLetter(text string) bool {
 	r, _ := utf8.DecodeLastRuneInString(text)
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
@@ -55,7 +56,7 @@ func nameByte(c byte) bool {
 }
 
 // surelyLink reports whether every client takes the whole of an address that is shown as it is for a link, so that an @
-// within it begins no name.
+// within it begins no name. In doubt it is broken, which costs only the link.
 func surelyLink(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

@@ -23,8 +23,8 @@ type reader struct {
 	work   int // bytes that were parsed
 }
 
-// newReader reads GFM with spoilers, without raw HTML, which is text (TR-09), and without definitions of links: what
-// refers to them may have been shown already.
+// newReader returns a reader of GFM with spoilers, without raw HTML, which is shown as text, and without definitions of
+// links: what refers to them may have been shown already.
 func newReader() *reader { return &reader{blocks: blocks()} }
 
 // blocks returns the one parser of all readers: it keeps nothing of what it reads.
@@ -55,7 +55,7 @@ var blocks = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// read makes blocks of a segment.
+// read makes blocks of a segment. Code, formulas and words need no parser.
 func (r *reader) read(s segment) []Piece {
 	r.work += len(s.text)
 	switch {
@@ -81,8 +81,8 @@ func (r *reader) read(s segment) []Piece {
 	return pieces
 }
 
-// keepUprights escapes the uprights in code in the rows of a table. Models forget that, and what is behind them would be
-// lost.
+// keepUprights escapes the uprights in code in the rows of a table. Models forget that, and the cells behind them would
+// be lost.
 func keepUprights(rows string) string {
 	if !strings.Contains(rows, "`") {
 		return rows
@@ -103,7 +103,8 @@ func keepUprights(rows string) string {
 	return b.String()
 }
 
-// wild reports whether parsing text would cost more than it is worth.
+// wild reports whether parsing text would cost more than it is worth: some constructs take quadratic time, which
+// hostile input uses.
 func wild(text string) bool {
 	if strings.Count(text, "[") > mostBrackets || strings.Count(text, `\|`) > mostBrackets || runs(text) > mostRuns {
 		return true
@@ -116,7 +117,7 @@ func wild(text string) bool {
 	return false
 }
 
-// runs counts the runs of marks that may begin or end something.
+// runs returns the number of runs of marks that may begin or end something.
 func runs(text string) (n int) {
 	for i := range len(text) {
 		if strings.IndexByte("*_~|`", text[i]) >= 0 && (i == 0 || text[i-1] != text[i]) {
@@ -126,7 +127,7 @@ func runs(text string) (n int) {
 	return n
 }
 
-// lines is text as it was written.
+// lines returns text literally, as inlines.
 func lines(text string) (in []Inline) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if in != nil {

@@ -2,7 +2,8 @@ package markdown
 
 import "strconv"
 
-// Plain returns the dialect of platforms without markup: the notation is the visible text.
+// Plain returns the dialect of platforms without markup: the notation is the visible text. The other dialects are made
+// from it.
 func Plain() Dialect {
 	return Dialect{
 		Mark:    func(Mark) (Markup, bool) { return Markup{}, false },
@@ -24,7 +25,7 @@ func Plain() Dialect {
 
 const drawnRule = "──────────"
 
-// bullet is what people read before an item.
+// bullet returns what people see before an item.
 func bullet(n int, l List, task Task) string {
 	box := map[Task]string{OpenTask: "☐ ", DoneTask: "☑ "}[task]
 	switch {

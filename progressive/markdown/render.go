@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Renderer renders a growing text in a dialect, in parts within limits. Its results depend only on the arguments, not on
-// earlier calls, but a text that goes on from the last one costs only what is new and the open part. While it grows, all
-// parts but the last are final, so messages already shown don't change. It is not safe for concurrent use.
+// Renderer renders a growing text in a dialect, in parts within limits. Its results depend only on the arguments, not
+// on earlier calls, but a text that continues the last one costs only what is new and the open part. While it grows,
+// all parts but the last are final, so messages already shown don't change. It is not safe for concurrent use.
 type Renderer struct {
 	dialect Dialect
 	limits  Limits
@@ -26,12 +26,14 @@ func NewRenderer(d Dialect, l Limits) *Renderer {
 	return r
 }
 
+// begin forgets the text, for another one.
 func (r *Renderer) begin(kept []string) {
 	r.text, r.stream, r.layout = "", newStream(r.settle), layout{d: r.dialect, l: r.limits}
 	r.long = longCode{d: &r.dialect, most: r.limits.Code, kept: kept, glance: min(r.limits.Code, r.limits.Length/2)}
 }
 
-// Render renders text; whole reports whether the text is complete.
+// Render renders text as far as it has come; whole reports whether it is complete. An unfinished text is shown with its
+// open styles closed, and without an end whose meaning is not known yet.
 func (r *Renderer) Render(text string, whole bool) []Rendered {
 	if whole {
 		parts, _ := r.Finish(text)
@@ -50,7 +52,7 @@ func (r *Renderer) Finish(text string, kept ...string) ([]Rendered, []Attachment
 	return r.layout.parts(e), files
 }
 
-// goOn reads what text goes on with.
+// goOn reads the rest of text if it continues the last one, and otherwise all of it.
 func (r *Renderer) goOn(text string, kept []string) {
 	if !strings.HasPrefix(text, r.text) || !slices.Equal(r.long.kept, kept) {
 		r.begin(kept)
@@ -59,7 +61,7 @@ func (r *Renderer) goOn(text string, kept []string) {
 	r.text = text
 }
 
-// settle lays out pieces that stay.
+// settle lays out pieces that nothing further changes.
 func (r *Renderer) settle(stable []Piece) {
 	if r.limits.Code > 0 {
 		stable = r.long.all(stable)
@@ -67,8 +69,8 @@ func (r *Renderer) settle(stable []Piece) {
 	r.layout.read(stable)
 }
 
-// shorten takes code that is too long out of e. Of a block that is still open as much is shown as the last part has room
-// for: it makes no part of its own.
+// shorten takes code that is too long out of e. Of a block that is still open as much is shown as the last part has
+// room for: it makes no part of its own. The state of r.long is forked, because e is not final.
 func (r *Renderer) shorten(e ending) (ending, []Attachment) {
 	if r.limits.Code == 0 {
 		return e, nil
@@ -89,7 +91,7 @@ func (r *Renderer) shorten(e ending) (ending, []Attachment) {
 // Fits reports whether m is within the limits.
 func (r *Renderer) Fits(m Rendered) bool { return r.limits.within(r.dialect.measure(m.Text, m.Plain)) }
 
-// Verbatim renders text literally, not as Markdown.
+// Verbatim renders text literally, not as Markdown, in parts within the limits.
 func (r *Renderer) Verbatim(text string) []Rendered {
 	l := layout{d: r.dialect, l: r.limits}
 	return l.parts(verbatim(text))
@@ -106,7 +108,7 @@ func (r *Renderer) Lines(lines []string) (text, plain string) {
 
 func verbatim(text string) ending { return ending{pieces: []Piece{{Block: Paragraph{lines(text)}}}} }
 
-// layout is what was laid out of the pieces that stay.
+// layout contains what was laid out of the pieces that stay: full parts, and the atoms after them.
 type layout struct {
 	d Dialect
 	l Limits
@@ -119,7 +121,8 @@ type layout struct {
 	work  int    // atoms that were laid out or looked at
 }
 
-// read goes on with pieces that stay.
+// read lays out further pieces that stay, and makes parts as soon as there is more than one part holds. Previews are
+// dropped then: there is no room for them.
 func (r *layout) read(pieces []Piece) {
 	for _, p := range pieces {
 		var atoms []atom
@@ -144,7 +147,7 @@ func withoutPreviews(atoms []atom) []atom { return slices.DeleteFunc(atoms, isPr
 
 func isPreview(a atom) bool { return a.preview }
 
-// lay lays out a piece. The atoms are good until the next one.
+// lay lays out a piece. The atoms are valid until the next call.
 func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
 	f := flow{d: &r.d, l: r.l, atoms: r.spare[:0], carry: c, goesOn: p.Joint != Apart && cuttable(p.Block)}
 	f.joint(p.Joint)
@@ -169,7 +172,8 @@ func cuttable(b Block) bool {
 	return false
 }
 
-// pack makes parts of atoms; of what does not fill a part only with all.
+// pack makes parts of atoms; of what does not fill a part only if all is set. Atoms from unsure on may still change, so
+// they never begin another part.
 func (r *layout) pack(parts []Rendered, atoms []atom, unsure int, all bool) ([]Rendered, []atom) {
 	p := packer{&r.d, r.l}
 	for {
@@ -192,7 +196,8 @@ func (r *layout) pack(parts []Rendered, atoms []atom, unsure int, all bool) ([]R
 	}
 }
 
-// parts is all of a text that ends with e. While it is open, previews are shown if all of it fits into one more part.
+// parts returns all parts of a text that ends with e. While it is open, previews are shown if all of it fits into one
+// more part.
 func (r *layout) parts(e ending) []Rendered {
 	b := buffers.Get().(*buffer)
 	defer b.release()
@@ -216,7 +221,8 @@ func (r *layout) parts(e ending) []Rendered {
 	return parts
 }
 
-// buffer is room for the atoms of a text, of which nothing is needed once its parts are made.
+// buffer holds the atoms of a text, which are not needed any more once its parts are made. Buffers are pooled, because
+// each frame of each stream needs one.
 type buffer struct{ atoms, sure []atom }
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
@@ -248,7 +254,7 @@ func settled(atoms []atom) []atom {
 	return atoms[:n]
 }
 
-// same counts the atoms that a and b begin with.
+// same returns how many atoms a and b have in common at their beginning.
 func same(a, b []atom) (n int) {
 	for n < len(a) && n < len(b) && a[n].equal(&b[n]) {
 		n++

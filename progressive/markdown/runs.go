@@ -11,7 +11,8 @@ import (
 )
 
 // runParser reads runs of the marks of styles: * and _ as CommonMark does, ~~ and || only in twos, since "5~10" means a
-// range. Next to Chinese or Japanese, marks also work beside punctuation: such text has no blanks.
+// range. Next to Chinese or Japanese, marks also work beside punctuation: such text has no blanks, so CommonMark's
+// rules would leave many marks as they are.
 type runParser struct{}
 
 // Trigger implements [parser.InlineParser].
@@ -41,7 +42,8 @@ func (runParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Nod
 	return d
 }
 
-// sides reports whether a run of n marks may open and close a style between two characters.
+// sides reports whether a run of n marks may open and close a style between two characters: CommonMark's left- and
+// right-flanking runs.
 func sides(mark byte, n int, before, after rune) (open, shut bool) {
 	if (mark == '~' || mark == '|') && n != 2 {
 		return false, false
@@ -62,7 +64,7 @@ func ideographic(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0xFF00 && r <= 0xFFEF
 }
 
-// styles makes nodes of pairs of runs.
+// styles tells goldmark which runs belong together, and makes nodes of them.
 type styles struct{ char byte }
 
 // styled is a node of a style.
@@ -117,8 +119,8 @@ func (formulaParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.
 	return ast.NewRawTextSegment(segment.WithStop(segment.Start + n))
 }
 
-// formulaEnd is the length of the formula that line begins with, 0 if there is none. Words in escaped parentheses are
-// no formula.
+// formulaEnd returns the length of the formula that line begins with, 0 if there is none. Words in escaped parentheses
+// are no formula, so it must have a digit or a sign, or be a single character.
 func formulaEnd(line []byte) int {
 	if len(line) < 3 || line[1] != '(' {
 		return 0

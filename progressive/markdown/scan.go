@@ -5,7 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// scanner goes once over the words of a paragraph whose end is not known yet.
+// scanner goes once over the words of a paragraph whose end is not known yet, and finds out what is open there: styles,
+// code, links, addresses. It approximates what the parser will do when the rest is there. Where it can't know, it holds
+// the end back.
 type scanner struct {
 	text string
 	at   int
@@ -52,7 +54,8 @@ func (s *scanner) scan() {
 	s.address()
 }
 
-// hold says that the text from at on is open. If it is short, it is not shown.
+// hold records that the text from at on is open. If it is short, it is not shown; a longer one is shown as it is, since
+// people would wait too long for it.
 func (s *scanner) hold(at int) {
 	s.sure = min(s.sure, at)
 	if len(s.text)-at <= mostHeld {
@@ -61,7 +64,7 @@ func (s *scanner) hold(at int) {
 	}
 }
 
-// drop forgets what was opened from at on.
+// drop removes what was opened from at on.
 func (s *scanner) drop(at int) {
 	for len(s.open) > 0 && s.open[len(s.open)-1].at >= at {
 		s.open = s.open[:len(s.open)-1]
@@ -88,7 +91,7 @@ func (s *scanner) backslash() {
 	s.at = min(s.at+2, len(s.text))
 }
 
-// runEnd is the end of the run of c at i.
+// runEnd returns the end of the run of c at i.
 func runEnd(text string, i int, c byte) int {
 	for i < len(text) && text[i] == c {
 		i++
@@ -96,7 +99,8 @@ func runEnd(text string, i int, c byte) int {
 	return i
 }
 
-// code goes over code within a line. What has no end yet is open to the end.
+// code goes over code within a line. What has no end yet is open to the end. If that is long, the backtick is probably
+// a character.
 func (s *scanner) code() {
 	end := runEnd(s.text, s.at, '`')
 	if end == len(s.text) {
@@ -155,7 +159,7 @@ func (s *scanner) run(c byte) {
 	s.at = end
 }
 
-// close ends the innermost style if the run is just like the one that began it.
+// close ends the innermost style if the run is exactly like the one that began it, and reports whether it did.
 func (s *scanner) close(c byte, end int) bool {
 	if len(s.open) == 0 {
 		return false
@@ -168,7 +172,8 @@ func (s *scanner) close(c byte, end int) bool {
 	return true
 }
 
-// bracket reads a closing bracket and the address after it.
+// bracket reads a closing bracket and the address after it. Until the address is complete, nothing of the link is
+// shown.
 func (s *scanner) bracket() {
 	s.at++
 	if len(s.brackets) == 0 {
@@ -193,14 +198,15 @@ func (s *scanner) bracket() {
 	}
 }
 
-// link is called after a link or something in brackets: styles that began in it and did not end may still do so.
+// link is called after a link or something else in brackets: styles that began in it and did not end may still do so,
+// which changes what the brackets mean.
 func (s *scanner) link(from int) {
 	if n := len(s.open); n > 0 && s.open[n-1].at > from {
 		s.sure = min(s.sure, from)
 	}
 }
 
-// addressEnd is the length of the address in parentheses that s begins with, 0 if it does not end.
+// addressEnd returns the length of the address in parentheses that s begins with, 0 if it does not end.
 func addressEnd(s string) int {
 	depth := 0
 	for i := range len(s) {
@@ -218,7 +224,7 @@ func addressEnd(s string) int {
 	return 0
 }
 
-// address holds a bare address at the end back: it may go on.
+// address holds back a bare address at the end: it may go on, and a client would make a link of the first half.
 func (s *scanner) address() {
 	word := s.text[strings.LastIndexAny(s.text, " \t\n(*_~")+1:]
 	at := len(s.text) - len(word)

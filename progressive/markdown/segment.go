@@ -8,7 +8,8 @@ const (
 	mostUnderline = 100     // bytes of a line that the next may make a heading, or the head of a table
 )
 
-// segment is the source of one or more blocks that nothing further changes.
+// segment is the source of one or more blocks that nothing further changes. It can be parsed alone, because head,
+// number and joint have what it needs of the text before it.
 type segment struct {
 	text     string
 	joint    Joint
@@ -19,7 +20,7 @@ type segment struct {
 	number   int    // of the item, if there is one
 }
 
-// mode is what the lines are read as.
+// mode is what lines are read as.
 type mode uint8
 
 const (
@@ -34,8 +35,9 @@ const (
 	inWords // the rest of a line that was cut: words only
 )
 
-// segmenter cuts text where blocks end at the top level. It decides by complete lines, each once, so that what it cut
-// from the beginning of a text is what it cuts from the whole. Its cost is linear.
+// segmenter cuts text where blocks end at the top level. It decides by complete lines, each once, so that what it cuts
+// from the beginning of a text is what it cuts from the whole. Its cost is linear. A block that is too long is cut too:
+// a text without an end, such as a line of 100 kB, must not be parsed again for each word.
 type segmenter struct {
 	emit func(segment)
 	tail string // of the text: the open segment, then what was not read yet
@@ -43,7 +45,8 @@ type segmenter struct {
 	from state // as open was when the segment began
 }
 
-// state is what segmenter knows of the lines that it read.
+// state is what segmenter has found out from the lines that it read. It is copied, so that the open end can be read
+// again.
 type state struct {
 	mode  mode
 	read  int // bytes of tail
@@ -81,7 +84,7 @@ func (s *segmenter) add(text string) {
 	}
 }
 
-// end reads what is left as the last line.
+// end reads what is left as the last line, and ends the open segment.
 func (s *segmenter) end() {
 	if len(s.tail) > s.open.read {
 		s.line(len(s.tail) - s.open.read)
@@ -93,7 +96,7 @@ func (s *segmenter) end() {
 	s.flush()
 }
 
-// cutLine is where a line that is too long is cut: after its last blank, else at a character.
+// cutLine returns where a line that is too long is cut: after its last blank, otherwise at a character.
 func cutLine(line string) int {
 	line = line[:mostPiece]
 	if i := strings.LastIndexAny(line, " \t"); i > mostPiece/2 {
@@ -115,7 +118,7 @@ func wholeRunes(s string) int {
 	return n
 }
 
-// line reads the next n bytes as a line.
+// line reads the next n bytes as a line: it continues the open segment, or ends it and begins another.
 func (s *segmenter) line(n int) {
 	line := s.tail[s.open.read : s.open.read+n]
 	switch s.open.mode {
@@ -149,7 +152,7 @@ func (s *segmenter) line(n int) {
 	s.goOn(st, line)
 }
 
-// take counts the next n bytes to the open segment.
+// take adds the next n bytes, a line, to the open segment.
 func (s *segmenter) take(n int) {
 	s.open.last = s.open.read
 	s.open.read += n
@@ -157,7 +160,7 @@ func (s *segmenter) take(n int) {
 	s.open.blanks = 0
 }
 
-// flush ends the open segment.
+// flush emits the open segment. Of a list the mark and the number are kept, in case another item follows.
 func (s *segmenter) flush() {
 	o := s.open
 	if o.mode != none && o.read > 0 {
@@ -175,7 +178,7 @@ func (s *segmenter) flush() {
 // skip drops the first n bytes.
 func (s *segmenter) skip(n int) { s.tail = s.tail[n:] }
 
-// blank reads an empty line.
+// blank reads an empty line. It ends most blocks; in a list it may separate paragraphs of an item.
 func (s *segmenter) blank(n int) {
 	switch s.open.mode {
 	case none:
@@ -214,6 +217,8 @@ func (s *segmenter) ends(st start, line string) bool {
 	return false
 }
 
+// paragraphEnds reports whether line ends the paragraph. An underline makes a heading only of a single, short line: a
+// longer one may have been shown as text already.
 func (s *segmenter) paragraphEnds(st start, line string) bool {
 	if underlines(line) {
 		return s.open.lines > 1 || s.open.read > mostUnderline
@@ -252,7 +257,7 @@ func (s *segmenter) goOn(st start, line string) {
 	}
 }
 
-// nested follows the blocks of code within an item.
+// nested follows the blocks of code within an item, which must not end at what looks like another block.
 func (s *segmenter) nested(line string) {
 	switch {
 	case s.open.inner == "":
@@ -262,7 +267,7 @@ func (s *segmenter) nested(line string) {
 	}
 }
 
-// begin opens a segment with line.
+// begin opens a segment with line. Headings and rules are complete with their line.
 func (s *segmenter) begin(st start, line string) {
 	o := &s.open
 	after := *o
@@ -303,7 +308,7 @@ func (s *segmenter) begin(st start, line string) {
 	s.take(len(line))
 }
 
-// opened drops the line that opens a block of code: an empty one counts too.
+// opened removes the line that opens a block of code. The open segment then exists, even if it is empty.
 func (s *segmenter) opened(n int) {
 	s.skip(n)
 	s.from = s.open

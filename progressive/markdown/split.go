@@ -9,7 +9,7 @@ import (
 )
 
 // packer fills parts with atoms. Where it ends a part depends only on the atoms up to the first that does not fit: so
-// it decides the same when more atoms follow (ST-19).
+// it decides the same when more atoms follow, and a part that was shown stays.
 type packer struct {
 	d *Dialect
 	l Limits
@@ -44,7 +44,7 @@ func (p *packer) next(atoms []atom, unsure int) (part Rendered, n int, rest *ato
 // droppable reports whether a is not needed at the beginning and end of a part.
 func (a *atom) droppable() bool { return a.blank && !a.place.InCode }
 
-// step is what a takes after last, nil at the top of a part.
+// step returns what a takes after last, nil at the top of a part, with the markup and the margin between them.
 func (p *packer) step(last, a *atom) cost {
 	if last != nil && last.frame == a.frame && a.lines == 0 {
 		return a.cost
@@ -55,7 +55,8 @@ func (p *packer) step(last, a *atom) cost {
 	return c.plus(a.cost)
 }
 
-// closed is c with what closes the part after a.
+// closed returns c with what closes the part after a: marks that are open at the end of a part are closed there, and
+// opened again in the next one.
 func (p *packer) closed(c cost, a *atom) cost {
 	if a.frame == nil {
 		return c
@@ -66,7 +67,7 @@ func (p *packer) closed(c cost, a *atom) cost {
 	return c.plus(a.frame.shut)
 }
 
-// withMargin is the markup around code in a, whose lines have its margin.
+// withMargin returns the markup around code in a; its line breaks get the margin too.
 func withMargin(markup string, a *atom) string {
 	if a.margin == nil || a.margin.written == "" || !a.frame.has(CodeBlock) {
 		return markup
@@ -74,7 +75,8 @@ func withMargin(markup string, a *atom) string {
 	return strings.ReplaceAll(markup, "\n", "\n"+a.margin.written)
 }
 
-// between is what stands between last and a: markup, newlines and margins. last is nil at the top of a part.
+// between returns what is between last and a: markup, newlines and margins. last is nil at the top of a part. Two marks
+// that would merge are separated.
 func (p *packer) between(last, a *atom) (written, read string, entities int) {
 	if last == nil {
 		_, open, entities := p.d.change(nil, a.frame)
@@ -95,7 +97,7 @@ func (p *packer) between(last, a *atom) (written, read string, entities int) {
 	return withMargin(shut, last) + w + withMargin(open, a), r, entities
 }
 
-// newlines begins the nth line from here, with its margin.
+// newlines returns n line ends, with the margin of the last line begun.
 func newlines(from, to *margin, n int) (written, read string) {
 	if from == nil && to == nil {
 		s := strings.Repeat("\n", n)
@@ -120,8 +122,9 @@ func newlines(from, to *margin, n int) (written, read string) {
 	return w.String(), r.String()
 }
 
-// choose takes the best place before atom i that leaves the part not less than half full. If there is none, and i
-// belongs to what stands before it, it takes the last place there is; else as much as fits. It always takes something.
+// choose takes the best place before atom i that leaves the part at least half full: a paragraph's end is worth some
+// room, but not half of it. If there is none, and i belongs to what is before it, it takes the last place there is;
+// otherwise as much as fits. It always takes something, so that packing ends.
 func (p *packer) choose(atoms []atom, i int, best, sizes [qualities]int, size cost) (n int, half, rest *atom) {
 	for q := paragraph; q > character; q-- {
 		if best[q] > 0 && p.half(sizes[q]) {
@@ -151,7 +154,7 @@ func (p *packer) choose(atoms []atom, i int, best, sizes [qualities]int, size co
 func (p *packer) half(length int) bool { return p.l.Length == 0 || length >= p.l.Length/2 }
 
 // part cuts a where nothing more fits after last: between characters, or inside of one that no part has room for. Both
-// are nil if nothing fits.
+// are nil if nothing fits. Escaped text grows with what it contains, so the place is found by search.
 func (p *packer) part(last, a *atom, size cost) (half, rest *atom) {
 	if a.run == "" {
 		return nil, nil
@@ -177,7 +180,7 @@ func (p *packer) part(last, a *atom, size cost) (half, rest *atom) {
 	return &h, &r
 }
 
-// characters is where each character of s ends.
+// characters returns where each character (grapheme cluster) of s ends.
 func characters(s string) (ends []int) {
 	at, state := 0, -1
 	for s != "" {
@@ -189,7 +192,7 @@ func characters(s string) (ends []int) {
 	return ends
 }
 
-// runes is where each rune of s ends.
+// runes returns where each rune of s ends.
 func runes(s string) (ends []int) {
 	for i, r := range s {
 		ends = append(ends, i+utf8.RuneLen(r))
@@ -197,6 +200,7 @@ func runes(s string) (ends []int) {
 	return ends
 }
 
+// cut returns the part of a that is run[from:to]. It is escaped again, because that depends on the neighbors.
 func (p *packer) cut(a *atom, from, to int) atom {
 	c := *a
 	c.at, c.end = from, to
@@ -207,7 +211,7 @@ func (p *packer) cut(a *atom, from, to int) atom {
 	return c
 }
 
-// write is the part that holds atoms and half.
+// write returns the part that contains atoms and half, without blanks at its end.
 func (p *packer) write(atoms []atom, half *atom) Rendered {
 	for half == nil && len(atoms) > 0 && atoms[len(atoms)-1].droppable() {
 		atoms = atoms[:len(atoms)-1]

@@ -2,7 +2,8 @@ package markdown
 
 import "strings"
 
-// stream parses a growing text. Its cost is linear in the text, and per ending in the open piece, which is limited.
+// stream parses a growing text. Its cost is linear in the text, and for each ending linear in the open segment, which
+// is limited.
 type stream struct {
 	emit   func(stable []Piece) // called for pieces that nothing further changes
 	clean  cleaner
@@ -48,7 +49,8 @@ func (s *stream) interim() ending {
 	return e
 }
 
-// open is the pieces of tail, if it were the whole of what follows.
+// open returns the pieces of tail, if it were the rest of the text. It reads them with a segmenter of its own, which
+// starts where the open segment began, so that the state of s stays.
 func (s *stream) open(tail string) (pieces []Piece) {
 	if strings.TrimSpace(tail) == "" && s.seg.from.mode != inCode {
 		return nil

@@ -12,7 +12,8 @@ const (
 )
 
 // table shows a table in aligned columns, as code, or row by row if it is too wide for that. Rows are laid out in
-// groups that are not cut, so that the widths of a group stay once another one has begun.
+// groups that are not cut, so that the widths of a group stay once another one has begun. Once rows were shown one by
+// one, the rest of the table is too.
 func (f *flow) table(t Table) {
 	if !f.goesOn {
 		f.wide, f.number = false, 0
@@ -57,7 +58,7 @@ func (g *columns) alone(row []string) bool {
 	return !own.fits(row)
 }
 
-// texts is how cells read.
+// texts returns the visible text of cells, each in one line.
 func texts(cells [][]Inline) []string {
 	out := make([]string, len(cells))
 	for i, c := range cells {
@@ -84,7 +85,7 @@ func (g *columns) add(row []string, head bool) {
 	g.head = g.head || head
 }
 
-// grown is the widths of the columns and the size of the cells with row.
+// grown returns the widths of the columns and the size of the cells with one more row.
 func (g *columns) grown(row []string) ([]int, cost) {
 	widths, size := make([]int, len(g.name)), g.size
 	copy(widths, g.widths)
@@ -95,6 +96,7 @@ func (g *columns) grown(row []string) ([]int, cost) {
 	return widths, size
 }
 
+// total returns the width of a row, with three columns between two cells.
 func total(widths []int) int {
 	n := 3 * (len(widths) - 1)
 	for _, w := range widths {
@@ -103,7 +105,8 @@ func total(widths []int) int {
 	return n
 }
 
-// tooWide reports whether the rows and one more are wider than people can see.
+// tooWide reports whether the rows and one more are wider than a phone or the terminal shows without wrapping, which
+// would destroy the columns.
 func (g *columns) tooWide(row []string) bool {
 	widths, _ := g.grown(row)
 	most := mostColumns
@@ -155,7 +158,7 @@ func (g *columns) flush() {
 	g.rows, g.widths, g.head, g.size = nil, nil, false, cost{}
 }
 
-// loosen says that more rows may change the atoms from on.
+// loosen marks the atoms from on as ones that further rows may change.
 func (f *flow) loosen(from int) {
 	for i := from; i < len(f.atoms); i++ {
 		f.atoms[i].loose = true

@@ -8,7 +8,8 @@ type TerminalOptions struct {
 	Links bool // it supports links (OSC 8); otherwise URLs are shown
 }
 
-// Terminal returns the dialect of terminals, with control sequences.
+// Terminal returns the dialect of terminals, with control sequences (ANSI). The text must not contain any itself; the
+// cleaner removes them.
 func Terminal(o TerminalOptions) Dialect {
 	d := Plain()
 	d.Width = o.Width
@@ -19,7 +20,7 @@ func Terminal(o TerminalOptions) Dialect {
 	return d
 }
 
-// Each style has a sequence of its own that ends it, so that styles can stand within each other.
+// mark returns the sequences of m. Each style has a sequence of its own that ends it, so that styles can be nested.
 func (o TerminalOptions) mark(m Mark) (Markup, bool) {
 	switch m.Kind {
 	case Strong:
@@ -42,7 +43,8 @@ func (o TerminalOptions) mark(m Mark) (Markup, bool) {
 	return Markup{}, false
 }
 
-// wrap breaks lines between words, code excepted, so that they are not wider than the terminal.
+// wrap breaks lines between words, code excepted, so that they are not wider than the terminal. The terminal itself
+// would break within words, and without the margin.
 func (f *flow) wrap() {
 	column := 0
 	blank := -1 // the last place to break
@@ -64,7 +66,7 @@ func (f *flow) wrap() {
 	f.dropEmpty()
 }
 
-// breakAt makes a newline of the blanks at i and says how wide the new line is up to the atom last.
+// breakAt makes a newline of the blanks at i and returns how wide the new line is up to the atom last.
 func (f *flow) breakAt(i, last int) int {
 	a := &f.atoms[i]
 	a.read, a.written, a.run, a.cost = "", "", "", cost{}
@@ -76,7 +78,7 @@ func (f *flow) breakAt(i, last int) int {
 	return width
 }
 
-// dropEmpty drops what breakAt left.
+// dropEmpty removes what breakAt left.
 func (f *flow) dropEmpty() {
 	kept := f.atoms[:0]
 	for _, a := range f.atoms {

@@ -7,14 +7,16 @@ const (
 	mostHealed = 600 // bytes of a style that has no end yet; after that it is taken for words
 )
 
-// view is what can be said of the open end of a text.
+// view is what is known of the open end of a text.
 type view struct {
 	show    int    // bytes that may be shown
 	closers string // what closes them
 	sure    int    // bytes whose meaning stays whatever follows; not more than show
 }
 
-// undecided looks at a tail, of which st was read by lines.
+// undecided examines the open end of a text; st is the state of its segmenter. It decides how much can be shown without
+// being taken back with the next word: a line of dashes may become a rule, a heading or a table, and two stars may
+// become three.
 func undecided(tail string, st state) view {
 	last := tail[st.read:]
 	switch st.mode {
@@ -48,7 +50,8 @@ func undecided(tail string, st state) view {
 	return v
 }
 
-// mayUnderline reports whether the line that last begins may make a heading of the one before, or the next one of it.
+// mayUnderline reports whether the line that last begins may make a heading of the line before, or may be made one by
+// the next line.
 func (st state) mayUnderline(last string) bool {
 	if st.mode == none {
 		return len(last) <= mostUnderline
@@ -58,10 +61,10 @@ func (st state) mayUnderline(last string) bool {
 
 func nothing(s string) bool { return strings.TrimSpace(s) == "" }
 
-// closesSoon reports whether line may become what ends a block of code.
+// closesSoon reports whether line may become the end of a block of code.
 func closesSoon(line, mark string) bool { return strings.Trim(line, " \t"+mark[:1]) == "" }
 
-// onlyMarks reports whether it is open what line begins.
+// onlyMarks reports whether line has only marks so far, so that it is not known what it begins.
 func onlyMarks(line string) bool {
 	s := strings.TrimSpace(bare(line))
 	if s == "" {
@@ -71,13 +74,14 @@ func onlyMarks(line string) bool {
 	return strings.Trim(s, "-+*_=#>`~|:$ ") == "" || len(s)-len(number) < 2 && len(number) < 10 && digits(number)
 }
 
-// opensFence reports whether line is the first of a block of code, and not whole.
+// opensFence reports whether line is the first of a block of code, which is not complete: its language is still being
+// written.
 func opensFence(line string) bool {
 	mark, _ := openingFence(line)
 	return mark != "" || strings.HasPrefix(line, "```")
 }
 
-// holdTable holds a row back that the next line may make the head of a table.
+// holdTable holds back a row that the next line may make the head of a table.
 func (v *view) holdTable(tail string, st state) {
 	from := st.read
 	if last := bare(tail[st.read:]); strings.Trim(last, "-:| \t") == "" && st.lines > 0 && st.blanks == 0 {
@@ -95,7 +99,7 @@ func (v *view) holdTable(tail string, st state) {
 	}
 }
 
-// leaf is where the last paragraph of tail begins, by its lines.
+// leaf returns where the last paragraph of tail begins, by its lines. Only in that can styles be open.
 func leaf(tail string) int {
 	at := 0
 	for from := 0; from < len(tail); {
@@ -114,7 +118,7 @@ func leaf(tail string) int {
 	return at
 }
 
-// heal closes what is open in the words from on.
+// heal closes what is open in the words from on, and holds back what can't be closed.
 func (v *view) heal(tail string, from int) {
 	words := tail[:v.show]
 	s := scanner{text: words, at: from, sure: v.sure, show: v.show}

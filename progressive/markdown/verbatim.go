@@ -2,7 +2,7 @@ package markdown
 
 import "strings"
 
-// verbatim reads a line of code or of a formula.
+// verbatim reads a line of code or of a formula, in which nothing but the end has a meaning.
 func (s *segmenter) verbatim(line string) {
 	if s.open.mode == inMath {
 		s.formula(line)
@@ -31,7 +31,7 @@ func (s *segmenter) flushCode() {
 	s.from = s.open
 }
 
-// code is the open segment without the indentation of its fence, and without its last newline.
+// code returns the open segment without the indentation of its fence, and without its last newline.
 func (s *segmenter) code() string {
 	text := strings.TrimSuffix(s.tail[:s.open.read], "\n")
 	if s.open.indent == 0 {
@@ -44,7 +44,7 @@ func (s *segmenter) code() string {
 	return strings.Join(lines, "\n")
 }
 
-// dedent cuts at most n columns of blanks off.
+// dedent removes at most n columns of blanks.
 func dedent(line string, n int) string {
 	for n > 0 && line != "" && (line[0] == ' ' || line[0] == '\t') {
 		if line[0] == '\t' {
@@ -55,6 +55,8 @@ func dedent(line string, n int) string {
 	return line
 }
 
+// formula reads a line of a formula, which also ends at an empty line: a lone sign must not swallow the rest of the
+// text.
 func (s *segmenter) formula(line string) {
 	if strings.TrimSpace(line) == "" {
 		s.flush()
@@ -72,7 +74,7 @@ func (s *segmenter) formula(line string) {
 	}
 }
 
-// overflow ends a segment that would become too long. Code within an item goes on.
+// overflow ends a segment that would become too long. Code within an item goes on as a block of its own.
 func (s *segmenter) overflow() {
 	o := s.open
 	s.flush()
@@ -87,7 +89,8 @@ func (s *segmenter) overflow() {
 	s.from = s.open
 }
 
-// broken reads the first n bytes of a line that is too long. What follows goes on as it began, or as words.
+// broken reads the first n bytes of a line that is too long. What follows goes on as code or as a formula, or as words:
+// what was begun in the line, such as a style, is not followed.
 func (s *segmenter) broken(n int) {
 	switch o := s.open; o.mode {
 	case inCode:

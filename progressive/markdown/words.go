@@ -30,7 +30,8 @@ func (f *flow) inlines(in []Inline) {
 	}
 }
 
-// words cuts text into atoms: words, blanks between them, and characters of scripts without blanks.
+// words cuts text into atoms: words, blanks between them, and characters of scripts without blanks. The dialect's guard
+// is applied first, outside of code and links.
 func (f *flow) words(text string, at Place) {
 	if f.d.Guard != nil && !at.InCode && !f.frame.has(Anchor) && !(at.Bare && surelyLink(text)) {
 		text = f.d.Guard(text)
@@ -53,7 +54,8 @@ func (f *flow) words(text string, at Place) {
 	}
 }
 
-// starts reports whether only markup of blocks is before the next atom in its line.
+// starts reports whether only markup of blocks is before the next atom in its line. Some characters are markup only
+// there.
 func (f *flow) starts() bool {
 	for i := len(f.atoms) - 1; i >= 0; i-- {
 		if a := &f.atoms[i]; a.run != "" && !a.blank {
@@ -65,7 +67,8 @@ func (f *flow) starts() bool {
 	return true
 }
 
-// before is how good a place is between what was laid out and text.
+// before returns how good a place is between what was laid out and text. A mark that combines with the character before
+// it must stay with it.
 func (f *flow) before(text string) quality {
 	if r, _ := utf8.DecodeRuneInString(text); unicode.Is(unicode.M, r) || r == '\u200d' || r >= 0x1F3FB && r <= 0x1F3FF {
 		return never
@@ -83,14 +86,15 @@ func (f *flow) before(text string) quality {
 	return word
 }
 
-// reading says what stood before the next atom of a text.
+// reading has what was before the next atom of a text.
 type reading struct {
 	cut   quality // before the atom that was found last
 	blank bool    // it is blanks
 	last  string  // the last word
 }
 
-// next is the length of the atom at text[i:].
+// next returns the length of the atom at text[i:]: blanks, or a word, at most mostWord bytes of it and whole
+// characters.
 func (w *reading) next(text string, i int) int {
 	w.cut = character
 	if w.blank {
@@ -127,7 +131,7 @@ func fullStop(s string) bool {
 	return strings.HasSuffix(s, "。") || strings.HasSuffix(s, "！") || strings.HasSuffix(s, "？")
 }
 
-// ascii reports whether the first character of s is one byte that nothing joins.
+// ascii reports whether the first character of s is one byte that nothing combines with.
 func ascii(s string) bool {
 	return s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf)
 }
@@ -137,7 +141,7 @@ func endsSentence(word string) bool {
 	return word != "" && (strings.IndexByte(".!?", word[len(word)-1]) >= 0 || strings.HasSuffix(word, "…"))
 }
 
-// escape is how text[from:to] is written.
+// escape returns how text[from:to] is written. It copies only if something is escaped.
 func (d *Dialect) escape(text string, from, to int, at Place) string {
 	var b *strings.Builder
 	copied := from
