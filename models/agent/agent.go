@@ -1,6 +1,9 @@
-// Package agent is a [llm.Model] over an agent of the owner's own behind an HTTP address. The request is an AG-UI run; the
-// answer is a stream of AG-UI events, or of lines of a smaller protocol. The agent runs its own tools: they are shown, not made.
-// See docs/your-agent.md.
+// Package agent implements [llm.Model] for an agent of the owner's own behind an HTTP address. The request is an AG-UI
+// run (request.go); the answer is a stream of AG-UI events (agui.go), or of lines of JSON in a smaller protocol
+// (lines.go), which the media type of the response tells apart. Both are translated to the same stream (stream.go).
+//
+// Such an agent calls its own tools. The gateway shows these calls but does not make them, so it offers the agent no
+// tools of its own; see docs/your-agent.md and docs/engineering/adr/0016-calls-of-an-agent-are-shown-not-made.md.
 package agent
 
 import (
@@ -42,7 +45,7 @@ func Section() sections.Section {
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
-// Model is a [llm.Model]. It makes one attempt for each call and is safe for concurrent use.
+// Model implements [llm.Model]. It makes one attempt for each call and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
 	options models.Options
@@ -55,17 +58,18 @@ var (
 )
 
 const (
-	maxEvent     = 1 << 20 // bytes of one event, or of one line
+	maxEvent     = 1 << 20 // bytes of one event, or one line
 	maxRedirects = 3
-	name         = "the agent" // what checks and logs call it
+	name         = "the agent" // the name in checks and logs
 )
 
 var errUnlisted = errors.New("an agent lists no models")
 
+// open returns a model without asking the agent anything.
 func open(c *Config, o models.Options) *Model {
 	settings := o.Settings("AGENT_API_KEY", "AGENT_URL")
 	url, key := c.BaseURL, c.APIKey.Reveal()
-	if o.URL != "" { // its key is its own, too: the other one is for another server
+	if o.URL != "" { // with a key of its own: the other one is meant for another server
 		url, key = o.URL, o.APIKey
 		at := strings.TrimSuffix(o.Setting, ".model")
 		settings.URL, settings.Key = at+".url", at+".api_key"
@@ -78,7 +82,8 @@ func open(c *Config, o models.Options) *Model {
 	return m
 }
 
-// sameOrigin follows redirects that keep the request and its origin: the key and the conversation go nowhere else.
+// sameOrigin follows redirects that keep the method and the origin. It follows no others, which would send the key and
+// the conversation to another server.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxRedirects || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -90,13 +95,13 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check asks the agent something small.
+// Check makes the smallest request; see [wire.Endpoint.Check]. It runs the agent.
 func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
 
-// CheckListed is Check: agents list nothing.
+// CheckListed is Check, because agents don't list models.
 func (m *Model) CheckListed(ctx context.Context) (string, error) { return m.Check(ctx) }
 
-// Reach sends a request that runs nothing. Any answer of a server will do.
+// Reach sends a request that runs nothing. Any response will do, also an error: the server is there.
 func (m *Model) Reach(ctx context.Context) (string, error) {
 	if m.Invalid != nil {
 		return "", m.Failure(m.Invalid)
@@ -113,7 +118,7 @@ func (m *Model) Reach(ctx context.Context) (string, error) {
 	return wire.Place(m.Base) + " can be reached", res.Body.Close()
 }
 
-// advice says what to do about a failure of a check; "" for what is said of other models.
+// advice returns what to do about a failure of a check; "" leaves it to [wire.Endpoint].
 func (m *Model) advice(kind llm.FailureKind, status int) string {
 	at := wire.Place(m.Base)
 	switch {
@@ -143,7 +148,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	}
 }
 
-// post starts a run.
+// post starts a run and returns its response, whose body the caller closes.
 func (m *Model) post(ctx context.Context, r llm.Request) (*http.Response, error) {
 	body, err := json.Marshal(m.input(r))
 	if err != nil {
@@ -161,7 +166,7 @@ func (m *Model) post(ctx context.Context, r llm.Request) (*http.Response, error)
 	return wire.Refuse(req, m.client.Do)
 }
 
-// read yields what an answer says until it is complete, which is nil, or yield wants no more.
+// read yields the answer in res until it is complete or yield wants no more, and then returns nil.
 func read(res *http.Response, yield func(llm.Chunk) bool) error {
 	given := res.Header.Get("Content-Type")
 	media, _, _ := mime.ParseMediaType(given)
@@ -178,6 +183,8 @@ func read(res *http.Response, yield func(llm.Chunk) bool) error {
 		}
 		return s.read(events, next, func() error { return s.line(bytes.TrimSpace(line)) })
 	}
+	// The response is none of both. If it is a report of an error, that says more than its media type. Otherwise the
+	// body is read, within limits, so that the connection can be used again.
 	if err := wire.WantEvents(res); err != nil {
 		return err
 	}
@@ -185,6 +192,7 @@ func read(res *http.Response, yield func(llm.Chunk) bool) error {
 	return errors.Join(fmt.Errorf("the agent answered with %q instead of text/event-stream or application/x-ndjson", cmp.Or(media, given)), unlessEOF(err))
 }
 
+// unlessEOF returns err, or nil for io.EOF.
 func unlessEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -11,13 +11,13 @@ import (
 	"parley/models/wire"
 )
 
-// event is an event of AG-UI 0.0.x and 1.0, as far as it matters here. See
+// event has the fields of all AG-UI events (0.0.x and 1.0) that matter here, see
 // https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/core/src/events.ts.
 type event struct {
 	Type      string          `json:"type"`
 	MessageID string          `json:"messageId"`
 	Role      string          `json:"role"`
-	Delta     json.RawMessage `json:"delta"` // of some events a list
+	Delta     json.RawMessage `json:"delta"` // a string; a list in events that are not shown
 	CallID    string          `json:"toolCallId"`
 	CallName  string          `json:"toolCallName"`
 	Content   json.RawMessage `json:"content"`
@@ -26,11 +26,13 @@ type event struct {
 	Usage     []usage         `json:"usage"`
 }
 
+// past is a message of a snapshot of the conversation.
 type past struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 
+// outcome says how a run ended. One of type interrupt waits for a decision.
 type outcome struct {
 	Type       string `json:"type"`
 	Interrupts []struct {
@@ -39,15 +41,17 @@ type outcome struct {
 	} `json:"interrupts"`
 }
 
+// usage is the number of tokens of one model that the agent used.
 type usage struct {
 	Input  int `json:"inputTokens"`
 	Output int `json:"outputTokens"`
 	Cached int `json:"cachedInputTokens"`
 }
 
-// event takes an event of AG-UI. Those that nothing is shown of are signs of life.
+// event handles an AG-UI event. Events of which nothing is shown, including unknown ones, are signs of life, so that
+// the stream does not count as stalled.
 func (s *stream) event(data []byte) error {
-	if len(data) == 0 || bytes.Equal(data, []byte("[DONE]")) { // which other protocols end with
+	if len(data) == 0 || bytes.Equal(data, []byte("[DONE]")) { // other protocols end with [DONE], and some servers add it
 		return nil
 	}
 	var e event
@@ -84,7 +88,7 @@ func (s *stream) event(data []byte) error {
 	return nil
 }
 
-// spoken takes text. What others said is not the answer.
+// spoken handles text. Messages that are not the agent's, such as an echo of the question, are not shown.
 func (s *stream) spoken(e event) {
 	if e.Role != "" && e.Role != "assistant" {
 		if s.foreign == nil {
@@ -99,7 +103,8 @@ func (s *stream) spoken(e event) {
 	s.say(e.MessageID, text(e.Delta))
 }
 
-// chunk takes a piece of a call without events for its start and end. One without an id belongs to the newest.
+// chunk handles a piece of a call that has no events for its start and end. One without an id belongs to the newest
+// call.
 func (s *stream) chunk(e event) error {
 	if e.CallID != "" {
 		s.piece = e.CallID
@@ -113,7 +118,8 @@ func (s *stream) chunk(e event) error {
 	return nil
 }
 
-// finish takes the end of a run. One that pauses for a decision has asked for it; the next question is a run of its own.
+// finish handles the end of a run. A run that pauses for a decision has asked for it in its outcome, which is shown as
+// text: the person's reply starts a new run, as this one can't be resumed.
 func (s *stream) finish(e event) error {
 	s.done = true
 	for _, u := range e.Usage {
@@ -124,7 +130,7 @@ func (s *stream) finish(e event) error {
 		s.usage.Completion += u.Output
 		s.usage.Cached += u.Cached
 	}
-	if !s.said && s.last != "" { // the agent does not stream
+	if !s.said && s.last != "" { // the agent does not stream its text
 		s.say("", s.last)
 	}
 	if e.Outcome == nil || e.Outcome.Type != "interrupt" {
@@ -143,7 +149,7 @@ func (s *stream) finish(e event) error {
 	return nil
 }
 
-// spokenLast is what the agent said after the last message of a user.
+// spokenLast returns what the agent said after the last message of a user in a snapshot of the conversation.
 func spokenLast(all []past) string {
 	var said []string
 	for _, m := range all {

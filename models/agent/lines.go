@@ -8,7 +8,7 @@ import (
 	"parley/models/wire"
 )
 
-// line is a line of the smaller protocol: see docs/your-agent.md.
+// line is a line of the smaller protocol, with the fields of all types: see docs/your-agent.md.
 type line struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"` // of text and result
@@ -20,7 +20,7 @@ type line struct {
 	Usage     *usage          `json:"usage"` // of done
 }
 
-// line takes a line. Unknown types are signs of life.
+// line handles a line. Unknown types are signs of life.
 func (s *stream) line(data []byte) error {
 	if len(data) == 0 {
 		return nil

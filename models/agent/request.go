@@ -60,10 +60,11 @@ type (
 	}
 )
 
-// contextNote describes what the gateway tells besides the conversation.
+// contextNote describes the context that the gateway adds to the conversation.
 const contextNote = "About this moment of the conversation, from the gateway"
 
-// input writes r. Each run is a thread of its own: the messages are the whole conversation.
+// input writes r. Each request is a thread of its own with the whole conversation: the gateway keeps the history, so an
+// agent need not, and edits and deletions of messages take effect.
 func (m *Model) input(r llm.Request) runInput {
 	in := runInput{ThreadID: rand.Text(), RunID: rand.Text(), Messages: []message{}, Tools: []string{}, Context: []note{}, Forwarded: forwarded{
 		Model: m.options.Model, MaxTokens: wire.Limit(m.options.MaxTokens, r.MaxTokens), Temperature: m.options.Temperature,
@@ -90,6 +91,7 @@ func (m *Model) input(r llm.Request) runInput {
 	return in
 }
 
+// assistant writes an answer of the agent.
 func assistant(t llm.Message) message {
 	w := message{Role: "assistant"}
 	if t.Text != "" {
@@ -97,7 +99,7 @@ func assistant(t llm.Message) message {
 	}
 	for _, c := range t.Calls {
 		arguments := string(c.Parameters)
-		if !json.Valid(c.Parameters) { // half a call is none; its result tells what was wrong
+		if !json.Valid(c.Parameters) { // an answer that broke off; the call's result tells what was wrong
 			arguments = "{}"
 		}
 		w.ToolCalls = append(w.ToolCalls, toolCall{c.ID, "function", function{c.Name, arguments}})
@@ -105,7 +107,7 @@ func assistant(t llm.Message) message {
 	return w
 }
 
-// content is the text of a message, in parts if it has images.
+// content returns the text of a message, or a list of parts if it has images.
 func content(t llm.Message) any {
 	if len(t.Images) == 0 {
 		return t.Text

@@ -11,28 +11,29 @@ import (
 	"parley/models/wire"
 )
 
-// stream reads one answer. Only its end marker makes it complete.
+// stream translates one answer. Only its end marker completes it: a connection that ends without it was cut. It belongs
+// to one goroutine.
 type stream struct {
 	yield   func(llm.Chunk) bool
 	left    bool // yield wants no more
 	done    bool
 	said    bool            // there was text
-	message string          // the message that the newest text belongs to, unless a call came after it
-	foreign map[string]bool // messages that the agent did not write
+	message string          // the message that the newest text belongs to; "" after a call
+	foreign map[string]bool // messages that are not the agent's, by their ids
 	calls   map[string]*call
-	open    []string // ids of calls, in their order
-	piece   string   // the call of the newest chunk of one
-	last    string   // the agent's text in the newest snapshot of messages
+	open    []string // ids of calls, in the order of their beginnings
+	piece   string   // the call of the newest TOOL_CALL_CHUNK
+	last    string   // the agent's text in the newest snapshot
 	usage   *llm.Usage
 }
 
-// call is a call of a tool of the agent.
+// call is a call that the agent makes of one of its tools.
 type call struct{ running, ended bool }
 
-// maxCalls is how many calls one answer can have.
+// maxCalls is the maximum number of calls in one answer: each is kept until its end.
 const maxCalls = 1000
 
-// read takes what next finds until the answer is complete.
+// read handles what next finds with take, until the answer is complete.
 func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) error {
 	for !s.done && next() {
 		if err := take(); err != nil || s.left {
@@ -45,6 +46,7 @@ func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) 
 	case !s.done:
 		return wire.ErrCut
 	}
+	// Calls without a result have ended with the answer: otherwise they would be shown as running.
 	for _, id := range s.open {
 		s.end(id, "", "")
 	}
@@ -55,6 +57,7 @@ func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) 
 	return nil
 }
 
+// give yields c, unless yield has returned false: an iterator must not call it again.
 func (s *stream) give(c llm.Chunk) {
 	if !s.left {
 		s.left = !s.yield(c)
@@ -64,7 +67,7 @@ func (s *stream) give(c llm.Chunk) {
 // alive yields a sign of life.
 func (s *stream) alive() { s.give(llm.Chunk{Alive: true}) }
 
-// say yields text. Messages are paragraphs of their own; text without an id belongs to the newest one.
+// say yields text. Each message is a paragraph of its own; text without an id belongs to the newest message.
 func (s *stream) say(message, text string) {
 	if text == "" {
 		s.alive()
@@ -82,7 +85,7 @@ var (
 	errNoID      = errors.New("the agent sent a tool call without an id")
 )
 
-// start begins a call. A second start of one is ignored.
+// start begins a call. A second start of the same call is ignored.
 func (s *stream) start(id, name string) error {
 	switch {
 	case id == "":
@@ -98,7 +101,7 @@ func (s *stream) start(id, name string) error {
 	return nil
 }
 
-// parameters adds to those of a call.
+// parameters yields a piece of the parameters of a call.
 func (s *stream) parameters(id, piece string) {
 	if c := s.calls[id]; c == nil || c.running || c.ended || piece == "" {
 		s.alive()
@@ -107,7 +110,7 @@ func (s *stream) parameters(id, piece string) {
 	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Parameters: piece}})
 }
 
-// run says that the parameters of a call are complete.
+// run marks the parameters of a call as complete.
 func (s *stream) run(id string) {
 	c := s.calls[id]
 	if c == nil || c.running || c.ended {
@@ -128,7 +131,7 @@ func (s *stream) end(id, result, failed string) {
 	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Ended: true, Result: result, Error: failed}})
 }
 
-// text is a JSON string, or other JSON as it is written.
+// text returns the content of a JSON string, or other JSON as it is.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -1,4 +1,9 @@
-// Package anthropic is a [llm.Model] over Anthropic's Messages API, with prompt caching and extended thinking.
+// Package anthropic implements [llm.Model] for Anthropic's Messages API (https://docs.anthropic.com/en/api/messages),
+// with prompt caching and extended thinking.
+//
+// The API has rules that others don't: every request has a limit on tokens, sides alternate, no text block is empty,
+// and thinking must be sent back unchanged, with its signature and in its place, before the calls that followed from
+// it.
 package anthropic
 
 import (
@@ -63,7 +68,8 @@ func (c *Config) Check(reject sections.Reject) {
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
-// Model is a [llm.Model]. It makes one attempt for each call, reads no ANTHROPIC_ variables and is safe for concurrent use.
+// Model implements [llm.Model]. It makes one attempt for each call, ignores the SDK's ANTHROPIC_ variables, and is safe
+// for concurrent use.
 type Model struct {
 	*wire.Endpoint
 	config   Config
@@ -76,6 +82,7 @@ var (
 	_ llm.Bounded = (*Model)(nil)
 )
 
+// open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("ANTHROPIC_API_KEY", ""), Dial: o.Dial,
@@ -105,7 +112,7 @@ func open(c *Config, o models.Options) *Model {
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check asks the model something small.
+// Check makes the smallest request; see [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
 
 // Generate implements [llm.Model].
@@ -126,7 +133,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	}
 }
 
-// refusal is why a stream ended with err. The SDK keeps what the server said.
+// refusal returns err as a [*wire.Refusal] if the server reported an error within the stream, of which the SDK keeps
+// the JSON.
 func refusal(err error) error {
 	if said, ok := errors.AsType[*sdk.Error](err); ok {
 		return wire.ParseRefusal([]byte(said.RawJSON()))

@@ -13,10 +13,12 @@ import (
 	"parley/models/wire"
 )
 
-// maxTokens is the limit of an answer without another: the API wants one, and all models know this one.
+// maxTokens is the limit of an answer if none is configured: the API requires one, and all models allow this one.
 const maxTokens = 8192
 
-// params writes req in the words of the API.
+// params writes req as a request of the API. The order of the parts of a prompt is tools, system, messages, and each
+// cache breakpoint caches all before it. Up to four are allowed: one is set after tools and system here, two in
+// history.
 func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: sdk.Model(name), Messages: m.history(req.Messages, n)}
 	limit := wire.Limit(m.options.MaxTokens, req.MaxTokens)
@@ -39,10 +41,10 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNe
 	return p
 }
 
-// tune sets the parameters of the options. The API knows no seed.
+// tune sets the sampling parameters of the options. The API has no seed.
 func (m *Model) tune(p *sdk.MessageNewParams) {
 	o := m.options.Parameters
-	if param.IsOmitted(p.Thinking) { // which allows no temperature but 1, and hardly any top_p
+	if param.IsOmitted(p.Thinking) { // with thinking, the API allows no temperature but 1, and hardly any top_p
 		if o.Temperature != nil {
 			p.Temperature = sdk.Float(min(*o.Temperature, 1))
 		}
@@ -55,8 +57,9 @@ func (m *Model) tune(p *sdk.MessageNewParams) {
 	p.SetExtraFields(o.Extra)
 }
 
-// resumes reports whether the last answer has calls that another model made: then this one can't think before it answers,
-// as the API wants the thinking before those calls.
+// resumes reports whether the latest answer has calls that another model made, as after a fallback in the middle of an
+// answer. This model then can't think before it continues: the API requires thinking before those calls, and there is
+// none with its signature.
 func (m *Model) resumes(messages []llm.Message) bool {
 	for _, t := range slices.Backward(messages) {
 		if t.Role == llm.RoleAssistant {
@@ -70,13 +73,13 @@ func (m *Model) resumes(messages []llm.Message) bool {
 func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
 	adapts := m.config.Thinking == adaptive && m.config.ThinkingBudget == 0
 	budget := m.config.ThinkingBudget
-	if own := m.options.ThinkingBudget; own != nil { // the model's own setting counts, also where it is none
+	if own := m.options.ThinkingBudget; own != nil { // the setting of a single model takes precedence, also if it is none
 		budget, adapts = *own, false
 	}
 	switch {
 	case limit == 0:
 		limit = maxTokens + budget
-	case budget > limit/2: // the answer needs room as well
+	case budget > limit/2: // at least half is left for the answer
 		budget = limit / 2
 	}
 	p.MaxTokens = int64(limit)
@@ -88,7 +91,7 @@ func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
 	}
 }
 
-// readable asks for the text of the thinking: newer models leave it out otherwise.
+// readable asks for summaries of the thinking, which newer models leave out otherwise.
 func readable(p *sdk.MessageNewParams) {
 	switch t := p.Thinking; {
 	case t.OfAdaptive != nil:
@@ -98,7 +101,8 @@ func readable(p *sdk.MessageNewParams) {
 	}
 }
 
-// schema reads a tool's parameters. What is no object of JSON becomes an object without properties.
+// schema reads a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
+// does not make the server refuse every request.
 func schema(raw json.RawMessage) sdk.ToolInputSchemaParam {
 	var fields map[string]any
 	_ = json.Unmarshal(raw, &fields) // nil
@@ -118,8 +122,11 @@ func schema(raw json.RawMessage) sdk.ToolInputSchemaParam {
 	return s
 }
 
-// history writes messages. Those of one side that follow each other become one. The last block before the gateway's
-// context is a breakpoint, as the next turn begins alike; so is the last of all, for the rounds of this one.
+// history writes the messages. Those of one side that follow each other become one, as the API requires that sides
+// alternate.
+//
+// It sets two cache breakpoints. One is the last block before the gateway's context, which changes with every turn: the
+// next turn begins with the same blocks. The other is the last block of all, for the further rounds of this turn.
 func (m *Model) history(messages []llm.Message, n wire.Names) (list []sdk.MessageParam) {
 	stable := (*sdk.ContentBlockParamUnion)(nil)
 	volatile := false
@@ -147,6 +154,8 @@ func (m *Model) history(messages []llm.Message, n wire.Names) (list []sdk.Messag
 	return list
 }
 
+// lastBlock returns the last block of list, or nil. It is a copy with the same pointers, so setting its cache control
+// changes the list. It leaves out thinking blocks, which can't be breakpoints.
 func lastBlock(list []sdk.MessageParam) *sdk.ContentBlockParamUnion {
 	if len(list) == 0 {
 		return nil
@@ -158,7 +167,7 @@ func lastBlock(list []sdk.MessageParam) *sdk.ContentBlockParamUnion {
 	}
 }
 
-// mark makes a block a breakpoint of the cache. Thinking can't be one.
+// mark makes a block a breakpoint of the cache, if it can be one.
 func mark(b *sdk.ContentBlockParamUnion) {
 	if b == nil {
 		return
@@ -168,6 +177,7 @@ func mark(b *sdk.ContentBlockParamUnion) {
 	}
 }
 
+// user writes a user message. Images come first, as the API's guide recommends.
 func user(t llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 	for _, i := range t.Images {
 		blocks = append(blocks, sdk.NewImageBlockBase64(i.Type, base64.StdEncoding.EncodeToString(i.Data)))
@@ -175,7 +185,7 @@ func user(t llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 	return append(blocks, text(t.Text)...)
 }
 
-// text is a block, unless there is nothing to read: the API refuses those.
+// text returns a block with s, or none if there is nothing to read: the API refuses empty ones.
 func text(s string) []sdk.ContentBlockParamUnion {
 	if strings.TrimSpace(s) == "" {
 		return nil
@@ -183,7 +193,8 @@ func text(s string) []sdk.ContentBlockParamUnion {
 	return []sdk.ContentBlockParamUnion{sdk.NewTextBlock(s)}
 }
 
-// assistant writes an answer: its thinking goes where it was, between text and calls.
+// assistant writes an answer. With the blocks that the API sent, it restores their order, with thinking in its place.
+// Without them, or if they no longer match the answer, thinking comes first, then text, then calls.
 func (m *Model) assistant(t llm.Message, n wire.Names) (blocks []sdk.ContentBlockParamUnion) {
 	var were []block
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
@@ -211,7 +222,8 @@ func (m *Model) assistant(t llm.Message, n wire.Names) (blocks []sdk.ContentBloc
 	return blocks
 }
 
-// fits reports whether the blocks are those of t: the runtime leaves out calls, and goes on with text.
+// fits reports whether the blocks are those of t. The runtime can have left out calls, or continued the text, since
+// they came.
 func fits(were []block, t llm.Message) bool {
 	said, calls := "", 0
 	for _, b := range were {
@@ -225,6 +237,7 @@ func fits(were []block, t llm.Message) bool {
 	return len(were) > 0 && calls == len(t.Calls) && strings.TrimSpace(said) == strings.TrimSpace(t.Text)
 }
 
+// thinking returns the block to be sent back, if it is one of thinking.
 func (b block) thinking() []sdk.ContentBlockParamUnion {
 	switch b.Kind {
 	case "thinking":
@@ -235,8 +248,10 @@ func (b block) thinking() []sdk.ContentBlockParamUnion {
 	return nil
 }
 
+// call writes a call. Parameters that are no object, as of an answer that broke off, become an empty one: the API
+// refuses others.
 func call(c llm.ToolCall, n wire.Names) sdk.ContentBlockParamUnion {
-	input := json.RawMessage("{}") // half a call is none; its result tells what was wrong
+	input := json.RawMessage("{}") // the call's result tells the model what was wrong
 	var object map[string]json.RawMessage
 	if json.Unmarshal(c.Parameters, &object) == nil && object != nil {
 		input = c.Parameters

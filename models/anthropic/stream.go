@@ -11,26 +11,28 @@ import (
 	"parley/models/wire"
 )
 
-// block is a block of an answer, as far as it goes back with the results of its calls.
+// block is a block of an answer, as far as it must be sent back with the results of its calls. It is stored as
+// [llm.Opaque] while an answer waits for a person, so its JSON must stay readable.
 type block struct {
 	Kind      string `json:"kind"`           // thinking, redacted_thinking, text or tool_use
-	Text      string `json:"text,omitempty"` // or the thinking, or the encrypted data
+	Text      string `json:"text,omitempty"` // the text, the thinking, or the encrypted thinking
 	Signature string `json:"signature,omitempty"`
 }
 
-// stream reads one answer. It is complete with message_stop only.
+// stream reads one answer. It is complete with message_stop only. It belongs to one goroutine.
 type stream struct {
 	names  wire.Names
 	owner  string
 	yield  func(llm.Chunk) bool
 	done   bool
-	blocks []block
-	calls  int
-	filled bool // the newest call has parameters
+	blocks []block // in their order; the last one is being written
+	calls  int     // how many have begun
+	filled bool    // the newest call has parameters
 	usage  llm.Usage
 }
 
-// event yields what an event adds, and reports whether more is wanted.
+// event yields what an event adds to the answer, and reports whether yield wants more. Unknown events are ignored, as
+// the API adds new ones.
 func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
 	switch e.Type {
 	case "message_start":
@@ -44,6 +46,7 @@ func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
 	case "content_block_delta":
 		return s.delta(e.Delta)
 	case "content_block_stop":
+		// A tool without parameters gets no piece of them, but a call without parameters would be invalid.
 		if n := len(s.blocks); n > 0 && s.blocks[n-1].Kind == "tool_use" && !s.filled {
 			s.filled = true
 			return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: s.calls - 1, Parameters: "{}"}})
@@ -61,6 +64,7 @@ func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
 	return true
 }
 
+// start begins a block.
 func (s *stream) start(b sdk.ContentBlockStartEventContentBlockUnion) bool {
 	switch b.Type {
 	case "text":
@@ -80,12 +84,13 @@ func (s *stream) start(b sdk.ContentBlockStartEventContentBlockUnion) bool {
 			call.Parameters, s.filled = string(parameters), err == nil
 		}
 		return s.yield(llm.Chunk{Call: call})
-	default: // of tools that were not offered
+	default: // of a tool that was not offered
 		s.blocks = append(s.blocks, block{})
 	}
 	return s.yield(llm.Chunk{Alive: true})
 }
 
+// delta adds to the last block.
 func (s *stream) delta(d sdk.MessageStreamEventUnionDelta) bool {
 	if len(s.blocks) == 0 {
 		return true
@@ -104,10 +109,11 @@ func (s *stream) delta(d sdk.MessageStreamEventUnionDelta) bool {
 	case d.Type == "signature_delta":
 		last.Signature += d.Signature
 	}
-	return true // citations are not shown: what they cite is not from a page
+	return true // citations are not shown
 }
 
-// end yields what belongs to the whole answer.
+// end yields what belongs to the whole answer, or returns why it is not complete. The provider's own words are
+// preferred to the error of the connection.
 func (s *stream) end(err error) error {
 	switch {
 	case s.done:
@@ -129,7 +135,7 @@ func (s *stream) end(err error) error {
 	return nil
 }
 
-// opaque is the order of the answer's blocks, if the model thought between them.
+// opaque returns the blocks to be sent back. Without thinking, text and calls say it all.
 func (s *stream) opaque() *llm.Opaque {
 	thought := false
 	for _, b := range s.blocks {
@@ -142,8 +148,10 @@ func (s *stream) opaque() *llm.Opaque {
 	return &llm.Opaque{Owner: s.owner, Data: data}
 }
 
+// thought reports whether b is thinking, readable or not.
 func (b block) thought() bool { return b.Kind == "thinking" || b.Kind == "redacted_thinking" }
 
+// finish translates the reason why the answer ended.
 func finish(r sdk.StopReason) llm.FinishReason {
 	switch r {
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:

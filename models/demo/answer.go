@@ -12,21 +12,21 @@ import (
 	"parley/core/text"
 )
 
-// The actions that the model calls, if they are available.
+// The actions that the model calls, if they are offered. They are those of the plugin demo.
 const (
 	playAction = "PLAY_DEMO"
 	diceAction = "ROLL_DICE"
 	timeAction = "TELL_TIME"
 )
 
-// command is a short message that contains certain words.
+// command is an answer to messages that contain one of its words.
 type command struct {
 	words  []string
-	most   int // words of the message: a longer one means something else
+	most   int // the maximum number of words of the message; a longer one probably means something else
 	answer func(req llm.Request, text string) reply
 }
 
-// commands returns the commands in the order in which they are tried.
+// commands returns the commands; the first that matches answers.
 func commands() []command {
 	return []command{
 		{[]string{"help", "can"}, 4, func(llm.Request, string) reply { return reply{text: help} }},
@@ -38,7 +38,8 @@ func commands() []command {
 	}
 }
 
-// answerTo returns the answer to req.
+// answerTo returns the answer to req: the continuation after a call, or a reply to the last message. The first reply in
+// a conversation begins with an introduction.
 func answerTo(req llm.Request) reply {
 	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == llm.RoleTool {
 		return afterCall(req)
@@ -51,6 +52,7 @@ func answerTo(req llm.Request) reply {
 	return r
 }
 
+// respond returns the reply of the first command that matches text, or an echo.
 func respond(req llm.Request, text string) reply {
 	words := wordsOf(text)
 	for _, c := range commands() {
@@ -76,6 +78,7 @@ func lastOf(req llm.Request, role llm.Role) llm.Message {
 	return llm.Message{}
 }
 
+// count returns how many messages of a role there are in the conversation.
 func count(req llm.Request, role llm.Role) (n int) {
 	for _, t := range req.Messages {
 		if t.Role == role && !t.Context {
@@ -85,19 +88,20 @@ func count(req llm.Request, role llm.Role) (n int) {
 	return n
 }
 
-// ask makes a tool call, or replies that the action is not available.
+// ask returns a reply with a tool call, or one that tells that the action is not available.
 func ask(req llm.Request, intro, action string, parameters map[string]any) reply {
 	if !slices.ContainsFunc(req.Tools, func(s llm.Tool) bool { return s.Name == action }) {
 		return reply{text: fmt.Sprintf("I would call the action `%s` now, but it isn't enabled here.", action)}
 	}
 	raw, _ := json.Marshal(parameters) // strings, numbers and booleans only
 	return reply{text: intro, call: &llm.ToolCall{
-		ID:         fmt.Sprintf("demo-%d", len(req.Messages)),
+		ID:         fmt.Sprintf("demo-%d", len(req.Messages)), // unique within the conversation, and the same if the request is repeated
 		Name:       action,
 		Parameters: raw,
 	}}
 }
 
+// play plays a title, lets the user choose one, or plays any.
 func play(req llm.Request, text string) reply {
 	parameters := map[string]any{}
 	if at := strings.Index(strings.ToLower(text), "play "); at >= 0 && at+5 <= len(text) {
@@ -123,7 +127,7 @@ func tellTime(req llm.Request, _ string) reply {
 
 var errDemo = errors.New("the demo model was asked to fail")
 
-// fail ends with a failure: at once, or in the middle of the text if the message asks for that.
+// fail returns a failure: at once, or after some text if the message asks for a late one.
 func fail(_ llm.Request, text string) reply {
 	r := reply{failure: &llm.Failure{Kind: llm.ProviderIssue, Err: errDemo}}
 	if slices.Contains(wordsOf(text), "late") {
@@ -132,7 +136,7 @@ func fail(_ llm.Request, text string) reply {
 	return r
 }
 
-// afterCall continues after an action.
+// afterCall returns the continuation after the result of a call.
 func afterCall(req llm.Request) reply {
 	result := req.Messages[len(req.Messages)-1]
 	name := ""
@@ -158,7 +162,7 @@ func echo(req llm.Request, text string) reply {
 	return reply{text: fmt.Sprintf("You wrote:\n\n%s\n\n%s\n\n%s", quote(text), seen(req), sample)}
 }
 
-// seen returns how many messages of the conversation the model received.
+// seen tells how many messages of the conversation are in the request, which shows that it is remembered.
 func seen(req llm.Request) string {
 	theirs, mine := count(req, llm.RoleUser), count(req, llm.RoleAssistant)
 	if theirs == 1 && mine == 0 {
@@ -167,6 +171,7 @@ func seen(req llm.Request) string {
 	return fmt.Sprintf("I can see %s from you and %s from me here, so nothing is forgotten.", amount(theirs, "message"), amount(mine, "answer"))
 }
 
+// amount returns n with the right form of what.
 func amount(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -1,5 +1,9 @@
-// Package demo is a simulated model: it needs no key and no network, identifies itself as a demo, and shows the
-// gateway's features. Its output is a function of the request, in the requested format.
+// Package demo implements [llm.Model] with a simulated model. It needs no key and no network, so that a gateway without
+// any configuration already answers and shows its features: streaming, progress, tools, choices and errors. It says
+// that it is a demo.
+//
+// An answer is a function of the request alone. The gateway can ask for answers in several forms (plain, or in tags as
+// package prompt describes them); form.go translates between these and the form in which answer.go works.
 package demo
 
 import (
@@ -11,10 +15,10 @@ import (
 	"parley/core/llm"
 )
 
-// wordTime is the pause before each word: 25 of them a second.
+// wordTime is the pause before each word: 25 words a second.
 const wordTime = 40 * time.Millisecond
 
-// Model is a [llm.Model]. It is safe for concurrent use.
+// Model is a [llm.Model] without state. It is safe for concurrent use.
 type Model struct{}
 
 var _ llm.Model = (*Model)(nil)
@@ -59,7 +63,7 @@ type reply struct {
 	failure *llm.Failure
 }
 
-// chunks splits r into words.
+// chunks splits r into words, and its call into pieces, as real models stream them.
 func (r reply) chunks() (chunks []llm.Chunk) {
 	for _, word := range strings.SplitAfter(r.text, " ") {
 		if word != "" {

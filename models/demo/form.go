@@ -9,7 +9,7 @@ import (
 	"parley/core/llm"
 )
 
-// form is the required format of an answer.
+// form is the format of an answer that the request asks for.
 type form int
 
 const (
@@ -18,11 +18,11 @@ const (
 	decided             // one action, or the end, in tags
 )
 
-// task matches the beginning of a prompt in one text, which names the agent.
+// task matches the beginning of a prompt that is one text, and captures the name of the agent.
 var task = regexp.MustCompile(`^<task>(?:Write the next message|Decide the next step|Write the answer) of (.+?) (?:in this|towards an|to the) `)
 
-// unfold converts a prompt in one text, as the templates of package prompt make it, to a request with messages and tools.
-// Any other request is returned as it is.
+// unfold converts a prompt that is one text, as the templates of package prompt make it, to a request with messages and
+// tools, and returns the form of the answer. Any other request is returned as it is.
 func unfold(req llm.Request) (llm.Request, form) {
 	if len(req.Messages) == 0 {
 		return req, spoken
@@ -43,7 +43,7 @@ func unfold(req llm.Request) (llm.Request, form) {
 	return talk, tagged
 }
 
-// part returns the text between two marks, or "".
+// part returns the text between two marks, or "" if from is missing.
 func part(text, from, to string) string {
 	_, rest, found := strings.Cut(text, from)
 	if !found {
@@ -53,7 +53,7 @@ func part(text, from, to string) string {
 	return inside
 }
 
-// spokenBy parses a transcript: one line per message, with its further lines indented.
+// spokenBy parses a transcript: one line for each message, with further lines of the same message indented.
 func spokenBy(agent, transcript string) (turns []llm.Message) {
 	for line := range strings.SplitSeq(transcript, "\n") {
 		if more, ok := strings.CutPrefix(line, "  "); ok && len(turns) > 0 {
@@ -62,7 +62,7 @@ func spokenBy(agent, transcript string) (turns []llm.Message) {
 		}
 		name, text, ok := strings.Cut(line, ": ")
 		switch {
-		case !ok || strings.HasPrefix(line, "("): // a summary of what was said before
+		case !ok || strings.HasPrefix(line, "("): // a summary of earlier messages
 		case name == agent:
 			turns = append(turns, llm.Message{Role: llm.RoleAssistant, Text: text})
 		default:
@@ -96,7 +96,7 @@ func resultOf(lines string) []llm.Message {
 
 const thought = "<response>\n<thought>I am a demo and don't think.</thought>\n"
 
-// inTags returns r in the required format.
+// inTags returns r in the form that the request asked for. In the tagged forms a call is part of the text.
 func (r reply) inTags(f form) reply {
 	actions, parameters := "REPLY", "{}"
 	if r.call != nil {

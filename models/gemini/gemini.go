@@ -1,4 +1,8 @@
-// Package gemini is a [llm.Model] over Google's Gemini API. It also embeds.
+// Package gemini implements [llm.Model] and [llm.Embedder] for Google's Gemini API
+// (https://ai.google.dev/api/generate-content).
+//
+// Reasoning models sign parts of their answers. The signatures must be sent back in their places with the results of
+// calls, see part in stream.go.
 package gemini
 
 import (
@@ -42,12 +46,12 @@ func Section() sections.Section {
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
-// Model is a [llm.Model] and a [llm.Embedder]. It makes one attempt for each call and is safe for concurrent use.
+// Model implements [llm.Model] and [llm.Embedder]. It makes one attempt for each call and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
 	config  Config
 	options models.Options
-	client  func() (*genai.Client, error) // made by the first call: that takes a while
+	client  func() (*genai.Client, error) // made by the first call, because that takes a while and most configured models are never called
 }
 
 var (
@@ -56,9 +60,10 @@ var (
 	_ llm.Embedder = (*Model)(nil)
 )
 
-// batch is how many texts are embedded with one request.
+// batch is the number of texts in one request for embeddings.
 const batch = 64
 
+// open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial,
@@ -73,7 +78,7 @@ func open(c *Config, o models.Options) *Model {
 	return m
 }
 
-// names lists the models that write.
+// names lists the models that answer or embed. Others, such as those for video, are left out.
 func (m *Model) names(ctx context.Context) (names []string, err error) {
 	client, err := m.client()
 	if err != nil {
@@ -93,10 +98,10 @@ func (m *Model) names(ctx context.Context) (names []string, err error) {
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check asks the model something small.
+// Check makes the smallest request; see [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
 
-// CheckEmbeds embeds one word.
+// CheckEmbeds embeds one word; see [wire.Endpoint.CheckEmbeds].
 func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 	return m.Endpoint.CheckEmbeds(ctx, m)
 }

@@ -11,13 +11,15 @@ import (
 	"parley/models/wire"
 )
 
-// unsigned returns what the API takes for the signature of a call that another model made.
+// unsigned returns the value that the API accepts as the signature of a call which another model made
+// (https://ai.google.dev/gemini-api/docs/thought-signatures). The SDK encodes signatures in base64, so it is decoded
+// here.
 func unsigned() []byte {
-	signature, _ := base64.URLEncoding.DecodeString("skip_thought_signature_validator") // it is valid
+	signature, _ := base64.URLEncoding.DecodeString("skip_thought_signature_validator") // a constant, and valid
 	return signature
 }
 
-// params writes everything of req but the messages.
+// params writes everything of req except the messages.
 func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.GenerateContentConfig {
 	p := &genai.GenerateContentConfig{MaxOutputTokens: int32(min(wire.Limit(m.options.MaxTokens, req.MaxTokens), 1<<30))}
 	if req.System != "" {
@@ -25,13 +27,13 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.Genera
 	}
 	m.tune(p)
 	if thinks(name) || m.options.Effort != "" {
-		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true} // they show that the stream is not stalled
+		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true} // thoughts show that the stream is not stalled
 		p.ThinkingConfig.ThinkingLevel = genai.ThinkingLevel(strings.ToUpper(m.options.Effort))
 		budget := m.config.ThinkingBudget
 		if m.options.ThinkingBudget != nil {
 			budget = m.options.ThinkingBudget
 		}
-		if budget != nil && m.options.Effort == "" { // the API takes one of the two
+		if budget != nil && m.options.Effort == "" { // the API accepts only one of the two
 			p.ThinkingConfig.ThinkingBudget = genai.Ptr(int32(min(*budget, 1<<30)))
 		}
 	}
@@ -47,7 +49,7 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.Genera
 	return p
 }
 
-// tune sets the parameters of the options, except the effort.
+// tune sets the sampling parameters of the options, except the effort.
 func (m *Model) tune(p *genai.GenerateContentConfig) {
 	o := m.options.Parameters
 	if o.Temperature != nil {
@@ -65,7 +67,7 @@ func (m *Model) tune(p *genai.GenerateContentConfig) {
 	}
 }
 
-// thinks reports whether a model thinks. The older ones refuse to be asked for it.
+// thinks reports whether a model reasons. Earlier ones refuse a configuration for it.
 func thinks(name string) bool {
 	name = strings.TrimPrefix(name, "models/")
 	return strings.HasPrefix(name, "gemini-") && !strings.HasPrefix(name, "gemini-1") && !strings.HasPrefix(name, "gemini-2.0")
@@ -74,7 +76,8 @@ func thinks(name string) bool {
 // wantsSignatures reports whether a model refuses calls without a signature.
 func wantsSignatures(name string) bool { return thinks(name) && !strings.Contains(name, "gemini-2") }
 
-// schema reads a tool's parameters. What is no object of JSON becomes an object without properties.
+// schema reads a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
+// does not make the server refuse every request.
 func schema(raw json.RawMessage) map[string]any {
 	var parameters map[string]any
 	if err := json.Unmarshal(raw, &parameters); err != nil || parameters == nil {
@@ -83,9 +86,10 @@ func schema(raw json.RawMessage) map[string]any {
 	return parameters
 }
 
-// history writes messages. Those of one side that follow each other become one.
+// history writes the messages. Those of one side that follow each other become one, and results of calls are matched by
+// the name of the function.
 func (m *Model) history(messages []llm.Message, name string, n wire.Names) (list []*genai.Content) {
-	called := map[string]string{} // the names of calls by their ids
+	called := map[string]string{} // names of calls by their ids, for their results
 	for _, t := range messages {
 		role, parts := genai.RoleUser, []*genai.Part(nil)
 		switch t.Role {
@@ -111,7 +115,7 @@ func (m *Model) history(messages []llm.Message, name string, n wire.Names) (list
 	return list
 }
 
-// text is a part, unless there is nothing to read, nor a signature.
+// text returns a part with s, or none if there is neither text nor a signature: the API refuses empty ones.
 func text(s string, signature []byte) []*genai.Part {
 	if strings.TrimSpace(s) == "" && signature == nil {
 		return nil
@@ -119,7 +123,8 @@ func text(s string, signature []byte) []*genai.Part {
 	return []*genai.Part{{Text: s, ThoughtSignature: signature}}
 }
 
-// assistant writes an answer: its signatures go where they were.
+// assistant writes an answer. With the parts that the API sent, it restores their order and signatures. Without them,
+// or if they no longer match the answer, text comes first, then the calls, of which the first needs a signature.
 func (m *Model) assistant(t llm.Message, name string, n wire.Names) (parts []*genai.Part) {
 	var were []part
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
@@ -148,7 +153,7 @@ func (m *Model) assistant(t llm.Message, name string, n wire.Names) (parts []*ge
 	return parts
 }
 
-// firstOf is the signature of the first call.
+// firstOf returns the signature of the first call, or nil.
 func firstOf(were []part) []byte {
 	for _, w := range were {
 		if w.Call {
@@ -158,7 +163,8 @@ func firstOf(were []part) []byte {
 	return nil
 }
 
-// fits reports whether the parts are those of t: the runtime leaves out calls, and goes on with text.
+// fits reports whether the parts are those of t. The runtime can have left out calls, or continued the text, since they
+// came.
 func fits(were []part, t llm.Message) bool {
 	said, calls := "", 0
 	for _, w := range were {
@@ -170,8 +176,9 @@ func fits(were []part, t llm.Message) bool {
 	return len(were) > 0 && calls == len(t.Calls) && strings.TrimSpace(said) == strings.TrimSpace(t.Text)
 }
 
+// calling writes a call. Parameters that are no object, as of an answer that broke off, become an empty one.
 func calling(c llm.ToolCall, n wire.Names, signature []byte) *genai.Part {
 	arguments := map[string]any{}
-	_ = json.Unmarshal(c.Parameters, &arguments) // half a call is none; its result tells what was wrong
+	_ = json.Unmarshal(c.Parameters, &arguments) // its result tells the model what was wrong
 	return &genai.Part{FunctionCall: &genai.FunctionCall{Name: n.Wire(c.Name), Args: arguments}, ThoughtSignature: signature}
 }

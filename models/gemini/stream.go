@@ -11,14 +11,16 @@ import (
 	"parley/models/wire"
 )
 
-// part is a part of an answer, as far as it goes back with the results of its calls.
+// part is a part of an answer, as far as it must be sent back with the results of its calls. It is stored as
+// [llm.Opaque] while an answer waits for a person, so its JSON must stay readable.
 type part struct {
 	Text      string `json:"text,omitempty"`
 	Call      bool   `json:"call,omitempty"`
 	Signature []byte `json:"signature,omitempty"`
 }
 
-// stream reads one answer. It is complete with its finish reason, or the reason why there is none.
+// stream reads one answer. It is complete with a finish reason, or with the reason why the prompt was blocked; the end
+// of the connection alone means that it was cut. It belongs to one goroutine.
 type stream struct {
 	names    wire.Names
 	owner    string
@@ -29,7 +31,7 @@ type stream struct {
 	usage    *llm.Usage
 }
 
-// response yields what a part of the stream adds, and reports whether more is wanted.
+// response yields what one event adds to the answer, and reports whether yield wants more.
 func (s *stream) response(r *genai.GenerateContentResponse) (more bool, err error) {
 	if u := r.UsageMetadata; u != nil {
 		s.usage = &llm.Usage{
@@ -67,16 +69,18 @@ func (s *stream) response(r *genai.GenerateContentResponse) (more bool, err erro
 	return true, nil
 }
 
+// part yields a part of the answer. Calls arrive complete. Texts that follow each other are joined up to a signature,
+// which ends a part.
 func (s *stream) part(p *genai.Part) bool {
 	switch {
 	case p == nil:
 		return true
-	case p.Thought: // a summary; what goes back is the signature of another part
+	case p.Thought: // a summary of thoughts; what is sent back is the signature of another part
 		return s.yield(llm.Chunk{Alive: true, Reasoning: p.Text})
 	case p.FunctionCall != nil:
 		arguments := []byte("{}")
 		if len(p.FunctionCall.Args) > 0 {
-			arguments, _ = json.Marshal(p.FunctionCall.Args) // it came from JSON
+			arguments, _ = json.Marshal(p.FunctionCall.Args) // decoded JSON can always be encoded
 		}
 		s.parts = append(s.parts, part{Call: true, Signature: p.ThoughtSignature})
 		s.calls++
@@ -93,7 +97,7 @@ func (s *stream) part(p *genai.Part) bool {
 	return p.Text == "" || s.yield(llm.Chunk{Text: p.Text})
 }
 
-// finish translates a finish reason. With some, the answer is broken.
+// finish translates a finish reason. With some, the answer is broken, which is a failure and can be retried.
 func (s *stream) finish(r genai.FinishReason) (reason llm.FinishReason, broken bool) {
 	switch r {
 	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
@@ -111,7 +115,7 @@ func (s *stream) finish(r genai.FinishReason) (reason llm.FinishReason, broken b
 	return llm.FinishStop, false
 }
 
-// end yields what belongs to the whole answer.
+// end yields what belongs to the whole answer, or returns why it is not complete.
 func (s *stream) end(err error) error {
 	switch {
 	case s.finished:
@@ -129,7 +133,7 @@ func (s *stream) end(err error) error {
 	return nil
 }
 
-// opaque is the order of the answer's parts, if one of them is signed.
+// opaque returns the parts to be sent back. Without signatures, text and calls say it all.
 func (s *stream) opaque() *llm.Opaque {
 	signed := false
 	for _, p := range s.parts {
@@ -142,7 +146,7 @@ func (s *stream) opaque() *llm.Opaque {
 	return &llm.Opaque{Owner: s.owner, Data: data}
 }
 
-// refusal is an error as the server told it.
+// refusal returns err as a [*wire.Refusal], if the server reported it.
 func refusal(err error) error {
 	if refused, ok := errors.AsType[*wire.Refusal](err); ok {
 		return refused

@@ -6,19 +6,21 @@ import (
 	"parley/core/llm"
 )
 
-// calls tells the calls of an answer apart. The zero value knows none yet.
+// calls tells the calls of one answer apart. Servers disagree on how: some number the pieces, some send an id with
+// each, some use one number for several calls. The zero value has no calls yet.
 type calls struct {
 	known []knownCall // by the index under which they are yielded
 }
 
-// knownCall is a call of which something has come.
+// knownCall is a call of which at least one piece has arrived.
 type knownCall struct {
-	wire       int64 // the index that the server uses
+	wire       int64 // the number that the server uses
 	id         string
 	told, name bool // whether its id and its name were yielded
 }
 
-// delta reads one piece of a call; nil where it says nothing yet.
+// delta returns what a piece adds to its call, or nil if there is nothing to yield yet. The first piece that is yielded
+// has id and name, as [llm.CallDelta] promises; both are yielded once.
 func (c *calls) delta(p piece) *llm.CallDelta {
 	d := &llm.CallDelta{Name: p.name, Parameters: p.arguments}
 	if p.id == "" && d.Name == "" && d.Parameters == "" {
@@ -27,13 +29,13 @@ func (c *calls) delta(p piece) *llm.CallDelta {
 	d.Index = c.index(p)
 	known := &c.known[d.Index]
 	if known.id == "" {
-		known.id = p.id // later ids are repetitions, or newly invented
+		known.id = p.id // later ids are repetitions, or newly invented ones
 	}
 	if known.name {
 		d.Name = ""
 	}
 	if d.Name == "" && d.Parameters == "" {
-		return nil // an id that comes before its name waits for it
+		return nil // an id that arrives before its name waits for it
 	}
 	if !known.told {
 		d.ID = known.id
@@ -42,9 +44,9 @@ func (c *calls) delta(p piece) *llm.CallDelta {
 	return d
 }
 
-// index finds the call that a piece belongs to, or makes room for it.
+// index returns the index of the call that a piece belongs to, and adds the call if it is new.
 func (c *calls) index(p piece) int {
-	for i, k := range slices.Backward(c.known) { // of several under one index, the newest goes on
+	for i, k := range slices.Backward(c.known) { // of several calls under one number, the newest continues
 		if k.takes(p) {
 			return i
 		}
@@ -53,8 +55,8 @@ func (c *calls) index(p piece) int {
 	return len(c.known) - 1
 }
 
-// takes reports whether p goes on with k. The server's index rules. Where it leaves that out, or uses it for several
-// calls (which then come each with an id and a name), the id does.
+// takes reports whether p continues k. The server's number decides. Where it is missing, or used for several calls
+// (each of which then begins with an id and a name), the id decides.
 func (k knownCall) takes(p piece) bool {
 	id, name := p.id, p.name
 	if !p.indexed {

@@ -11,24 +11,25 @@ import (
 	"parley/core/llm"
 )
 
-// chunk is what one event of a stream adds to the answer. The next event overwrites it.
+// chunk is what one event of a stream adds to the answer. It is reused: the next event overwrites it.
 type chunk struct {
 	failed  bool // the event is an error
 	counted bool // it has usage
 	usage   llm.Usage
-	choices []choice // of index 0: one was asked for
-	only    [1]choice
+	choices []choice  // those with index 0, as one was requested
+	only    [1]choice // the memory of choices in the usual case
 }
 
+// choice is the part of an event that belongs to the answer.
 type choice struct {
-	text   string // content and refusal
-	thinks bool   // it holds reasoning
+	text   string // content, and refusal, which users see too
+	thinks bool   // it has reasoning, readable or not
 	reason string // that people can read
 	calls  []piece
 	finish string
 }
 
-// piece is a piece of a call.
+// piece is a part of a tool call.
 type piece struct {
 	index           int64
 	indexed         bool // the server sent the index
@@ -36,8 +37,8 @@ type piece struct {
 	name, arguments string
 }
 
-// decode reads an event. The SDK decodes by reflection, which takes about 20 times as long: it is used only for events that
-// [chunk.scan] does not understand.
+// decode reads an event. The SDK decodes by reflection, which takes about 20 times as long as scan and would be most of
+// the work for an answer. It is used only for events that scan does not understand.
 func (c *chunk) decode(data []byte) error {
 	if c.scan(data) {
 		return nil
@@ -76,8 +77,8 @@ func (c *chunk) decodeAny(data []byte) error {
 	return nil
 }
 
-// textField returns value if a string was sent. The SDK turns objects and arrays into their JSON, which must not be
-// shown.
+// textField returns value if the server sent a string. The SDK turns objects and arrays into their JSON, which must not
+// be shown.
 func textField(value string, f respjson.Field) string {
 	if raw := f.Raw(); strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{") {
 		return ""
@@ -85,14 +86,15 @@ func textField(value string, f respjson.Field) string {
 	return value
 }
 
-// thinks reports whether a delta holds reasoning, under one of the names that vendors gave it: DeepSeek and vLLM, OpenRouter
-// and Ollama, and Mistral's list of parts in place of the text.
+// thinks reports whether a delta has reasoning, under any of its names: reasoning_content (DeepSeek, vLLM), reasoning
+// (OpenRouter, Ollama), reasoning_details, and Mistral's list of parts in place of the content.
 func thinks(d sdk.ChatCompletionChunkChoiceDelta) bool {
 	return present(d.JSON.ExtraFields["reasoning_content"].Raw()) || present(d.JSON.ExtraFields["reasoning"].Raw()) ||
 		present(d.JSON.ExtraFields["reasoning_details"].Raw()) || strings.HasPrefix(d.JSON.Content.Raw(), "[")
 }
 
-// reasons returns the reasoning of a delta that is text. Servers that send it under two names send the same.
+// reasons returns the readable reasoning of a delta. Servers that send it under two names send the same, so the first
+// is used.
 func reasons(d sdk.ChatCompletionChunkChoiceDelta) (text string) {
 	for _, name := range []string{"reasoning_content", "reasoning"} {
 		raw := d.JSON.ExtraFields[name].Raw()

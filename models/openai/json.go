@@ -24,6 +24,7 @@ func (s *scanner) take(b byte) bool {
 	return there
 }
 
+// need skips b, after white space, and fails if it is not there.
 func (s *scanner) need(b byte) { s.failed = !s.take(b) || s.failed }
 
 // null skips null, after white space, and reports whether it was there.
@@ -36,7 +37,8 @@ func (s *scanner) null() bool {
 	return there
 }
 
-// object reads an object. member reads the value of each member. A key with escapes fails.
+// object reads an object. It calls member for each key, and member must read the value. A key with escapes fails, as
+// comparing it would need decoding.
 func (s *scanner) object(member func(key []byte)) {
 	s.need('{')
 	if s.take('}') {
@@ -59,7 +61,7 @@ func (s *scanner) object(member func(key []byte)) {
 	}
 }
 
-// text reads a string; null is empty.
+// text reads a string; null is "". Only strings with escapes are decoded by encoding/json.
 func (s *scanner) text() string {
 	if s.null() {
 		return ""
@@ -75,11 +77,11 @@ func (s *scanner) text() string {
 	}
 	var text string
 	err := json.Unmarshal(s.in[begin-1:s.at], &text)
-	s.failed = err != nil || strings.ContainsRune(text, utf8.RuneError) // of half a surrogate pair, or of invalid UTF-8
+	s.failed = err != nil || strings.ContainsRune(text, utf8.RuneError) // half of a surrogate pair, or invalid UTF-8: the SDK decides
 	return text
 }
 
-// skipString skips the rest of a string, and reports whether it has escapes, which are not checked.
+// skipString skips the rest of a string, and reports whether it has escapes. They are not checked here.
 func (s *scanner) skipString() (escaped bool) {
 	for ; !s.failed && s.at < len(s.in); s.at++ {
 		switch b := s.in[s.at]; {
@@ -97,7 +99,7 @@ func (s *scanner) skipString() (escaped bool) {
 	return escaped
 }
 
-// count reads a number without sign, fraction and exponent.
+// count reads a number without sign, fraction and exponent. Up to 15 digits can't overflow.
 func (s *scanner) count() (n int64) {
 	raw := s.value(0)
 	for _, b := range raw {
@@ -107,7 +109,7 @@ func (s *scanner) count() (n int64) {
 	return n
 }
 
-// value skips a value at some depth of others, and returns its JSON.
+// value skips a value, which is nested depth deep, and returns its JSON.
 func (s *scanner) value(depth int) []byte {
 	s.space()
 	if s.at == len(s.in) || depth > maxNesting {
@@ -134,7 +136,7 @@ func (s *scanner) value(depth int) []byte {
 	return s.in[begin:s.at]
 }
 
-// list reads an array. element reads each of its values.
+// list reads an array. It calls element for each value, and element must read it.
 func (s *scanner) list(element func()) {
 	s.need('[')
 	if s.take(']') {

@@ -1,6 +1,15 @@
-// Package openai is a [llm.Model] over every server that speaks OpenAI's chat completions: OpenAI itself, and Ollama,
-// LM Studio, vLLM, llama.cpp, OpenRouter and the like under an address of their own. It also hears, paints and embeds, where
-// the server does.
+// Package openai implements [llm.Model] for every server that speaks OpenAI's chat completions
+// (https://platform.openai.com/docs/api-reference/chat): OpenAI itself, hosted providers such as OpenRouter, Groq and
+// Mistral, and local servers such as Ollama, LM Studio, vLLM and llama.cpp. The same type transcribes, generates images
+// and embeds, if the server does.
+//
+// "Compatible" servers differ in many details: in which fields they send, in how they number calls, in how a stream
+// ends. The differences that must be known before a request are [Quirks]; the others are handled where they appear, for
+// all servers alike.
+//
+//   - request.go writes requests.
+//   - stream.go and wire.EventReader read answers; scan.go and json.go decode their events, chunk.go those of unusual form.
+//   - calls.go tells parallel calls apart; reasoning.go returns reasoning to servers that want it back.
 package openai
 
 import (
@@ -18,47 +27,48 @@ import (
 	"parley/models/wire"
 )
 
-// OfficialURL is where OpenAI's own models are.
+// OfficialURL is the base URL of OpenAI's own API.
 const OfficialURL = "https://api.openai.com/v1"
 
-// What the errors of a check tell to set, where Options don't say.
+// settings are the names of settings in errors, where [Options] has none.
 var settings = wire.Settings{
 	Model: "models.large.model (OPENAI_MODEL)",
 	Key:   "providers.openai.api_key (OPENAI_API_KEY)",
 	URL:   "providers.openai.base_url (OPENAI_BASE_URL)",
 }
 
-// Options say which server and which model.
+// Options says which server and which model.
 type Options struct {
-	BaseURL   string // up to and with /v1; empty for [OfficialURL]
-	APIKey    string // empty where the server wants none
-	Model     string // empty for the only one that the server has
+	BaseURL   string // up to and including /v1; empty for [OfficialURL]
+	APIKey    string // empty if the server needs none
+	Model     string // empty: the only one that the server has
 	MaxTokens int    // of one answer; 0 leaves it to the server
 	models.Parameters
-	// Settings are what errors tell to set; empty for those of the large model.
+	// Settings are the names of settings in errors; empty for those of the large model.
 	Settings wire.Settings
-	// Dial opens connections; nil uses the network, by way of the proxy that the environment names.
+	// Dial opens connections; nil uses the network, through the proxy that the environment names.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	Quirks
 }
 
-// Quirks are how a server differs from what most others accept.
+// Quirks are how a server differs from what most others accept. The zero value is right for most.
 type Quirks struct {
-	KeyHeader           string            // which has the key alone; empty for "Authorization: Bearer"
+	KeyHeader           string            // the header with the key alone; empty for "Authorization: Bearer"
 	Headers             map[string]string // sent with each request
-	MaxCompletionTokens bool              // the limit on tokens is max_completion_tokens
-	ShortIDs            bool              // ids of calls have nine letters and digits
-	Reasoning           string            // the field with reasoning that goes back with the calls of the same turn
-	ReasoningRequired   bool              // even if there was none
-	Unlisted            bool              // the server does not list the models by the names that are used
+	MaxCompletionTokens bool              // the limit of an answer is called max_completion_tokens
+	ShortIDs            bool              // ids of calls must have nine letters and digits
+	Reasoning           string            // the field with reasoning that the server wants back with the calls of the same turn
+	ReasoningRequired   bool              // the field must be there even if there was no reasoning
+	Unlisted            bool              // the list of models doesn't have the names that are used
 }
 
-// Model is a [llm.Model], and whatever else of core's models the server has under its name. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
+// Model implements [llm.Model], [llm.Transcriber], [llm.ImageGenerator] and [llm.Embedder] with one model of a server.
+// It makes one attempt for each call, ignores the SDK's OPENAI_ variables, and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
 	options Options
-	client  *http.Client // for answers; the rest is the SDK's
+	client  *http.Client // for answers; the SDK's services make the other requests
 	hear    sdk.AudioTranscriptionService
 	paint   sdk.ImageService
 	embed   sdk.EmbeddingService
@@ -69,7 +79,7 @@ var (
 	_ llm.Bounded = (*Model)(nil)
 )
 
-// New makes a Model. It asks the server nothing; options that can't work are told by every call.
+// New returns a Model. It asks the server nothing; options that can't work are reported by every call.
 func New(options Options) *Model {
 	options.BaseURL = cmp.Or(options.BaseURL, OfficialURL)
 	options.Settings = wire.Settings{
@@ -90,6 +100,8 @@ func New(options Options) *Model {
 	return m
 }
 
+// requests returns the SDK's options. Its retries are off: the caller decides about retries and fallbacks, and must
+// show them.
 func (m *Model) requests() []option.RequestOption {
 	all := []option.RequestOption{
 		option.WithBaseURL(m.Base.String()),
@@ -108,6 +120,7 @@ func (m *Model) requests() []option.RequestOption {
 	return all
 }
 
+// lister returns the function that lists the server's models.
 func lister(models sdk.ModelService) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) (names []string, err error) {
 		page, err := models.List(ctx)
@@ -141,7 +154,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check asks the model something small; see [wire.Endpoint.Check].
+// Check makes the smallest request; see [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
 
 // CheckListed reports whether the server lists the model, if it lists any by the names that are used.
@@ -153,7 +166,7 @@ func (m *Model) CheckListed(ctx context.Context) (string, error) {
 	return m.Endpoint.CheckListed(ctx)
 }
 
-// CheckEmbeds embeds one word.
+// CheckEmbeds embeds one word; see [wire.Endpoint.CheckEmbeds].
 func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 	return m.Endpoint.CheckEmbeds(ctx, m)
 }

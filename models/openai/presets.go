@@ -5,7 +5,8 @@ import (
 	"parley/models"
 )
 
-// Presets are the sections of the providers that speak chat completions and need only a key or an address.
+// Presets returns the sections of the providers that speak chat completions and need only a key or an address. How
+// their servers differ is in the Quirks of each Open.
 func Presets() []sections.Section {
 	text := []sections.Ability{sections.Answers, sections.Images}
 	also := func(more ...sections.Ability) []sections.Ability { return append(text[:len(text):len(text)], more...) }
@@ -161,7 +162,8 @@ func (c *LlamaCPP) Open(o models.Options) models.Model {
 	return open(o, c.APIKey, c.BaseURL, "", "LLAMACPP_BASE_URL", Quirks{})
 }
 
-// open opens a model of a preset. The variables are those of its key and address.
+// open opens a model of a preset. keyVariable and urlVariable are the environment variables of its key and address, for
+// errors.
 func open(o models.Options, key sections.Secret, base, keyVariable, urlVariable string, q Quirks) models.Model {
 	return New(Options{
 		BaseURL: base, APIKey: key.Reveal(), Model: o.Model, MaxTokens: o.MaxTokens, Parameters: o.Parameters, Dial: o.Dial,

@@ -8,20 +8,21 @@ import (
 	"parley/core/llm"
 )
 
-// The fields in which servers want their reasoning back, with the calls that came of it.
+// The fields in which servers expect their reasoning back, with the calls that followed from it. Without it, some
+// models start their reasoning over after each tool result, and some servers refuse the request.
 const (
 	ReasoningContent = "reasoning_content" // text
 	ReasoningDetails = "reasoning_details" // a list of parts, some of them encrypted
 )
 
-// reasoning collects what goes back. The zero value collects nothing.
+// reasoning collects what is to be sent back. The zero value collects nothing.
 type reasoning struct {
-	field string
+	field string // ReasoningContent, ReasoningDetails, or "" for none
 	text  string
 	parts []map[string]any
 }
 
-// add reads an event that has reasoning.
+// add reads an event with reasoning.
 func (r *reasoning) add(event []byte) {
 	var e struct {
 		Choices []struct {
@@ -34,7 +35,7 @@ func (r *reasoning) add(event []byte) {
 	raw := e.Choices[0].Delta[r.field]
 	if r.field == ReasoningContent {
 		var text string
-		_ = json.Unmarshal(raw, &text) // of another type it is of another server, which wants nothing back
+		_ = json.Unmarshal(raw, &text) // another type is that of another server, which wants nothing back
 		r.text += text
 		return
 	}
@@ -45,7 +46,8 @@ func (r *reasoning) add(event []byte) {
 	}
 }
 
-// part adds a piece of a list: pieces of one part have its index and type.
+// part adds a piece to the list of parts. Pieces that follow each other with the same index and type are one part,
+// whose texts are joined; encrypted ones (data) are always complete.
 func (r *reasoning) part(p map[string]any) {
 	if n := len(r.parts); n > 0 && r.parts[n-1]["type"] == p["type"] && r.parts[n-1]["index"] == p["index"] && p["data"] == nil {
 		last := r.parts[n-1]
@@ -64,7 +66,7 @@ func (r *reasoning) part(p map[string]any) {
 	r.parts = append(r.parts, p)
 }
 
-// opaque is what was collected, or nil.
+// opaque returns what was collected, for owner, or nil.
 func (r *reasoning) opaque(owner string) *llm.Opaque {
 	var all any = r.parts
 	switch {
@@ -75,12 +77,13 @@ func (r *reasoning) opaque(owner string) *llm.Opaque {
 	}
 	data, err := json.Marshal(all)
 	if err != nil {
-		return nil // what came from JSON can always be written
+		return nil // decoded JSON can always be encoded
 	}
 	return &llm.Opaque{Owner: owner, Data: data}
 }
 
-// back adds the reasoning that goes with a message of calls.
+// back adds to a message of calls the reasoning that the server wants back. Data of another model is ignored: the
+// server could not read it.
 func (m *Model) back(t llm.Message, to *message) {
 	if len(t.Calls) == 0 {
 		return
@@ -99,7 +102,8 @@ func (m *Model) back(t llm.Message, to *message) {
 
 var shortID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
-// callID is the id of a call as the server accepts it.
+// callID returns the id of a call in the form that the server accepts. Ids of other models, after a fallback, are
+// hashed: the call and its result get the same one.
 func (m *Model) callID(id string) string {
 	if !m.options.ShortIDs || shortID.MatchString(id) {
 		return id

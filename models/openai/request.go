@@ -12,8 +12,8 @@ import (
 	"parley/models/wire"
 )
 
-// The request in the words of chat completions. The SDK's own types are not used: its encoder was a tenth of what a turn with a fast
-// model cost. See https://platform.openai.com/docs/api-reference/chat/create.
+// The request in the JSON of chat completions, see https://platform.openai.com/docs/api-reference/chat/create. The
+// SDK's own types are not used: its encoder was a tenth of the cost of a turn with a fast model.
 type (
 	request struct {
 		Model               string        `json:"model"`
@@ -70,7 +70,8 @@ type (
 	}
 )
 
-// post sends req and returns the response, which is a stream of events.
+// post sends req and returns the response, whose body is a stream of events that the caller closes. Errors of the
+// server are [*wire.Refusal]s.
 func (m *Model) post(ctx context.Context, name string, tokens int, req llm.Request, n wire.Names) (*http.Response, error) {
 	body, err := m.body(name, tokens, req, n)
 	if err != nil {
@@ -98,7 +99,7 @@ func (m *Model) post(ctx context.Context, name string, tokens int, req llm.Reque
 	return wire.Events(r, m.client.Do)
 }
 
-// body writes req as JSON.
+// body returns req as JSON, with the extra keys of the options in place of its own.
 func (m *Model) body(name string, tokens int, req llm.Request, n wire.Names) ([]byte, error) {
 	text, err := encoded(m.request(name, tokens, req, n))
 	if err != nil || len(m.options.Extra) == 0 {
@@ -119,7 +120,7 @@ func (m *Model) body(name string, tokens int, req llm.Request, n wire.Names) ([]
 	return encoded(fields)
 }
 
-// encoded returns v as JSON, in which markup stays readable.
+// encoded returns v as JSON without escaping <, > and &, which would only make prompts longer.
 func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -128,7 +129,7 @@ func encoded(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// request writes req in the words of chat completions.
+// request writes req as a request of chat completions.
 func (m *Model) request(name string, tokens int, req llm.Request, n wire.Names) request {
 	o := m.options.Parameters
 	r := request{
@@ -136,9 +137,9 @@ func (m *Model) request(name string, tokens int, req llm.Request, n wire.Names) 
 		Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, ReasoningEffort: o.Effort,
 	}
 	switch {
-	case m.options.MaxCompletionTokens, strings.HasSuffix(m.Base.Hostname(), ".openai.com"): // its newer models refuse the older name
+	case m.options.MaxCompletionTokens, strings.HasSuffix(m.Base.Hostname(), ".openai.com"): // OpenAI's newer models refuse max_tokens
 		r.MaxCompletionTokens = max(tokens, 0)
-	default: // which is the only one that many others know
+	default: // the older name is the only one that many servers know
 		r.MaxTokens = max(tokens, 0)
 	}
 	for _, t := range req.Tools {
@@ -149,7 +150,8 @@ func (m *Model) request(name string, tokens int, req llm.Request, n wire.Names) 
 	return r
 }
 
-// schema returns a tool's parameters. What is no object of JSON becomes an object without properties.
+// schema returns a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
+// does not make the server refuse every request.
 func schema(raw json.RawMessage) json.RawMessage {
 	if raw = bytes.TrimSpace(raw); !bytes.HasPrefix(raw, []byte("{")) || !json.Valid(raw) {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -157,6 +159,7 @@ func schema(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
+// messages writes the history. A message of the assistant without text and calls is left out, as servers refuse it.
 func (m *Model) messages(req llm.Request, n wire.Names) []message {
 	list := make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
@@ -180,7 +183,8 @@ func (m *Model) messages(req llm.Request, n wire.Names) []message {
 	return list
 }
 
-// follows adds t to what a user said just before: the templates of many local models know only turns.
+// follows adds t to the user message before it, and reports whether it could. The chat templates of many local models
+// only accept alternating roles.
 func follows(said *message, t llm.Message) bool {
 	before, isText := said.Content.(string)
 	if !isText || len(t.Images) > 0 {
@@ -190,8 +194,8 @@ func follows(said *message, t llm.Message) bool {
 	return true
 }
 
-// content converts what a user said, with its pictures. Pictures are sent inline: the model server can't, or must not, fetch
-// a URL.
+// content returns the content of a user message: its text, or a list of parts if it has images. These are sent inline:
+// the model server can't, or must not, fetch a URL.
 func content(t llm.Message) any {
 	if len(t.Images) == 0 {
 		return t.Text
@@ -208,6 +212,7 @@ func content(t llm.Message) any {
 	return parts
 }
 
+// assistant writes a message of the model with its calls.
 func (m *Model) assistant(t llm.Message, n wire.Names) message {
 	said := message{Role: "assistant"}
 	if t.Text != "" {
@@ -216,7 +221,7 @@ func (m *Model) assistant(t llm.Message, n wire.Names) message {
 	for _, c := range t.Calls {
 		arguments := string(c.Parameters)
 		if !json.Valid(c.Parameters) {
-			arguments = "{}" // servers that fill templates choke on anything else; the call's result tells what was wrong
+			arguments = "{}" // servers that fill templates fail on anything else; the call's result tells the model what was wrong
 		}
 		said.ToolCalls = append(said.ToolCalls, toolCall{
 			ID: m.callID(c.ID), Type: "function", Function: calledFunction{Name: n.Wire(c.Name), Arguments: arguments},

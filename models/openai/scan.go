@@ -2,18 +2,20 @@ package openai
 
 import "cmp"
 
-// maxNesting is how deep a value may be that is skipped.
+// maxNesting is the maximum depth of values that are skipped, so that hostile input can't exhaust the stack.
 const maxNesting = 64
 
-// scanner reads the JSON of events in the form in which nearly all servers send them. Any other form makes it fail: a
-// known field of another type, or sent twice, several choices, invalid JSON. The SDK then decides what the event means.
+// scanner decodes the JSON of events in the form in which nearly all servers send them, without reflection and with few
+// allocations. It fails on any other form: a known field of another type, or one that appears twice, several choices,
+// escaped keys, invalid JSON. It must never succeed with another result than the SDK, which tests compare; when it
+// fails, the SDK decides what the event means.
 type scanner struct {
 	in     []byte
 	at     int
 	failed bool // everything that is read from then on is empty
 }
 
-// scan reads an event; false means that it is not of that form.
+// scan decodes an event into c, and reports whether it could.
 func (c *chunk) scan(data []byte) bool {
 	*c = chunk{}
 	s := scanner{in: data}
@@ -38,15 +40,16 @@ func (c *chunk) scan(data []byte) bool {
 	return !s.failed && s.at == len(s.in)
 }
 
-// fields are the known fields of an object that were read.
+// fields is the set of known fields of an object that were read, as bits.
 type fields uint
 
-// once fails if field n was read before.
+// once fails if field n was read before: the SDK takes the last of several, this scanner would mix them.
 func (s *scanner) once(seen *fields, n int) {
 	s.failed = s.failed || *seen&(1<<n) != 0
 	*seen |= 1 << n
 }
 
+// choices reads the list of choices. More than one fails, as the memory is for one.
 func (s *scanner) choices(c *chunk) {
 	if s.null() {
 		return
@@ -61,7 +64,7 @@ func (s *scanner) choices(c *chunk) {
 	s.failed = s.failed || n > 1
 }
 
-// choice reports whether it is the choice that was asked for.
+// choice reads a choice, and reports whether it is the one that was requested.
 func (s *scanner) choice(c *choice) bool {
 	*c = choice{}
 	var seen fields
@@ -86,6 +89,7 @@ func (s *scanner) choice(c *choice) bool {
 	return index == 0
 }
 
+// delta reads the new part of the answer.
 func (s *scanner) delta(c *choice) {
 	var seen fields
 	content, refusal, first, second := "", "", "", ""
@@ -114,7 +118,7 @@ func (s *scanner) delta(c *choice) {
 	c.text, c.reason = content+refusal, cmp.Or(first, second)
 }
 
-// reasoning reads a field of reasoning, and returns it if it is text.
+// reasoning reads a field with reasoning, and returns it if it is text.
 func (s *scanner) reasoning(c *choice) (text string) {
 	if s.space(); s.at < len(s.in) && s.in[s.at] == '"' {
 		text = s.text()
@@ -125,6 +129,7 @@ func (s *scanner) reasoning(c *choice) (text string) {
 	return ""
 }
 
+// calls reads the pieces of tool calls.
 func (s *scanner) calls(c *choice) {
 	if s.null() {
 		return
@@ -132,6 +137,7 @@ func (s *scanner) calls(c *choice) {
 	s.list(func() { c.calls = append(c.calls, s.piece()) })
 }
 
+// piece reads a piece of a tool call.
 func (s *scanner) piece() (p piece) {
 	var seen fields
 	s.object(func(key []byte) {
@@ -163,6 +169,7 @@ func (s *scanner) piece() (p piece) {
 	return p
 }
 
+// usage reads the numbers of tokens.
 func (s *scanner) usage(c *chunk) {
 	var seen fields
 	s.object(func(key []byte) {
@@ -182,6 +189,7 @@ func (s *scanner) usage(c *chunk) {
 	})
 }
 
+// details reads how many tokens were read from the provider's cache, and written to it.
 func (s *scanner) details(c *chunk) {
 	if s.null() {
 		return
@@ -204,7 +212,7 @@ func (s *scanner) details(c *chunk) {
 	})
 }
 
-// present reports whether the JSON of a field holds something.
+// present reports whether the JSON of a field has a value. Some servers send every field, with null or an empty value.
 func present[T string | []byte](raw T) bool {
 	switch string(raw) {
 	case "", "null", `""`, "[]", "{}", "false":

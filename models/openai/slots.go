@@ -25,7 +25,7 @@ var (
 	_ llm.Embedder       = (*Model)(nil)
 )
 
-// batch is how many texts are embedded with one request. OpenAI takes 2048, smaller servers a few hundred.
+// batch is the number of texts in one request for embeddings. OpenAI accepts 2048, smaller servers a few hundred.
 const batch = 64
 
 // Transcribe implements [llm.Transcriber].
@@ -46,7 +46,8 @@ func (m *Model) Transcribe(ctx context.Context, name, media string, sound []byte
 	})
 }
 
-// soundName is a name of our own (SE-05) with the extension by which servers tell the format.
+// soundName returns a name with the extension by which servers recognize the format. Nothing else of the sender's name
+// is passed on.
 func soundName(name, media string) string {
 	known := []string{".flac", ".m4a", ".mp3", ".mp4", ".mpeg", ".mpga", ".oga", ".ogg", ".wav", ".webm"}
 	if ext := strings.ToLower(path.Ext(name)); slices.Contains(known, ext) {
@@ -56,14 +57,14 @@ func soundName(name, media string) string {
 		"audio/mpeg": ".mp3", "audio/mp4": ".m4a", "audio/x-m4a": ".m4a", "audio/aac": ".m4a", "audio/wav": ".wav",
 		"audio/x-wav": ".wav", "audio/flac": ".flac", "audio/webm": ".webm", "video/mp4": ".mp4", "video/webm": ".webm",
 	}[media]
-	return "sound" + cmp.Or(ext, ".ogg") // what voice messages are
+	return "sound" + cmp.Or(ext, ".ogg") // the format of voice messages
 }
 
 // Paint implements [llm.ImageGenerator].
 func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
 	return wire.Once(ctx, m.Endpoint, func(model string) (llm.File, error) {
 		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model, N: sdk.Int(1)}
-		if !strings.Contains(model, "gpt-image") { // which always send the picture itself, and refuse to be told so
+		if !strings.Contains(model, "gpt-image") { // gpt-image models always send base64, and refuse the parameter
 			p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
 		}
 		res, err := m.paint.Generate(ctx, p)
@@ -103,7 +104,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	})
 }
 
-// embedPart makes one request. Answers may come in any order.
+// embedPart makes one request. The vectors can come in any order; their index tells which text they are of.
 func (m *Model) embedPart(ctx context.Context, model string, texts []string) ([][]float32, error) {
 	res, err := m.embed.New(ctx, sdk.EmbeddingNewParams{
 		Input: sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}, Model: model,

@@ -12,16 +12,18 @@ import (
 	"parley/models/wire"
 )
 
-// afterFinish is how long usage and [DONE] may follow the finish reason. Nothing more is said then, and some servers
-// leave the line open.
+// afterFinish is how long usage and [DONE] may follow the finish reason. Some servers then leave the connection open,
+// which would hold up the end of the answer.
 const afterFinish = 5 * time.Second
 
-// maxEvent is the limit of an event of the stream, in bytes.
+// maxEvent is the maximum size of an event, in bytes. It is far beyond any regular event.
 const maxEvent = 32 << 20
 
+// errRest is the cause of the request's context after afterFinish.
 var errRest = errors.New("the answer is complete")
 
-// stream reads one answer. Whether it is complete hangs on its finish reason or [DONE], never on the line's end (LM-02).
+// stream reads one answer. It is complete after its finish reason or [DONE], never because the connection has ended: a
+// server that is restarted closes it in the same way. It belongs to one goroutine, except for rest.
 type stream struct {
 	names   wire.Names
 	calls   calls
@@ -30,13 +32,14 @@ type stream struct {
 	counted bool // usage has come
 	usage   llm.Usage
 	release context.CancelCauseFunc // ends the request
-	rest    *time.Timer             // calls it, once the answer has finished
+	rest    *time.Timer             // calls release after afterFinish; nil until the answer has finished
 	chunk   chunk                   // the newest
 	thought reasoning
-	owner   string // of the thought
+	owner   string // of the reasoning that is collected
 }
 
-// read yields what the events of in say until the answer is complete, which is nil, or yield wants no more.
+// read yields the answer in in until it is complete or yield wants no more, and then returns nil. Otherwise it returns
+// an error: a [*wire.Refusal], or one that wraps wire.ErrCut.
 func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 	e := wire.NewEventReader(in, maxEvent)
 	defer func() {
@@ -50,6 +53,7 @@ func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 		}
 	}
 	switch err := e.Err; {
+	// An answer with a finish reason is complete, even if the connection broke after it.
 	case s.done || s.finish != "":
 	case err != nil:
 		return fmt.Errorf("%w: %w", wire.ErrCut, err)
@@ -65,7 +69,7 @@ func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 	return nil
 }
 
-// event yields what one event adds, and reports whether yield wants more.
+// event yields what one event adds to the answer, and reports whether yield wants more.
 func (s *stream) event(e *wire.EventReader, yield func(llm.Chunk) bool) (more bool, err error) {
 	data := bytes.TrimSpace(e.Data)
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
@@ -98,7 +102,8 @@ func (s *stream) event(e *wire.EventReader, yield func(llm.Chunk) bool) (more bo
 	return true, nil
 }
 
-// choice yields what one chunk adds to the answer, and reports whether yield wants more.
+// choice yields what one choice adds, and reports whether yield wants more. Of several finish reasons, the first
+// counts.
 func (s *stream) choice(c *choice, yield func(llm.Chunk) bool) bool {
 	if (c.text != "" || c.thinks) && !yield(llm.Chunk{Text: c.text, Alive: c.thinks, Reasoning: c.reason}) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"parley/models/wire"
 )
 
-// params writes req in the words of the API.
+// params writes req as a request of the API.
 func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseNewParams {
 	p := sdk.ResponseNewParams{
 		Model: name, Store: openai.Bool(false),
@@ -28,7 +28,7 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseN
 	if tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens); tokens > 0 {
 		p.MaxOutputTokens = openai.Int(int64(tokens))
 	}
-	o := m.options.Parameters // the API knows neither stop nor seed
+	o := m.options.Parameters // the API has neither stop nor seed
 	if o.Temperature != nil {
 		p.Temperature = openai.Float(*o.Temperature)
 	}
@@ -43,13 +43,14 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseN
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfFunction: &sdk.FunctionToolParam{
 			Name: n.Wire(tool.Name), Description: openai.String(tool.Description), Parameters: schema(tool.Parameters),
-			Strict: openai.Bool(false), // strict ones take a part of JSON schema only
+			Strict: openai.Bool(false), // strict mode accepts only a part of JSON schema
 		}})
 	}
 	return p
 }
 
-// schema reads a tool's parameters. What is no object of JSON becomes an object without properties.
+// schema reads a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
+// does not make the server refuse every request.
 func schema(raw json.RawMessage) map[string]any {
 	var parameters map[string]any
 	if err := json.Unmarshal(raw, &parameters); err != nil || parameters == nil {
@@ -58,6 +59,7 @@ func schema(raw json.RawMessage) map[string]any {
 	return parameters
 }
 
+// history writes the messages of a conversation as items.
 func (m *Model) history(messages []llm.Message, n wire.Names) (list sdk.ResponseInputParam) {
 	for _, t := range messages {
 		switch t.Role {
@@ -74,6 +76,7 @@ func (m *Model) history(messages []llm.Message, n wire.Names) (list sdk.Response
 	return list
 }
 
+// user writes a user message with its images, inline: the provider can't, or must not, fetch a URL.
 func user(t llm.Message) sdk.ResponseInputItemUnionParam {
 	if len(t.Images) == 0 {
 		return sdk.ResponseInputItemParamOfMessage(t.Text, sdk.EasyInputMessageRoleUser)
@@ -90,7 +93,9 @@ func user(t llm.Message) sdk.ResponseInputItemUnionParam {
 	return sdk.ResponseInputItemParamOfMessage(parts, sdk.EasyInputMessageRoleUser)
 }
 
-// assistant writes an answer: its reasoning goes where it was, between text and calls.
+// assistant writes an answer. With the items that the API sent, it restores their order: reasoning must stand before
+// what followed from it. Without them, or if they no longer match the answer, reasoning comes first, then text, then
+// calls.
 func (m *Model) assistant(t llm.Message, n wire.Names) (list sdk.ResponseInputParam) {
 	var were []item
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
@@ -120,7 +125,8 @@ func (m *Model) assistant(t llm.Message, n wire.Names) (list sdk.ResponseInputPa
 	return list
 }
 
-// fits reports whether the items are those of t: the runtime leaves out calls, and goes on with text.
+// fits reports whether the items are those of t. The runtime can have left out calls, or continued the text, since they
+// came.
 func fits(were []item, t llm.Message) bool {
 	said, calls := "", 0
 	for _, i := range were {
@@ -132,12 +138,14 @@ func fits(were []item, t llm.Message) bool {
 	return len(were) > 0 && calls == len(t.Calls) && strings.TrimSpace(said) == strings.TrimSpace(t.Text)
 }
 
+// reasoning writes a reasoning item with its fields as they came.
 func (i item) reasoning() sdk.ResponseInputItemUnionParam {
 	return param.Override[sdk.ResponseInputItemUnionParam](map[string]any{
 		"type": "reasoning", "id": i.ID, "summary": i.Summary, "encrypted_content": i.Encrypted,
 	})
 }
 
+// said writes a text of the assistant, or nothing if it is empty, which the API refuses. phase is sent back as it came.
 func said(text, phase string) sdk.ResponseInputParam {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -147,6 +155,8 @@ func said(text, phase string) sdk.ResponseInputParam {
 	return sdk.ResponseInputParam{message}
 }
 
+// calling writes a call. Parameters that are no JSON, as of an answer that broke off, become an empty object: the API
+// refuses others, and the call's result tells the model what was wrong.
 func calling(c llm.ToolCall, n wire.Names) sdk.ResponseInputItemUnionParam {
 	arguments := "{}" // half a call is none; its result tells what was wrong
 	if json.Valid(c.Parameters) {

@@ -1,5 +1,7 @@
-// Package responses is a [llm.Model] over OpenAI's Responses API. Nothing is stored at the provider: reasoning comes
-// encrypted, and goes back with the results of tools.
+// Package responses implements [llm.Model] for OpenAI's Responses API
+// (https://platform.openai.com/docs/api-reference/responses). Unlike chat completions, it continues the model's
+// reasoning over the rounds of one answer. The API could keep the conversation itself, but the gateway asks it to store
+// nothing: reasoning comes encrypted, and is sent back with the results of tools, see item in stream.go.
 package responses
 
 import (
@@ -38,13 +40,14 @@ func Section() sections.Section {
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
-// Model is a [llm.Model]. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
+// Model implements [llm.Model]. It makes one attempt for each call, except to find out what the model supports (see
+// learns), ignores the SDK's OPENAI_ variables, and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
 	options   models.Options
 	responses sdk.ResponseService
-	plain     atomic.Bool // the model does not reason
-	sealed    atomic.Bool // the account gets no summaries of the reasoning
+	plain     atomic.Bool // the model does not reason, and refuses to be asked for encrypted reasoning
+	sealed    atomic.Bool // the account gets no summaries of reasoning
 }
 
 var (
@@ -52,6 +55,7 @@ var (
 	_ llm.Bounded = (*Model)(nil)
 )
 
+// open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
 	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("OPENAI_API_KEY", ""), Dial: o.Dial,
@@ -81,7 +85,7 @@ func open(c *Config, o models.Options) *Model {
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check asks the model something small.
+// Check makes the smallest request; see [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
 
 // Generate implements [llm.Model].
@@ -89,7 +93,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	return func(yield func(llm.Chunk, error) bool) {
 		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
 			err := m.stream(ctx, name, req, yield)
-			for err != nil && m.learns(err, req) { // each is learned once
+			for err != nil && m.learns(err, req) { // at most twice, as each is learned once
 				err = m.stream(ctx, name, req, yield)
 			}
 			return err
@@ -97,8 +101,10 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	}
 }
 
-// learns reports whether err refuses something that the next request leaves out: the API wants to know first whether the model
-// reasons, and gives summaries of that only to verified organizations.
+// learns reports whether err refuses something that the next request leaves out. Which models reason is not listed
+// anywhere, and only verified organizations get summaries of reasoning, so both are tried first. The API has no codes
+// for it, so the message is compared. What was learned stays for the life of the model. Nothing was yielded before such
+// an error, as the request was refused as a whole.
 func (m *Model) learns(err error, req llm.Request) bool {
 	said := err.Error()
 	switch {
@@ -110,6 +116,7 @@ func (m *Model) learns(err error, req llm.Request) bool {
 	return false
 }
 
+// stream makes one request and yields its answer.
 func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield func(llm.Chunk) bool) error {
 	names := wire.NamesOf(req)
 	events := m.responses.NewStreaming(ctx, m.params(name, req, names))

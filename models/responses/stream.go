@@ -13,7 +13,9 @@ import (
 	"parley/models/wire"
 )
 
-// item is an item of an answer, as far as it goes back with the results of its calls.
+// item is an item of an answer, as far as it must be sent back with the results of its calls. Texts and calls are
+// remembered by the runtime too; here only their order matters, and the text is there for comparing (see fits). It is
+// stored as [llm.Opaque] while an answer waits for a person, so its JSON must stay readable.
 type item struct {
 	Kind      string          `json:"kind"` // reasoning, message or function_call
 	Text      string          `json:"text,omitempty"`
@@ -23,24 +25,26 @@ type item struct {
 	Summary   json.RawMessage `json:"summary,omitempty"`
 }
 
-// call is a call of which something has come.
+// call is a call of which at least the beginning has come.
 type call struct {
 	index  int
 	filled bool // with parameters
 }
 
-// stream reads one answer. It is complete with the event that has the whole response.
+// stream reads one answer. It is complete with the event that contains the whole response; the end of the connection
+// alone means that it was cut. It belongs to one goroutine.
 type stream struct {
 	names wire.Names
 	owner string
 	yield func(llm.Chunk) bool
 	done  bool
-	calls map[int64]*call // by the output's index
+	calls map[int64]*call // by the index of their items
 	items []item
 	usage llm.Usage
 }
 
-// event yields what an event adds, and reports whether more is wanted.
+// event yields what an event adds to the answer, and reports whether yield wants more. Unknown events are ignored, as
+// the API adds new ones.
 func (s *stream) event(e sdk.ResponseStreamEventUnion) (more bool, err error) {
 	switch {
 	case e.Type == "response.output_text.delta", e.Type == "response.refusal.delta":
@@ -71,7 +75,7 @@ func (s *stream) event(e sdk.ResponseStreamEventUnion) (more bool, err error) {
 	return true, nil
 }
 
-// parameters adds a piece of a call's parameters, or all of them, if no piece has come before.
+// parameters yields a piece of a call's parameters. The event with all of them is used only if no piece came before.
 func (s *stream) parameters(output int64, text string, all bool) bool {
 	c := s.calls[output]
 	if c == nil || text == "" || all && c.filled {
@@ -81,13 +85,14 @@ func (s *stream) parameters(output int64, text string, all bool) bool {
 	return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: c.index, Parameters: text}})
 }
 
-// item keeps an item that is complete.
+// item keeps a completed item. Reasoning without encrypted content is left out: the server would look for it in its
+// store.
 func (s *stream) item(i sdk.ResponseOutputItemUnion) {
 	switch i.Type {
 	case "reasoning":
 		r := i.AsReasoning()
 		summary, err := json.Marshal(r.Summary)
-		if r.EncryptedContent != "" && err == nil { // without, the server would look for it in its store
+		if r.EncryptedContent != "" && err == nil { // without it the server would look in its store
 			s.items = append(s.items, item{Kind: i.Type, ID: r.ID, Encrypted: r.EncryptedContent, Summary: raw(r.JSON.Summary.Raw(), summary)})
 		}
 	case "message":
@@ -101,7 +106,7 @@ func (s *stream) item(i sdk.ResponseOutputItemUnion) {
 	}
 }
 
-// raw is what came, or else what was made of it.
+// raw returns the JSON that came, or made if there is none: what is sent back should not differ.
 func raw(came string, made []byte) json.RawMessage {
 	if json.Valid([]byte(came)) {
 		return json.RawMessage(came)
@@ -109,7 +114,7 @@ func raw(came string, made []byte) json.RawMessage {
 	return made
 }
 
-// complete yields the reason why the answer ended.
+// complete takes the usage and yields the reason why the answer ended.
 func (s *stream) complete(r sdk.Response) bool {
 	s.done = true
 	s.usage = llm.Usage{
@@ -128,7 +133,8 @@ func (s *stream) complete(r sdk.Response) bool {
 	return s.yield(llm.Chunk{Finish: finish})
 }
 
-// end yields what belongs to the whole answer.
+// end yields what belongs to the whole answer, or returns why it is not complete. The provider's own words are
+// preferred to the error of the connection.
 func (s *stream) end(err error) error {
 	late, _ := errors.AsType[*ssestream.StreamError](err)
 	refused, _ := errors.AsType[*wire.Refusal](err)
@@ -150,7 +156,8 @@ func (s *stream) end(err error) error {
 	return nil
 }
 
-// opaque is the order of the answer's items, if there is reasoning, or a phase, among them.
+// opaque returns the items to be sent back. If there is neither reasoning nor a phase among them, text and calls say it
+// all.
 func (s *stream) opaque() *llm.Opaque {
 	needed := false
 	for _, i := range s.items {

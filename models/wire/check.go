@@ -11,13 +11,14 @@ import (
 	"parley/core/llm"
 )
 
-// checkTokens is the most that the answer of a check may cost. Some servers refuse less.
+// checkTokens is the limit of an answer to a check. Some servers refuse lower limits.
 const checkTokens = 16
 
-// listed is how many models an error names.
+// listed is the maximum number of models that an error names.
 const listed = 20
 
-// Models asks the server for the names of its models, sorted. An error is a [*llm.Failure] unless ctx was done.
+// Models returns the names of the server's models, sorted. An error is a [*llm.Failure], or the cause of ctx if that
+// was done.
 func (m *Endpoint) Models(ctx context.Context) ([]string, error) {
 	names, err := m.models(ctx)
 	switch {
@@ -39,8 +40,9 @@ func (m *Endpoint) models(ctx context.Context) ([]string, error) {
 	return slices.Compact(names), err
 }
 
-// Resolve says which model answers: the configured one, else the only one that the server has to write with. What it
-// found is kept. Its error says what to set; it is a [*llm.Failure] unless ctx was done.
+// Resolve returns the model that answers: the configured one, or the only one of the server that writes text. It asks
+// the server at most once successfully, and keeps the result. Its error tells what to set; it is a [*llm.Failure], or
+// the cause of ctx if that was done.
 func (m *Endpoint) Resolve(ctx context.Context) (string, error) {
 	if m.Invalid != nil {
 		return "", m.Failure(m.Invalid)
@@ -65,7 +67,8 @@ func (m *Endpoint) Resolve(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// only picks the one model that writes; servers list those for embeddings beside it.
+// only returns the one model that writes text. Local servers list embedding models too; they are recognized by their
+// names.
 func (m *Endpoint) only(names []string) (string, error) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return strings.Contains(strings.ToLower(name), "embed")
@@ -79,7 +82,7 @@ func (m *Endpoint) only(names []string) (string, error) {
 	return "", &setting{"the server has several models: set " + m.Settings.Model + " to one of " + pick(names)}
 }
 
-// pick lists what a model's name may be, as far as an error shows it.
+// pick returns names as a list for an error message, shortened after listed.
 func pick(names []string) string {
 	if len(names) > listed {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:listed], ", "), len(names)-listed)
@@ -87,8 +90,8 @@ func pick(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Check makes the smallest call of with, which is the model of m, that shows that answers come, and says which model answers
-// where. Its error says the next step.
+// Check makes the smallest request to with, which is the model of m, that shows that answers arrive, and returns which
+// model answers where. Its error begins with the next step for the owner.
 func (m *Endpoint) Check(ctx context.Context, with llm.Model) (string, error) {
 	name, err := m.Resolve(ctx)
 	if err == nil {
@@ -103,7 +106,8 @@ func (m *Endpoint) Check(ctx context.Context, with llm.Model) (string, error) {
 	return fmt.Sprintf("%s answers at %s", name, Place(m.Base)), nil
 }
 
-// CheckListed reports whether the server lists the model, for models whose smallest call costs too much to try.
+// CheckListed reports whether the server lists the model. It is for models whose smallest call costs too much to try,
+// such as image generation.
 func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 	name, err := m.Resolve(ctx)
 	if err != nil {
@@ -121,7 +125,7 @@ func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s is listed at %s; it will be tested on first use", name, Place(m.Base)), nil
 }
 
-// Reach lists the provider's models, to try its key and address.
+// Reach lists the provider's models, which tries its key and address at no cost.
 func (m *Endpoint) Reach(ctx context.Context) (string, error) {
 	names, err := m.Models(ctx)
 	if f, ok := errors.AsType[*llm.Failure](err); ok {
@@ -132,7 +136,7 @@ func (m *Endpoint) Reach(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s lists %d models", Place(m.Base), len(names)), nil
 }
 
-// CheckEmbeds embeds one word.
+// CheckEmbeds embeds one word and returns the number of dimensions.
 func (m *Endpoint) CheckEmbeds(ctx context.Context, with llm.Embedder) (string, error) {
 	vectors, err := with.Embed(ctx, []string{"OK"})
 	if f, ok := errors.AsType[*llm.Failure](err); ok {
@@ -143,7 +147,7 @@ func (m *Endpoint) CheckEmbeds(ctx context.Context, with llm.Embedder) (string, 
 	return fmt.Sprintf("%s answers at %s with vectors of %d dimensions", m.Model, Place(m.Base), len(vectors[0])), nil
 }
 
-// ask waits for the first sign of an answer. Whatever comes is good.
+// ask waits for the first chunk of an answer. Its content doesn't matter.
 func ask(ctx context.Context, with llm.Model) error {
 	hello := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Say OK."}}, MaxTokens: checkTokens}
 	for _, err := range with.Generate(ctx, hello) {
@@ -152,7 +156,7 @@ func ask(ctx context.Context, with llm.Model) error {
 	return ErrCut
 }
 
-// nextStep says what to do about a failure.
+// nextStep returns what the owner can do about a failure.
 func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure) string {
 	at := Place(m.Base)
 	told, _ := errors.AsType[*report](f.Err)
@@ -181,7 +185,8 @@ func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure) string {
 	}
 }
 
-// admission says what to do where the server would not let the agent in.
+// admission is nextStep for a server that refused the request for what it named: its key, its path, or its model. For a
+// missing model it asks the server which models there are.
 func (m *Endpoint) admission(ctx context.Context, f *llm.Failure) string {
 	told, _ := errors.AsType[*report](f.Err)
 	switch {

@@ -1,5 +1,10 @@
-// Package wire is what the models have in common that speak HTTP with a provider: connections, the reading of refusals,
-// errors without secrets, the names of tools, and checks that say what to do.
+// Package wire has what the models share that speak HTTP with a provider: connections, the reading of refusals, errors
+// without secrets, names of tools that APIs accept, streams of events, and checks that tell the owner what to do.
+//
+// An [Endpoint] is one model at one server. A package for a provider embeds it, makes requests with [Endpoint.Client]
+// and the middleware [Refuse], and runs them in [Endpoint.Run] or [Once]. These turn every error into a [*llm.Failure]:
+// sorted by what it means for users and retries, with a text that is safe to log. They make one attempt; retries and
+// fallbacks to other models are the caller's.
 package wire
 
 import (
@@ -16,38 +21,42 @@ import (
 	"parley/core/llm"
 )
 
-// Options say which server, and which model of it.
+// Options says which server, and which model of it.
 type Options struct {
 	BaseURL string
-	APIKey  string // empty where the server wants none
-	Model   string // empty for the only one that the server has
-	// Settings are what errors tell to set.
+	APIKey  string // empty if the server needs none
+	Model   string // empty: the only one that the server has, see [Endpoint.Resolve]
+	// Settings are the names of settings that errors tell the owner to change.
 	Settings Settings
-	// Dial opens connections; nil uses the network, by way of the proxy that the environment names.
+	// Dial opens connections; nil uses the network, through the proxy that the environment names (HTTP_PROXY and
+	// others).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Settings names what the owner can set, such as "models.large.model (OPENAI_MODEL)".
+// Settings has the names of what the owner can set, such as "models.large.model (OPENAI_MODEL)".
 type Settings struct{ Model, Key, URL string }
 
 // Endpoint is one model at one server. It is safe for concurrent use.
 type Endpoint struct {
 	Options
 	Base    *url.URL
-	Invalid error // why the options can't work: what every call answers
-	// List returns the names of the server's models. It is set before the first call.
+	Invalid error // why the options can't work; the error of every call
+	// List returns the names of the server's models. The embedding package must set it before the first call.
 	List func(ctx context.Context) ([]string, error)
-	// Advice, if any, says what to do about a failure of a check, with the status of HTTP or 0. "" leaves it to the Endpoint.
+	// Advice, if set, returns what to do about a failure of a check, given the HTTP status, or 0. "" leaves it to the
+	// Endpoint.
 	Advice func(kind llm.FailureKind, status int) string
 
 	redact    redactor
 	transport *http.Transport
 
+	// mu guards resolved.
 	mu       sync.Mutex
-	resolved string
+	resolved string // the model that calls use; "" until it is known
 }
 
-// NewEndpoint makes an Endpoint without asking the server anything.
+// NewEndpoint returns an Endpoint without asking the server anything. It has no error: options that can't work are
+// reported by each call, so a gateway with a mistake in one model still starts with the others.
 func NewEndpoint(o Options) *Endpoint {
 	o.APIKey = strings.TrimSpace(o.APIKey)
 	e := &Endpoint{Options: o, transport: newTransport(o.Dial), resolved: o.Model}
@@ -56,12 +65,13 @@ func NewEndpoint(o Options) *Endpoint {
 	return e
 }
 
-// Client returns a client that follows no redirect.
+// Client returns a client that follows no redirects. It has no time limit for a whole request, see transport.go.
 func (m *Endpoint) Client() *http.Client {
 	return &http.Client{Transport: m.transport, CheckRedirect: stay}
 }
 
-// RefusingClient returns a [Endpoint.Client] for SDKs without middleware: see [Refuse]. Its bodies end without an error.
+// RefusingClient returns an [Endpoint.Client] that applies [Refuse] itself, for SDKs without middleware. Its bodies end
+// with io.EOF where the connection breaks.
 func (m *Endpoint) RefusingClient() *http.Client {
 	return &http.Client{Transport: refusing{m.transport}, CheckRedirect: stay}
 }
@@ -77,7 +87,8 @@ func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// quiet ends where the connection breaks: some SDKs print the error, and an answer's end is known otherwise.
+// quiet replaces errors of a body by its end. Some SDKs print them, and whether an answer is complete is not known from
+// the end of the body but from its last event.
 type quiet struct{ io.ReadCloser }
 
 // Read implements io.Reader.
@@ -89,20 +100,23 @@ func (q quiet) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes idle connections. Calls under way go on.
+// Close closes idle connections. Calls under way continue.
 func (m *Endpoint) Close() error {
 	m.transport.CloseIdleConnections()
 	return nil
 }
 
-// Errors that streams have in common.
+// ErrCut is the error of a stream that ended without the event that completes an answer, whatever closed it. errLeft is
+// the cause of the context of a request whose caller wants no more.
 var (
 	ErrCut  = errors.New("the stream ended before the answer did")
 	errLeft = errors.New("the rest of this answer is not needed")
 )
 
-// Run makes one call, and passes on what stream yields. Stream gets the model's name, and returns nil if the answer is
-// complete or yield wants no more. Cancel ends the request.
+// Run makes one call and passes on what stream yields, for an implementation of [llm.Model.Generate]. It calls stream
+// with the model's name. stream returns nil if the answer is complete or yield returned false, and may call cancel to
+// end the request early. All errors are sorted here: the caller's own cancellation is passed on as its cause, a
+// provider's content filter is a regular end, and everything else is a [*llm.Failure].
 func (m *Endpoint) Run(ctx context.Context, yield func(llm.Chunk, error) bool,
 	stream func(ctx context.Context, cancel context.CancelCauseFunc, model string, yield func(llm.Chunk) bool) error) {
 	call, cancel := context.WithCancelCause(ctx)
@@ -116,6 +130,7 @@ func (m *Endpoint) Run(ctx context.Context, yield func(llm.Chunk, error) bool,
 		})
 	}
 	switch {
+	// An iterator must not call yield again after it returned false, so an error after that is dropped.
 	case left || err == nil:
 	case ctx.Err() != nil:
 		yield(llm.Chunk{}, context.Cause(ctx))
@@ -126,7 +141,8 @@ func (m *Endpoint) Run(ctx context.Context, yield func(llm.Chunk, error) bool,
 	}
 }
 
-// Once makes one attempt at what ask does with the model's name. Its error is a [*llm.Failure] unless ctx was done.
+// Once makes one attempt of ask, which gets the model's name, for calls without a stream. Its error is a
+// [*llm.Failure], or the cause of ctx if that was done.
 func Once[T any](ctx context.Context, m *Endpoint, ask func(name string) (T, error)) (T, error) {
 	var none T
 	name, err := m.Resolve(ctx)
@@ -151,5 +167,6 @@ func Limit(a, b int) int {
 	return a
 }
 
-// String returns what the endpoint answers as, for logs.
+// String returns the name under which the endpoint appears in logs. It also marks opaque data of a model
+// (llm.Opaque.Owner): another model, or the same name at another server, can't read it.
 func (m *Endpoint) String() string { return fmt.Sprintf("%s at %s", m.Model, Place(m.Base)) }

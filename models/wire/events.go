@@ -7,20 +7,23 @@ import (
 	"io"
 )
 
+// eventBuffer is the number of bytes that are read at once. The transport buffers too, so more would only use memory
+// for each stream.
 const eventBuffer = 2 << 10 // bytes read at once, of what the transport has buffered
 
-// ErrEventSize means that an event, or a line, is longer than its limit.
+// ErrEventSize is the error of an event, or a line, that is longer than the limit of its reader.
 var ErrEventSize = errors.New("an event of the stream is too long")
 
-// EventReader reads server-sent events, or plain lines. It belongs to one goroutine.
+// EventReader reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), or plain
+// lines. It allocates nothing for most events, as answers have thousands. It must be used by one goroutine at a time.
 type EventReader struct {
-	Kind string // of the newest event: the field event
-	Data []byte // of the newest event: the field data, each line with its end. Overwritten by the next event
-	Err  error  // why there are no more, except for the end
+	Kind string // the field event of the newest event
+	Data []byte // its field data, each line with its end; overwritten by the next event
+	Err  error  // why there are no more events; nil after a regular end
 
 	in    *bufio.Reader
 	limit int
-	line  []byte // the part of a line that was read before
+	line  []byte // the beginning of a line that is longer than the buffer, or the last one
 }
 
 // NewEventReader returns a reader of events of at most limit bytes each.
@@ -28,7 +31,8 @@ func NewEventReader(in io.Reader, limit int) *EventReader {
 	return &EventReader{in: bufio.NewReaderSize(in, eventBuffer), limit: limit}
 }
 
-// Next reads an event with data. What is not followed by an empty line is no event.
+// Next reads the next event with data, and reports whether there is one. By the standard, an event is complete with an
+// empty line: what the stream cuts off before that is no event.
 func (e *EventReader) Next() bool {
 	e.Kind, e.Data = "", e.Data[:0]
 	for {
@@ -46,7 +50,8 @@ func (e *EventReader) Next() bool {
 	}
 }
 
-// field reads a line of an event. One that begins with a colon is a comment.
+// field reads a line of an event. Lines that begin with a colon are comments, which some servers send to keep the
+// connection open; their name is empty.
 func (e *EventReader) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -58,7 +63,7 @@ func (e *EventReader) field(line []byte) {
 	}
 }
 
-// Line returns the next line without its end. It is valid until the next one is read.
+// Line returns the next line without its end, and false at the end of the stream. It is valid until the next call.
 func (e *EventReader) Line() (line []byte, ok bool) {
 	e.line = e.line[:0]
 	for {

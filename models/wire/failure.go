@@ -11,21 +11,23 @@ import (
 	"parley/core/llm"
 )
 
-// setting is an error that only another configuration mends. Its text holds no secret.
+// setting is an error that only another configuration resolves. Its text contains no secrets, so it is shown as it is.
 type setting struct{ text string }
 
 func (s *setting) Error() string { return s.text }
 
-// report is an error as it may be logged. What it came from can't be unwrapped: that may hold secrets.
+// report is an error that may be logged: cleaned of secrets. It does not wrap the original, which a %+v or a type
+// switch could print.
 type report struct {
 	text   string
-	status int  // of HTTP, where there was one
-	set    bool // only another configuration mends it, and text says which
+	status int  // the HTTP status; 0 for none
+	set    bool // only another configuration resolves it, and text tells which
 }
 
 func (r *report) Error() string { return r.text }
 
-// Failure sorts any error of a call that its caller did not end.
+// Failure turns any error of a call into a [*llm.Failure], except the cancellation by its caller, which the callers of
+// Failure handle before.
 func (m *Endpoint) Failure(err error) *llm.Failure {
 	if f, ok := errors.AsType[*llm.Failure](err); ok {
 		return f
@@ -37,7 +39,7 @@ func (m *Endpoint) Failure(err error) *llm.Failure {
 	}
 	_, told.set = errors.AsType[*setting](err)
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // its text would show the whole address
+		err = u.Err // its own text has the whole address, with query and password
 	}
 	told.text = m.redact.clean(m.Base.Host + ": " + err.Error())
 	if told.set {
@@ -47,7 +49,7 @@ func (m *Endpoint) Failure(err error) *llm.Failure {
 	return f
 }
 
-// sort finds everything of a Failure but its Err.
+// sort returns a Failure without its Err.
 func (m *Endpoint) sort(err error) *llm.Failure {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		kind, retry := r.sort()
@@ -56,9 +58,12 @@ func (m *Endpoint) sort(err error) *llm.Failure {
 	if _, ok := errors.AsType[*setting](err); ok {
 		return &llm.Failure{Kind: llm.NoProvider}
 	}
+	// A local server that can't be reached is usually not running, which has another remedy than a provider that is
+	// down.
 	if _, ok := errors.AsType[unreached](err); ok && isLocal(m.Base) {
 		return &llm.Failure{Kind: llm.LocalInference}
 	}
+	// Retrying doesn't change a certificate.
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return &llm.Failure{Kind: llm.ProviderIssue}
 	}
@@ -68,19 +73,21 @@ func (m *Endpoint) sort(err error) *llm.Failure {
 	return &llm.Failure{Kind: llm.ProviderIssue, Retry: true}
 }
 
-// Filtered reports whether the answer is none because the provider's filter forbids it: an end, not a failure (LM-07).
+// Filtered reports whether the provider's content filter refused to answer. That is a regular end of an answer, not a
+// failure to retry.
 func Filtered(err error) bool {
 	r, ok := errors.AsType[*Refusal](err)
 	return ok && (r.says("content_filter") || r.saysAny("content_policy_violation", "moderation_blocked", "invalid_prompt", "bio_policy",
 		"misalignment_policy_violation", "image_content_policy_violation"))
 }
 
+// says reports whether word is the provider's code or class.
 func (r *Refusal) says(word string) bool {
 	return strings.EqualFold(r.code, word) || strings.EqualFold(r.kind, word)
 }
 
-// sort says what kind of failure r is, and whether the same request may do better later. The provider's word goes
-// before the status: an empty account is a 429 at OpenAI, a wrong key a 400 at Google.
+// sort returns the kind of failure, and whether the same request can succeed later. The provider's code is compared
+// before the status, because statuses are ambiguous: an empty account is a 429 at OpenAI, a wrong key a 400 at Google.
 func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	switch {
 	case r.status == http.StatusPaymentRequired, r.saysAny(
@@ -108,8 +115,9 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	}
 }
 
-// tooLong says that the prompt is more than the model can read (LM-08), in the words of OpenAI, vLLM, llama.cpp, LM Studio,
-// Ollama, Anthropic, Google and Mistral, in this order.
+// tooLong reports whether the prompt exceeds the model's context. Few servers have a code for it, so it also compares
+// the messages of vLLM, llama.cpp, LM Studio, Ollama, Anthropic, Google and Mistral, in this order. The caller then
+// shortens the conversation.
 func (r *Refusal) tooLong() bool {
 	if r.saysAny("context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large") {
 		return true
@@ -126,6 +134,7 @@ func (r *Refusal) tooLong() bool {
 	return false
 }
 
+// saysAny reports whether one of words is the provider's code or class.
 func (r *Refusal) saysAny(words ...string) bool {
 	for _, w := range words {
 		if r.says(w) {

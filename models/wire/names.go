@@ -7,13 +7,15 @@ import (
 	"parley/core/llm"
 )
 
-// maxName is the length of a function's name that OpenAI accepts.
+// maxName is the maximum length of a function's name in the APIs of OpenAI and others.
 const maxName = 64
 
-// Names translates between the names of actions and those that the API accepts: letters, digits, _ and -.
+// Names translates between the names of tools and those that APIs accept, which have only letters, digits, _ and -.
+// Names of tools can have more, such as the dots and slashes of MCP servers.
 type Names struct{ toWire, toOurs map[string]string }
 
-// NamesOf gives each name that req uses one of its own, tools first; almost always the same.
+// NamesOf assigns an accepted name to each tool and call of req: usually the same. Two names that become equal get
+// numbers. Tools come first, so that the names of offered tools don't depend on the history.
 func NamesOf(req llm.Request) Names {
 	n := Names{toWire: map[string]string{}, toOurs: map[string]string{}}
 	for _, tool := range req.Tools {
@@ -43,10 +45,11 @@ func (n Names) add(name string) {
 	n.toWire[name], n.toOurs[wire] = wire, name
 }
 
-// Wire is the name that the server sees.
+// Wire returns the name for the server.
 func (n Names) Wire(name string) string { return n.toWire[name] }
 
-// Ours is the name of the action that a server means; one that it made up stays as it is.
+// Ours returns the name of the tool that the server means. A name that the model made up is returned unchanged; the
+// caller reports it as unknown to the model.
 func (n Names) Ours(wire string) string {
 	if name, ok := n.toOurs[wire]; ok {
 		return name
@@ -54,6 +57,7 @@ func (n Names) Ours(wire string) string {
 	return wire
 }
 
+// sanitised returns name with every other character replaced by _, cut to maxName.
 func sanitised(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

@@ -6,17 +6,20 @@ import (
 	"strings"
 )
 
-// gram is the length of the pieces of a secret that are recognised: long enough not to hit words, short enough that
-// half a key, as some servers quote it, is still covered.
+// gram is the length of the pieces by which secrets are recognized, in bytes: long enough not to match words, short
+// enough that half a key, as some servers quote it, is still covered.
 const gram = 8
 
-// short is the length below which a secret is only recognised whole, as its pieces are words ("ollama").
+// short is the length below which a secret is only recognized as a whole: its pieces could be ordinary words, as in
+// "ollama".
 const short = 2 * gram
 
-// redactor blots secrets out of text (SE-02): whole, in pieces, and in base64. The zero redactor knows none.
+// redactor replaces secrets in texts: whole, in part, and in base64. Errors of servers and libraries can quote
+// requests, including their headers, so all errors pass through it. The zero redactor knows no secrets. It is safe for
+// concurrent use.
 type redactor struct {
 	pieces map[string]bool // of length gram
-	words  []string        // shorter secrets, whole
+	words  []string        // shorter secrets, and their base64
 }
 
 func newRedactor(secrets ...string) redactor {
@@ -29,7 +32,7 @@ func newRedactor(secrets ...string) redactor {
 			continue
 		}
 		r.learn(s)
-		for _, before := range []string{"", "x", "xx"} { // what stands before a secret shifts its base64
+		for _, before := range []string{"", "x", "xx"} { // base64 depends on the position modulo 3, so on what precedes a secret, such as "user:"
 			r.learn(base64.RawStdEncoding.EncodeToString([]byte(before + s)))
 			r.learn(base64.RawURLEncoding.EncodeToString([]byte(before + s)))
 		}
@@ -37,13 +40,14 @@ func newRedactor(secrets ...string) redactor {
 	return r
 }
 
+// learn adds all pieces of s.
 func (r redactor) learn(s string) {
 	for i := 0; i+gram <= len(s); i++ {
 		r.pieces[s[i:i+gram]] = true
 	}
 }
 
-// clean returns text with "***" for each stretch that belongs to a secret.
+// clean returns text with "***" in place of each run of pieces of a secret.
 func (r redactor) clean(text string) string {
 	for _, w := range r.words {
 		text = strings.ReplaceAll(text, w, "***")
@@ -63,7 +67,8 @@ func (r redactor) clean(text string) string {
 	return b.String()
 }
 
-// secretsOf lists what no error may show: the key, and what a base URL says besides its place.
+// secretsOf returns what no error may show: the key, and the user info and query of the base URL, as written and as
+// escaped.
 func secretsOf(key string, base *url.URL) []string {
 	secrets := []string{key}
 	if user := base.User; user != nil {

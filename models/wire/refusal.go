@@ -14,22 +14,23 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage is how much of a server's message is kept, in bytes.
+// maxMessage is the maximum length of a server's message that is kept, in bytes.
 const maxMessage = 4 << 10
 
-// maxAfter is the longest wait that is believed.
+// maxAfter is the longest wait that is taken from a server.
 const maxAfter = 24 * time.Hour
 
-// Refusal is what a server said instead of an answer, before its stream or within it.
+// Refusal is an answer of a server that rejects a request, instead of a stream or within it.
 type Refusal struct {
-	status  int    // of HTTP; 0 where none was told
-	code    string // the provider's word for it, such as insufficient_quota
+	status  int    // of HTTP; 0 if there was none, as within a stream
+	code    string // the provider's code, such as insufficient_quota
 	kind    string // the provider's class, such as invalid_request_error
 	message string
-	after   time.Duration // not before
+	after   time.Duration // when to try again at the earliest; 0 if the server didn't tell
 }
 
-// Error still holds whatever the server quoted: only failure lets it out.
+// Error returns what the server sent, which can quote secrets of the request. Only Endpoint.Failure, which redacts it,
+// may let it out of the package.
 func (r *Refusal) Error() string {
 	var parts []string
 	if r.status != 0 {
@@ -47,7 +48,9 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// WantEvents tells a stream from the other things that servers send with a 200.
+// WantEvents returns an error if a successful response is JSON or a web page instead of a stream: some servers and
+// proxies report errors with status 200. Other media types are accepted, as some servers leave the type out or send
+// text/plain.
 func WantEvents(res *http.Response) error {
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch media {
@@ -62,7 +65,7 @@ func WantEvents(res *http.Response) error {
 	return fmt.Errorf("the server answered with %s instead of a stream of events", media)
 }
 
-// Events is a middleware like [Refuse] for requests that are answered with a stream.
+// Events is a middleware like [Refuse], for requests whose response is a stream.
 func Events(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := Refuse(req, next)
 	if err != nil {
@@ -74,10 +77,10 @@ func Events(req *http.Request, next func(*http.Request) (*http.Response, error))
 	return res, nil
 }
 
-// Empty reports whether r says nothing.
+// Empty reports whether r has no message.
 func (r *Refusal) Empty() bool { return r.message == "" }
 
-// readRefusal reads an HTTP answer that is none.
+// readRefusal reads the response to a request that was refused. A body that breaks off is used as far as it goes.
 func readRefusal(res *http.Response) *Refusal {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxRefusal)) // half a message is better than none
 	r := ParseRefusal(body)
@@ -89,8 +92,9 @@ func readRefusal(res *http.Response) *Refusal {
 	return r
 }
 
-// ParseRefusal reads the shapes in which servers say no: OpenAI's {"error":{…}}, Google's list of one such, Ollama's
-// {"error":"…"}, FastAPI's {"detail":…}, and the pages of the proxies before them.
+// ParseRefusal reads the forms in which servers report errors: OpenAI's {"error":{…}}, Google's list with one of them,
+// Ollama's {"error":"…"}, FastAPI's {"detail":…}, and the web pages of proxies in front of them. It always returns a
+// refusal, which may be empty.
 func ParseRefusal(body []byte) *Refusal {
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
@@ -125,7 +129,8 @@ func ParseRefusal(body []byte) *Refusal {
 	return r
 }
 
-// retryInfo reads Google's wait: among the details, {"@type": "…RetryInfo", "retryDelay": "39s"}.
+// retryInfo returns the wait that Google sends among the details of an error: {"@type": "…RetryInfo", "retryDelay":
+// "39s"}.
 func retryInfo(details any) time.Duration {
 	list, _ := details.([]any)
 	for _, d := range list {
@@ -138,7 +143,7 @@ func retryInfo(details any) time.Duration {
 	return 0
 }
 
-// word is a JSON value as text; "" for null.
+// word returns a JSON value as text; "" for null.
 func word(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -152,7 +157,7 @@ func word(v any) string {
 	return string(text)
 }
 
-// plain is what a page that is not JSON says, on one line.
+// plain returns the text of a body that is not JSON, on one line; of a web page its title.
 func plain(body string) string {
 	body = strings.ToValidUTF8(body, "")
 	lower := strings.ToLower(body)
@@ -167,7 +172,7 @@ func plain(body string) string {
 	return capped(strings.Join(strings.Fields(body), " "))
 }
 
-// capped is text without what is beyond maxMessage.
+// capped returns text cut to maxMessage at a character.
 func capped(text string) string {
 	if len(text) <= maxMessage {
 		return text
@@ -179,8 +184,8 @@ func capped(text string) string {
 	return text[:end] + "…"
 }
 
-// retryAfter reads how long a server wants to be left alone: retry-after-ms (OpenAI), retry-after in seconds or as a
-// date (RFC 9110, section 10.2.3). 0 where it does not say.
+// retryAfter returns how long a server wants no requests: from retry-after-ms (OpenAI), or retry-after in seconds or as
+// a date (RFC 9110, section 10.2.3). It returns 0 if the server doesn't tell.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if after, ok := number(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return after
@@ -194,6 +199,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
+// number parses a wait in units. NaN fails the comparison, so it is no number here.
 func number(text string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(n >= 0) { // not a number is not ≥ 0 either

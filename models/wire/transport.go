@@ -13,35 +13,38 @@ import (
 	"time"
 )
 
-// Time limits for the phases of a request. There is no limit on the whole: long answers are fine, and the reader of the
+// Time limits of the phases of a request. There is none for the whole: long answers are fine, and the reader of a
 // stream limits the silence between chunks.
 const (
 	dialTime   = 10 * time.Second
 	tlsTime    = 10 * time.Second
-	headerTime = 2 * time.Minute // local servers send their headers with the first token
+	headerTime = 2 * time.Minute // local servers send their headers with the first token, after they have loaded the model and read the prompt
 	idleTime   = 90 * time.Second
 )
 
-// maxBody is how much is read of what a server sends, in bytes.
+// maxBody is the maximum size of a response that is read, in bytes. It bounds images in base64, and streams without
+// end.
 const maxBody = 64 << 20
 
-// MaxRefusal is how much is read of what a server sends instead of an answer, in bytes.
+// MaxRefusal is the maximum size of an error response that is read, in bytes.
 const MaxRefusal = 64 << 10
 
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// unreached marks errors from before there was a connection.
+// unreached marks errors from before a connection was established.
 type unreached struct{ error }
 
 func (u unreached) Unwrap() error { return u.error }
 
+// newTransport returns a transport of its own for each endpoint, so that one slow provider does not use up the
+// connections of others.
 func newTransport(open dial) *http.Transport {
 	t := &http.Transport{
 		TLSHandshakeTimeout:   tlsTime,
 		ResponseHeaderTimeout: headerTime,
 		IdleConnTimeout:       idleTime,
 		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   128, // as many answers at once without a new handshake
+		MaxIdleConnsPerHost:   128, // so many answers at a time reuse connections; the default of 2 means a TLS handshake for most
 	}
 	if open == nil {
 		open = (&net.Dialer{Timeout: dialTime}).DialContext
@@ -57,11 +60,11 @@ func newTransport(open dial) *http.Transport {
 	return t
 }
 
-// stay follows no redirect: a POST would arrive as a GET, or with its key at another server.
+// stay follows no redirect: the client would repeat a POST as a GET, or send its key to another server.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Refuse turns every answer that is none into a [*Refusal], and bounds the others. While those are read, the request's
-// body is not kept.
+// Refuse is a middleware that turns every response without a 2xx status into a [*Refusal], as SDKs would keep only a
+// part of it, and limits the size of others. It also frees the request's body once the response has begun.
 func Refuse(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	body := hold(req)
 	res, err := next(req)
@@ -77,16 +80,16 @@ func Refuse(req *http.Request, next func(*http.Request) (*http.Response, error))
 	return res, nil
 }
 
-// held is the body of a request, of which the transport keeps a copy until the response has ended: that is the whole
-// prompt, for as long as an answer takes.
+// held is the body of a request. The transport keeps the request until the response has ended. Without held, the whole
+// prompt, with its images, would stay in memory for as long as an answer takes.
 type held struct {
 	mu    sync.Mutex
 	body  io.ReadCloser
-	again func() (io.ReadCloser, error) // http.Request.GetBody
+	again func() (io.ReadCloser, error) // http.Request.GetBody; for another attempt on a new connection
 	read  bool                          // to its end
 }
 
-// hold puts a held body in place of that of req.
+// hold replaces the body of req by a held one.
 func hold(req *http.Request) *held {
 	h := &held{body: req.Body, again: req.GetBody}
 	if h.body != nil && h.body != http.NoBody {
@@ -118,7 +121,7 @@ func (h *held) Close() error {
 	return h.body.Close()
 }
 
-// drop forgets the body once there is a response, unless some of it is still to be sent.
+// drop frees the body after the response has begun, unless some of it is still to be sent (a server can answer early).
 func (h *held) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,14 +133,15 @@ func (h *held) drop() {
 
 var errSent = errors.New("the request was answered: it is not sent again")
 
-// bounded is a body of which only so much is read.
+// bounded is a body with a limit on what is read.
 type bounded struct {
 	io.Reader
 	io.Closer
 }
 
-// parseBase reads a base URL that is set with a setting. Where it can't, the URL it returns must not be used. The error
-// never quotes the text: it may hold a password.
+// parseBase parses a base URL, which is set by the setting from. If it can't be used, it returns an error and an
+// address that leads nowhere, so that later code needs no check for nil. The error never quotes the text, which may
+// contain a password.
 func parseBase(text, from string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
@@ -155,19 +159,19 @@ func parseBase(text, from string) (*url.URL, error) {
 	return &url.URL{Scheme: "http", Host: "invalid.invalid"}, &setting{from + " can't be used: " + err.Error()}
 }
 
-// Place is base as people may read it: without user info and query.
+// Place returns base for people: without user info and query.
 func Place(base *url.URL) string {
 	return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}).String()
 }
 
-// isLocal reports whether base is a server of the owner's own: on this machine or in its private network.
+// isLocal reports whether base is in the owner's own network, so that errors suggest starting the server.
 func isLocal(base *url.URL) bool {
 	host := strings.ToLower(base.Hostname())
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
 	}
 	if !strings.Contains(host, ".") {
-		return true // localhost, or a neighbour in a compose file
+		return true // localhost, or another service of a compose file
 	}
 	for _, suffix := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"} {
 		if strings.HasSuffix(host, suffix) {
