@@ -12,8 +12,8 @@
 // a part depends only on the atoms up to there. The open end of the text is treated apart in each step: half-written
 // markup is closed or held back (undecided, scanner), and only what keeps its meaning may fill a part.
 //
-// A [Renderer] does all of it. Its result is a function of the text and of whether it is complete, not of how it
-// arrived, except that previews may be shown.
+// A [Renderer] does all of it. Its result is a function of the text and of whether it is complete, not of how the text
+// arrived.
 //
 // The text is untrusted. Control characters are removed, addresses are not hidden behind words that look like another
 // address, and input that would be slow to parse is taken as words.
