@@ -17,7 +17,8 @@ var details = [...]struct{ key, means string }{
 	{"name", "wants to be called"}, {"pronouns", "pronouns"}, {"language", "language"}, {"time_zone", "time zone"},
 }
 
-// updateEntity stores what people say about themselves. It grants no rights.
+// updateEntity stores what people say about themselves. It grants no rights: a name or a detail is never looked at when
+// rights are decided.
 func updateEntity(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
@@ -50,7 +51,8 @@ func updateEntity(store Store) namedAction {
 	}
 }
 
-// meant returns a message of the person that the asker names: themselves, or for an owner anyone who wrote here.
+// meant returns a message of the person that the asker names: themselves, or for an owner anyone who wrote here. If
+// several people are answered at once, it is unclear who asks, so they have to ask separately.
 func meant(s action.TurnContext, name string) (chat.Memory, error) {
 	name = text.Label(name)
 	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {

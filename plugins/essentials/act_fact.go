@@ -13,7 +13,8 @@ import (
 	"parley/core/text"
 )
 
-// rememberFact notes a fact about the asker or the room, for this room.
+// rememberFact stores a fact about the asker or the room, for this room: what was said here must not appear elsewhere.
+// Facts about the room are read to everyone in it, so guests can't store them.
 func rememberFact(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
@@ -77,8 +78,8 @@ func forgetFact(store Store) namedAction {
 	}
 }
 
-// dropFact removes a fact of the room, by its text. People can remove facts about themselves; known users also those about the room,
-// and owners all.
+// dropFact removes a fact of the room, by its text. People can remove facts about themselves; known users also those
+// about the room, and owners all.
 func dropFact(ctx context.Context, store Store, s action.TurnContext, fact string) error {
 	all, err := store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
 	if err != nil {
@@ -103,9 +104,11 @@ func dropFact(ctx context.Context, store Store, s action.TurnContext, fact strin
 	return why
 }
 
-// factKey identifies a fact about someone: the same words are the same fact.
+// factKey identifies a fact about a person or (with an empty about) the room: the same words are the same fact, so it
+// is stored once.
 func factKey(about chat.EntityID, fact string) string {
 	return strings.TrimSpace(string(about) + " " + strings.Join(words(fact), " "))
 }
 
+// sameWords compares texts without case and punctuation, which models change.
 func sameWords(a, b string) bool { return slices.Equal(words(a), words(b)) }

@@ -9,7 +9,8 @@ import (
 	"parley/core/llm"
 )
 
-// generateImage generates an image.
+// generateImage generates an image. It changes nothing, so it needs no approval; its cost is counted by the
+// ImageGenerator.
 func generateImage(painter llm.ImageGenerator) namedAction {
 	return namedAction{
 		spec: action.Spec{

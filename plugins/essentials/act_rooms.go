@@ -57,8 +57,10 @@ func listening(store Store, a chat.Attention, spec action.Spec, done string) nam
 	}
 }
 
-// find returns the room that the asker names: the current one, or by name or id one that they are a member of. An owner can
-// name any room.
+// find returns the room that the asker names: the current one, or by name or id one that they are a member of. An owner
+// can name any room. Of several with the name, the only one on the same platform is meant; otherwise the error lists
+// their ids, which the model can use. A room that exists but that the asker is not a member of is reported like one
+// that doesn't exist.
 func find(ctx context.Context, store Store, s action.TurnContext, name string) (chat.Room, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == string(s.Room.ID) || strings.EqualFold(plain(name), s.Room.Name) {
@@ -97,6 +99,7 @@ func find(ctx context.Context, store Store, s action.TurnContext, name string) (
 // plain returns a room's name without a leading # or @.
 func plain(name string) string { return strings.TrimLeft(name, "#@") }
 
+// label returns a room's name for people, or its id if it has none.
 func label(r chat.Room) string {
 	if name := text.Label(r.Name); name != "" {
 		return name

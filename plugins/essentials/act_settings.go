@@ -14,7 +14,8 @@ import (
 // lengths maps the lengths of answers to their descriptions in prompts.
 var lengths = map[string]string{"short": "a sentence or two", "normal": "", "detailed": "in detail, with reasons"}
 
-// updateSettings sets how the agent answers in a room. The provider SETTINGS adds it to prompts.
+// updateSettings sets how the agent answers in a room. The provider SETTINGS adds it to prompts. Only the owner may: it
+// is an instruction that every later prompt contains.
 func updateSettings(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{

@@ -8,8 +8,9 @@ import (
 	"parley/core/chat"
 )
 
-// turnActions returns the actions about the turn itself. A model with tool calls answers by writing, so REPLY and NONE are
-// not listed for it. They work for models that know them from elizaOS.
+// turnActions returns the actions about the turn itself. A model with tool calls answers by writing, so REPLY and NONE
+// are not listed for it. They work for models that know them from elizaOS. In the text format, package generate handles
+// these words itself.
 func turnActions(store Store) []namedAction {
 	return []namedAction{
 		{
@@ -51,6 +52,7 @@ func turnActions(store Store) []namedAction {
 	}
 }
 
+// reply shows a text, and ends the turn.
 func reply(_ context.Context, c *action.Call, p struct{ Text string }) (action.Result, error) {
 	if p.Text != "" {
 		c.Update(p.Text)
@@ -58,6 +60,7 @@ func reply(_ context.Context, c *action.Call, p struct{ Text string }) (action.R
 	return action.Result{Last: true}, nil
 }
 
+// leave ends the turn.
 func leave(context.Context, *action.Call) (action.Result, error) {
 	return action.Result{Last: true}, nil
 }

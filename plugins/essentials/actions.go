@@ -9,7 +9,8 @@ import (
 	"parley/core/chat"
 )
 
-// actions returns the actions in the order in which prompts list them.
+// actions returns the actions in the order in which prompts list them. The order is fixed for the provider's prompt
+// cache.
 func actions(d Deps) (all []action.Action) {
 	named := slices.Concat(turnActions(d.Store), roomActions(d.Store), []namedAction{
 		sendMessage(d.Store), createPost(d.Store), chooseOption(), updateEntity(d.Store), rememberFact(d.Store), forgetFact(d.Store), updateSettings(d.Store),
@@ -23,7 +24,8 @@ func actions(d Deps) (all []action.Action) {
 	return all
 }
 
-// reading returns the act function of an action with the parameters P.
+// reading returns the act function of an action with the parameters P. They have been checked against the schema
+// before; reading them fails only if both don't fit together.
 func reading[P any](act func(context.Context, *action.Call, P) (action.Result, error)) func(context.Context, *action.Call) (action.Result, error) {
 	return func(ctx context.Context, c *action.Call) (action.Result, error) {
 		var p P
@@ -54,7 +56,8 @@ func (a namedAction) Act(ctx context.Context, c *action.Call) (action.Result, er
 	return a.act(ctx, c)
 }
 
-// object returns the schema of parameters with these properties, in JSON.
+// object returns the schema of parameters with these properties, in JSON. No others are allowed: some models invent
+// parameters, and it is better that they learn so than that the call does something else.
 func object(properties string, required ...string) json.RawMessage {
 	if required == nil {
 		required = []string{}
@@ -71,5 +74,5 @@ func asked(s action.TurnContext) bool {
 	return s.Room.Kind != chat.Feed && !s.Message.Author.Automatic()
 }
 
-// named reports whether the author is the owner or a known user.
+// named reports whether the author is the owner or a known user. Guests, whom anyone can be, may do less.
 func named(s action.TurnContext) bool { return s.Owner || s.Allowed }

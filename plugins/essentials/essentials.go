@@ -1,4 +1,13 @@
-// Package essentials is a plugin with the basic actions, providers and evaluators of every agent.
+// Package essentials is a plugin with the basic actions, providers and evaluators of every agent: to answer or be
+// silent, to follow rooms and write to them, to remember facts, and to tell the model who it is, who it talks to and
+// what it knows.
+//
+// Rights are checked in each action, from the accounts in the turn, never from text: a guest may change only what
+// concerns the guest, a known user may use rooms that they are a member of, and the owner any. The model decides when
+// to call an action; what it can do at most is decided here.
+//
+// Names and facts come from people. In prompts they are quoted and kept to one line, so that none of them looks like a
+// part of the prompt.
 package essentials
 
 import (
@@ -21,7 +30,7 @@ type Deps struct {
 	Log        *slog.Logger
 }
 
-// Store contains the methods of a [storage.Store] that the plugin uses.
+// Store contains the methods of a [storage.Store] that the plugin uses. Their contracts are documented there.
 type Store interface {
 	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
 	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error

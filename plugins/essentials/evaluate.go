@@ -18,7 +18,7 @@ import (
 // maxEvaluation is how much of an evaluation is kept, in characters.
 const maxEvaluation = 2000
 
-// evaluation has the character's own template judge a conversation, and keeps the latest result of each room.
+// evaluation has the character's own template evaluate a conversation, and keeps the latest result of each room.
 type evaluation struct{ store Store }
 
 // Name implements [action.Evaluator].
@@ -45,7 +45,7 @@ func (e evaluation) Evaluate(ctx context.Context, s action.TurnContext, said cha
 	return nil
 }
 
-// untagged is the text of an answer, which may be in the form that templates of elizaOS ask for.
+// untagged returns the text of an answer, which may be in the form that templates of elizaOS ask for.
 func untagged(answer string) string {
 	s := scan.New(scan.Options{Tags: true})
 	said := s.Write(answer)
@@ -53,7 +53,7 @@ func untagged(answer string) string {
 	return strings.TrimSpace(text.Clean(said + rest))
 }
 
-// evaluated provides the latest evaluation of the room.
+// evaluated provides the latest evaluation of the room to prompts.
 type evaluated struct{ store Store }
 
 // Template implements [action.Templated].

@@ -12,19 +12,20 @@ import (
 	"parley/core/text"
 )
 
-// commands are /memory and /forget.
+// commands returns /memory and /forget, with which people see and remove what is stored about them. They need no model,
+// so they work during an outage and can't be talked out of.
 func (d Deps) commands() []action.Command {
 	return []action.Command{{Name: chat.MemoryCommand, Run: d.listMemory}, {Name: chat.ForgetCommand, Run: d.forget}}
 }
 
-// remembered is one thing that the agent remembers about a person.
+// remembered is one thing that the agent remembers about a person, with the function that removes it.
 type remembered struct {
 	text   string
 	forget func(context.Context) error
 }
 
-// about returns what the agent remembers about the author of a command, in its room: facts from there, and details that hold
-// everywhere.
+// about returns what the agent remembers about the author of a command, in its room: facts from there, and details that
+// apply everywhere. The order is stable, because /forget uses the numbers of /memory.
 func (d Deps) about(ctx context.Context, c action.CommandCall) (all []remembered, err error) {
 	facts, err := d.Store.Notes(ctx, c.Room.ID, chat.FactNote, chat.MaxNotes)
 	if err != nil {

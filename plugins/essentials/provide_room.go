@@ -32,7 +32,8 @@ func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderRes
 const mostDetails = 10
 
 // people lists the participants, and the author's relation to the agent. That relation follows from platform accounts
-// only, never from stored details, which are people's own claims.
+// only, never from stored details, which are people's own claims. In a group, details are read for a few members only,
+// to bound the prompt and the queries.
 func (d Deps) people(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	asks := text.Label(s.Message.Name)
 	standing := "a guest"
@@ -101,7 +102,8 @@ func (d Deps) surroundings(ctx context.Context, s action.TurnContext) (action.Pr
 	return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
 }
 
-// settings lists the settings of the room.
+// settings lists the settings of the room. The turn has them already in most cases. The choice of a model is not one
+// for the model to read.
 func (d Deps) settings(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	notes, err := s.Settings, error(nil)
 	if notes == nil {
@@ -120,6 +122,7 @@ func (d Deps) settings(ctx context.Context, s action.TurnContext) (action.Provid
 }
 
 // facts lists the facts from this room. Those about the author and the room take precedence over those about others.
+// The most important come last, where models pay most attention.
 func (d Deps) facts(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	notes, err := d.Store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
 	if err != nil || len(notes) == 0 {
@@ -162,7 +165,7 @@ func (d Deps) actionState(ctx context.Context, s action.TurnContext) (action.Pro
 	return action.ProviderResult{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
 }
 
-// attachments provides the full text of the files.
+// attachments provides the full text of the files, on request: the conversation itself contains only their beginning.
 func attachments(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var lines []string
 	for _, m := range slices.Backward(s.Attached) { // the latest first, because the end is cut off if it is too long

@@ -28,6 +28,7 @@ func character(_ context.Context, s action.TurnContext) (action.ProviderResult, 
 	return action.ProviderResult{Text: strings.Join(parts, "\n\n")}, nil
 }
 
+// conversations returns example conversations as text.
 func conversations(all [][]chat.Example) string {
 	var texts []string
 	for _, messages := range all {
@@ -44,7 +45,7 @@ func conversations(all [][]chat.Example) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// dashes returns texts as a list.
+// dashes returns texts as a list, quoted.
 func dashes(texts []string) string {
 	var lines []string
 	for _, t := range texts {
@@ -69,7 +70,7 @@ func actionList(_ context.Context, s action.TurnContext) (action.ProviderResult,
 	return action.ProviderResult{Text: "# Actions\n" + dashes(lines)}, nil
 }
 
-// clock provides the time to the minute.
+// clock provides the time to the minute. It changes with each turn, so it comes last in prompts.
 func (d Deps) clock(context.Context, action.TurnContext) (action.ProviderResult, error) {
 	now := time.Now()
 	if d.Zone != nil {

@@ -28,7 +28,8 @@ func (p piece) from() string {
 // meaning returns what is embedded.
 func (p piece) meaning() string { return strings.TrimSpace(p.heading + "\n" + p.text) }
 
-// cut cuts a document at its Markdown headings, and what is between them into passages.
+// cut cuts a document at its Markdown headings, and what is between them into passages. Each piece carries its
+// headings, because a passage often says what it is about only there.
 func cut(d Document) (all []piece) {
 	var above [6]string
 	var body strings.Builder
@@ -77,7 +78,7 @@ func fenced(fence, line string) string {
 	return fence
 }
 
-// headingOf returns the level of a Markdown heading, and its text; 0 for another line.
+// headingOf returns the level of a Markdown heading, and its text; 0 for any other line.
 func headingOf(line string) (level int, heading string) {
 	rest := strings.TrimLeft(line, "#")
 	level = len(line) - len(rest)
@@ -88,7 +89,8 @@ func headingOf(line string) (level int, heading string) {
 	return level, heading[:min(len(heading), 200)]
 }
 
-// passages splits a text at blank lines into passages of about size bytes. It splits a longer paragraph at spaces.
+// passages splits a text at blank lines into passages of at most size bytes. It splits a longer paragraph at spaces,
+// and a longer word between characters.
 func passages(text string, size int) (all []string) {
 	var b strings.Builder
 	flush := func() {

@@ -8,8 +8,9 @@ import (
 	"parley/core/search"
 )
 
-// index ranks texts by the words that they share with a question: rare words count more, and a word again counts less (BM25). It has
-// the texts of each word, so that a search looks only at these.
+// index ranks texts by the words that they share with a question: rare words count more, and a word again counts less
+// (BM25). For each word it has the texts that contain it, so that a search looks only at these. It does not change, so
+// it is safe for concurrent use.
 type index struct {
 	texts   map[string][]posting
 	lengths []float64
@@ -19,6 +20,7 @@ type index struct {
 // posting is how often a text has a word.
 type posting struct{ text, count int }
 
+// newIndex returns an index of texts, which are identified by their places.
 func newIndex(texts []string) index {
 	x := index{texts: map[string][]posting{}}
 	for i, t := range texts {

@@ -1,5 +1,11 @@
-// Package knowledge is a plugin that adds what the agent's documents say about a question to its prompt. The documents are found by
-// words and, with an embedding model, by meaning. Their vectors are stored, so that only new texts are embedded.
+// Package knowledge is a plugin that adds what the agent's documents say about a question to its prompt. The documents
+// are found by words and, with an embedding model, by meaning. Their vectors are stored, so that only new texts are
+// embedded.
+//
+// Documents are cut into pieces at their headings. All pieces are in memory, as a library that is replaced as a whole
+// when a file changes or vectors arrive; a turn uses the one that it found. Search by words works from the start.
+// Vectors are made in the background and shared by all replicas through the store: a piece is identified by its text,
+// so the same text is embedded once, whatever its file is called.
 package knowledge
 
 import (
@@ -56,7 +62,8 @@ func New(o Options) action.Plugin {
 	return action.Plugin{Name: "knowledge", Providers: []action.Provider{k}, Work: k.work}
 }
 
-// knowledge finds pieces of the documents.
+// knowledge finds pieces of the documents. Provide is called by turns, concurrently; everything else belongs to the
+// goroutine of work, which is the only one that replaces the library.
 type knowledge struct {
 	Options
 	once    sync.Once
@@ -70,7 +77,8 @@ func newKnowledge(o Options) *knowledge {
 	return &knowledge{Options: o, damaged: make(chan []int, 1), batches: batches{size: together}}
 }
 
-// library returns what is known now. The first call cuts the first documents into pieces.
+// library returns what is known now. The first call cuts the first documents into pieces, which would delay the start
+// of the gateway.
 func (k *knowledge) library() *library {
 	k.once.Do(func() { k.now.Store(newLibrary(k.Documents, k.Log)) })
 	return k.now.Load()
@@ -104,7 +112,8 @@ func (k *knowledge) Provide(ctx context.Context, s action.TurnContext) (action.P
 	return action.ProviderResult{Text: "# Knowledge about this topic\n" + cites + all, Values: map[string]string{"relevantKnowledge": all}}, nil
 }
 
-// find returns the pieces that match a question, the best first. Without a vector of the question words are enough.
+// find returns the pieces that match a question, the best first. Without a vector of the question words are enough. A
+// few pieces are all in the prompt, without a search.
 func (k *knowledge) find(ctx context.Context, l *library, question string) []int {
 	if len(l.pieces) <= allKnown {
 		return []int{0, 1}[:len(l.pieces)]
@@ -118,7 +127,8 @@ func (k *knowledge) find(ctx context.Context, l *library, question string) []int
 	return best[:min(len(best), told)]
 }
 
-// nearest returns the pieces whose meaning is nearest to that of the question.
+// nearest returns the pieces whose meaning is nearest to that of the question; none if its vector can't be had in time.
+// It compares all vectors, which takes milliseconds for the most that a library can have.
 func (k *knowledge) nearest(ctx context.Context, l *library, question string) (all []int) {
 	unit := search.Unit(k.Asker.Vector(ctx, question))
 	if unit == nil {
@@ -137,7 +147,7 @@ func (k *knowledge) nearest(ctx context.Context, l *library, question string) (a
 	return all
 }
 
-// report has damaged vectors made again.
+// report has damaged vectors made again. It never blocks.
 func (k *knowledge) report(l *library, ids []int64) {
 	if k.now.Load() != l {
 		return // it has changed meanwhile

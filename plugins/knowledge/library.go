@@ -10,7 +10,8 @@ import (
 // maxPieces bounds what is known, and so the memory and the time of a search.
 const maxPieces = 10_000
 
-// library is what is known at a moment. It is not changed once it is in use.
+// library is what is known at a moment. It is not changed once it is in use: with and without return another one, which
+// shares the pieces.
 type library struct {
 	pieces   []piece
 	words    index
@@ -53,7 +54,7 @@ func (l *library) with(vectors map[chat.PieceKey][]byte) *library {
 	return &next
 }
 
-// known returns the vectors by their keys.
+// known returns the vectors by their keys, for the library that replaces this one.
 func (l *library) known() map[chat.PieceKey][]byte {
 	all := make(map[chat.PieceKey][]byte, len(l.pieces))
 	for i, p := range l.pieces {

@@ -13,7 +13,8 @@ type reader struct {
 	warned map[string]bool
 }
 
-// refresh reads the documents if there is something new.
+// refresh reads the documents if there is something new. The texts of files that need a parser are remembered by their
+// content, so that a change of one file does not have all others parsed again. Each warning is logged once.
 func (k *knowledge) refresh(ctx context.Context) {
 	if k.Read == nil || k.Stamp == nil {
 		return
@@ -51,7 +52,8 @@ func (k *knowledge) refresh(ctx context.Context) {
 	k.Log.Info("knowledge read", "documents", len(documents), "pieces", len(next.pieces))
 }
 
-// extract returns the text of a file that is more than text.
+// extract returns the text of a file that is more than text. Its errors are for the log, and contain nothing of the
+// file.
 func (k *knowledge) extract(ctx context.Context, data []byte) (string, error) {
 	if k.Extract == nil {
 		return "", errors.New("this program reads plain text only")

@@ -31,7 +31,8 @@ type batches struct {
 	wrong  map[chat.PieceKey][]byte
 }
 
-// work reads documents when they change, and embeds what is new. What fails is tried again after a pause.
+// work reads documents when they change, and embeds what is new, until ctx is done. What fails is tried again after a
+// pause. Nothing of it is needed for answers.
 func (k *knowledge) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		k.refresh(ctx)
@@ -45,7 +46,7 @@ func (k *knowledge) work(ctx context.Context) {
 	}
 }
 
-// rest returns how long there is nothing to do.
+// rest returns how long there is nothing to do, unless a vector turns out to be damaged.
 func (k *knowledge) rest() time.Duration {
 	rest := useEvery
 	if k.Stamp != nil && k.reader.stamp != "" {
@@ -57,7 +58,8 @@ func (k *knowledge) rest() time.Duration {
 	return rest
 }
 
-// drop forgets vectors that can't be compared, so that the texts are embedded again.
+// drop removes vectors that can't be compared, so that the texts are embedded again. It remembers them, because the
+// store still has them, and lookUp would bring them back.
 func (k *knowledge) drop(pieces []int) {
 	l := k.library()
 	if k.batches.wrong == nil {
@@ -72,7 +74,8 @@ func (k *knowledge) drop(pieces []int) {
 	k.now.Store(l.without(pieces))
 }
 
-// embed gives all pieces a vector: one of the store, which any replica can have saved, or a new one.
+// embed gives all pieces a vector: one of the store, which any replica can have saved, or a new one. A failure halves
+// the next request, as a single text can make all of it fail, and is logged once.
 func (k *knowledge) embed(ctx context.Context) {
 	if k.Embedder == nil || len(k.library().pieces) <= allKnown || time.Now().Before(k.batches.until) {
 		return
@@ -93,6 +96,7 @@ func (k *knowledge) embed(ctx context.Context) {
 	}
 }
 
+// embedMissing embeds what has no vector, in batches, and stops at the first failure.
 func (k *knowledge) embedMissing(ctx context.Context) error {
 	if err := k.lookUp(ctx, k.library().missing()); err != nil {
 		return err
@@ -110,7 +114,7 @@ func (k *knowledge) embedMissing(ctx context.Context) error {
 	return k.use(ctx)
 }
 
-// lookUp takes the vectors of pieces that are stored.
+// lookUp adds the vectors of pieces that are stored.
 func (k *knowledge) lookUp(ctx context.Context, pieces []int) error {
 	keys := k.library().keysOf(pieces)
 	for len(keys) > 0 {
@@ -150,7 +154,8 @@ func (k *knowledge) embedBatch(ctx context.Context, batch []int) error {
 	}
 	vectors, err := recall.Embed(ctx, k.Embedder, texts)
 	if len(texts) == 1 && recall.Refused(ctx, k.Embedder, err) {
-		vectors, err = [][]float32{nil}, nil // no other try can help this text
+		// The provider never accepts this text. An empty vector keeps it from being tried again.
+		vectors, err = [][]float32{nil}, nil
 	}
 	if err != nil {
 		return err
@@ -167,7 +172,7 @@ func (k *knowledge) embedBatch(ctx context.Context, batch []int) error {
 	return nil
 }
 
-// use notes once a day which vectors are in use.
+// use records once a day which vectors are in use, so that the store can remove the others.
 func (k *knowledge) use(ctx context.Context) error {
 	if time.Since(k.batches.used) < useEvery {
 		return nil

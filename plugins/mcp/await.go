@@ -10,7 +10,8 @@ import (
 	"parley/core/action"
 )
 
-// await implements Await of [action.Plugin]: a call that was approved before a restart can come before its server is connected.
+// await implements Await of [action.Plugin]: a call that was approved before a restart can come before its server is
+// connected. Without it, the call would fail as unknown although a person has approved it.
 func (p *plugin) await(ctx context.Context, s action.TurnContext, name string, params json.RawMessage) error {
 	for _, c := range p.clients {
 		if c.available(s) && c.offers(name, params) && !c.connected(ctx) {
@@ -20,7 +21,8 @@ func (p *plugin) await(ctx context.Context, s action.TurnContext, name string, p
 	return nil
 }
 
-// offers reports whether the server, once it is connected, can have the action of a call.
+// offers reports whether the server, once it is connected, can have the action of a call. Its tools are not known yet,
+// so this goes by names.
 func (c *client) offers(name string, params json.RawMessage) bool {
 	if prefix := actionPrefix(c.cfg.Name); len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
 		return true
@@ -32,7 +34,8 @@ func (c *client) offers(name string, params json.RawMessage) bool {
 	return json.Unmarshal(params, &named) == nil && strings.EqualFold(strings.TrimSpace(named.ServerName), c.cfg.Name)
 }
 
-// connected waits until the server is connected, but not longer than a start takes. It reports whether it is.
+// connected waits until the server is connected, but not longer than a start takes. It reports whether it is. A server
+// that has been away for longer is not waited for.
 func (c *client) connected(ctx context.Context) bool {
 	for {
 		c.mu.Lock()

@@ -9,7 +9,8 @@ import (
 	"parley/core/text"
 )
 
-// Check connects a server, lists its tools, and calls none. It returns what there is, in one line.
+// Check connects a server, lists its tools, and calls none. It returns what there is, in one line. The server's process
+// has ended when it returns.
 func Check(ctx context.Context, s Server, o Options) (string, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -28,7 +28,8 @@ const (
 	maxResources = 200
 )
 
-// client keeps one server connected.
+// client keeps one server connected. run is its only goroutine that connects; the other methods are called by turns,
+// and are safe for concurrent use.
 type client struct {
 	cfg Server
 	o   Options
@@ -37,6 +38,7 @@ type client struct {
 	changed chan struct{} // the server has announced other tools
 	suspect chan struct{} // a call took too long
 
+	// mu guards what follows. It is not held while a server is asked.
 	mu    sync.Mutex
 	state state
 	moved chan struct{}           // closed when state is replaced
@@ -45,7 +47,8 @@ type client struct {
 	count int
 }
 
-// state is what is known of a server. It is not changed, but replaced.
+// state is what is known of a server. It is not changed, but replaced, so that a turn that has read it has one
+// consistent view.
 type state struct {
 	session   *sdk.ClientSession // nil while it is not connected
 	tools     []*tool
@@ -63,12 +66,14 @@ func newClient(s Server, o Options) *client {
 	}
 }
 
+// view returns the present state.
 func (c *client) view() state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
 }
 
+// set replaces the state, and wakes those that wait in connected. since is kept over failed attempts.
 func (c *client) set(s state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +90,7 @@ func (c *client) available(s action.TurnContext) bool {
 	return c.cfg.Available == nil || c.cfg.Available(s)
 }
 
-// run connects the server again and again, until ctx is done.
+// run connects the server again and again, until ctx is done. The pause grows while the server does not last.
 func (c *client) run(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longPause) {
 		begun := time.Now()
@@ -105,7 +110,8 @@ func (c *client) run(ctx context.Context) {
 	}
 }
 
-// serve connects the server, and returns why the connection ended.
+// serve connects the server, and returns why the connection ended. A server is asked for a sign of life only when a
+// call took too long: then it may hang, and would make every later call wait.
 func (c *client) serve(ctx context.Context) error {
 	session, end, err := c.connect(ctx)
 	if err != nil {
@@ -147,9 +153,10 @@ func errOr(err, otherwise error) error {
 	return otherwise
 }
 
-// connect initializes a session. end closes it, and ends the server's process.
+// connect initializes a session. end closes it, and ends the server's process; it must be called once.
 func (c *client) connect(ctx context.Context) (session *sdk.ClientSession, end func(), err error) {
-	ctx, cancel := context.WithCancel(ctx) // the connection lives as long as this
+	// The library ties the connection to this context, so it must outlast the call of Connect.
+	ctx, cancel := context.WithCancel(ctx)
 	transport, stop, err := c.transport(ctx)
 	if err != nil {
 		cancel()
@@ -173,7 +180,8 @@ func (c *client) connect(ctx context.Context) (session *sdk.ClientSession, end f
 
 var errSlow = errors.New("it took too long")
 
-// within calls do, and waits no longer than limit: not every call of the library ends with its context.
+// within calls do, and waits no longer than limit: not every call of the library ends with its context. A call that is
+// left behind ends with the connection; its result is dropped.
 func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
@@ -198,7 +206,8 @@ func within[T any](ctx context.Context, limit time.Duration, do func(context.Con
 	}
 }
 
-// sdk returns a client that offers servers no more than questions with options. It never samples: servers can't use the model.
+// sdk returns a client that offers servers no more than questions with options. It never samples: servers can't use the
+// model, which would spend the owner's money on their prompts.
 func (c *client) sdk() *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "parley", Version: "1"}, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{},
@@ -210,6 +219,7 @@ func (c *client) sdk() *sdk.Client {
 	})
 }
 
+// signal puts a token into a channel with room for one. It never blocks.
 func (*client) signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -217,7 +227,8 @@ func (*client) signal(to chan struct{}) {
 	}
 }
 
-// refresh lists the tools, resources and prompts of the server. A tool that has not changed stays the same value.
+// refresh lists the tools, resources and prompts of the server. A tool whose definition has not changed stays the same
+// value, so that an approval of it holds.
 func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error {
 	next, err := within(ctx, startLimit, func(ctx context.Context) (state, error) { return c.list(ctx, session) })
 	if err != nil {
@@ -233,6 +244,7 @@ func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error 
 	return nil
 }
 
+// list asks the server for everything that it has announced. Only missing tools are an error.
 func (c *client) list(ctx context.Context, session *sdk.ClientSession) (s state, err error) {
 	s.session = session
 	has := session.InitializeResult().Capabilities
@@ -263,6 +275,8 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (s state,
 	return s, nil
 }
 
+// listTools returns the tools that can be actions, the first of each name. A tool that can't be one is left out and
+// logged.
 func (c *client) listTools(ctx context.Context, session *sdk.ClientSession) (all []*tool, err error) {
 	names := map[string]bool{}
 	for t, err := range session.Tools(ctx, nil) {
@@ -284,7 +298,7 @@ func (c *client) listTools(ctx context.Context, session *sdk.ClientSession) (all
 	return all, nil
 }
 
-// redact hides the values of the environment, which a server can print.
+// redact hides the values of the environment, which a server can print, and shortens s for the log.
 func (c *client) redact(s string) string {
 	for _, v := range c.cfg.Env {
 		if len(v) > 3 {

@@ -14,7 +14,8 @@ import (
 	"parley/core/text"
 )
 
-// begin notes that a call is in progress, and returns the token of its progress. end takes its progress off the answer.
+// begin records that a call is in progress, and returns the token of its progress. end removes its progress from the
+// answer, and must be called. Tokens are unique, so late progress of another call is ignored.
 func (c *client) begin(call *action.Call) (token string, end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +33,7 @@ func (c *client) begin(call *action.Call) (token string, end func()) {
 	}
 }
 
-// progress shows how far a call has come, in the answer.
+// progress shows how far a call has come, in the answer. The library calls it for each notification of the server.
 func (c *client) progress(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 	token, _ := r.Params.ProgressToken.(string)
 	c.mu.Lock()
@@ -65,8 +66,8 @@ func (c *client) only() *action.Call {
 	return nil
 }
 
-// elicit asks the user of the only call in progress, if the question has options. What would have to be typed is declined: it could be
-// a secret.
+// elicit asks the user of the only call in progress, if the question has options. What would have to be typed is
+// declined: it could be a secret, and a server could pretend to be the agent.
 func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	decline := &sdk.ElicitResult{Action: "decline"}
 	call := c.only()
@@ -91,7 +92,8 @@ func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 
 const mostChoices = 9 // and one to decline
 
-// choices returns the options of a question: those of its only field, or to accept it if it has none.
+// choices returns the options of a question: those of its only field, or to accept it if it has none. ok is false for
+// any other form.
 func choices(p *sdk.ElicitParams) (field string, options []string, values []any, ok bool) {
 	if p.Mode != "" && p.Mode != "form" {
 		return "", nil, nil, false
@@ -164,7 +166,9 @@ func (a readResource) Act(ctx context.Context, call *action.Call) (action.Result
 	for _, r := range s.resources {
 		listed = listed || r.URI == p.URI
 	}
-	if !listed { // the address would tell the server what the model made up
+	// The address is sent to the server, so one that the model made up could carry what it knows. Only listed ones are
+	// read.
+	if !listed {
 		return action.Result{}, fmt.Errorf("the MCP server %s lists no such resource", c.cfg.Name)
 	}
 	res, err := within(ctx, startLimit, func(ctx context.Context) (*sdk.ReadResourceResult, error) {

@@ -1,5 +1,14 @@
-// Package mcp makes the tools and resources of MCP servers actions of the agent, and their prompts commands. Each server runs in a loop of its own: one that is
-// missing, crashes, hangs or floods is started again after a pause, and only its own calls fail meanwhile.
+// Package mcp makes the tools and resources of MCP servers actions of the agent, and their prompts commands. Each
+// server runs in a loop of its own: one that is missing, crashes, hangs or floods is started again after a pause, and
+// only its own calls fail meanwhile.
+//
+// A client keeps one server connected, and has its tools as a state that is replaced as a whole. What the turn can use
+// is asked live ([action.Plugin].Live), because servers come and go.
+//
+// Servers are not trusted. What they say is bounded in length and number, shown as a quote, and cleaned of control
+// characters. Their own description of a tool can only make it more dangerous than the configuration says, never less.
+// Whatever can change something needs an approval, which is valid for exactly the definition that was approved. A
+// server gets nothing of the gateway's environment, can't use the model, and can ask users only for a choice.
 package mcp
 
 import (
@@ -19,7 +28,8 @@ import (
 	"parley/core/text"
 )
 
-// Server is the configuration of one MCP server: a command to run, or the URL of one that runs elsewhere.
+// Server is the configuration of one MCP server: a command to run, or the URL of one that runs elsewhere. One of
+// Command and URL is set.
 type Server struct {
 	Name    string
 	Command []string          // the program and its arguments
@@ -45,7 +55,7 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// New returns the plugin.
+// New returns the plugin. Servers are connected by its Work, so New never fails.
 func New(o Options) action.Plugin {
 	p := &plugin{xml: o.XML, reserved: o.Reserved}
 	if o.Log == nil {
@@ -63,6 +73,7 @@ func New(o Options) action.Plugin {
 	}
 }
 
+// plugin has the clients in the order of the configuration. It does not change.
 type plugin struct {
 	clients  []*client
 	xml      bool
@@ -88,6 +99,7 @@ func (p *plugin) tools() (all []action.Action) {
 	return all
 }
 
+// client returns the server of that name if the turn can use it, or nil.
 func (p *plugin) client(name string, s action.TurnContext) *client {
 	for _, c := range p.clients {
 		if strings.EqualFold(c.cfg.Name, strings.TrimSpace(name)) && c.available(s) {
@@ -116,7 +128,8 @@ func (a callTool) Available(s action.TurnContext) bool {
 	return slices.ContainsFunc(a.p.clients, func(c *client) bool { return len(c.view().tools) > 0 && c.available(s) })
 }
 
-// Delegated implements [action.Delegate]: the call is made as one of the tool itself, with its schema and effect.
+// Delegated implements [action.Delegate]: the call is made as one of the tool itself, with its schema and effect, so
+// that it is approved like a native one.
 func (a callTool) Delegated(params json.RawMessage) (name string, inner json.RawMessage, err error) {
 	var c struct {
 		ServerName, ToolName string
@@ -144,7 +157,8 @@ func (callTool) Act(context.Context, *action.Call) (action.Result, error) {
 	return action.Result{}, errors.New("name a tool")
 }
 
-// provider lists what the model can't see among its tools.
+// provider lists what the model can't see among its tools: resources, and the tools for models that write their calls
+// as text.
 type provider struct{ p *plugin }
 
 // Spec implements [action.Provider].

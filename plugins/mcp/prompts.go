@@ -32,8 +32,8 @@ type prompt struct {
 	command string // without the slash
 }
 
-// prompts returns the prompts of all servers that are available in s, as commands. A name that is taken, or that several
-// prompts have, gets the server's before it.
+// prompts returns the prompts of all servers that are available in s, as commands. A name that is taken, or that
+// several prompts have, gets the server's before it. Names don't depend on s: a command means the same in all rooms.
 func (p *plugin) prompts(s action.TurnContext) (all []prompt) {
 	count := map[string]int{}
 	for _, c := range p.clients {
@@ -59,7 +59,7 @@ func (p *plugin) prompts(s action.TurnContext) (all []prompt) {
 	return all
 }
 
-// commandName is name as a command: lower-case letters, digits and underscores.
+// commandName returns name as a command: lower-case letters, digits and underscores.
 func commandName(name string) string {
 	fit := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
@@ -92,7 +92,7 @@ func (p *plugin) commands(s action.TurnContext) (all []action.PromptCommand) {
 	return all
 }
 
-// promptText adds what a message stands for that begins with the command of a prompt.
+// promptText is a provider. It adds the text of a prompt to the turn of a message that begins with its command.
 type promptText struct{ p *plugin }
 
 // Spec implements [action.Provider].
@@ -121,7 +121,8 @@ func (a promptText) Provide(ctx context.Context, s action.TurnContext) (action.P
 		name, text.Label(all[i].c.cfg.Name), text.Quote(said))}, nil
 }
 
-// get asks the server what the prompt stands for, with the arguments of a command.
+// get asks the server for the text of the prompt, with the arguments of a command. Its errors are sentences for the
+// user.
 func (p prompt) get(ctx context.Context, written string) (string, error) {
 	arguments := argumentsOf(p.p.Arguments, written)
 	var missing []string
@@ -159,7 +160,7 @@ func (p prompt) get(ctx context.Context, written string) (string, error) {
 	return text.CutBytes(said, maxPromptText), nil
 }
 
-// spoken is one message of a prompt. What the assistant is to have said is marked.
+// spoken returns one message of a prompt as text. What the assistant is supposed to have said is marked.
 func spoken(m *sdk.PromptMessage) (said string) {
 	switch c := m.Content.(type) {
 	case *sdk.TextContent:
@@ -183,8 +184,8 @@ func spoken(m *sdk.PromptMessage) (said string) {
 // word is a word of a command, or several in quotes.
 var word = regexp.MustCompile(`[A-Za-z0-9_.-]+="[^"]*"|"[^"]*"|\S+`)
 
-// argumentsOf reads what follows a command: name=value where the prompt has that name, then the others in their order. The last
-// one takes all that is left.
+// argumentsOf assigns the words after a command to arguments: name=value where the prompt has that name, then the
+// others in their order. The last one takes all that is left, so that a sentence needs no quotes.
 func argumentsOf(known []*sdk.PromptArgument, written string) map[string]string {
 	values := map[string]string{}
 	has := func(name string) bool {

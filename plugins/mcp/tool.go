@@ -26,15 +26,17 @@ const (
 	maxFiles       = 16       // of one result
 )
 
-// tool is one tool of a server.
+// tool is one tool of a server as an action. It does not change; a changed definition is another tool.
 type tool struct {
 	c    *client
 	name string // as the server calls it
 	spec action.Spec
-	kind string // identifies its definition
+	// kind identifies its definition, for which approvals are valid.
+	kind string
 }
 
-// newTool returns the action of a tool; nil if the configuration excludes it. problem says why it can't be one.
+// newTool returns the action of a tool; nil if the configuration excludes it. problem is why it can't be one. kind is a
+// hash of all that a person or the model has seen of it.
 func (c *client) newTool(t *sdk.Tool) (made *tool, problem string) {
 	if slices.Contains(c.cfg.Deny, t.Name) || len(c.cfg.Allow) > 0 && !slices.Contains(c.cfg.Allow, t.Name) {
 		return nil, ""
@@ -54,7 +56,9 @@ func (c *client) newTool(t *sdk.Tool) (made *tool, problem string) {
 	return &tool{c: c, name: t.Name, spec: spec, kind: hex.EncodeToString(h[:16])}, ""
 }
 
-// actionName joins the names of a server and a tool, from characters that all model providers accept.
+// actionName joins the names of a server and a tool, from characters that all model providers accept. If anything was
+// replaced or cut, a hash is added: otherwise two tools could get one name, and an approval of one would apply to the
+// other.
 func actionName(server, name string) string {
 	fit := fitting(server + "__" + name)
 	if len(fit) <= maxName && fit == server+"__"+name {
@@ -70,6 +74,7 @@ func actionPrefix(server string) string {
 	return fit[:min(len(fit), maxName-9)]
 }
 
+// fitting returns name with underscores in place of characters that providers refuse.
 func fitting(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -79,7 +84,8 @@ func fitting(name string) string {
 	}, name)
 }
 
-// effect is that of the configuration, unless the server says that it is graver.
+// effect returns that of the configuration, unless the server declares a graver one. What a server declares harmless is
+// not believed.
 func (c *client) effect(t *sdk.Tool) action.Effect {
 	e := action.Writes
 	switch {
@@ -115,7 +121,8 @@ func (t *tool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 		return action.Result{}, fmt.Errorf("the MCP server %s can't be reached at the moment. Nothing was done; try again later", t.c.cfg.Name)
 	}
 	now := slices.IndexFunc(s.tools, func(o *tool) bool { return o == t })
-	if now < 0 { // what was approved is not what there is
+	// What was approved is not what the server has now.
+	if now < 0 {
 		return action.Result{}, fmt.Errorf("the MCP server %s has changed this tool; ask again", t.c.cfg.Name)
 	}
 	token, end := t.c.begin(c)
@@ -129,6 +136,7 @@ func (t *tool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	return t.result(r)
 }
 
+// limit returns the time limit of a call.
 func (t *tool) limit() time.Duration {
 	if t.spec.Limit > 0 {
 		return t.spec.Limit
@@ -136,7 +144,9 @@ func (t *tool) limit() time.Duration {
 	return time.Minute
 }
 
-// failure is what the model is told of a call without a result.
+// failure returns what the model is told of a call without a result. It says if the call may have had an effect, so
+// that the model doesn't simply repeat it. A call that took too long makes the client check whether the server still
+// responds.
 func (t *tool) failure(ctx context.Context, err error) error {
 	unknown := ""
 	if t.spec.Effect.Changes() {
@@ -154,7 +164,7 @@ func (t *tool) failure(ctx context.Context, err error) error {
 	return fmt.Errorf("the MCP server %s ended, or could not be reached, before it answered.%s", t.c.cfg.Name, unknown)
 }
 
-// result converts what the server returned.
+// result converts what the server returned. A result that the server marks as an error is an error.
 func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
 	out, err := contents(r.Content)
 	if out.Text == "" && r.StructuredContent != nil {
@@ -170,7 +180,8 @@ func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
 	return out, err
 }
 
-// contents joins the parts of a result: texts, and files.
+// contents joins the parts of a result: texts, and files, which users see and the model does not. Names of files are
+// made here.
 func contents(parts []sdk.Content) (out action.Result, err error) {
 	var texts []string
 	file := func(name, mime string, data []byte) {

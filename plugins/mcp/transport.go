@@ -21,7 +21,7 @@ const (
 	exitGrace  = 3 * time.Second // that a process has to end after its input was closed
 )
 
-// transport returns the way to the server. stop ends its process.
+// transport returns the connection to the server. stop ends its process or its idle connections.
 func (c *client) transport(ctx context.Context) (sdk.Transport, func(), error) {
 	if c.cfg.URL != "" {
 		t, idle, err := c.remote()
@@ -30,7 +30,7 @@ func (c *client) transport(ctx context.Context) (sdk.Transport, func(), error) {
 	return c.start(ctx)
 }
 
-// start runs the command.
+// start runs the command. Its working folder is empty and its own, unless one is configured.
 func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 	dir, remove := c.cfg.Dir, func() {}
 	if dir == "" {
@@ -59,6 +59,7 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 		remove()
 		return nil, nil, fmt.Errorf("start %s: %w", c.cfg.Command[0], reason(err))
 	}
+	// Closing the input asks the program to end. After a while it is killed, together with what it has started.
 	stop := func() {
 		_ = stdin.Close()
 		done := make(chan struct{})
@@ -77,7 +78,7 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 	return &sdk.IOTransport{Reader: stdout, Writer: stdin, MaxLineLength: maxMessage}, stop, nil
 }
 
-// reason is why a program can't be started, without its path.
+// reason returns why a program can't be started, without its path.
 func reason(err error) error {
 	if inner := (*exec.Error)(nil); errors.As(err, &inner) {
 		return inner.Err
@@ -85,7 +86,7 @@ func reason(err error) error {
 	return err
 }
 
-// environment is all that the program sees of ours: no token of the gateway is in it.
+// environment returns all that the program gets of ours: no token of the gateway is in it.
 func (c *client) environment(dir string) []string {
 	env := []string{"HOME=" + dir}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "SystemRoot"} {
@@ -99,7 +100,7 @@ func (c *client) environment(dir string) []string {
 	return env
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of what is written to it, which explains a crash. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	last []byte
@@ -122,7 +123,7 @@ func (t *tail) String() string {
 	return strings.TrimSpace(string(t.last))
 }
 
-// remote returns the transport to the URL.
+// remote returns the connection to the URL, which is configured by the owner and so may be an internal address.
 func (c *client) remote() (sdk.Transport, func(), error) {
 	u, err := url.Parse(c.cfg.URL)
 	if err != nil {
@@ -140,7 +141,8 @@ func (c *client) remote() (sdk.Transport, func(), error) {
 	return t, inner.CloseIdleConnections, nil
 }
 
-// origin sends requests to one origin only, redirects included, with the headers of the configuration, and limits what comes back.
+// origin sends requests to one origin only, redirects included, with the headers of the configuration, which are
+// secrets, and limits what comes back.
 type origin struct {
 	inner        http.RoundTripper
 	scheme, host string
@@ -159,7 +161,8 @@ func (o *origin) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header.Set(name, value)
 	}
 	res, err := o.inner.RoundTrip(r)
-	if err != nil || strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // whose events are limited one by one
+	// The events of a stream are limited one by one, by the library.
+	if err != nil || strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		return res, err
 	}
 	res.Body = &limited{ReadCloser: res.Body, left: maxMessage}

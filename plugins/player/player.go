@@ -50,7 +50,7 @@ func New(o Options) (action.Plugin, error) {
 	return action.Plugin{Name: "player", Actions: []action.Action{p}}, nil
 }
 
-// player is PLAY_MUSIC.
+// player is PLAY_MUSIC. It does not change, so it is safe for concurrent use.
 type player struct {
 	folder fs.FS // nil without one
 	fixed  []track
@@ -104,6 +104,7 @@ func (p *player) Act(ctx context.Context, c *action.Call) (action.Result, error)
 }
 
 // choose asks which of the tracks is meant. If the question can't be shown, it returns the first and the others.
+// Without an answer in time, or after a stop, it fails.
 func choose(ctx context.Context, progress *action.Progress, tracks []track) (chosen track, others []track, err error) {
 	if len(tracks) == 1 {
 		return tracks[0], nil, nil
@@ -124,7 +125,8 @@ func choose(ctx context.Context, progress *action.Progress, tracks []track) (cho
 	return track{}, nil, fmt.Errorf("%w: %s: %w", errMany, list(offered), err)
 }
 
-// play sets up a track and shows it. others are the other tracks that match.
+// play sets up a track and shows it. others are the other tracks that match. What users see and what the model is told
+// are different texts: users see the link, and the model learns that they do.
 func (p *player) play(ctx context.Context, progress *action.Progress, t track, others []track) (action.Result, error) {
 	name := plain(t.title)
 	progress.Update("✨ Setting up " + name + "…")

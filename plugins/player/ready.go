@@ -30,7 +30,8 @@ type noAnswer struct {
 
 func (n noAnswer) Unwrap() error { return n.error }
 
-// ready checks that a track exists. A server that does not respond is asked a second time; again is called before that.
+// ready checks that a track exists. A server that does not respond is asked a second time, after a pause; again is
+// called before that, to tell the users.
 func (p *player) ready(ctx context.Context, t track, again func()) error {
 	if t.url == nil {
 		info, err := fs.Stat(p.folder, t.path)

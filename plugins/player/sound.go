@@ -30,7 +30,8 @@ func kind(name string) string {
 	return ""
 }
 
-// sound returns the file of a track in the folder, unless it is too large. A track with a URL has a link instead.
+// sound returns the file of a track in the folder, unless it is too large. A track with a URL has a link instead. The
+// file can grow while it is read, so the size that was checked bounds the reading.
 func (p *player) sound(ctx context.Context, t track) ([]llm.File, error) {
 	if t.url != nil {
 		return nil, nil

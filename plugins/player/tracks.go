@@ -50,7 +50,7 @@ func (t track) link() string {
 	return "[" + plain(t.title) + "](" + strings.NewReplacer("(", "%28", ")", "%29").Replace(t.url.String()) + ")"
 }
 
-// secret reports whether the track's URL must not be shown.
+// secret reports whether the track's URL must not be shown: user names and queries often contain keys.
 func (t track) secret() bool { return t.url.User != nil || t.url.RawQuery != "" }
 
 // plain returns a title of limited length without Markdown.
@@ -63,7 +63,8 @@ func plain(title string) string {
 	}, title), maxTitle)
 }
 
-// tracks returns all tracks, sorted by title.
+// tracks returns all tracks, sorted by title. The folder is read each time, so that new files are found. Its number is
+// bounded.
 func (p *player) tracks(ctx context.Context) ([]track, error) {
 	all := slices.Clone(p.fixed)
 	if p.folder != nil {

@@ -13,7 +13,8 @@ import (
 	"parley/core/chat"
 )
 
-// command is /reminders, and "/reminders cancel N".
+// command is /reminders, and "/reminders cancel N". The numbers are those of the author's own list in this room, so
+// nothing of others can be reached.
 func (p *plugin) command(ctx context.Context, c action.CommandCall) (string, error) {
 	words := strings.Fields(strings.ToLower(c.Arguments))
 	if len(words) == 0 {
@@ -55,7 +56,8 @@ func (p *plugin) list(ctx context.Context, room chat.RoomID, person chat.EntityI
 	return strings.Join(lines, "\n"), nil
 }
 
-// cancel cancels the reminder with a number in the list.
+// cancel cancels the reminder with a number in the list. It is compared with its time in the store, so a reminder that
+// was sent and moved meanwhile is not cancelled by mistake.
 func (p *plugin) cancel(ctx context.Context, room chat.RoomID, person chat.EntityID, number int) (string, error) {
 	all, err := p.Store.Reminders(ctx, room, person)
 	if err != nil {

@@ -1,6 +1,10 @@
-// Package remind is a plugin with which people can have the agent remind them of something. Reminders are stored, so they outlast
-// restarts. Several replicas can look after the same ones: a reminder is sent under a key of its time, and of several messages with
-// one key only the first is sent.
+// Package remind is a plugin with which people can have the agent remind them of something. Reminders are stored, so
+// they outlast restarts. Several replicas can look after the same ones: a reminder is sent under a key of its time, and
+// of several messages with one key only the first is sent.
+//
+// A reminder belongs to the person and the room in which it was asked for, and is sent there. It is sent before it is
+// moved to its next time: a crash in between has it sent again under the same key, which has no effect. So it is sent
+// exactly once, or late.
 package remind
 
 import (
@@ -22,7 +26,7 @@ const (
 	farthest  = 5 * 366 * 24 * time.Hour
 )
 
-// Options configure the plugin.
+// Options configure the plugin. All but Count are required.
 type Options struct {
 	Store Store
 	Zone  *time.Location // of times without one
@@ -52,6 +56,7 @@ func New(o Options) action.Plugin {
 	}
 }
 
+// plugin is safe for concurrent use after Init.
 type plugin struct {
 	Options
 	say func(context.Context, chat.Notice) (chat.Accepted, error) // from Init on

@@ -11,13 +11,15 @@ var rules = map[string]time.Duration{
 	"hourly": time.Hour, "daily": 24 * time.Hour, "weekdays": 24 * time.Hour, "weekly": 7 * 24 * time.Hour, "monthly": 31 * 24 * time.Hour, "yearly": 366 * 24 * time.Hour,
 }
 
-// next returns the first repetition after a time; zero if there is none. It keeps the time of day where the clock is changed, and a
-// day that a month does not have is its last.
+// next returns the first repetition after a time; zero if there is none. It keeps the time of day where the clock is
+// changed, and a day that a month does not have is its last. Repetitions are counted from the first one: a reminder on
+// the 31st stays on the 31st after February.
 func next(first time.Time, rule string, zone *time.Location, after time.Time) time.Time {
 	every, ok := rules[rule]
 	if !ok {
 		return time.Time{}
 	}
+	// The estimate begins a little early, because the durations of the rules are rough.
 	for n := max(0, int(after.Sub(first)/every)-2); ; n++ {
 		t := nth(first.In(zone), rule, n)
 		weekend := t.Weekday() == time.Saturday || t.Weekday() == time.Sunday
@@ -49,7 +51,8 @@ func nth(t time.Time, rule string, n int) time.Time {
 // forms are how a model can write a time.
 var forms = []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05"}
 
-// when returns the time that a model has written: an absolute one, in zone unless it says otherwise, or minutes from now.
+// when returns the time that a model has written: an absolute one, in zone unless it has one of its own, or minutes
+// from now. Exactly one of both must be set.
 func when(at string, inMinutes int, zone *time.Location, now time.Time) (time.Time, error) {
 	switch {
 	case (at == "") == (inMinutes == 0):

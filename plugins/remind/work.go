@@ -32,7 +32,8 @@ func (p *plugin) work(ctx context.Context) {
 	}
 }
 
-// look sends what is due. One that fails does not hold up the others.
+// look sends what is due. One that fails does not hold up the others. In quiet hours it does nothing, so everything is
+// sent when they end.
 func (p *plugin) look(ctx context.Context) error {
 	now := time.Now()
 	if p.Quiet.Until(now).After(now) {
@@ -48,8 +49,9 @@ func (p *plugin) look(ctx context.Context) error {
 	return err
 }
 
-// remind sends r, once, and moves it to its next time. It is sent before it is moved: a process that dies in between leaves it to be
-// sent again under the same key, which sends nothing.
+// remind sends r, once, and moves it to its next time. It is sent before it is moved: a process that dies in between
+// leaves it to be sent again under the same key, which sends nothing. Repetitions that were missed meanwhile are left
+// out.
 func (p *plugin) remind(ctx context.Context, r chat.Reminder, now time.Time) error {
 	attention, err := p.Store.Attention(ctx, r.Room)
 	if err != nil {
@@ -67,7 +69,8 @@ func (p *plugin) remind(ctx context.Context, r chat.Reminder, now time.Time) err
 	return p.move(ctx, r, next(r.First, r.Repeat, p.localTime(r, now).Location(), now))
 }
 
-// send sends r. A time other than zero is that of the next try: a limit is reached.
+// send sends r. A time other than zero is that of the next try: a limit is reached. If the room is gone, it counts as
+// sent, because no later try can succeed.
 func (p *plugin) send(ctx context.Context, r chat.Reminder, now time.Time) (later time.Time, err error) {
 	if p.Count != nil {
 		until, err := p.Count(ctx, r)
@@ -103,6 +106,7 @@ func (p *plugin) words(r chat.Reminder, room chat.Room, now time.Time) string {
 	return said
 }
 
+// move sets the time of r, or removes it if to is zero.
 func (p *plugin) move(ctx context.Context, r chat.Reminder, to time.Time) error {
 	if err := p.Store.MoveReminder(ctx, r.ID, r.Due, to); err != nil && !errors.Is(err, answer.ErrLost) { // lost: another replica did it, or it was cancelled
 		return fmt.Errorf("move a reminder: %w", err)

@@ -15,8 +15,9 @@ var variable = regexp.MustCompile(`\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}`)
 
 const longestValue = 300 // characters
 
-// expand puts values of body in the place of the variables of a text. They come from others: in what the model reads they stand in
-// quotation marks and in one line, in what people read (spoken) their markup is without effect. A value that is missing is "–".
+// expand replaces the variables of a text by values of body. They come from others: in what the model reads they are in
+// quotation marks and in one line, in what people read (spoken) their markup has no effect. A value that is missing is
+// "–". Values are not expanded again.
 func expand(template string, body []byte, spoken bool) string {
 	var root any
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -43,7 +44,7 @@ var unmarked = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// lookUp returns the value at a path as text.
+// lookUp returns the value at a path as text; objects and lists as JSON.
 func lookUp(value any, path string) (string, bool) {
 	for _, key := range strings.Split(path, ".") {
 		switch v := value.(type) {

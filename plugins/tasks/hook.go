@@ -28,7 +28,8 @@ type hook struct {
 	full time.Time // when as many calls are allowed again as in a minute
 }
 
-// Authorized reports whether token is the secret of the hook name. It takes as long for a wrong token as for an unknown hook.
+// Authorized reports whether token is the secret of the hook name. It takes as long for a wrong token as for an unknown
+// hook, so that neither names nor secrets can be guessed from the time. A hook without a secret can't be called.
 func (t *Tasks) Authorized(name, token string) bool {
 	want, given := sha256.Sum256(nil), sha256.Sum256([]byte(token))
 	h, known := t.hooks[name]
@@ -38,9 +39,10 @@ func (t *Tasks) Authorized(name, token string) bool {
 	return subtle.ConstantTimeCompare(want[:], given[:]) == 1 && known && h.Secret != ""
 }
 
-// Receive gives the agent the task of a hook, with a body of JSON, which can be empty. Calls with the same key are one. Accepted names
-// no run if the task is left out. [chat.ErrTooMany] if there are too many calls; [chat.ErrNotFound] or [chat.ErrUnreached] if the room
-// is not known; after any other error the call is not accepted and must come again.
+// Receive gives the agent the task of a hook, with a body of JSON, which can be empty. Calls with the same key are one.
+// Accepted names no run if the task is left out. It fails with [chat.ErrTooMany] if there are too many calls, and with
+// [chat.ErrNotFound] or [chat.ErrUnreached] if the room is not known; after any other error the call is not accepted
+// and must come again. It returns when the task is stored.
 func (t *Tasks) Receive(ctx context.Context, name, key string, body []byte) (chat.Accepted, error) {
 	h := t.hooks[name]
 	if h == nil {
@@ -71,7 +73,7 @@ func (t *Tasks) Receive(ctx context.Context, name, key string, body []byte) (cha
 	return t.services.Task(ctx, task)
 }
 
-// allow counts a call.
+// allow counts a call, and reports whether it is within the rate. The budget is that of this process.
 func (h *hook) allow(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,7 +88,7 @@ func (h *hook) allow(now time.Time) bool {
 	return true
 }
 
-// readable returns body with its values on lines of their own.
+// readable returns body with its values on lines of their own, which models read better.
 func readable(body []byte) string {
 	var value any
 	if json.Unmarshal(body, &value) != nil {

@@ -27,7 +27,8 @@ func (t *Tasks) work(ctx context.Context) {
 	}
 }
 
-// keeper keeps one schedule.
+// keeper keeps one schedule. It belongs to one goroutine. Up to where the schedule was kept is stored, together with
+// its specification: a changed schedule starts again, so that no time of the new one counts as missed.
 type keeper struct {
 	*Tasks
 	Schedule
@@ -36,6 +37,7 @@ type keeper struct {
 	minute, newest time.Time // what the times said last, and in which minute
 }
 
+// work looks for what is due, until ctx is done.
 func (k *keeper) work(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -51,7 +53,8 @@ func (k *keeper) work(ctx context.Context) {
 	}
 }
 
-// look does what is due. A process that dies in between leaves it to be done again under the same key, which does nothing.
+// look does what is due. A process that dies between doing it and recording that leaves it to be done again under the
+// same key, which has no effect.
 func (k *keeper) look(ctx context.Context, now time.Time) error {
 	if k.last.IsZero() {
 		if err := k.begin(ctx, now); err != nil {
@@ -79,7 +82,8 @@ func (k *keeper) look(ctx context.Context, now time.Time) error {
 	return k.settle(ctx, at)
 }
 
-// due returns the newest time that is not dealt with and whose delay is over; zero if there is none.
+// due returns the newest time that is not dealt with and whose delay is over; zero if there is none. Older ones are
+// left out: a task that was missed several times is done once.
 func (k *keeper) due(now time.Time) time.Time {
 	if minute := now.Truncate(time.Minute); !minute.Equal(k.minute) { // times are whole minutes
 		k.minute, k.newest = minute, k.Times.Last(now)
@@ -92,7 +96,8 @@ func (k *keeper) due(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// delay returns by how much the time at is later. All replicas come to the same.
+// delay returns by how much the time at is later. It is computed from the name and the time, so all replicas come to
+// the same result, and spreads schedules that all say "at nine".
 func (k *keeper) delay(at time.Time) time.Duration {
 	if k.Jitter < time.Second {
 		return 0

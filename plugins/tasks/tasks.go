@@ -1,5 +1,9 @@
-// Package tasks is a plugin that has the agent do what the configuration asks for, without a person who asks for it right then: at
-// certain times, or when another program calls. Several replicas can run it: a task is accepted under a key of its time, and of several with one key only the first is.
+// Package tasks is a plugin that has the agent do what the configuration asks for, without a person who asks for it
+// right then: at certain times, or when another program calls. Several replicas can run it: a task is accepted under a
+// key of its time, and of several with one key only the first is.
+//
+// The texts of tasks come from the owner, but the values that hooks insert come from outside: they are quoted where the
+// model reads them, and the runtime gives such runs no rights of a person.
 package tasks
 
 import (
@@ -23,7 +27,7 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// Store finds rooms: a [storage.Store] does.
+// Store finds rooms; a [storage.Store] implements it. Both methods fail with [chat.ErrNotFound].
 type Store interface {
 	ChatRoom(ctx context.Context, connector, id string) (chat.Room, error)
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
@@ -53,7 +57,7 @@ type What struct {
 	Speak bool // Text is what the agent says; otherwise it answers it
 }
 
-// Tasks does the tasks of the configuration.
+// Tasks does the tasks of the configuration. It is safe for concurrent use after the plugin's Init.
 type Tasks struct {
 	Options
 	hooks    map[string]*hook
@@ -81,7 +85,8 @@ func (t *Tasks) Plugin() action.Plugin {
 	}
 }
 
-// room finds the room of a chat, or the direct chat of an account. [chat.ErrNotFound] if the agent knows neither.
+// room finds the room of a chat, or the direct chat of an account. It fails with [chat.ErrNotFound] if the agent knows
+// neither: no one has written there yet.
 func (t *Tasks) room(ctx context.Context, place string) (chat.Room, error) {
 	connector, id, _ := strings.Cut(place, ":")
 	room, err := t.Store.ChatRoom(ctx, connector, id)
@@ -91,7 +96,7 @@ func (t *Tasks) room(ctx context.Context, place string) (chat.Room, error) {
 	return room, err
 }
 
-// unreachable reports whether err says that a room can't be written to, now or later.
+// unreachable reports whether err means that a room can't be written to, now or later.
 func unreachable(err error) bool {
 	return errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached)
 }

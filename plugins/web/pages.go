@@ -12,7 +12,7 @@ import (
 	"parley/internal/guard"
 )
 
-// Pages fetches the pages that questions link to.
+// Pages fetches the pages that questions link to. It is safe for concurrent use.
 type Pages struct {
 	get func(ctx context.Context, address string, limit int64) ([]byte, string, error)
 }

@@ -22,7 +22,8 @@ var blocks = map[atom.Atom]bool{
 	atom.H5: true, atom.H6: true, atom.Pre: true, atom.Blockquote: true, atom.Section: true, atom.Article: true, atom.Table: true, atom.Dt: true, atom.Dd: true,
 }
 
-// readable returns the title of a page, and the text of its main part.
+// readable returns the title of a page, and the text of its main part: of its article, otherwise of its main element,
+// otherwise of all of it. A short article is probably a teaser.
 func readable(page []byte) (title, body string) {
 	root, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
@@ -43,7 +44,7 @@ func readable(page []byte) (title, body string) {
 	return title, body
 }
 
-// find returns the first element of a kind.
+// find returns the first element of a kind, in document order; nil if there is none.
 func find(n *html.Node, depth int, kind atom.Atom) *html.Node {
 	if n.Type == html.ElementNode && n.DataAtom == kind {
 		return n
@@ -59,6 +60,7 @@ func find(n *html.Node, depth int, kind atom.Atom) *html.Node {
 	return nil
 }
 
+// write appends the text of an element. The recursion is bounded, because pages are untrusted.
 func write(b *strings.Builder, n *html.Node, depth int) {
 	switch {
 	case depth > maxDepth, n.Type == html.CommentNode, n.Type == html.ElementNode && (skipped[n.DataAtom] || isHidden(n)):
@@ -77,7 +79,8 @@ func write(b *strings.Builder, n *html.Node, depth int) {
 	}
 }
 
-// isHidden reports whether people don't see an element: what is meant for models only is not read to them.
+// isHidden reports whether people don't see an element. What is written for models only is left out: it is usually an
+// attempt to instruct them. Styles from style sheets are not known here.
 func isHidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		value := strings.ToLower(strings.Join(strings.Fields(a.Val), ""))

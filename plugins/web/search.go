@@ -32,11 +32,13 @@ const (
 	maxResponse = 2 << 20 // bytes
 )
 
+// search is WEB_SEARCH.
 type search struct {
 	o    Options
 	http *http.Client
 }
 
+// newSearch returns the action. The key is sent to one server: redirects to another one are refused.
 func newSearch(o Options) search {
 	transport := &http.Transport{DialContext: o.Dial, MaxResponseHeaderBytes: 64 << 10, TLSHandshakeTimeout: 10 * time.Second, DisableKeepAlives: true, DisableCompression: true}
 	if o.Dial == nil {
@@ -65,6 +67,7 @@ func (s search) Available(c action.TurnContext) bool {
 	return s.o.Available == nil || s.o.Available(c)
 }
 
+// hit is a result, with the fields of all providers.
 type hit struct {
 	Title, URL, Content, Description string
 }
@@ -95,7 +98,7 @@ func (s search) Act(ctx context.Context, c *action.Call) (action.Result, error) 
 	return action.Result{Text: strings.TrimSpace(b.String()), Short: fmt.Sprintf("%d results", min(len(hits), maxHits))}, nil
 }
 
-// ask sends the query.
+// ask sends the query, and reads the response, which has a bound. Its errors contain neither the query nor the key.
 func (s search) ask(ctx context.Context, query string) ([]hit, error) {
 	r, err := s.request(ctx, query)
 	if err != nil {
@@ -123,6 +126,7 @@ func (s search) ask(ctx context.Context, query string) ([]hit, error) {
 	return append(found.Results, found.Web.Results...), nil
 }
 
+// request returns the request of the provider; SearXNG's is the default.
 func (s search) request(ctx context.Context, query string) (*http.Request, error) {
 	base := strings.TrimSuffix(s.o.Search.URL, "/")
 	switch s.o.Search.Provider {

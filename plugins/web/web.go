@@ -1,6 +1,9 @@
-// Package web lets the agent search the web and read pages. Both only read, but the address of a page can carry what the model knows
-// to its owner: once a turn holds content that others wrote, only addresses that the user wrote or a search returned are read
-// without an approval.
+// Package web lets the agent search the web and read pages. Both only read, but the address of a page can carry what
+// the model knows to the owner of that address: once a turn contains content that others wrote, only addresses that the
+// user wrote or a search returned are read without an approval.
+//
+// Pages are fetched by internal/guard, which refuses addresses that are not on the public internet, checked after the
+// name is resolved and for each redirect.
 package web
 
 import (
@@ -69,7 +72,7 @@ func (fetch) Spec() action.Spec {
 // Available implements [action.Conditional].
 func (f fetch) Available(s action.TurnContext) bool { return f.o.Available == nil || f.o.Available(s) }
 
-// Guard implements [action.Guarded].
+// Guard implements [action.Guarded]. Parameters that can't be read need an approval too: nothing is fetched on a doubt.
 func (fetch) Guard(c *action.Call) *action.Approval {
 	var p struct{ URL string }
 	if err := c.Read(&p); err != nil {
@@ -82,7 +85,8 @@ func (fetch) Guard(c *action.Call) *action.Approval {
 	return &action.Approval{Server: "web", Tool: "fetch", Shown: at}
 }
 
-// plain returns an address in one spelling. Of one that can't be read nothing is fetched.
+// plain returns an address in one spelling, so that addresses can be compared. ok is false for one that can't be read
+// or contains credentials, and nothing is fetched then.
 func plain(address string) (string, bool) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" || u.User != nil {
@@ -97,7 +101,8 @@ func plain(address string) (string, bool) {
 
 var addresses = regexp.MustCompile(`(?i)\b(https?://)?[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}(:\d+)?([/?][^\s<>"'` + "`" + `]*)?`)
 
-// written returns the addresses in messages of the user who is answered.
+// written returns the addresses in messages of the user who is answered, also those without a scheme and with
+// punctuation behind them.
 func written(s action.TurnContext) (all []string) {
 	for _, m := range append(slices.Clone(s.Recent), s.Message) {
 		if m.Author != s.Message.Author || m.Author == "" {
@@ -117,7 +122,8 @@ func written(s action.TurnContext) (all []string) {
 	return all
 }
 
-// returned returns the addresses that searches of this turn have found.
+// returned returns the addresses that searches of this turn have found. It reads their results as the model did; each
+// value there is in one line, so that no title can pass for an address.
 func returned(earlier []action.Acted) (all []string) {
 	for _, a := range earlier {
 		if a.Action != searchName || a.Err != "" {
@@ -134,8 +140,9 @@ func returned(earlier []action.Acted) (all []string) {
 	return all
 }
 
-// isTainted reports whether the model may have read what neither the user nor the operator wrote: results of calls in this turn or
-// before, files, quotes, messages of others, summaries.
+// isTainted reports whether the model may have read what neither the user nor the operator wrote: results of calls in
+// this turn or before, files, quotes, messages of others, summaries. An answer of the agent after an action counts,
+// since it used the result.
 func isTainted(c *action.Call) bool {
 	s := c.Turn
 	if len(c.Earlier) > 0 || s.Summary != "" || len(s.Attached) > 0 {

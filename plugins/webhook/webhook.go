@@ -1,5 +1,9 @@
-// Package webhook makes HTTP endpoints of the owner actions of the agent. Requests are signed; the response is JSON, or lines of JSON
-// that report progress.
+// Package webhook makes HTTP endpoints of the owner actions of the agent. Requests are signed; the response is JSON, or
+// lines of JSON that report progress.
+//
+// The endpoint can recognize a call that arrives twice by its Idempotency-Key, which is the same whenever the same call
+// of the same run is made. A request is sent once, without retries: whether it had an effect is unknown after most
+// failures, and the model is told so.
 package webhook
 
 import (
@@ -58,6 +62,7 @@ const (
 	maxShown  = 2000 // characters of an error
 )
 
+// hook is a Tool as an action.
 type hook struct {
 	t    Tool
 	http *http.Client
@@ -95,7 +100,8 @@ func (h *hook) Spec() action.Spec {
 // Available implements [action.Conditional].
 func (h *hook) Available(s action.TurnContext) bool { return h.t.Available == nil || h.t.Available(s) }
 
-// Guard implements [action.Guarded]: what can change something needs an approval.
+// Guard implements [action.Guarded]: what can change something needs an approval. The approval of a kind ends when
+// anything in the definition changes.
 func (h *hook) Guard(*action.Call) *action.Approval {
 	if h.t.Effect == action.Reads {
 		return nil
@@ -154,7 +160,8 @@ func (h *hook) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	return action.Result{}, h.failure(fmt.Errorf("it answered with %s instead of JSON", cmp.Or(text.Label(res.Header.Get("Content-Type")), "no content type")))
 }
 
-// follow reads a response line by line.
+// follow reads a response line by line, until one has a result or an error. Progress is removed from the answer at the
+// end.
 func (h *hook) follow(c *action.Call, body io.Reader) (action.Result, error) {
 	lines, progressed := json.NewDecoder(body), false
 	defer func() {
@@ -192,6 +199,7 @@ func (h *hook) whole(data []byte) (action.Result, error) {
 	return action.Result{Text: string(data)}, nil
 }
 
+// result returns the result: a string as it is, anything else as JSON.
 func (e event) result() (action.Result, error) {
 	if e.Error != "" {
 		return action.Result{}, errors.New(text.Excerpt(text.Clean(e.Error), maxShown))
@@ -203,7 +211,8 @@ func (e event) result() (action.Result, error) {
 	return action.Result{Text: words}, nil
 }
 
-// failure is what the model is told. It holds no address.
+// failure returns what the model is told. It contains no address, which may contain a secret, and says if the call may
+// have had an effect.
 func (h *hook) failure(err error) error {
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		err = outer.Err
@@ -223,7 +232,7 @@ func (h *hook) failure(err error) error {
 	return fmt.Errorf("the endpoint of %s failed: %s.%s", h.t.Name, strings.TrimSuffix(reason, "."), unknown)
 }
 
-// send sends a signed request.
+// send sends a signed request. The signature covers the time, so that an endpoint can refuse a recorded request later.
 func (h *hook) send(ctx context.Context, r request, key string) (*http.Response, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -256,6 +265,7 @@ func Sign(secret, timestamp string, body []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
+// hash identifies texts, with their lengths, so that no other division of the same characters has the same hash.
 func hash(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {
