@@ -13,8 +13,7 @@ import (
 
 // Say has the agent send n, once. It is queued like a turn of its room, so it does not interrupt an answer there. Say returns when n is
 // stored; what was sent becomes a memory of the agent, and a part of later prompts. It fails with [chat.ErrNotFound] if the room is
-// unknown, and with [chat.ErrUnreached] if no message ever came from there; after any other error n must be sent again, with the same
-// key.
+// unknown, and with [chat.ErrUnreached] if no message ever came from there; after any other error n must be sent again, with its key.
 func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	if rt.ending() {
 		return chat.Accepted{}, chat.ErrShutdown
@@ -56,6 +55,7 @@ func (x *execution) sendNotice(ctx context.Context) error {
 		}
 	}
 	x.answer.Apply(answer.Change{Kind: answer.Text, Text: draft.Text})
+	initiative.Illustrate(ctx, x.rt.cfg.Models.Painter, draft, x.answer, x.rt.cfg.Log)
 	return x.persist(ctx, func() error {
 		q, err := x.store.QuestionOf(ctx, x.run.ID)
 		if err == nil && q.Chooser == access.ApprovalHandler {

@@ -142,6 +142,12 @@ func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, 
 // Say sends text to another room, like Say of core.Runtime: after it returns nil, delivery is guaranteed, once. It is
 // for actions that write; they must check whether the author is allowed to write there.
 func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
+	return c.Post(ctx, room, text, "")
+}
+
+// Post is like Say, with an image below the text that is generated from the description when the text is sent, at the expense of the
+// author. Without an image model, or if that fails, the text stands alone.
+func (c *Call) Post(ctx context.Context, room chat.RoomID, text, image string) error {
 	key := fmt.Sprintf("%s/%s/%d", c.Turn.Run, c.ID, c.said.Add(1))
-	return c.say(ctx, chat.Notice{To: chat.Address{Room: room}, Text: text, Key: key})
+	return c.say(ctx, chat.Notice{To: chat.Address{Room: room, BilledTo: c.Turn.Message.Author}, Text: text, Key: key, Image: image})
 }

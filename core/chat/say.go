@@ -6,6 +6,8 @@ type Notice struct {
 	// message that is replied to.
 	To   Address
 	Text string
+	// Image describes a picture that is generated and shown below the text, at the expense of To.BilledTo; can be empty.
+	Image string
 	// Key is an idempotency key: of several notices in a room with the same key, only the first is sent. Without a key
 	// every notice is sent.
 	Key string

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -41,10 +42,14 @@ func Draft(ctx context.Context, store Store, agent chat.Agent, n chat.Notice) (c
 	if n.Key == "" {
 		n.Key = rand.Text()
 	}
+	var files []chat.Attachment
+	if n.Image != "" {
+		to.BilledTo, files = n.To.BilledTo, []chat.Attachment{{Name: toGenerate, Description: n.Image}}
+	}
 	return chat.Message{
 		Memory: chat.Memory{
 			ID: chat.MemoryID(fmt.Sprintf("%s/notice/%s", room.ID, n.Key)), Room: room.ID, Kind: chat.Draft,
-			Author: agent.Entity(), Name: agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(),
+			Author: agent.Entity(), Name: agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(), Files: attachment.Clean(files),
 		},
 		Place: room, Address: to,
 	}, nil

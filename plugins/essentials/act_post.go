@@ -34,11 +34,11 @@ func createPost(store Store) namedAction {
 			case room.Kind != chat.Feed:
 				return action.Result{}, fmt.Errorf("%s is not a feed; use SEND_MESSAGE there", label(room))
 			}
-			text, err := writePost(ctx, c.Turn, room, p.Topic)
+			text, image, err := writePost(ctx, c.Turn, room, p.Topic)
 			if err != nil {
 				return action.Result{}, err
 			}
-			if err := say(ctx, c, room, text); err != nil {
+			if err := say(ctx, c, room, text, image); err != nil {
 				return action.Result{}, err
 			}
 			return action.Result{Text: fmt.Sprintf("It will be posted in %s as soon as the platform accepts it:\n%s", label(room), text), Short: "→ " + label(room)}, nil
@@ -46,19 +46,30 @@ func createPost(store Store) namedAction {
 	}
 }
 
-// writePost lets the model write a post, without any conversation.
-func writePost(ctx context.Context, s action.TurnContext, feed chat.Room, topic string) (string, error) {
+// writePost lets the model write a post, without any conversation, and describe an image for it.
+func writePost(ctx context.Context, s action.TurnContext, feed chat.Room, topic string) (text, image string, err error) {
 	s.Room, s.Private, s.Recent, s.Summary = feed, false, nil, ""
 	s.Message = chat.Memory{Text: topic}
 	answer, err := s.Ask(ctx, prompt.PostCreation, nil)
 	if err != nil {
-		return "", fmt.Errorf("write the post: %w", err)
+		return "", "", fmt.Errorf("write the post: %w", err)
 	}
-	_, text, ok := strings.Cut(answer, "<post>")
-	if text, _, closed := strings.Cut(text, "</post>"); ok && closed {
-		if text = strings.TrimSpace(text); text != "" && len([]rune(text)) <= maxPost {
-			return text, nil
-		}
+	text, image = within(answer, "post"), within(answer, "imagePrompt")
+	if text == "" || len([]rune(text)) > maxPost {
+		return "", "", errors.New("no post was written; try again, or use SEND_MESSAGE")
 	}
-	return "", errors.New("no post was written; try again, or use SEND_MESSAGE")
+	if len([]rune(image)) > maxPost {
+		image = ""
+	}
+	return text, image, nil
+}
+
+// within is what stands in an element, or "".
+func within(answer, tag string) string {
+	_, rest, _ := strings.Cut(answer, "<"+tag+">")
+	inner, _, closed := strings.Cut(rest, "</"+tag+">")
+	if !closed {
+		return ""
+	}
+	return strings.TrimSpace(inner)
 }

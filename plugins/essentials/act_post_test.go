@@ -1,9 +1,12 @@
 package essentials
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -32,4 +35,67 @@ func TestCreatePost(t *testing.T) {
 			t.Errorf("posted is %q", w.texts(news))
 		}
 	})
+}
+
+// The image that a post asks for is generated once, when the post is sent, and stands below it. Without an image the post stands alone.
+func TestImageOfAPost(t *testing.T) {
+	for name, c := range map[string]struct {
+		image string
+		err   error
+		asked []string
+		files int
+	}{
+		"an image":     {"<imagePrompt> a kettle </imagePrompt>", nil, []string{"a kettle"}, 1},
+		"none":         {"<imagePrompt></imagePrompt>", nil, nil, 0},
+		"not closed":   {"<imagePrompt>a kettle", nil, nil, 0},
+		"it fails":     {"<imagePrompt>a kettle</imagePrompt>", errors.New("no"), []string{"a kettle"}, 0},
+		"too long one": {"<imagePrompt>" + strings.Repeat("x", maxPost+1) + "</imagePrompt>", nil, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.paint.err = c.err
+				w.hear(tea, "ada", "hello")
+				w.hear(news, "ada", "the first post")
+				w.model.answers = []string{"<response><post>The kettle sings.</post>" + c.image + "</response>"}
+				w.wants(ada, "ada", "CREATE_POST", `{"room":"#news"}`, "It will be posted in news")
+				posts, err := w.store.Recent(w.Context(), news.ID, chat.Said, 0, 1)
+				w.must(err)
+				files := 0
+				for _, call := range posts[0].Calls {
+					files += len(call.Files)
+				}
+				if posts[0].Text != "The kettle sings." || files != c.files || !slices.Equal(w.paint.asked, c.asked) {
+					t.Errorf("posted is %+v; asked for was %q", posts[0], w.paint.asked)
+				}
+			})
+		})
+	}
+}
+
+// Posts have a style and examples of their own: in feeds, and where a schedule or a hook asks.
+func TestStyleOfPosts(t *testing.T) {
+	agent := chat.Agent{Name: "Polly", Character: chat.Character{
+		Style:        chat.Style{All: []string{"short"}, Chat: []string{"asks back"}, Post: []string{"no questions"}},
+		PostExamples: []string{"Kraa."}, MessageExamples: [][]chat.Example{{{Name: "Ann", Text: "Tea?"}}},
+	}}
+	for name, c := range map[string]struct {
+		room   chat.Room
+		author chat.EntityID
+		post   bool
+	}{
+		"a person in a group": {tea, "ada", false},
+		"a feed":              {news, "ada", true},
+		"a schedule":          {tea, chat.SchedulePrefix + "standup", true},
+		"a hook":              {tea, chat.HookPrefix + "build", true},
+	} {
+		got, err := character(t.Context(), action.TurnContext{Agent: agent, Room: c.room, Message: chat.Memory{Author: c.author}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range map[string]bool{"short": true, "asks back": !c.post, "Ann: Tea?": !c.post, "no questions": c.post, "Kraa.": c.post} {
+			if strings.Contains(got.Text, text) != want {
+				t.Errorf("%s: %q is in the prompt or is not:\n%s", name, text, got.Text)
+			}
+		}
+	}
 }

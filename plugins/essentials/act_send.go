@@ -28,7 +28,7 @@ func sendMessage(store Store) namedAction {
 			case room.ID == c.Turn.Room.ID:
 				return action.Result{}, errors.New("that is the current room; just write your answer")
 			}
-			if err := say(ctx, c, room, p.Text); err != nil {
+			if err := say(ctx, c, room, p.Text, ""); err != nil {
 				return action.Result{}, err
 			}
 			return action.Result{Text: fmt.Sprintf("The message will be sent to %s after the answer in progress there.", label(room)), Short: "→ " + label(room)}, nil
@@ -36,9 +36,9 @@ func sendMessage(store Store) namedAction {
 	}
 }
 
-// say sends a message of the agent to a room.
-func say(ctx context.Context, c *action.Call, room chat.Room, text string) error {
-	err := c.Say(ctx, room.ID, text)
+// say sends a message of the agent to a room, with an image if that is described.
+func say(ctx context.Context, c *action.Call, room chat.Room, text, image string) error {
+	err := c.Post(ctx, room.ID, text, image)
 	switch {
 	case errors.Is(err, chat.ErrUnreached):
 		return fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))

@@ -3,6 +3,7 @@ package essentials
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,13 @@ func character(_ context.Context, s action.TurnContext) (action.ProviderResult, 
 	part("# About "+name+"\n", strings.Join(c.Bio, "\n"))
 	part(name+" knows about: ", strings.Join(c.Topics, ", "))
 	part(name+" is: ", strings.Join(c.Adjectives, ", "))
-	part("# How "+name+" writes\n", dashes(append(append([]string(nil), c.Style.All...), c.Style.Chat...)))
-	part("# Examples of how "+name+" talks\n", conversations(c.MessageExamples))
+	if s.Room.Kind == chat.Feed || s.Message.Author.Automatic() { // it posts
+		part("# How "+name+" writes\n", dashes(slices.Concat(c.Style.All, c.Style.Post)))
+		part("# Examples of what "+name+" posts. They show the tone; don't repeat them\n", dashes(c.PostExamples))
+	} else {
+		part("# How "+name+" writes\n", dashes(slices.Concat(c.Style.All, c.Style.Chat)))
+		part("# Examples of how "+name+" talks\n", conversations(c.MessageExamples))
+	}
 	return action.ProviderResult{Text: strings.Join(parts, "\n\n")}, nil
 }
 

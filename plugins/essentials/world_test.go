@@ -31,6 +31,7 @@ type world struct {
 	*testing.T
 	store *sqlite.Store
 	model *model
+	paint *illustrator
 	rt    *core.Runtime
 	said  int
 }
@@ -50,10 +51,10 @@ func inWorld(t *testing.T, play func(w *world)) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		w := &world{T: t, store: store, model: &model{}}
+		w := &world{T: t, store: store, model: &model{}, paint: &illustrator{}}
 		w.rt, err = core.New(core.Config{
 			Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-			Models: llm.Models{Large: w.model}, Plugins: []action.Plugin{New(Deps{Store: store})}, Schema: schema.Compile,
+			Models: llm.Models{Large: w.model, Painter: w.paint}, Plugins: []action.Plugin{New(Deps{Store: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 			Turns:  schedule.TurnPolicy{Direct: schedule.Queue, Group: schedule.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
@@ -147,6 +148,18 @@ type model struct {
 
 	answers []string // to short questions, which come without a conversation and without tools
 	short   string   // the last of them
+}
+
+// illustrator is an image model that notes what it is asked for.
+type illustrator struct {
+	llm.ImageGenerator
+	asked []string
+	err   error
+}
+
+func (p *illustrator) Paint(_ context.Context, prompt string) (llm.File, error) {
+	p.asked = append(p.asked, prompt)
+	return llm.File{Name: "a.png", Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}, p.err
 }
 
 // Generate implements [llm.Model].
