@@ -74,7 +74,7 @@ func told(t *testing.T, gate progressive.Gate, err error) {
 }
 
 func TestHoldsOfAClosedStore(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	if err := s.SaveHold(t.Context(), "chat", time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}

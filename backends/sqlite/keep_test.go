@@ -36,7 +36,7 @@ func TestKeep(t *testing.T) {
 
 // Known people cost no transaction of their own: a message of an earlier author writes to the file once.
 func TestWhatIsKnownIsNotWritten(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	save := func() {
 		t.Helper()
 		for _, do := range saves {

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"path/filepath"
 	"testing"
 
 	"parley/core/coretest"
@@ -10,6 +9,6 @@ import (
 // IN-06: the turns of a room have one order.
 func TestLinearizable(t *testing.T) {
 	for seed := range uint64(5) {
-		coretest.Linearizable(t, seed, open(t, filepath.Join(t.TempDir(), "parley.db")))
+		coretest.Linearizable(t, seed, open(t, migrated(t, "parley.db")))
 	}
 }

@@ -87,7 +87,7 @@ func TestOpenAtOnce(t *testing.T) {
 
 // DI-14: these settings are what makes accepted mean stored.
 func TestConnectionsAreSafe(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	for db, settings := range map[*sql.DB]map[string]string{
 		s.writer:  {"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "foreign_keys": "1", "busy_timeout": "5000", "query_only": "0"},
 		s.readers: {"journal_mode": "wal", "query_only": "1", "busy_timeout": "5000"},
@@ -120,7 +120,7 @@ func TestFileIsPrivate(t *testing.T) {
 
 // A full disk is told of before anything is acknowledged, and what was accepted before is still there.
 func TestDiskFull(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	if _, err := s.Accept(t.Context(), message("room", 1), chat.JoinRule{}); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func limit(t *testing.T, s *Store, pages int) {
 }
 
 func TestReadOnly(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	if _, err := s.writer.Exec(`PRAGMA query_only = 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestAcceptRefuses(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	elsewhere, nameless := message("room", 1), message("room", 1)
 	elsewhere.Place.ID = "another room"
 	nameless.ID = ""
@@ -193,7 +193,7 @@ func openRunOf(t *testing.T, s *Store, room chat.RoomID) chat.RunID {
 }
 
 func TestAfterClose(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	if err := s.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -257,7 +257,7 @@ func TestCloseWaits(t *testing.T) {
 
 // However much is stored: a prompt is read off the end of an index, and a run finds what belongs to it without its room.
 func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	for query, want := range map[string]string{
 		selectRecent:                  "SEARCH memories USING INDEX memories_by_turn (room=? AND kind=? AND turn<?)",
 		selectRuns + "WHERE r.id = ?": "SEARCH m USING INDEX memories_of_run (room=? AND turn=?)",

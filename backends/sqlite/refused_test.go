@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,7 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 		"the end of a knock": {"DELETE ON knocks", func(ctx context.Context, s *Store) error { return s.Approve(ctx, person) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+			s := open(t, migrated(t, "parley.db"))
 			rule := chat.PairingRule{Limit: 3, RepeatAfter: time.Hour}
 			knock := chat.PairingRequest{Code: "ABCD", Person: person, Ends: time.Now().Add(time.Hour)}
 			if _, _, err := s.RequestPairing(t.Context(), knock, rule); err != nil {
@@ -47,7 +46,7 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 
 // Of a room without an id nothing is stored.
 func TestBadRoomIsAnError(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	if err := s.SaveRoom(t.Context(), chat.Room{Kind: chat.Direct, Connector: "c"}); err == nil {
 		t.Error("it says nothing")
 	}

@@ -1,7 +1,10 @@
 package sqlite
 
 import (
+	"context"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"parley/core/coretest"
@@ -22,11 +25,43 @@ func open(t testing.TB, path string) *Store {
 	return s
 }
 
+// empty is the content of an empty database. It is made once: under the race detector the migrations take longer than most tests.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "sqlite")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "empty.db")
+	s, err := Open(context.Background(), path, Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// migrated returns the path of an empty, migrated database called name.
+func migrated(t testing.TB, name string) string {
+	t.Helper()
+	file, err := empty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestStore(t *testing.T) {
 	paths := map[storage.Store]string{}
 	coretest.StoreSuite{
 		Open: func(t *testing.T) storage.Store {
-			path := filepath.Join(t.TempDir(), "a#b %20?.db")
+			path := migrated(t, "a#b %20?.db")
 			s := open(t, path)
 			paths[s] = path
 			return s
@@ -43,5 +78,5 @@ func TestStore(t *testing.T) {
 }
 
 func TestPersonalData(t *testing.T) {
-	coretest.Personal(t, func(t *testing.T) storage.Store { return open(t, filepath.Join(t.TempDir(), "parley.db")) })
+	coretest.Personal(t, func(t *testing.T) storage.Store { return open(t, migrated(t, "parley.db")) })
 }

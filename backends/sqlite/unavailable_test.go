@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +13,7 @@ import (
 
 // DI-16: while the disk is full nothing is accepted and the store says so; with space it goes on as before.
 func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	s := open(t, migrated(t, "parley.db"))
 	var pages int
 	if err := s.writer.QueryRow(`PRAGMA page_count`).Scan(&pages); err != nil {
 		t.Fatal(err)
