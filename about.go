@@ -7,7 +7,7 @@ import (
 	"parley/core"
 )
 
-// about returns what commands tell users about this gateway.
+// about returns what commands such as /model and /status tell users about this gateway.
 func about(g *Gateway) core.About {
 	a := core.About{Version: version(), Models: []core.ModelName{{Work: "answers", Name: g.models.name}}}
 	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {
@@ -25,7 +25,7 @@ func about(g *Gateway) core.About {
 	return a
 }
 
-// version returns the version from the build information, if any.
+// version returns the commit of the build, or else the version of the module; "" without build information.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -47,13 +47,13 @@ import (
 	"parley/progressive"
 )
 
-// backends holds the store and the shared state.
+// backends holds the store and the shared state, under the interfaces by which they are used.
 type backends struct {
 	store   storage.Store
 	id      string // the store's unique id
 	tracker core.Tracker
 	bus     relay.Bus
-	holds   progressive.Holds
+	holds   progressive.Holds // the store, or a wrapper of it, as are windows and memo
 	windows progressive.Windows
 	memo    connectors.StateStore
 	leases  connectors.Leases        // nil if no other gateway can use the store
@@ -61,7 +61,7 @@ type backends struct {
 	ledger  progressive.SharedBudget // nil without Redis
 	ready   func(context.Context) error
 	shared  func(context.Context) error // checks that Redis responds; nil without Redis
-	closers []func() error
+	closers []func() error              // called by close, the last one first
 }
 
 func (b backends) close() {
@@ -70,9 +70,10 @@ func (b backends) close() {
 	}
 }
 
-// ErrRunning means that another gateway has the configured store open.
+// ErrRunning is the error of [New] if another gateway has the configured store open.
 var ErrRunning = errors.New("a gateway is running")
 
+// openBackends opens the store and the shared state. With shared memory it claims the store for itself.
 func openBackends(cfg config.Config, env Env) (backends, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), stores.Wait)
 	defer cancel()
@@ -84,7 +85,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
 	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: readiness(store), closers: []func() error{store.Close}}
-	if memo, ok := b.store.(connectors.StateStore); ok { // also implemented by wrappers of the store
+	if memo, ok := b.store.(connectors.StateStore); ok { // a wrapper of tests that implements it too is preferred
 		b.memo = memo
 	}
 	if leases, ok := store.(connectors.Leases); ok && several {
@@ -124,7 +125,8 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-// recallOf returns what recall needs. Without an embedder it searches by words only.
+// recallOf returns what recall needs. Without an embedding model it searches by words only, with a warning: the gateway
+// still works.
 func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models) recall.Deps {
 	d := recall.Deps{Store: store, Log: env.Log}
 	if cfg.Agent.Recall != config.RecallMeaning {
@@ -155,7 +157,8 @@ func knowledgeOf(cfg config.Config, env Env, store storage.Store, models llm.Mod
 	}
 }
 
-// embedding names the model of embeddings: vectors of another one can't be compared with its own.
+// embedding returns a name for the model of embeddings, which is stored with vectors: those of different models can't
+// be compared.
 func embedding(cfg config.Config) string {
 	if cfg.Models.Embedding.Model == "" {
 		return "the program's own"
@@ -163,6 +166,8 @@ func embedding(cfg config.Config) string {
 	return string(cfg.SlotProvider(cfg.Models.Embedding)) + " " + cfg.Models.Embedding.Model
 }
 
+// pluginsFor returns the plugins of the configuration. Add new plugins here. The demo model gets no evaluation or
+// reflection, which would only cost time.
 func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
 	isDemo := cfg.LargeProvider() == config.ProviderDemo
 	plugins := []action.Plugin{essentials.New(essentials.Deps{
@@ -208,7 +213,8 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 	return plugins, nil
 }
 
-// countReminder counts reminders towards the daily limits of messages.
+// countReminder returns a function that counts a reminder towards the daily limits of messages, and returns when it may
+// be sent instead if one is reached.
 func countReminder(meter *quota.Meter) func(context.Context, chat.Reminder) (time.Time, error) {
 	return func(ctx context.Context, r chat.Reminder) (time.Time, error) {
 		err := meter.CountSent(ctx, r.Room, r.Person)
@@ -228,7 +234,8 @@ func Platforms() []sections.Section {
 	}
 }
 
-// Providers returns the sections of the model providers besides OpenAI. Add new providers here.
+// Providers returns the sections of the model providers other than OpenAI, which has its own type in package config.
+// Add new providers here.
 func Providers() []sections.Section {
 	return slices.Concat(
 		[]sections.Section{anthropic.Section(), gemini.Section(), responses.Section(), agent.Section()},
@@ -249,6 +256,7 @@ func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, described()...)
 }
 
+// platforms returns the connectors that the configuration enables. Each gets the state that state returns for its name.
 func platforms(cfg config.Config, state func(name string) connectors.StateStore, env Env) (on []Connector) {
 	for _, s := range cfg.ConnectorsOn() {
 		c := s.Values.(connectors.Settings)
@@ -265,6 +273,7 @@ func suggestions(cfg config.Config) []string {
 	return nil
 }
 
+// turns returns the policy of turns.
 func turns(cfg config.Config) schedule.TurnPolicy {
 	return schedule.TurnPolicy{
 		Direct: schedule.Policy(cfg.Turns.Direct), Group: schedule.Policy(cfg.Turns.Group),
@@ -273,6 +282,7 @@ func turns(cfg config.Config) schedule.TurnPolicy {
 	}
 }
 
+// generation returns how the model is asked.
 func generation(a config.Agent) generate.Config {
 	g := generate.Config{MultiStep: a.MultiStep, MaxSteps: a.MaxSteps}
 	if a.Generation == config.GenerateXML {
@@ -281,8 +291,8 @@ func generation(a config.Agent) generate.Config {
 	return g
 }
 
-// opener opens conversations with the address's platform. Readers of a connector that can't post follow the answer
-// itself.
+// opener returns a function that opens the conversation of a run by its address. A conversation of the web chat has no
+// surface: its readers follow the answer itself. A platform that is off now makes the run wait, see chat.ErrUnreached.
 func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env) core.Opener {
 	return func(ctx context.Context, r chat.Run) (core.Surface, error) {
 		p, ok := posters[r.Address.Connector]
@@ -300,13 +310,15 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env
 	}
 }
 
-// closingGate is a gate that saves the spent budgets when it is closed.
+// closingGate is a gate that saves the used budgets when it is closed.
 type closingGate interface {
 	progressive.Gate
 	Close() error
 }
 
-// newGate gives each scope the budget of its kind, less what an earlier process has already spent.
+// newGate returns the gate of all requests to platforms. The kind of a scope is its name up to the first slash, and has
+// its budget from the connector. What an earlier process has used counts, and so do its holds; if runs were open, it
+// may have used more than it could save.
 func newGate(ctx context.Context, on []Connector, b backends, log *slog.Logger) (closingGate, error) {
 	budgets := map[string]progressive.Budget{}
 	for _, p := range on {

@@ -17,17 +17,17 @@ import (
 	"parley/internal/settings"
 )
 
-// Finding is what [Check] found about one part of the configuration.
+// Finding is the result of one check.
 type Finding struct {
 	Part  string // the key in config.yaml
 	OK    bool
-	Doubt bool   // it works, but possibly not as intended
+	Doubt bool   // it works, but possibly not as intended; then OK is set too
 	Text  string // the result, or the problem and its remedy
 }
 
-// Check tests cfg against the real services without disturbing users: it opens the store unless a running gateway has
-// it, contacts Redis, generates one token with the model, looks up the bots on their platforms, and checks that someone
-// is allowed to talk to them. Each part can take twenty seconds.
+// Check tests cfg against the real services without disturbing users. It opens the store unless a running gateway has
+// it, contacts Redis, tries each model at little cost, looks up the bots on their platforms, and checks that someone
+// is allowed to talk to them. Parts are tested one after the other, each for at most twenty seconds.
 func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
@@ -66,21 +66,24 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	return all
 }
 
-// CheckShared tests whether what gateways share in memory can be reached, such as Redis.
+// CheckShared tests whether Redis can be reached, if it is configured.
 func CheckShared(ctx context.Context, cfg config.Config, env Env) Finding {
 	return part{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env.filled()) }}.try(ctx)
 }
 
-// part is checked by a function that returns a [warning] if the problem is uncertain.
+// part is a check of one part of the configuration. check returns a [warning] if it is not certain that there is a
+// problem.
 type part struct {
 	name  string
 	check func(context.Context) (string, error)
 }
 
+// warning is an error that only warns.
 type warning string
 
 func (d warning) Error() string { return string(d) }
 
+// try runs the check within its time limit.
 func (p part) try(ctx context.Context) Finding {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -92,7 +95,7 @@ func (p part) try(ctx context.Context) Finding {
 	return Finding{Part: p.name, OK: true, Text: text}
 }
 
-// checkAgent parses the templates, as the gateway does at startup.
+// checkAgent parses the templates of the character, as the gateway does when it starts.
 func checkAgent(cfg config.Config, env Env) (string, error) {
 	plugins, err := allPlugins(cfg, env, nil, nil, llm.Models{})
 	if err != nil {
@@ -112,6 +115,7 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 	return text, nil
 }
 
+// checkShared contacts Redis. It doesn't take the name of the gateways that share it.
 func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error) {
 	if cfg.Shared.Scheme() == "inmem" {
 		return "in memory (for a single process)", nil
@@ -127,7 +131,8 @@ func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error
 	return cfg.Shared.String() + " answers", nil
 }
 
-// checkWeb listens on the web chat's address, unless a running gateway does.
+// checkWeb tests whether the address of the web chat can be listened on, or belongs to a running gateway of this
+// configuration.
 func checkWeb(ctx context.Context, cfg config.Config, env Env) (string, error) {
 	l, err := env.Listen("tcp", cfg.Web.Listen)
 	if err == nil {
@@ -139,7 +144,8 @@ func checkWeb(ctx context.Context, cfg config.Config, env Env) (string, error) {
 	return "", fmt.Errorf("listen on %s: %w; choose another address with web.listen, or --listen", cfg.Web.Listen, err)
 }
 
-// checkPlatform looks up a bot. It warns if key requires messages that the platform does not deliver to the bot.
+// checkPlatform looks up a bot. If key, a setting, requires messages that the platform doesn't deliver to the bot, it
+// returns a warning.
 func checkPlatform(ctx context.Context, c connectors.Checker, key string) (string, error) {
 	found, err := c.Check(ctx)
 	switch {
@@ -153,7 +159,7 @@ func checkPlatform(ctx context.Context, c connectors.Checker, key string) (strin
 	return "", warning(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
 }
 
-// allEars returns the key that makes the agent read messages not addressed to it on a platform; empty if none does.
+// allEars returns the setting that makes the agent read messages of a platform that don't mention it; "" if none does.
 func allEars(a config.Access, platform string) string {
 	switch listens := len(a.Rooms)+len(a.Worlds) == 0 || on(platform, a.Rooms) || on(platform, a.Worlds); {
 	case !listens:
@@ -181,7 +187,8 @@ func on[ID ~string](platform string, ids []ID) bool {
 	return false
 }
 
-// checkOwner checks that someone is allowed to talk to the bots.
+// checkOwner checks that someone is allowed to talk to the bots: without an owner and approved users, a bot that is
+// configured correctly would stay silent.
 func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	if len(cfg.Owner) > 0 {
 		return fmt.Sprint(cfg.Owner[0], more(len(cfg.Owner)-1)), nil
@@ -210,6 +217,7 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	return "none; the access section decides who can talk to the bots", nil
 }
 
+// more returns "and n more", or "".
 func more(n int) string {
 	if n == 0 {
 		return ""

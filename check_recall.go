@@ -10,10 +10,11 @@ import (
 	"parley/core/recall"
 )
 
-// charactersPerToken is what providers give as a rule of thumb.
+// charactersPerToken is the usual estimate for English text.
 const charactersPerToken = 4
 
-// checkRecall tells how many earlier messages agent.recall_backfill embeds, or would.
+// checkRecall tells how many earlier messages agent.recall_backfill embeds at the next start, or would embed: the owner
+// should know the cost before it arises.
 func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) (string, error) {
 	if embedder == nil {
 		return "", warning("meaning needs an embedding model; set models.embedding.model, or recall searches by words")

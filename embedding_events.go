@@ -8,13 +8,13 @@ import (
 	"parley/core/llm"
 )
 
-// observedEmbedder tells observers of its requests.
+// observedEmbedder is an embedder that reports its requests to observers.
 type observedEmbedder struct {
 	llm.Embedder
 	emit func(event.Event)
 }
 
-// observed returns e with events; nil stays nil.
+// observed returns e with events; a nil e stays nil, as it means that there is none.
 func observed(e llm.Embedder, emit func(event.Event)) llm.Embedder {
 	if e == nil {
 		return nil

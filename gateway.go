@@ -1,5 +1,10 @@
 // Package parley builds and runs the whole gateway. [New] builds every part from a configuration and from the [Env] of
-// the embedding program; [Gateway.Run] runs them and shuts them down in order.
+// the embedding program; [Gateway.Run] runs them and shuts them down in order. The command cmd/gateway is one such
+// program.
+//
+// This is the only package that knows all others. catalog.go lists which connectors, stores, models and plugins there
+// are; the other files translate the configuration into what each of them takes. Parts get what they need as values and
+// functions, so that none of them reads the configuration.
 package parley
 
 import (
@@ -27,15 +32,16 @@ import (
 	webtools "parley/plugins/web"
 )
 
-// Gateway is one gateway process.
+// Gateway is one gateway process. New fills it; it does not change afterwards, except in the parts that have their own
+// locks.
 type Gateway struct {
 	cfg        config.Config
 	env        Env
-	owner      string // a name of this process, unlike any other
+	owner      string // a name of this process, unique among all processes
 	backends   backends
 	runtime    *core.Runtime
 	models     *models
-	pages      webtools.Pages // that questions link to
+	pages      webtools.Pages // fetches pages that messages link to
 	meter      *quota.Meter
 	tasks      *tasks.Tasks
 	connectors []connectors.Connector
@@ -43,10 +49,12 @@ type Gateway struct {
 	addr       net.Addr
 }
 
-// New builds a gateway: it opens the store and the web listener, but makes no request to any service.
+// New builds a gateway: it opens the store and the web listener, but makes no request to any service. If it returns an
+// error, everything that was opened is closed again. The caller must call [Gateway.Run], which also closes the store.
 func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
+	// First, because it needs nothing: a gateway whose limit of money can't be enforced must not start.
 	if err := requirePrices(cfg); err != nil {
 		return nil, err
 	}
@@ -54,6 +62,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	if g.backends, err = openBackends(cfg, g.env); err != nil {
 		return nil, err
 	}
+	// From here on, conversation ids in the log are hashed.
 	g.env.Log = g.backends.log
 	defer func() {
 		if err != nil {
@@ -62,8 +71,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}()
 	g.models = newModels(cfg, g.env)
 	g.meter = quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
-	g.models.Models = g.meter.Models(g.models.Models, tariffs(cfg, g.models.Models))           // counts all further calls
-	g.models.Embedder = observed(g.models.Embedder, func(e event.Event) { g.runtime.Emit(e) }) // nothing is embedded before Run
+	g.models.Models = g.meter.Models(g.models.Models, tariffs(cfg, g.models.Models))           // everything from here on gets models whose calls are counted
+	g.models.Embedder = observed(g.models.Embedder, func(e event.Event) { g.runtime.Emit(e) }) // g.runtime is set below; nothing is embedded before Run
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := settings.Agent(cfg)
 	for _, w := range cfg.Warnings {
@@ -95,7 +104,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	return g, g.addWeb(agent)
 }
 
-// addPlatforms creates the enabled connectors, and returns an opener for their conversations.
+// addPlatforms creates the enabled connectors, and returns an opener for their conversations. Each connector gets a
+// lease, so that of several gateways only one receives the messages of a bot, and its state under that lease.
 func (g *Gateway) addPlatforms() (core.Opener, error) {
 	leases := map[string]*connectors.Lease{}
 	lease := func(name string) *connectors.Lease {
@@ -119,6 +129,8 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 			g.backends.closers = append(g.backends.closers, closer.Close)
 		}
 	}
+	// Closers run in reverse order, so the gate saves what was spent while the store is still open, and after Run has
+	// ended all connectors.
 	gate, err := newGate(context.Background(), on, g.backends, g.env.Log)
 	if err != nil {
 		return nil, err
@@ -132,7 +144,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	return opener(posters, gate, g.env), nil
 }
 
-// addWeb listens and creates the web chat.
+// addWeb listens and creates the web chat, and announces the address to commands on this machine.
 func (g *Gateway) addWeb(agent chat.Agent) error {
 	l, err := g.env.Listen("tcp", g.cfg.Web.Listen)
 	if err != nil {
@@ -154,7 +166,8 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 	return nil
 }
 
-// owner returns a unique name of this process.
+// owner returns a name of this process that no other has, also not one that starts later on the same host with the same
+// process id.
 func owner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -178,14 +191,15 @@ func (g *Gateway) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error)
 // SetTemplates replaces templates of the character while the gateway runs: see [core.Runtime.SetTemplates].
 func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime.SetTemplates(texts) }
 
-// Run serves until ctx is done. Then it stops accepting messages, ends the streams, lets answers finish within
-// shutdown.grace, and closes everything. It returns an error if a part failed that can't be restarted. It can only be
-// called once.
+// Run serves until ctx ends. Then it stops in the order in which messages flow: connectors accept no more, streams end,
+// answers get shutdown.grace to finish, and the store is closed last. It returns an error if a part failed that can't
+// be restarted. It can only be called once.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.backends.close()
 	g.lookForOwner(ctx)
 	intake, stopIntake := context.WithCancel(ctx)
 	defer stopIntake()
+	// Answers outlive ctx, which only ends the intake.
 	answering, stopAnswering := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAnswering()
 
@@ -202,6 +216,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var runErr error
 	runtime.Go(func() { runErr = g.runtime.Run(answering) })
 
+	// Counting ends last: ending answers still use tokens.
 	counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCounting()
 	var meter sync.WaitGroup
@@ -217,7 +232,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	return errors.Join(err, runErr)
 }
 
-// lookForOwner logs how to become the owner if there is none.
+// lookForOwner logs how to become the owner, if there is none.
 func (g *Gateway) lookForOwner(ctx context.Context) {
 	code, err := g.ownerCode(ctx)
 	if err != nil {
@@ -236,8 +251,9 @@ func (g *Gateway) ownerCode(ctx context.Context) (string, error) {
 	return g.runtime.OwnerCode(ctx)
 }
 
-// watch waits for the end. A platform that fails permanently is logged, and the others continue. A gateway without its
-// web chat is unreachable, so its failure ends the gateway.
+// watch returns when ctx ends or the gateway can't continue. A platform that fails permanently is logged, and the
+// others continue. Without its web chat a gateway can't be reached by commands and probes either, so that failure ends
+// it.
 func (g *Gateway) watch(ctx context.Context, failed <-chan error) error {
 	for {
 		select {

@@ -18,11 +18,11 @@ import (
 	"parley/models/wire"
 )
 
-// models holds the configured models by task.
+// models holds the configured models, by task.
 type models struct {
 	llm.Models
 	name    string // the answering model's name in logs
-	checks  []part
+	checks  []part // how Check tries them
 	closers []func() error
 }
 
@@ -34,16 +34,17 @@ func (m *models) close() error {
 	return all
 }
 
-// slot is a model for one task besides answering.
+// slot is a model for one task other than answering.
 type slot struct {
 	key, task string // the key below models, and what /model calls the task
 	config    *config.Slot
-	replaced  bool // by the embedding program
-	set       func(providers.Model)
+	replaced  bool                  // by a model of the embedding program
+	set       func(providers.Model) // sets the field of llm.Models for the task
 	check     func(providers.Model, context.Context) (string, error)
 }
 
-// slotsOf returns the slots of c, which set the models of m.
+// slotsOf returns the slots of c, which set the models of m. Images and transcriptions are only looked up in the
+// provider's list, because trying them costs too much.
 func slotsOf(c *config.Models, m *llm.Models) []slot {
 	asks, listed := providers.Model.Check, providers.Model.CheckListed
 	embeds := func(s providers.Model, ctx context.Context) (string, error) {
@@ -60,7 +61,7 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 	}
 }
 
-// newModels creates every configured model, except those that env replaces, without making a request.
+// newModels creates every configured model, except those that env replaces, without a request.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
 	m.LargeThinking = llm.Thinking(cfg.Models.Large.Thinking)
@@ -88,7 +89,7 @@ func newModels(cfg config.Config, env Env) *models {
 	return m
 }
 
-// open opens a model of a provider.
+// open creates a model of a provider, and has it closed with the others.
 func (m *models) open(cfg config.Config, env Env, provider config.Provider, o providers.Options) providers.Model {
 	o.Provider, o.Dial = string(provider), env.Dial
 	var model providers.Model
@@ -105,11 +106,13 @@ func (m *models) open(cfg config.Config, env Env, provider config.Provider, o pr
 	return model
 }
 
+// try adds a check.
 func (m *models) try(name string, check func(context.Context) (string, error)) {
 	m.checks = append(m.checks, part{name, check})
 }
 
-// tryUnused tries a provider that no model uses: its key can come from the environment, for another program.
+// tryUnused adds a check of a provider that no model uses. A failure is only a warning: its key can be in the
+// environment for another program.
 func (m *models) tryUnused(cfg config.Config, env Env, provider string) {
 	model := m.open(cfg, env, config.Provider(provider), providers.Options{})
 	m.try("providers."+provider, func(ctx context.Context) (string, error) {
@@ -121,7 +124,8 @@ func (m *models) tryUnused(cfg config.Config, env Env, provider string) {
 	})
 }
 
-// chat creates the models that can answer. There is always one: the large one.
+// chat creates the models that can answer: one of the embedding program, those of models.chat, or models.large. The
+// first one is the default.
 func (m *models) chat(cfg config.Config, env Env) {
 	if env.Models.Large != nil {
 		m.name = cmp.Or(env.ModelName, "the program's own")
@@ -153,7 +157,8 @@ func (m *models) chat(cfg config.Config, env Env) {
 	m.Large, m.name = m.Chat[0].Model, m.Chat[0].Label
 }
 
-// answering creates a model that answers, and returns its name in logs. key is its key in the configuration, for checks.
+// answering creates a model that answers, and returns its name for logs. key is its key in the configuration, for
+// checks.
 func (m *models) answering(cfg config.Config, env Env, key string, o providers.Options, provider config.Provider) (llm.Model, string) {
 	if provider == config.ProviderDemo {
 		m.try(key, func(context.Context) (string, error) {
@@ -177,7 +182,7 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 	return model.(llm.Model), name
 }
 
-// parameters returns those of the requests to a model.
+// parameters converts the parameters of the requests to a model.
 func parameters(p config.Parameters) providers.Parameters {
 	o := providers.Parameters{Temperature: p.Temperature, TopP: p.TopP, Stop: p.Stop, Seed: p.Seed, ThinkingBudget: p.ThinkingBudget, Extra: p.Extra()}
 	if p.ReasoningEffort != nil {
@@ -186,7 +191,9 @@ func parameters(p config.Parameters) providers.Parameters {
 	return o
 }
 
-// reader returns a reader of attachments that uses the configured models.
+// reader returns the reader of attachments. Images are shown to models with vision; for later questions, and for models
+// without vision, a model describes them. That is models.vision, or else the first answering model with vision that is no
+// agent.
 func (g *Gateway) reader() *media.Reader {
 	m := g.models.Models
 	sees := slices.IndexFunc(m.Answering(), func(n llm.Named) bool { return n.Vision })
@@ -197,8 +204,8 @@ func (g *Gateway) reader() *media.Reader {
 	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: sees >= 0, Documents: g.env.Documents, Log: g.env.Log})
 }
 
-// fetch downloads a file from the connector that it came from. Connectors are looked up on use, because some are
-// created later.
+// fetch downloads a file from the connector that it came from, or a page that a message links to. Connectors are looked
+// up when it is called, because the web chat is created after the reader.
 func (g *Gateway) fetch(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error) {
 	if f.Link {
 		return g.pages.Fetch(ctx, f, limit)

@@ -19,7 +19,8 @@ import (
 	"parley/progressive"
 )
 
-// Env is what a program gives to the gateway that it embeds, in addition to the configuration. Every field is optional.
+// Env is what a program gives to the gateway that it embeds, in addition to the configuration. All fields are optional;
+// the zero value is that of a program without parts of its own.
 type Env struct {
 	Log *slog.Logger // nil logs nothing
 
@@ -56,6 +57,7 @@ type Connector struct {
 	Budgets map[string]progressive.Budget
 }
 
+// filled returns e with defaults in place of empty fields.
 func (e Env) filled() Env {
 	if e.Listen == nil {
 		e.Listen = net.Listen
@@ -72,10 +74,10 @@ func (e Env) filled() Env {
 	return e
 }
 
-// providerEmbedded stands for a large model that the embedding program brings.
+// providerEmbedded is the provider of models of the embedding program.
 const providerEmbedded config.Provider = "embedded"
 
-// applyTo returns cfg without the models that the program replaces.
+// applyTo returns cfg without the models that the program replaces, so that the rest sees only those that are used.
 func (e Env) applyTo(cfg config.Config) config.Config {
 	if e.Models.Large != nil {
 		cfg.Models.Large.Provider, cfg.Models.Large.Vision = providerEmbedded, e.Models.LargeVision
@@ -110,7 +112,7 @@ func checkNames[T any](kind string, all []T, name func(T) string, taken ...strin
 	return nil
 }
 
-// nameError explains why a connector or plugin can't have a name.
+// nameError returns the error for a connector or plugin whose name is empty or taken.
 func nameError(kind, name string) error {
 	if name == "" {
 		return errors.New("a " + kind + " has no name")

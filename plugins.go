@@ -15,10 +15,11 @@ import (
 	"parley/core/storage"
 )
 
-// initLimit bounds how long all plugins together may take to start.
+// initLimit bounds how long all plugins together may take to start: the start of the gateway waits for them.
 const initLimit = 30 * time.Second
 
-// allPlugins returns the plugins of the configuration, with more of them, and of the program.
+// allPlugins returns the plugins of the configuration, more, and those of the program, in this order. Without a store
+// it is for checks, which run nothing.
 func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models, more ...action.Plugin) ([]action.Plugin, error) {
 	plugins, err := pluginsFor(cfg, env, store, meter, models)
 	if err != nil {
@@ -28,7 +29,7 @@ func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 	return plugins, checkNames("plugin", plugins, func(p action.Plugin) string { return p.Name }, "")
 }
 
-// initPlugins calls Init of each plugin that has one, in order.
+// initPlugins calls Init of each plugin that has one, in order. The first error ends the start of the gateway.
 func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 	ctx, cancel := context.WithTimeout(context.Background(), initLimit)
 	defer cancel()
@@ -47,7 +48,7 @@ func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 	return nil
 }
 
-// pluginState is the part of the store that belongs to one plugin.
+// pluginState is the part of the store's state that belongs to one plugin.
 type pluginState struct {
 	store  connectors.StateStore
 	plugin string
@@ -63,5 +64,5 @@ func (s pluginState) Kept(ctx context.Context, name string) (string, error) {
 	return s.store.Kept(ctx, s.key(name))
 }
 
-// key quotes the plugin's name, so that no two plugins share a key.
+// key returns the key of a plugin's value. The name of the plugin is quoted, so that no two plugins can share a key.
 func (s pluginState) key(name string) string { return fmt.Sprintf("plugin %q %s", s.plugin, name) }

@@ -15,7 +15,7 @@ import (
 	"parley/models/prices"
 )
 
-// priced is a model that the configuration names, with its price.
+// priced is a model of the configuration with its price.
 type priced struct {
 	key   string // in the configuration
 	name  string // provider/model
@@ -25,7 +25,9 @@ type priced struct {
 	given bool // the configuration sets the price
 }
 
-// priceModels returns the models that can be asked, with their prices on a day.
+// priceModels returns the models that can be asked, with their prices on a day: those of the configuration, or else
+// those of the table in models/prices. The table is not used for a provider at another address than its own, which may
+// charge something else.
 func priceModels(cfg config.Config, on time.Time) (all []priced) {
 	add := func(key string, provider config.Provider, model string, p config.Price, task sections.Ability) {
 		m := priced{key: key, name: string(provider), task: task, known: provider == config.ProviderDemo}
@@ -61,7 +63,7 @@ func priceModels(cfg config.Config, on time.Time) (all []priced) {
 	return all
 }
 
-// tariffs returns what the models are called in totals, and cost.
+// tariffs returns the names of the models in usage totals, and their prices.
 func tariffs(cfg config.Config, models llm.Models) quota.Tariffs {
 	t := quota.Tariffs{Chat: map[string]quota.Tariff{}}
 	others := map[string]*quota.Tariff{
@@ -84,7 +86,8 @@ func tariffs(cfg config.Config, models llm.Models) quota.Tariffs {
 	return t
 }
 
-// requirePrices returns an error if there is a limit of money and a model whose price is unknown: all of them can be asked.
+// requirePrices returns an error if there is a limit of money and a model whose price is unknown: each of them can be
+// asked, and a limit that doesn't count one is none.
 func requirePrices(cfg config.Config) error {
 	limit := cfg.Limits.MoneyLimit()
 	if limit == "" {
@@ -99,7 +102,7 @@ func requirePrices(cfg config.Config) error {
 	return errors.Join(wrong...)
 }
 
-// checkPrices tells what the models cost, and from where that is known.
+// checkPrices returns a check that tells what each model costs, and of which day the table of prices is.
 func checkPrices(cfg config.Config) part {
 	return part{"prices", func(context.Context) (string, error) {
 		if err := requirePrices(cfg); err != nil {
@@ -117,7 +120,7 @@ func checkPrices(cfg config.Config) part {
 	}}
 }
 
-// String returns the price for the owner.
+// String returns the price for people.
 func (m priced) String() string {
 	switch {
 	case !m.known:

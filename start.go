@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	firstWait = time.Second      // pause before the store is opened again; it doubles
+	firstWait = time.Second      // pause before the store is opened again; it doubles each time
 	longWait  = 30 * time.Second // longest pause
-	sayAgain  = 10 * time.Minute // how often the wait is logged
+	sayAgain  = 10 * time.Minute // how often the log repeats that it waits
 )
 
-// Start builds a gateway like [New]. If the store can't be opened for a reason that can pass, such as a full disk, it retries, logs
-// the reason, and answers 503 on web.listen meanwhile. It gives up when ctx is done.
+// Start builds a gateway like [New]. If the store can't be opened for a reason that can pass, such as a full disk or a
+// database that starts, it retries, logs the reason, and answers 503 on web.listen meanwhile, so that probes and people
+// learn it. It gives up when ctx ends, and with every other error.
 func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	env = env.filled()
 	g, err := New(cfg, env)
@@ -44,7 +45,7 @@ func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	return g, err
 }
 
-// sayUnready answers 503 for some time.
+// sayUnready answers 503 for the duration of a pause. The listener is closed after it, as New opens the same address.
 func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, wait time.Duration) error {
 	l, err := env.Listen("tcp", cfg.Web.Listen)
 	if err != nil {
@@ -68,7 +69,7 @@ func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, 
 	return err
 }
 
-// unready answers 503 to everything except liveness probes.
+// unready answers 503 to all requests except liveness probes: restarting the process would not help.
 func unready(reason string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/healthz" {
@@ -80,7 +81,8 @@ func unready(reason string) http.Handler {
 	})
 }
 
-// readiness returns a check that explains in plain words why the store does not accept writes.
+// readiness returns a check that explains in plain words why the store can't be written. Details stay in the log, as
+// /readyz can be public.
 func readiness(store stores.Store) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := store.Ping(ctx)

@@ -9,7 +9,7 @@ import (
 	"parley/plugins/tasks"
 )
 
-// newTasks returns the schedules and hooks of the configuration.
+// newTasks returns the schedules and hooks of the configuration as a plugin.
 func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, error) {
 	o := tasks.Options{Store: store, Quiet: cfg.Initiative.Quiet(), Log: env.Log}
 	for _, s := range cfg.Schedules {
@@ -30,6 +30,7 @@ func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, er
 	return tasks.New(o), nil
 }
 
+// what returns what a schedule or hook does: say a text, or have the agent act on a prompt.
 func what(room config.Place, prompt, text string) tasks.What {
 	return tasks.What{Room: string(room), Text: cmp.Or(text, prompt), Speak: text != ""}
 }

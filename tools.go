@@ -41,8 +41,8 @@ func webhooks(cfg config.Config) (all []webhook.Tool) {
 	return all
 }
 
-// checkTools returns the checks of the MCP servers, which are connected and list their tools, and of the webhooks, which get a ping.
-// No tool is called.
+// checkTools returns the checks of MCP servers, which are connected and list their tools, and of webhooks, which get a
+// ping. They call no tool.
 func checkTools(cfg config.Config, env Env) (parts []part) {
 	for _, s := range mcpServers(cfg) {
 		parts = append(parts, part{"mcp." + s.Name, func(ctx context.Context) (string, error) {
@@ -55,7 +55,7 @@ func checkTools(cfg config.Config, env Env) (parts []part) {
 	return parts
 }
 
-// commandNames returns the commands that are built in.
+// commandNames returns the names of the built-in commands, which prompts of MCP servers can't take.
 func commandNames() (names []string) {
 	for _, c := range command.Specs() {
 		names = append(names, string(c.Name))

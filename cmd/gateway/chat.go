@@ -21,6 +21,7 @@ import (
 	"parley/internal/local"
 )
 
+// chatCmd chats with the agent over the web API. If no gateway is running, it runs one itself for the duration.
 type chatCmd struct {
 	Prompt   *string `short:"p" placeholder:"TEXT" help:"Ask this, print the answer to standard output, and exit. Piped input is appended to the question. Starts a new conversation. Choices and notices go to standard error."`
 	JSON     bool    `name:"json" help:"Print every event as a line of JSON."`
@@ -52,7 +53,8 @@ func (c *chatCmd) Run(ctx context.Context, top *cli) error {
 	return errors.Join(err, end())
 }
 
-// gateway finds the running gateway of this configuration, or runs one without its bots for the duration of the chat.
+// gateway returns the address of the running gateway of this configuration, or runs one without its bots until end is
+// called. Bots are left out because a short chat must not take over their connections.
 func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, end func() error, err error) {
 	nothing := func() error { return nil }
 	if c.URL != "" {
@@ -68,6 +70,7 @@ func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, e
 	case err != nil:
 		return "", nil, err
 	}
+	// The gateway outlives the interrupt of the chat, so that the answer can be stopped and stored; end stops it.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx) }()
@@ -95,7 +98,8 @@ func reachable(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// quiet disables the log if stderr is the terminal of the chat.
+// quiet returns a logger that writes nothing if standard error is the terminal of the chat, whose screen it would
+// disturb.
 func quiet(cfg config.Log) *slog.Logger {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		return slog.New(slog.DiscardHandler)
@@ -103,7 +107,9 @@ func quiet(cfg config.Log) *slog.Logger {
 	return logger(cfg)
 }
 
-// talk runs the conversation. With ask it is one question and its answer.
+// talk runs the conversation: one question with ask, otherwise until the end of the input. It continues the last
+// conversation unless told otherwise; only conversations with the gateway of this configuration are remembered, not
+// those with --url.
 func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) error {
 	last := lastConversation(cfg)
 	id := ""
@@ -146,12 +152,13 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 	return chat.Run(ctx)
 }
 
-// lastConversation returns the file that holds the id of the last conversation.
+// lastConversation returns the file next to the store that holds the id of the last conversation.
 func lastConversation(cfg config.Config) conversationFile {
 	return conversationFile(local.Beside(cfg, ".chat"))
 }
 
-// conversationFile holds an id. An empty name stores nothing.
+// conversationFile is the name of a file that holds the id of a conversation. An empty name stores nothing, as for
+// stores that are no files.
 type conversationFile string
 
 func (f conversationFile) read() (string, error) {
@@ -165,7 +172,7 @@ func (f conversationFile) read() (string, error) {
 	return strings.TrimSpace(string(id)), nil
 }
 
-// write makes the file private, because the id gives access to the conversation.
+// write stores id in a file that only its owner can read, because the id gives access to the conversation.
 func (f conversationFile) write(id string) error {
 	if f == "" {
 		return nil

@@ -8,9 +8,10 @@ import (
 	"parley"
 )
 
+// checkCmd tests the configuration.
 type checkCmd struct{}
 
-// Run implements the command. It fails if any check fails.
+// Run prints a line for each finding, and returns an error if any check failed. Warnings don't count as failures.
 func (*checkCmd) Run(ctx context.Context, c *cli) error {
 	cfg, from, err := c.load()
 	if err != nil {

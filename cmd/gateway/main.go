@@ -1,4 +1,9 @@
 // Command gateway runs Parley: a gateway between chat platforms and one AI agent.
+//
+// Each subcommand is a struct with its flags and a method Run, which the parser calls with a context that ends at the
+// first interrupt, and with cli, which loads the configuration. Results go to standard output; logs, notices and errors
+// to standard error. Commands that read or change the store ask a running gateway of the same configuration to do it,
+// because its store can have only one opener; see package local.
 package main
 
 import (
@@ -14,7 +19,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	_ "time/tzdata" // limits.timezone must work on machines without time zone files
+	_ "time/tzdata" // limits.timezone must work on machines without time zone files, such as minimal containers
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
@@ -24,9 +29,10 @@ import (
 	"parley/internal/sections"
 )
 
-// defaultFile is used if it exists and no other file was named.
+// defaultFile is the configuration file that is used if it exists and no other was named.
 const defaultFile = "config.yaml"
 
+// cli has the flags of all commands, and the commands. Its tags are the help texts.
 type cli struct {
 	Config  string           `short:"c" placeholder:"FILE" help:"Config file (default: ./config.yaml if present, otherwise built-in defaults)."`
 	Version kong.VersionFlag `help:"Print the version."`
@@ -61,15 +67,16 @@ func main() {
 	}
 }
 
-// examples are the ids that help texts show: a platform, and the shortest account.
+// examples returns the ids that help texts show: the first platform, and the shortest account. They come from the
+// catalog, so that no platform is named here.
 func examples() kong.Vars {
 	platforms := parley.Platforms()
 	short := slices.MinFunc(platforms, func(a, b sections.Section) int { return cmp.Compare(len(a.Account.Example), len(b.Account.Example)) })
 	return kong.Vars{"platform": platforms[0].Name, "account": short.Name + ":" + short.Account.Example}
 }
 
-// unknownCommand returns the first argument if it is in a command's place but names none. Without this check the
-// default command would receive it and report a misleading error.
+// unknownCommand returns the first argument if it is where a command belongs but names none. Otherwise the default
+// command would receive it and report a misleading error.
 func unknownCommand(app *kong.Application, args []string) string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return ""
@@ -82,7 +89,9 @@ func unknownCommand(app *kong.Application, args []string) string {
 	return args[0]
 }
 
-// interruptible returns a context that is done at the first SIGINT or SIGTERM. The second ends the process at once.
+// interruptible returns a context that ends at the first SIGINT or SIGTERM, which begins an orderly shutdown. The
+// second ends the process at once, for an impatient user; accepted messages are stored and are answered after the next
+// start.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -96,7 +105,7 @@ func interruptible() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// load reads the configuration and returns its source.
+// load reads the configuration and returns where it came from. Only the default file may be missing.
 func (c *cli) load() (config.Config, string, error) {
 	if c.Config != "" {
 		cfg, err := parley.LoadConfig(c.Config, os.LookupEnv)
@@ -110,7 +119,8 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, defaultFile, err
 }
 
-// logger writes to standard error: text on a terminal, JSON elsewhere, unless the configuration sets the format.
+// logger returns a logger to standard error, in the format of the configuration; by default text on a terminal and JSON
+// elsewhere.
 func logger(cfg config.Log) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(cfg.Level)) // the configuration has validated the level

@@ -8,11 +8,13 @@ import (
 	"parley/config"
 )
 
+// migrateCmd updates a store, or moves it to another one.
 type migrateCmd struct {
 	To string `placeholder:"URL" help:"Copy the configured SQLite file to this empty PostgreSQL database, such as 'postgres://USER:PASSWORD@HOST/DATABASE'."`
 }
 
-// Run implements the command. Without a destination it updates the configured store, as the next start would.
+// Run updates the tables of the configured store, as the next start would. With a destination it copies the store there
+// instead.
 func (m *migrateCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {

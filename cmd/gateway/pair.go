@@ -10,13 +10,14 @@ import (
 	"parley/internal/local"
 )
 
+// pairCmd manages who can talk to the agent.
 type pairCmd struct {
 	Code   string `arg:"" optional:"" help:"The code of the user to approve."`
 	List   bool   `help:"List approved and waiting users."`
 	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as ${account}."`
 }
 
-// Run implements the command. It asks the running gateway of the configuration, or else opens its store.
+// Run asks the running gateway of the configuration, or else opens its store.
 func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {
@@ -59,8 +60,8 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 	return nil
 }
 
-// named formats a user for people and for --remove. Names are untrusted, so only printable characters reach the
-// terminal.
+// named formats a user in the form that --remove takes. Names are chosen by strangers, so only printable characters
+// reach the terminal: others could move its cursor and forge lines.
 func named(p chat.Person) string {
 	account := strings.Replace(string(p.ID), "/", ":", 1)
 	if p.Name == "" {

@@ -9,11 +9,12 @@ import (
 	"parley"
 )
 
+// runCmd runs the gateway.
 type runCmd struct {
 	Listen string `placeholder:"HOST:PORT" help:"Address to listen on, instead of web.listen."`
 }
 
-// Run implements the command.
+// Run serves until ctx ends. It prints the address of the web chat to standard output, where scripts and tests find it.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	cfg, from, err := c.load()
 	if err != nil {
@@ -30,7 +31,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, Documents: readDocuments()})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // it was interrupted while it waited
+		return nil // interrupted while it waited for the store
 	} else if err != nil {
 		return err
 	}

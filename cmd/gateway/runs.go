@@ -11,6 +11,7 @@ import (
 	"parley/internal/local"
 )
 
+// runsCmd manages runs that are set aside.
 type runsCmd struct {
 	List  listRunsCmd `cmd:"" default:"1" help:"List messages that are set aside because the gateway crashed each time it answered them (the default)."`
 	Retry retryRunCmd `cmd:"" help:"Retry a run from the list."`
@@ -18,7 +19,7 @@ type runsCmd struct {
 
 type listRunsCmd struct{}
 
-// Run implements the command. It asks the running gateway of the configuration, or else opens its store.
+// Run asks the running gateway of the configuration, or else opens its store.
 func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {
@@ -44,7 +45,7 @@ type retryRunCmd struct {
 	ID string `arg:"" name:"run" help:"Run ID, such as '${platform}/1234#5'; quote it for the shell."`
 }
 
-// Run implements the command.
+// Run lets a run be answered again; see [storage.Retries].
 func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {
@@ -57,5 +58,5 @@ func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
 	return nil
 }
 
-// shown returns the printable part of an untrusted text for a terminal.
+// shown returns an untrusted text with everything but printable characters escaped.
 func shown(text string) string { return strings.Trim(fmt.Sprintf("%q", text), `"`) }

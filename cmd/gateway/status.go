@@ -15,24 +15,27 @@ import (
 	"parley/internal/local"
 )
 
+// statusCmd shows which gateways use the store.
 type statusCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// statusReport is what --json prints. Times are in seconds.
+// statusReport is what --json prints; scripts read it, so its fields stay. Times are in seconds.
 type statusReport struct {
 	Store    service       `json:"store"`
 	Shared   service       `json:"shared"`
 	Replicas []replicaLine `json:"replicas"`
 	Waiting  int           `json:"waiting"`
-	Lag      float64       `json:"lag"`
+	Lag      float64       `json:"lag"` // how long the oldest of them waits
 }
 
+// service is the state of the store, or of Redis.
 type service struct {
 	OK   bool   `json:"ok"`
 	Text string `json:"text"`
 }
 
+// replicaLine is one gateway process.
 type replicaLine struct {
 	Name      string      `json:"name"`
 	State     string      `json:"state"`
@@ -41,12 +44,14 @@ type replicaLine struct {
 	Holds     []leaseLine `json:"holds"`
 }
 
+// leaseLine is a lease that a gateway holds.
 type leaseLine struct {
 	Name string  `json:"name"`
 	Ends float64 `json:"ends"` // from now
 }
 
-// Run implements the command. It fails if the store can't be read. Without Redis answers go on, so that is only reported.
+// Run prints the report. It returns an error if the store can't be read. Without Redis answers continue, so that is
+// only part of the report.
 func (s *statusCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {
@@ -74,6 +79,7 @@ func (s *statusCmd) Run(ctx context.Context, c *cli) error {
 	return printed
 }
 
+// reportOf converts a status for printing.
 func reportOf(s local.Status) statusReport {
 	report := statusReport{Replicas: []replicaLine{}, Waiting: s.Waiting, Lag: seconds(s.Lag)}
 	for _, r := range s.Replicas {

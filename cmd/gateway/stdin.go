@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxQuestion = 32_000          // characters per message, see docs/web-api.md
+	maxQuestion = 32_000          // characters of a message, see docs/web-api.md
 	pipePause   = 3 * time.Second // how long a pipe on standard input can stay silent before it counts as empty
 )
 
-// question returns the prompt of -p, followed by the piped input.
+// question returns the text to ask: the argument of -p, followed by the piped input.
 func question(ctx context.Context, prompt string, in *os.File, notes io.Writer) (string, error) {
 	piped, err := readPiped(ctx, in, notes)
 	if err != nil {
@@ -32,8 +32,9 @@ func question(ctx context.Context, prompt string, in *os.File, notes io.Writer) 
 	return text, nil
 }
 
-// readPiped returns the input piped or redirected into the program, or "". It reads slightly more than a message can
-// hold.
+// readPiped returns the input that is piped or redirected into the program, or "". It reads slightly more than a
+// message can hold, so the caller sees that there is too much. A pipe that stays silent counts as empty: programs that
+// start others often leave one open.
 func readPiped(ctx context.Context, in *os.File, notes io.Writer) (string, error) {
 	info, err := in.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice != 0 {
