@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -102,7 +103,7 @@ func (c *client) run(ctx context.Context) {
 			pause = firstPause
 		}
 		c.set(state{err: err})
-		c.log.Warn("an MCP server is not connected; trying again", "pause", pause, "err", err)
+		c.log.Warn("an MCP server is not connected; trying again", "pause", pause, "err", c.redact(err.Error()))
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -298,9 +299,14 @@ func (c *client) listTools(ctx context.Context, session *sdk.ClientSession) (all
 	return all, nil
 }
 
-// redact hides the values of the environment, which a server can print, and shortens s for the log.
+// redact hides the values of the environment and of the headers, which a server can repeat in its errors, and shortens s
+// for the log.
 func (c *client) redact(s string) string {
-	for _, v := range c.cfg.Env {
+	secrets := slices.Collect(maps.Values(c.cfg.Env))
+	for _, v := range c.cfg.Headers {
+		secrets = append(secrets, v, v[strings.LastIndexByte(v, ' ')+1:]) // the last one without "Bearer"
+	}
+	for _, v := range secrets {
 		if len(v) > 3 {
 			s = strings.ReplaceAll(s, v, "***")
 		}

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "flood":
 		flood()
+	case "refuse":
+		refuse()
 	default:
 		fakeServer(kind)
 	}
@@ -39,6 +41,17 @@ func flood() {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		fmt.Printf(`{"jsonrpc":"2.0","id":1,"result":{"x":"%s"}}`+"\n", strings.Repeat("x", 50<<20))
+	}
+}
+
+// refuse answers whatever is asked with an error that names the token.
+func refuse() {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var asked struct{ ID json.RawMessage }
+		if json.Unmarshal(in.Bytes(), &asked) == nil && asked.ID != nil {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"the key %s is not valid"}}`+"\n", asked.ID, os.Getenv("FAKE_TOKEN"))
+		}
 	}
 }
 

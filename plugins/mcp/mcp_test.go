@@ -187,7 +187,7 @@ func TestBadServers(t *testing.T) {
 	var mu sync.Mutex
 	logger := slog.New(slog.NewTextHandler(&locked{w: &log, mu: &mu}, nil))
 	all := []Server{fake(t, "good")}
-	for _, kind := range []string{"silent", "crash", "garbage", "flood"} {
+	for _, kind := range []string{"silent", "crash", "garbage", "flood", "refuse"} {
 		s := fake(t, kind)
 		s.Name = kind
 		all = append(all, s)
@@ -204,6 +204,11 @@ func TestBadServers(t *testing.T) {
 		}
 		cancel()
 	}
+	until(t, "the refusal is logged", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Contains(log.String(), "is not valid")
+	})
 	mu.Lock()
 	defer mu.Unlock()
 	if strings.Contains(log.String(), "s3cr3t") {
@@ -332,6 +337,13 @@ func TestRemote(t *testing.T) {
 	defer mu.Unlock()
 	if reached > 0 {
 		t.Error("a redirect was followed to another server")
+	}
+}
+
+func TestRedact(t *testing.T) {
+	c := newClient(Server{Env: map[string]string{"KEY": "s3cr3t-key"}, Headers: map[string]string{"Authorization": "Bearer s3cr3t-token"}}, Options{Log: slog.New(slog.DiscardHandler)})
+	if got := c.redact("s3cr3t-key: the token s3cr3t-token of Bearer s3cr3t-token\nis wrong"); strings.Contains(got, "s3cr3t") || !strings.Contains(got, "is wrong") {
+		t.Error(got)
 	}
 }
 
