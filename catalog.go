@@ -40,6 +40,7 @@ import (
 	"parley/plugins/essentials"
 	"parley/plugins/knowledge"
 	"parley/plugins/mcp"
+	"parley/plugins/mcp/oauth"
 	"parley/plugins/player"
 	"parley/plugins/remind"
 	webtools "parley/plugins/web"
@@ -56,9 +57,10 @@ type backends struct {
 	holds   progressive.Holds // the store, or a wrapper of it, as are windows and memo
 	windows progressive.Windows
 	memo    connectors.StateStore
-	leases  connectors.Leases        // nil if no other gateway can use the store
-	log     *slog.Logger             // hides conversation ids
-	ledger  progressive.SharedBudget // nil without Redis
+	swap    func(ctx context.Context, name, old, value string) (bool, error) // see [action.State]
+	leases  connectors.Leases                                                // nil if no other gateway can use the store
+	log     *slog.Logger                                                     // hides conversation ids
+	ledger  progressive.SharedBudget                                         // nil without Redis
 	ready   func(context.Context) error
 	shared  func(context.Context) error // checks that Redis responds; nil without Redis
 	closers []func() error              // called by close, the last one first
@@ -84,7 +86,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	} else if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
-	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: readiness(store), closers: []func() error{store.Close}}
+	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, swap: store.Swap, ready: readiness(store), closers: []func() error{store.Close}}
 	if memo, ok := b.store.(connectors.StateStore); ok { // a wrapper of tests that implements it too is preferred
 		b.memo = memo
 	}
@@ -206,8 +208,9 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 		plugins = append(plugins, webhook.New(webhooks(cfg), webhook.Dialer(env.Dial)))
 	}
 	if len(cfg.MCP) > 0 {
+		key, _ := oauth.ParseKey(cfg.Secrets.Key.Reveal()) // the configuration was checked: it is there if a server needs it
 		plugins = append(plugins, mcp.New(mcp.Options{
-			Servers: mcpServers(cfg), XML: cfg.Agent.Generation == config.GenerateXML, Reserved: commandNames(), Dial: env.Dial, Log: env.Log,
+			Servers: mcpServers(cfg), Key: key, XML: cfg.Agent.Generation == config.GenerateXML, Reserved: commandNames(), Dial: env.Dial, Log: env.Log,
 		}))
 	}
 	return plugins, nil

@@ -24,6 +24,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/quota"
+	"parley/core/storage"
 	"parley/internal/local"
 	"parley/internal/schema"
 	"parley/internal/settings"
@@ -160,10 +161,16 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
 		Listener:  l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(g.backends.store, g.runtime), LocalToken: token,
+		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token,
 		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg), Hooks: g.tasks,
 	}))
 	return nil
+}
+
+// keptStore is a store, and what is kept in it under names.
+type keptStore struct {
+	storage.Store
+	connectors.StateStore
 }
 
 // owner returns a name of this process that no other has, also not one that starts later on the same host with the same

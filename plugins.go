@@ -38,8 +38,8 @@ func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 			continue
 		}
 		err := p.Init(ctx, action.Services{
-			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: g.models.Models,
-			Say: g.runtime.Say, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) },
+			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, g.backends.swap, p.Name}, Models: g.models.Models,
+			Say: g.runtime.Say, TellOwners: g.runtime.TellOwners, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) },
 		})
 		if err != nil {
 			return fmt.Errorf("start the plugin %s: %w", p.Name, err)
@@ -51,6 +51,7 @@ func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 // pluginState is the part of the store's state that belongs to one plugin.
 type pluginState struct {
 	store  connectors.StateStore
+	swap   func(ctx context.Context, name, old, value string) (bool, error)
 	plugin string
 }
 
@@ -64,5 +65,12 @@ func (s pluginState) Kept(ctx context.Context, name string) (string, error) {
 	return s.store.Kept(ctx, s.key(name))
 }
 
-// key returns the key of a plugin's value. The name of the plugin is quoted, so that no two plugins can share a key.
-func (s pluginState) key(name string) string { return fmt.Sprintf("plugin %q %s", s.plugin, name) }
+// Swap implements [action.State].
+func (s pluginState) Swap(ctx context.Context, name, old, value string) (bool, error) {
+	return s.swap(ctx, s.key(name), old, value)
+}
+
+func (s pluginState) key(name string) string { return pluginKey(s.plugin, name) }
+
+// pluginKey quotes the plugin's name, so that no two plugins share a key.
+func pluginKey(plugin, name string) string { return fmt.Sprintf("plugin %q %s", plugin, name) }

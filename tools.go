@@ -4,25 +4,62 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"parley/config"
 	"parley/core/action"
 	"parley/core/command"
+	"parley/internal/local"
 	"parley/internal/settings"
 	"parley/plugins/mcp"
+	"parley/plugins/mcp/oauth"
 	"parley/plugins/webhook"
 )
 
 // mcpServers returns the MCP servers of the configuration.
 func mcpServers(cfg config.Config) (all []mcp.Server) {
 	for _, s := range cfg.MCP {
-		all = append(all, mcp.Server{
+		made := mcp.Server{
 			Name: s.Name, Command: s.Command, Dir: s.Dir, Env: settings.Reveal(s.Env), URL: s.URL, Headers: settings.Reveal(s.Headers),
 			Allow: s.Tools.Allow, Deny: s.Tools.Deny, Read: s.Tools.Read, Dangerous: s.Tools.Dangerous,
 			Available: settings.Users(s.Who, s.Rooms), Timeout: s.Timeout,
-		})
+		}
+		if s.OAuth.Enabled {
+			made.OAuth = &oauth.Settings{
+				Server: s.Name, URL: s.URL, ClientID: s.OAuth.ClientID, ClientSecret: s.OAuth.ClientSecret.Reveal(), Issuer: s.OAuth.Issuer, Scopes: s.OAuth.Scopes,
+			}
+		}
+		all = append(all, made)
 	}
 	return all
+}
+
+// LoginMCP logs in to the MCP server with that name, and stores its tokens at the running gateway of cfg, or in its store. show gets the
+// address that a person opens in a browser; pasted, the address to which they were sent in the end, if this machine does not receive it.
+func LoginMCP(ctx context.Context, cfg config.Config, name string, show func(address string), pasted <-chan string) error {
+	all := mcpServers(cfg)
+	i := slices.IndexFunc(all, func(s mcp.Server) bool { return s.Name == name && s.OAuth != nil })
+	if i < 0 {
+		return fmt.Errorf("mcp in the configuration has no server %q with oauth.enabled", name)
+	}
+	key, err := oauth.ParseKey(cfg.Secrets.Key.Reveal())
+	if err != nil {
+		return fmt.Errorf("read secrets.key: %w", err)
+	}
+	browser, err := oauth.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	value, err := oauth.Login(ctx, *all[i].OAuth, key, oauth.NewClient(nil), browser.Redirect(), func(ctx context.Context, address string) (string, error) {
+		show(address)
+		return browser.Wait(ctx, address, pasted)
+	})
+	_ = browser.Close()
+	if err != nil {
+		return fmt.Errorf("log in to %s: %w", name, err)
+	}
+	return local.Keep(ctx, cfg, pluginKey(mcp.Name, oauth.Name(name)), value)
 }
 
 // webhooks returns the tools of the configuration that call HTTP endpoints.

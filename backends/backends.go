@@ -22,6 +22,8 @@ type Store interface {
 	// Keep remembers value under name, in place of what was there. Kept returns it, or "".
 	Keep(ctx context.Context, name, value string) error
 	Kept(ctx context.Context, name string) (value string, err error)
+	// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was.
+	Swap(ctx context.Context, name, old, value string) (bool, error)
 	// ID tells the store from every other, also from one that takes its place.
 	ID() string
 	// Ping reports an error if the store can't be read or written.

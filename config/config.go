@@ -68,6 +68,8 @@ type Config struct {
 	//     secret: ${env:SHOP_SECRET}
 	//     effect: read
 	Tools []WebhookTool `yaml:"tools"`
+	// What encrypts stored secrets.
+	Secrets Secrets `yaml:"secrets"`
 	// Approvals of tool calls that change something. The owner can always approve.
 	Approvals Approvals `yaml:"approvals"`
 	// Where conversations are stored. sqlite: and a path, relative to the working directory = in a file.
@@ -89,6 +91,13 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 	// Places are the positions of the agent's templates in their files, by name.
 	Places map[string]string `yaml:"-"`
+}
+
+// Secrets is what encrypts stored secrets.
+type Secrets struct {
+	// Encrypts the tokens of MCP servers that need a login: 32 bytes in base64, made with openssl rand -base64 32. Keep it: without it
+	// every login has to be repeated.
+	Key Secret `yaml:"key" default:"${env:PARLEY_SECRET_KEY:-}"`
 }
 
 // Providers lists the model providers.

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"encoding/base64"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"parley/internal/sections"
@@ -22,6 +24,8 @@ type MCPServer struct {
 	URL string `yaml:"url"`
 	// Headers for that URL, such as {Authorization: "Bearer ${env:TOKEN}"}. They are never sent elsewhere.
 	Headers map[string]Secret `yaml:"headers"`
+	// How to log in to the server with OAuth 2.1, if it demands that: gateway mcp login NAME.
+	OAuth MCPOAuth `yaml:"oauth"`
 	// Which tools can be used, and what they do.
 	Tools MCPTools `yaml:"tools"`
 	// Where the tools can be used, such as ["discord:80351110224678912"]. Empty = everywhere.
@@ -30,6 +34,20 @@ type MCPServer struct {
 	Who ToolUsers `yaml:"who" default:"allowed"`
 	// The time limit for one call, at most 15m.
 	Timeout time.Duration `yaml:"timeout" default:"1m"`
+}
+
+// MCPOAuth is how the gateway logs in to an MCP server.
+type MCPOAuth struct {
+	// true = the server needs a login. Its tokens are stored encrypted: set secrets.key.
+	Enabled bool `yaml:"enabled"`
+	// The client, if one was registered at the authorization server by hand. Empty = the gateway registers itself.
+	ClientID string `yaml:"client_id"`
+	// The secret of that client, if it has one.
+	ClientSecret Secret `yaml:"client_secret"`
+	// The only authorization server that is accepted. Empty = the one that the MCP server names.
+	Issuer string `yaml:"issuer"`
+	// What the login allows. Empty = what the MCP server asks for.
+	Scopes []string `yaml:"scopes"`
 }
 
 // MCPTools are the tools of an MCP server.
@@ -165,6 +183,7 @@ func (d *decoder) checkTools(c *Config) {
 		}
 		names[s.Name] = true
 		sections.Reject(d.reject).URL(path+".url", s.URL)
+		d.checkOAuth(path, s, c.Secrets.Key)
 		d.checkTable(path+".headers", s.Headers, headerName)
 		d.checkTable(path+".env", s.Env, variableName)
 		if s.Timeout < time.Second || s.Timeout > longestCall {
@@ -185,6 +204,33 @@ func (d *decoder) checkTools(c *Config) {
 		d.reject("approvals.timeout", "is not between 1s and 168h", "set a duration, such as 1h")
 	}
 }
+
+// checkOAuth checks how the gateway logs in to a server.
+func (d *decoder) checkOAuth(path string, s MCPServer, key Secret) {
+	if !s.OAuth.Enabled {
+		return
+	}
+	sections.Reject(d.reject).URL(path+".oauth.issuer", s.OAuth.Issuer)
+	sections.Reject(d.reject).Secret(path+".oauth.client_secret", s.OAuth.ClientSecret, nil, "set the secret alone, without spaces or line breaks")
+	raw, err := base64.StdEncoding.DecodeString(key.Reveal())
+	switch {
+	case s.URL == "":
+		d.reject(path+".oauth.enabled", "has no effect without a url", "set url, or remove oauth")
+	case s.OAuth.ClientSecret != "" && s.OAuth.ClientID == "":
+		d.reject(path+".oauth.client_secret", "belongs to no client", "set client_id too")
+	case key == "":
+		d.reject("secrets.key", "is missing, and an MCP server needs it for its login", "make one with: openssl rand -base64 32")
+	case err != nil || len(raw) != secretKeySize:
+		d.reject("secrets.key", "is not 32 bytes in base64", "make one with: openssl rand -base64 32")
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			d.reject(path+".headers", "has an Authorization, which oauth sets", "remove one of them")
+		}
+	}
+}
+
+const secretKeySize = 32 // bytes: AES-256
 
 var actionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 

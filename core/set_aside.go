@@ -36,18 +36,14 @@ func (x *execution) setAside() {
 	if x.run.Kind == chat.RunNotify { // it could be this very notice
 		return
 	}
-	rooms, err := x.rt.pairing.OwnersRooms(x.life)
-	if err != nil {
-		x.rt.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
+	if err := x.rt.TellOwners(x.life, fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), setAsideLine); err != nil {
+		x.rt.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 	}
-	for _, room := range rooms {
-		_, err := x.rt.Say(x.life, chat.Notice{
-			To: chat.Address{Room: room}, Key: fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), Text: setAsideLine,
-		})
-		if err != nil {
-			x.rt.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
-		}
-	}
+}
+
+// TellOwners sends a text to the owners in their direct chats, as far as these are known, once for each key.
+func (rt *Runtime) TellOwners(ctx context.Context, key, text string) error {
+	return rt.pairing.TellOwners(ctx, key, text)
 }
 
 // setAsideLine is what the owner reads.

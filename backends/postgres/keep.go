@@ -26,6 +26,23 @@ func keep(ctx context.Context, q querier, name, value string) error {
 	return err
 }
 
+// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was.
+func (s *upkeep) Swap(ctx context.Context, name, old, value string) (done bool, err error) {
+	if err := record.CheckText(name, value); err != nil {
+		return false, wrap(err, "saving %q", name)
+	}
+	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		query, arguments := `UPDATE notes SET value = $2 WHERE name = $1 AND value = $3`, []any{name, value, old}
+		if old == "" {
+			query, arguments = `INSERT INTO notes (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE notes.value = ''`, []any{name, value}
+		}
+		res, err := q.Exec(ctx, query, arguments...)
+		done = err == nil && res.RowsAffected() > 0
+		return err
+	})
+	return done && err == nil, wrap(err, "saving %q", name)
+}
+
 // Kept returns the value last stored under name, or "" if there is none.
 func (s *upkeep) Kept(ctx context.Context, name string) (value string, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {

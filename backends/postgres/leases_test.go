@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/coretest"
 )
 
 // DI-08: one of several processes holds a lease, until it gives it back or does not extend it in time.
@@ -109,3 +110,5 @@ func TestKeepUnder(t *testing.T) {
 		t.Errorf("kept is %q, %v", got, err)
 	}
 }
+
+func TestSwap(t *testing.T) { coretest.Kept(t, open(t, fresh(t), Options{})) }

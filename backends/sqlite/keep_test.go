@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/core/coretest"
 )
 
 func TestKeep(t *testing.T) {
@@ -33,6 +34,8 @@ func TestKeep(t *testing.T) {
 	s = open(t, path)
 	wants("two")
 }
+
+func TestSwap(t *testing.T) { coretest.Kept(t, open(t, filepath.Join(t.TempDir(), "parley.db"))) }
 
 // Known people cost no transaction of their own: a message of an earlier author writes to the file once.
 func TestWhatIsKnownIsNotWritten(t *testing.T) {

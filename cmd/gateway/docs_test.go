@@ -47,6 +47,8 @@ var outcomes = map[string]outcome{
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
 	"gateway runs retry RUN":                   {1, "RUN"},
 	"gateway person delete telegram:123456789": {1, "nothing was deleted"},
+	"gateway mcp login NAME":                   {1, "NAME"}, // TestLoginToMCPServer logs in
+	"gateway mcp login shop":                   {1, "shop"},
 }
 
 // says is a part of what a command prints if it does what the docs promise. To end with 0 is not enough.

@@ -109,6 +109,18 @@ func (d *Pairing) OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomI
 	return rooms, chat.Unless(err, chat.ErrNotFound)
 }
 
+// TellOwners sends a text to the owners in their direct chats, once for each key.
+func (d *Pairing) TellOwners(ctx context.Context, key, text string) error {
+	rooms, err := d.OwnersRooms(ctx)
+	for _, room := range rooms {
+		err = errors.Join(err, d.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: text}))
+	}
+	if err != nil {
+		return fmt.Errorf("tell the owners: %w", err)
+	}
+	return nil
+}
+
 // Chosen does what an owner chose for a user who asks for access, and returns what the owner is told. The payload of q is the
 // user's code and account. notYours and over are said to others, and of a request that has ended.
 func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over string) (string, error) {

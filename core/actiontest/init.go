@@ -26,7 +26,10 @@ func (h *Host) Init(t testing.TB, p action.Plugin) error {
 	if p.Init == nil {
 		return nil
 	}
-	return p.Init(t.Context(), action.Services{Log: slog.New(slog.DiscardHandler), State: h, Models: h.Models, Say: h.say})
+	return p.Init(t.Context(), action.Services{Log: slog.New(slog.DiscardHandler), State: h, Models: h.Models, Say: h.say, TellOwners: func(ctx context.Context, key, text string) error {
+		_, err := h.say(ctx, chat.Notice{To: chat.Address{Room: "owner"}, Key: key, Text: text})
+		return err
+	}})
 }
 
 // Said returns what the plugin has sent, oldest first.
@@ -59,6 +62,20 @@ func (h *Host) Keep(_ context.Context, name, value string) error {
 	}
 	h.state[name] = value
 	return nil
+}
+
+// Swap implements [action.State].
+func (h *Host) Swap(_ context.Context, name, old, value string) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state == nil {
+		h.state = map[string]string{}
+	}
+	if h.state[name] != old {
+		return false, nil
+	}
+	h.state[name] = value
+	return true, nil
 }
 
 // Kept implements [action.State].

@@ -35,6 +35,7 @@ type Store interface {
 	Replicas(ctx context.Context) (chat.Fleet, error)
 	PersonalRecords(ctx context.Context, person chat.EntityID, after string) (chat.PersonalPage, error)
 	DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error)
+	Keep(ctx context.Context, name, value string) error
 }
 
 // offline is the Runtime of a store that no gateway has open. The next gateway notices the changes when it starts.
@@ -86,7 +87,7 @@ func (c command[Request, Reply]) serve(mux *http.ServeMux, store Store, rt Runti
 	mux.HandleFunc("POST "+web.LocalPath+c.name, func(rw http.ResponseWriter, r *http.Request) {
 		var req Request
 		var out result[Reply]
-		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 4<<10)).Decode(&req)
+		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxRequest)).Decode(&req)
 		if err == nil {
 			out.Reply, err = c.do(r.Context(), store, rt, req)
 		}
@@ -98,6 +99,8 @@ func (c command[Request, Reply]) serve(mux *http.ServeMux, store Store, rt Runti
 	})
 }
 
+const maxRequest = 256 << 10 // bytes
+
 // Handler answers the commands. The caller checks the secret of [Announce].
 func Handler(store Store, rt Runtime) http.Handler {
 	mux := http.NewServeMux()
@@ -105,5 +108,6 @@ func Handler(store Store, rt Runtime) http.Handler {
 	runs.serve(mux, store, rt)
 	status.serve(mux, store, rt)
 	person.serve(mux, store, rt)
+	keep.serve(mux, store, rt)
 	return mux
 }

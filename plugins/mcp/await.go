@@ -3,18 +3,26 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"parley/core/action"
+	"parley/plugins/mcp/oauth"
 )
 
 // await implements Await of [action.Plugin]: a call that was approved before a restart can come before its server is
 // connected. Without it, the call would fail as unknown although a person has approved it.
 func (p *plugin) await(ctx context.Context, s action.TurnContext, name string, params json.RawMessage) error {
 	for _, c := range p.clients {
-		if c.available(s) && c.offers(name, params) && !c.connected(ctx) {
+		if !c.available(s) || !c.offers(name, params) {
+			continue
+		}
+		if errors.Is(c.view().err, oauth.ErrLogin) {
+			return fmt.Errorf("the MCP server %s can't be used before the owner logs in to it", c.cfg.Name)
+		}
+		if !c.connected(ctx) {
 			return fmt.Errorf("the MCP server %s can't be reached at the moment", c.cfg.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/core/text"
+	"parley/plugins/mcp/oauth"
 )
 
 // Check connects a server, lists its tools, and calls none. It returns what there is, in one line. The server's process
@@ -16,6 +17,13 @@ func Check(ctx context.Context, s Server, o Options) (string, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := newClient(s, o)
+	if s.OAuth != nil { // its tokens are in the store of the gateway
+		issuer, err := oauth.Discover(ctx, *s.OAuth, c.tokens.Client)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("logs in at %s; gateway mcp login %s begins a login", text.Label(issuer), s.Name), nil
+	}
 	session, end, err := c.connect(ctx)
 	if err != nil {
 		return "", err

@@ -15,6 +15,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/text"
+	"parley/plugins/mcp/oauth"
 )
 
 const (
@@ -35,6 +36,8 @@ type client struct {
 	cfg Server
 	o   Options
 	log *slog.Logger
+
+	tokens *oauth.Tokens // nil without OAuth
 
 	changed chan struct{} // the server has announced other tools
 	suspect chan struct{} // a call took too long
@@ -60,11 +63,15 @@ type state struct {
 }
 
 func newClient(s Server, o Options) *client {
-	return &client{
+	c := &client{
 		cfg: s, o: o, log: o.Log.With("mcp", s.Name), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		calls: map[string]*action.Call{}, shown: map[string]bool{}, moved: make(chan struct{}),
 		state: state{err: errors.New("it has not been started yet"), since: time.Now()},
 	}
+	if s.OAuth != nil {
+		c.tokens = oauth.NewTokens(*s.OAuth, o.Key, oauth.NewClient(o.Dial), c.log)
+	}
+	return c
 }
 
 // view returns the present state.

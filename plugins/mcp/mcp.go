@@ -26,6 +26,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/text"
+	"parley/plugins/mcp/oauth"
 )
 
 // Server is the configuration of one MCP server: a command to run, or the URL of one that runs elsewhere. One of
@@ -37,6 +38,7 @@ type Server struct {
 	Env     map[string]string // in addition to what every program needs
 	URL     string
 	Headers map[string]string // sent to the origin of URL only
+	OAuth   *oauth.Settings   // how to log in to URL; nil: without
 
 	Allow, Deny     []string // the tools that can be used, all if Allow is empty, except those of Deny
 	Read, Dangerous []string // the tools with these effects; the others write. The server can only make it graver
@@ -51,9 +53,13 @@ type Options struct {
 	XML     bool // the model calls all tools through CALL_MCP_TOOL
 	// Reserved are the commands that prompts can't be called by.
 	Reserved []string
+	Key      oauth.Key // encrypts the tokens of the servers with OAuth
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	Log      *slog.Logger
 }
+
+// Name is the name of the plugin.
+const Name = "mcp"
 
 // New returns the plugin. Servers are connected by its Work, so New never fails.
 func New(o Options) action.Plugin {
@@ -69,7 +75,7 @@ func New(o Options) action.Plugin {
 		actions = append(actions, callTool{p})
 	}
 	return action.Plugin{
-		Name: "mcp", Actions: actions, Providers: []action.Provider{provider{p}, promptText{p}}, Live: p.tools, Await: p.await, Prompts: p.commands, Work: p.work,
+		Name: Name, Actions: actions, Providers: []action.Provider{provider{p}, promptText{p}}, Live: p.tools, Await: p.await, Prompts: p.commands, Init: p.init, Work: p.work,
 	}
 }
 
@@ -79,6 +85,25 @@ type plugin struct {
 	xml      bool
 	reserved []string
 }
+
+// init implements Init of [action.Plugin].
+func (p *plugin) init(_ context.Context, s action.Services) error {
+	for _, c := range p.clients {
+		if c.tokens == nil {
+			continue
+		}
+		c.tokens.Store = s.State
+		c.tokens.Refused = func(ctx context.Context, which string) {
+			if err := s.TellOwners(ctx, "mcp-login/"+c.cfg.Name+"/"+which, fmt.Sprintf(loginLine, c.cfg.Name, c.cfg.Name)); err != nil {
+				c.log.Warn("can't tell the owner that an MCP server needs a login", "err", err)
+			}
+		}
+	}
+	return nil
+}
+
+// loginLine tells the owner.
+const loginLine = "I can't use the MCP server %s any more, because its login has ended. Run `gateway mcp login %s` on the machine that runs me to log in again."
 
 // work serves all servers until ctx is done.
 func (p *plugin) work(ctx context.Context) {

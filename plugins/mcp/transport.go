@@ -14,6 +14,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/plugins/mcp/oauth"
 )
 
 const (
@@ -136,7 +138,7 @@ func (c *client) remote() (sdk.Transport, func(), error) {
 	if c.o.Dial == nil {
 		inner.Proxy = http.ProxyFromEnvironment
 	}
-	hc := &http.Client{Transport: &origin{inner: inner, scheme: u.Scheme, host: u.Host, headers: c.cfg.Headers}}
+	hc := &http.Client{Transport: &origin{inner: inner, scheme: u.Scheme, host: u.Host, headers: c.cfg.Headers, tokens: c.tokens}}
 	t := &sdk.StreamableClientTransport{Endpoint: c.cfg.URL, HTTPClient: hc, MaxEventSize: maxMessage, MaxRetries: 2}
 	return t, inner.CloseIdleConnections, nil
 }
@@ -147,6 +149,7 @@ type origin struct {
 	inner        http.RoundTripper
 	scheme, host string
 	headers      map[string]string
+	tokens       *oauth.Tokens // nil without OAuth
 }
 
 var errElsewhere = errors.New("it redirects to another server")
@@ -160,6 +163,39 @@ func (o *origin) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range o.headers {
 		r.Header.Set(name, value)
 	}
+	if o.tokens != nil {
+		return o.authorized(r)
+	}
+	return o.send(r)
+}
+
+// authorized sends a request with a token. If the server rejects it, the request is sent once more with another one.
+func (o *origin) authorized(r *http.Request) (*http.Response, error) {
+	token, err := o.tokens.Token(r.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := o.send(r)
+	if err != nil || res.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
+		return res, err
+	}
+	_ = res.Body.Close()
+	if token, err = o.tokens.Token(r.Context(), token); err != nil {
+		return nil, err
+	}
+	again := r.Clone(r.Context())
+	if r.GetBody != nil {
+		if again.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	again.Header.Set("Authorization", "Bearer "+token)
+	return o.send(again)
+}
+
+// send sends a request, and limits what comes back.
+func (o *origin) send(r *http.Request) (*http.Response, error) {
 	res, err := o.inner.RoundTrip(r)
 	// The events of a stream are limited one by one, by the library.
 	if err != nil || strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {

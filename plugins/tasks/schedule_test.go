@@ -35,6 +35,16 @@ func (w *world) Keep(_ context.Context, name, value string) error {
 	return nil
 }
 
+func (w *world) Swap(_ context.Context, name, old, value string) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	swaps := w.state[name] == old
+	if swaps {
+		w.state[name] = value
+	}
+	return swaps, nil
+}
+
 func (w *world) Kept(_ context.Context, name string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

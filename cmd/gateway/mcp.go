@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+
+	"parley"
+)
+
+type mcpCmd struct {
+	Login mcpLoginCmd `cmd:"" help:"Log in to an MCP server with oauth.enabled, with a browser."`
+}
+
+type mcpLoginCmd struct {
+	Name string `arg:"" help:"The name of the server in the configuration."`
+}
+
+const loginText = `Open this address in a browser and log in:
+
+  %s
+
+If the browser runs on another machine, it ends on a page that can't be loaded. Paste the address of that page here, and press Enter.
+`
+
+// Run implements the command.
+func (l *mcpLoginCmd) Run(ctx context.Context, c *cli) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	pasted := make(chan string)
+	go func() { // it ends with the process: reading from a terminal can't be cancelled
+		if line, err := bufio.NewReader(os.Stdin).ReadString('\n'); err == nil {
+			pasted <- line
+		}
+	}()
+	err = parley.LoginMCP(ctx, cfg, l.Name, func(address string) { fmt.Printf(loginText, address) }, pasted)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("The gateway is logged in to %s.\n", l.Name)
+	return nil
+}

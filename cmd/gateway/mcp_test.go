@@ -1,0 +1,105 @@
+package main_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/backends/sqlite"
+)
+
+// authorizes serves an MCP server that is its own authorization server.
+func authorizes(t *testing.T) *httptest.Server {
+	mux := http.NewServeMux()
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	answers := func(path string, v map[string]any) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(v)
+		})
+	}
+	answers("/.well-known/oauth-authorization-server", map[string]any{
+		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
+		"code_challenge_methods_supported": []string{"S256"},
+	})
+	answers("/register", map[string]any{"client_id": "parley", "token_endpoint_auth_method": "none"})
+	answers("/token", map[string]any{"access_token": "s3cr3t-access", "refresh_token": "s3cr3t-refresh", "token_type": "Bearer"})
+	mux.HandleFunc("/authorize", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		http.Redirect(w, r, q.Get("redirect_uri")+"?code=c&state="+q.Get("state"), http.StatusFound)
+	})
+	return s
+}
+
+// gateway mcp login shows an address. The login ends in a browser on this machine, or with a pasted address; the tokens are stored encrypted.
+func TestLoginToMCPServer(t *testing.T) {
+	for name, pastes := range map[string]bool{"in a browser": false, "pasted": true} {
+		t.Run(name, func(t *testing.T) {
+			c := command(t, nil, "mcp", "login", "shop")
+			c.Env = append(c.Env, "PARLEY_SECRET_KEY="+base64.StdEncoding.EncodeToString(make([]byte, 32)))
+			cfg := fmt.Sprintf("mcp: [{name: shop, url: %q, oauth: {enabled: true}}]\n", authorizes(t).URL+"/mcp")
+			if err := os.WriteFile(filepath.Join(c.Dir, "config.yaml"), []byte(cfg), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			in, err := c.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var shown strings.Builder
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				shown.WriteString(lines.Text() + "\n")
+				address := strings.TrimSpace(lines.Text())
+				if !strings.HasPrefix(address, "http://") {
+					continue
+				}
+				client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+					if pastes {
+						return http.ErrUseLastResponse
+					}
+					return nil
+				}}
+				res, err := client.Get(address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if pastes {
+					fmt.Fprintln(in, res.Header.Get("Location"))
+				}
+			}
+			if code := status(t, c.Wait()); code != 0 || !strings.Contains(shown.String(), "The gateway is logged in to shop.") || strings.Contains(shown.String(), "s3cr3t") {
+				t.Fatalf("it ended with %d and wrote %s", code, shown.String())
+			}
+			s, err := sqlite.Open(t.Context(), filepath.Join(c.Dir, "parley.db"), sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if row, err := s.Kept(t.Context(), `plugin "mcp" login shop`); err != nil || !strings.Contains(row, "Sealed") || strings.Contains(row, "s3cr3t") {
+				t.Errorf("stored is %q, %v", row, err)
+			}
+		})
+	}
+}
+
+func TestLoginToUnknownMCPServer(t *testing.T) {
+	out, err := command(t, nil, "mcp", "login", "shop").CombinedOutput()
+	if code := status(t, err); code != 1 || !strings.Contains(string(out), `no server "shop" with oauth.enabled`) {
+		t.Errorf("it ended with %d and wrote %s", code, out)
+	}
+}

@@ -1,0 +1,143 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	margin  = 30 * time.Second       // before its end a token is renewed
+	holding = 2 * httpLimit          // how long one gateway alone renews a token
+	again   = 500 * time.Millisecond // between two looks at what another gateway does
+	looks   = 200                    // of them at most
+)
+
+// Tokens are the tokens of one server. Its fields are set before use. It is safe for concurrent use.
+type Tokens struct {
+	Settings
+	Key    Key
+	Store  Store
+	Client *http.Client
+	// Refused is called when the authorization server gives no more tokens. Which identifies the login that has ended.
+	Refused func(ctx context.Context, which string)
+	Log     *slog.Logger
+
+	turn chan struct{} // holds a value while a goroutine of this process looks for a token
+}
+
+// NewTokens returns the tokens of a server.
+func NewTokens(s Settings, k Key, client *http.Client, log *slog.Logger) *Tokens {
+	return &Tokens{Settings: s, Key: k, Client: client, Refused: func(context.Context, string) {}, Log: log, turn: make(chan struct{}, 1)}
+}
+
+// Token returns an access token that is not rejected, which can be "". It asks for another one if that is needed. [ErrLogin] if a person has
+// to log in.
+func (t *Tokens) Token(ctx context.Context, rejected string) (string, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	me := rand.Text()
+	for range looks {
+		l, e, raw, err := t.load(ctx)
+		switch {
+		case err != nil:
+			return "", err
+		case l.Access != rejected && (l.Expires.IsZero() || time.Now().Before(l.Expires.Add(-margin))):
+			return l.Access, nil
+		case e.Holder != me && time.Now().Before(e.Until): // another gateway renews it
+			select {
+			case <-time.After(again):
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+			continue
+		}
+		if e.Holder != me {
+			if err := t.hold(ctx, raw, e, me); err != nil {
+				return "", err
+			}
+			continue // to see what is stored now
+		}
+		if err := t.renew(ctx, l, e, raw); err != nil {
+			return "", err
+		}
+	}
+	return "", errors.New("the token is being renewed elsewhere")
+}
+
+// load returns what is stored.
+func (t *Tokens) load(ctx context.Context) (l login, e entry, raw string, err error) {
+	raw, err = t.Store.Kept(ctx, Name(t.Server))
+	if err != nil {
+		return l, e, raw, fmt.Errorf("read the login of %s: %w", t.Server, err)
+	}
+	if raw == "" || json.Unmarshal([]byte(raw), &e) != nil || e.Refused {
+		return l, e, raw, t.needed()
+	}
+	if l, err = t.Key.open(e.Sealed, Name(t.Server)); err != nil {
+		return l, e, raw, fmt.Errorf("%w: %w", t.needed(), err)
+	}
+	if l.URL != t.URL { // a token is not sent to another server than the one it is for
+		return l, e, raw, t.needed()
+	}
+	return l, e, raw, nil
+}
+
+// hold has this gateway alone renew the token, if no other was faster.
+func (t *Tokens) hold(ctx context.Context, raw string, e entry, me string) error {
+	e.Holder, e.Until = me, time.Now().Add(holding)
+	next, err := e.write()
+	if err == nil {
+		_, err = t.Store.Swap(ctx, Name(t.Server), raw, next)
+	}
+	if err != nil {
+		return fmt.Errorf("store that the token of %s is renewed: %w", t.Server, err)
+	}
+	return nil
+}
+
+// renew gets another token and stores it. That is not cut off: the old one can be of no use from then on.
+func (t *Tokens) renew(ctx context.Context, l login, e entry, raw string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holding)
+	defer cancel()
+	refused := error(refusal{"it gave no refresh token"})
+	next := l
+	if l.Refresh != "" {
+		next, refused = grant(ctx, t.Client, l, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.Refresh}})
+	}
+	isRefused := errors.As(refused, &refusal{})
+	after := entry{Sealed: e.Sealed, Refused: isRefused}
+	if refused == nil {
+		var err error
+		if after.Sealed, err = t.Key.seal(next, Name(t.Server)); err != nil {
+			return err
+		}
+	}
+	written, err := after.write()
+	if err == nil {
+		_, err = t.Store.Swap(ctx, Name(t.Server), raw, written)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("store the token of %s: %w", t.Server, err)
+	case isRefused:
+		t.Log.Warn("the login of an MCP server has ended", "mcp", t.Server, "err", refused)
+		t.Refused(ctx, fmt.Sprintf("%x", sha256.Sum256([]byte(e.Sealed)))[:16])
+		return t.needed()
+	}
+	return refused
+}
+
+// needed is [ErrLogin] with what to do.
+func (t *Tokens) needed() error { return fmt.Errorf("%w: gateway mcp login %s", ErrLogin, t.Server) }
