@@ -19,7 +19,7 @@ var characterKeys = []string{ // never changed
 	"name", "names", "username", "system", "bio", "topics", "adjectives", "style", "message_examples", "post_examples", "knowledge", "templates",
 }
 
-// elsewhere returns a hint for elizaOS's other keys.
+// elsewhere returns a hint for a key of elizaOS's character files that has no meaning here.
 func elsewhere(key string) string {
 	switch key {
 	case "id":
@@ -128,7 +128,7 @@ func (n *node) own(file string) {
 	}
 }
 
-// plain inserts the agent's name where elizaOS does.
+// plain inserts the agent's name where elizaOS does so when it loads a character.
 func (f *characterFile) plain(n *node) *node {
 	if n.kind == text && f.agent != "" {
 		n.text = strings.NewReplacer("{{agentName}}", f.agent, "{{name}}", f.agent, "{{char}}", f.agent).Replace(n.text)

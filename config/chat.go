@@ -12,14 +12,16 @@ import (
 // maxChat is the maximum number of models that can answer: /model shows a button for each.
 const maxChat = 20
 
+// modelName matches the names that owners give to models; people type them after /model.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
-// answering returns m without its name and its fallbacks.
+// answering returns the part of m that it has in common with models.large.
 func (m ChatModel) answering() Model {
 	return Model{Provider: m.Provider, Model: m.Model, MaxTokens: m.MaxTokens, Parameters: m.Parameters, Thinking: m.Thinking, Vision: m.Vision, Price: m.Price}
 }
 
-// firstChat lets the first of several models be the large one, which other settings refer to.
+// firstChat makes the first of several models the large one, which other settings refer to. Both can't be set; the
+// model that the shipped file takes from the environment doesn't count as set.
 func (d *decoder) firstChat(c *Config) {
 	if len(c.Models.Chat) == 0 {
 		return
@@ -32,7 +34,7 @@ func (d *decoder) firstChat(c *Config) {
 	c.Models.Large = c.Models.Chat[0].answering()
 }
 
-// checkChat checks several models that can answer.
+// checkChat checks models.chat, including its fallbacks.
 func (d *decoder) checkChat(c *Config) {
 	if len(c.Models.Chat) > maxChat {
 		d.reject("models.chat", fmt.Sprintf("has more than %d models", maxChat), "remove some")
@@ -79,7 +81,7 @@ func (d *decoder) checkChat(c *Config) {
 	}
 }
 
-// checkAddress checks the address of an agent, and its key.
+// checkAddress checks the address and the key of an agent of the owner's own.
 func (d *decoder) checkAddress(c *Config, path string, provider Provider, m ChatModel) {
 	agent := c.answersByAgent(provider)
 	section, _ := c.Provider(provider)
@@ -106,7 +108,7 @@ func (d *decoder) checkFallback(path, name, fallback string, names []string) {
 	}
 }
 
-// fallbackCycle returns the names of models that are fallbacks of each other, beginning and ending with the same one, or nil.
+// fallbackCycle returns a cycle of fallbacks, beginning and ending with the same name, or nil.
 func fallbackCycle(all []ChatModel) []string {
 	next := map[string][]string{}
 	for _, m := range all {

@@ -13,7 +13,7 @@ import (
 	"parley/internal/sections"
 )
 
-// check reports values that are well-formed but invalid.
+// check reports values that are well-formed but invalid, alone or together with others.
 func (d *decoder) check(c *Config) {
 	d.firstChat(c)
 	if strings.TrimSpace(c.Agent.Name) == "" {
@@ -40,6 +40,7 @@ func (d *decoder) check(c *Config) {
 	c.Connectors.check(d)
 }
 
+// checkModels checks the models and their providers.
 func (d *decoder) checkModels(c *Config) {
 	if len(c.Models.Chat) > 0 {
 		d.checkChat(c)
@@ -64,6 +65,7 @@ func (d *decoder) checkModel(c *Config, path string, provider Provider, m Model)
 	}
 }
 
+// checkTokens requires credentials for what is turned on explicitly.
 func (d *decoder) checkTokens(c *Config) {
 	for _, s := range c.sections() {
 		if s.enabled != nil && *s.enabled && !s.given && !d.broken(s.path) {
@@ -74,6 +76,7 @@ func (d *decoder) checkTokens(c *Config) {
 	sections.Reject(d.reject).Secret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "set the key alone, without spaces or line breaks")
 }
 
+// checkAddresses checks where things are: servers, the store, and the shared state.
 func (d *decoder) checkAddresses(c *Config) {
 	sections.Reject(d.reject).URL("providers.openai.base_url", c.Providers.OpenAI.BaseURL)
 	if !storeAddress(c.Store) {
@@ -88,10 +91,11 @@ func (d *decoder) checkAddresses(c *Config) {
 	}
 }
 
-// clusterName is what can be part of every Redis key.
+// clusterName matches names that can be part of every Redis key.
 var clusterName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,39})?$`)
 
-// storeAddress accepts PostgreSQL's URLs without a host, which mean the local socket, and with several.
+// storeAddress reports whether store is the address of a supported store. PostgreSQL's URLs can have no host, which
+// means the local socket, or several.
 func storeAddress(store DSN) bool {
 	rest := store.Reveal()[len(store.Scheme()):]
 	switch store.Scheme() {
@@ -103,6 +107,7 @@ func storeAddress(store DSN) bool {
 	return false
 }
 
+// sharedAddress reports whether shared is the address of a supported backend.
 func sharedAddress(shared DSN) bool {
 	if shared == "inmem:" {
 		return true
@@ -185,7 +190,7 @@ func listensLocally(listen string) (local bool, wrong *fault) {
 	return host == "localhost" || err == nil && address.Unmap().IsLoopback(), nil
 }
 
-// exactOrigin rebuilds an origin the way browsers write it.
+// exactOrigin returns an origin in the form in which browsers send it, with which it is compared byte for byte.
 func exactOrigin(origin string) (string, bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Hostname() == "" || u.User != nil || strings.ContainsAny(u.Host, "*, ") {

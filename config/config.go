@@ -1,9 +1,20 @@
-// Package config reads config.yaml: strict keys, errors with file, line, column
-// and key, references to the environment and to files, secrets that are never
-// printed.
+// Package config reads config.yaml: strict keys, errors with file, line, column and key, references to the environment
+// and to files, and secrets that are never printed.
 //
-// The structs define the shape of the file. Their tags contain the defaults,
-// and their comments become the descriptions in schema.json.
+// The structs define the shape of the file. Their tags contain the defaults, and their comments become the descriptions
+// in schema.json. The sections of platforms and providers are not known here: their packages describe them (see package
+// sections), and the caller hands in the descriptors.
+//
+// A file is read in these steps, each of which reports all problems that it finds and none that follow from an earlier
+// one:
+//
+//  1. node.go (YAML) and json.go (character files) parse the text to nodes with positions. Features of YAML that configurations don't need
+//     are rejected.
+//  2. character.go adds what a character file sets to the section agent.
+//  3. decode.go walks the structs by reflection. form.go says how each type is written, reference.go replaces ${env:…} and ${file:…}, suggest.go
+//     finds the key that was meant.
+//  4. check.go and the files of the subjects report values that are well-formed but invalid together.
+//  5. documents.go loads the agent's knowledge, whose problems are only warnings.
 package config
 
 import (

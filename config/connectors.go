@@ -15,7 +15,7 @@ import (
 // section.
 type Connectors []sections.Section
 
-// fresh returns sections with new values.
+// fresh returns sections with new values: descriptors are shared, and several configurations can be read.
 func fresh(sections []sections.Section) []sections.Section {
 	all := slices.Clone(sections)
 	for i, s := range all {
@@ -45,6 +45,7 @@ func connectorPath(s sections.Section) string { return "connectors." + s.Name }
 // variable matches the environment variable in the default of a secret.
 var variable = regexp.MustCompile(`^\$\{env:([A-Za-z0-9_]+):-\}$`)
 
+// connectorToggle returns what enables a section: its secret. The variable of the secret's default is named in hints.
 func connectorToggle(s sections.Section) toggle {
 	t := toggle{name: s.Title, path: connectorPath(s), secret: s.Secret}
 	for _, e := range entries(reflect.ValueOf(s.Values).Elem()) {
@@ -70,7 +71,7 @@ func (all Connectors) check(d *decoder) {
 	}
 }
 
-// idForm returns the form of one kind of id.
+// idForm returns the form of ids of one kind, such as accounts, on any platform.
 func (all Connectors) idForm(name string, kind func(sections.Section) sections.ID, more ...string) form {
 	pattern, examples := all.ids(kind, more...)
 	hint := "write the platform and the id in quotes"
@@ -80,8 +81,8 @@ func (all Connectors) idForm(name string, kind func(sections.Section) sections.I
 	return form{text, name, hint, false, func(s string) (any, bool) { return s, regexp.MustCompile(pattern).MatchString(s) }}
 }
 
-// ids returns a pattern for one kind of id on any platform, and examples, the shortest first. Without it, a misspelled
-// platform would never match and go unnoticed.
+// ids returns a pattern for one kind of id on any platform, and examples, the shortest first. A misspelled platform
+// would otherwise never match anything and go unnoticed.
 func (all Connectors) ids(kind func(sections.Section) sections.ID, more ...string) (pattern string, examples []string) {
 	var patterns []string
 	for _, s := range all {
@@ -115,5 +116,5 @@ func oneOf(patterns []string) string {
 	return "^(" + strings.Join(patterns, "|") + ")$"
 }
 
-// local matches accounts without a platform.
+// local matches accounts of the web chat and the terminal, which have no platform section.
 const local = `(web|terminal):[!-~]{1,200}`

@@ -10,28 +10,28 @@ import (
 	"parley/internal/sections"
 )
 
-// mark records the position of a key's value and how to refer to it.
+// mark is what is known about the value of a key: where it is, and how messages refer to it.
 type mark struct {
-	file         string // if different from the main file
+	file         string // its file; empty for the configuration itself
 	line, column int
-	subject      string // how a message refers to the value without revealing it
+	subject      string // how a message refers to the value, without revealing one that can be secret
 	bad          bool   // a problem has been reported
 }
 
-// decoder fills structs from nodes and collects all problems.
+// decoder fills a Config from nodes and collects all problems. It is used for one file.
 type decoder struct {
 	file     string
 	refs     resolver
 	config   *Config
-	marks    map[string]*mark
+	marks    map[string]*mark // by the path of the key, such as web.origins[0]
 	problems Problems
 
 	character string // the path of the character file; empty without one
-	knows     bool   // it sets the agent's knowledge
+	knows     bool   // the character file sets the agent's knowledge
 }
 
-// reject reports a problem with the value at path. Only the first one is reported, because further ones usually follow
-// from it.
+// reject reports a problem with the value at path, at its position. Only the first one of a value is reported, because
+// further ones usually follow from it.
 func (d *decoder) reject(path, what, hint string) {
 	m := d.marks[path]
 	if m == nil || m.bad {
@@ -56,11 +56,15 @@ func (d *decoder) broken(paths ...string) bool {
 	return false
 }
 
+// report adds a problem.
 func (d *decoder) report(line, column int, path, message, hint string) {
 	d.problems = append(d.problems,
 		Problem{File: d.file, Line: line, Column: column, Key: path, Message: message, Hint: hint})
 }
 
+// decode sets into to the value of n, which is at path. It records the value's position first, for later checks. Keys
+// that are not in the file arrive as absent nodes with their default as text, so that defaults are parsed and checked
+// in the same way.
 func (d *decoder) decode(path string, n *node, into reflect.Value) {
 	form := d.config.Connectors.formOf(into.Type())
 	d.marks[path] = &mark{file: n.file, line: n.line, column: n.column, subject: form.subject(n)}
@@ -89,10 +93,12 @@ func (d *decoder) decode(path string, n *node, into reflect.Value) {
 	}
 }
 
+// mismatch reports that a value is of another kind than its key takes.
 func (d *decoder) mismatch(path string, n *node, form form) {
 	d.reject(path, fmt.Sprintf("is %v, but should be %s", n.kind, form.name), form.hint)
 }
 
+// section decodes the keys of a section, including those that are not in the file.
 func (d *decoder) section(path string, n *node, into reflect.Value) {
 	all := entries(into)
 	given := d.fields(path, n, all)
@@ -105,7 +111,7 @@ func (d *decoder) section(path string, n *node, into reflect.Value) {
 	}
 }
 
-// table decodes a section whose keys are free.
+// table decodes a section whose keys are chosen by the owner, such as headers.
 func (d *decoder) table(path string, n *node, into reflect.Value) {
 	var all []entry
 	for _, f := range n.fields {
@@ -120,7 +126,7 @@ func (d *decoder) table(path string, n *node, into reflect.Value) {
 	into.Set(table)
 }
 
-// free returns the value of a node whose shape is not ours.
+// free returns the value of a node whose shape is not known here, for encoding as JSON. Numbers keep their digits.
 func free(n *node) any {
 	switch n.kind {
 	case section:
@@ -145,13 +151,13 @@ func free(n *node) any {
 	return n.text
 }
 
-// entry is one key of a section.
+// entry is one key of a section, with its default and the field for its value.
 type entry struct {
 	key, fallback string
 	value         reflect.Value
 }
 
-// entries returns the keys of a section, in order.
+// entries returns the keys of a section, in order. Embedded structs are part of their section.
 func entries(section reflect.Value) (all []entry) {
 	switch described := section.Interface().(type) {
 	case Connectors:
@@ -179,7 +185,7 @@ func entriesOf(described []sections.Section) (all []entry) {
 	return all
 }
 
-// fields returns the known keys of a section and reports the others.
+// fields returns the values of the known keys of a section, and reports unknown and duplicate ones.
 func (d *decoder) fields(path string, n *node, all []entry) map[string]*node {
 	known := keysOf(all)
 	given := make(map[string]*node, len(n.fields))
@@ -200,6 +206,7 @@ func (d *decoder) fields(path string, n *node, all []entry) map[string]*node {
 	return given
 }
 
+// list decodes the items of a list.
 func (d *decoder) list(path string, n *node, into reflect.Value) {
 	items := n.items
 	if n.kind == absent && n.text != "" { // the default
@@ -214,6 +221,9 @@ func (d *decoder) list(path string, n *node, into reflect.Value) {
 	}
 }
 
+// scalar decodes a single value. References are resolved in texts and defaults only; after that, the kind of YAML node
+// doesn't matter, as a variable is always text. From then on messages call the value by its reference, since it can be
+// secret.
 func (d *decoder) scalar(path string, n *node, into reflect.Value, form form) {
 	value, first := n.text, ""
 	if n.kind == text || n.kind == absent {
@@ -231,7 +241,7 @@ func (d *decoder) scalar(path string, n *node, into reflect.Value, form form) {
 	isAuto := into.Kind() == reflect.Pointer && (value == "auto" || n.kind == absent)
 	switch {
 	case isAuto:
-	case n.kind == absent && n.text == "": // the zero value is the default
+	case n.kind == absent && n.text == "": // no default: the zero value
 	case n.kind != form.kind && n.kind != absent && first == "":
 		d.mismatch(path, n, form)
 	case !form.set(into, value):
@@ -239,6 +249,7 @@ func (d *decoder) scalar(path string, n *node, into reflect.Value, form form) {
 	}
 }
 
+// join returns the path of a key in the section at path.
 func join(path, key string) string {
 	if path == "" {
 		return key

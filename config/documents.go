@@ -17,19 +17,21 @@ type Document struct {
 	Text string
 }
 
+// Bounds of the agent's knowledge, which is kept in memory.
 const (
-	maxDocument  = 1 << 20  // bytes of a file
-	maxFormatted = 20 << 20 // bytes of a file that is more than text
-	maxDocuments = 8 << 20  // of text in total
+	maxDocument  = 1 << 20  // bytes of a text file
+	maxFormatted = 20 << 20 // bytes of a file from which text is extracted
+	maxDocuments = 8 << 20  // bytes of all texts together
 	maxFiles     = 5000
 	maxDepth     = 5 // nested folders
 )
 
-// formatted are the files from which text is extracted, by their endings.
+// formatted are the endings of files from which text is extracted.
 var formatted = []string{".pdf", ".docx", ".html", ".htm", ".odt", ".pptx", ".xlsx"}
 
-// Sources are the sentences, files and folders of agent.knowledge. They can be read again while the gateway runs: what may not be read
-// is decided each time. The zero value has none. Safe for concurrent use.
+// Sources are the sentences, files and folders of agent.knowledge. They can be read again while the gateway runs; which
+// files are forbidden is decided each time, as files can be replaced. The zero value has none. It is safe for
+// concurrent use.
 type Sources struct {
 	entries []string
 	dir     string // base of relative paths
@@ -41,18 +43,19 @@ type Sources struct {
 	warnings []string
 }
 
-// documents loads the files of agent.knowledge.
+// documents loads Sources once.
 type documents struct {
 	Sources
-	extract func(data []byte) (string, error) // of files that are more than text; nil: they have no text
-	stamps  *strings.Builder                  // if set, files are only looked at
+	extract func(data []byte) (string, error) // returns the text of formatted files; nil: they are listed without their texts
+	stamps  *strings.Builder                  // if set, files are only looked at, see Stamp
 
 	all   []Document
 	size  int
 	files int
 }
 
-// sources returns the sources of a.
+// sources returns the sources of a. What a character file names is confined to its folder and agent.knowledge_roots:
+// such files are shared, and could otherwise send the owner's files to the model.
 func (d *decoder) sources(name string, a Agent) Sources {
 	if len(a.Knowledge) == 0 && len(a.KnowledgeRoots) == 0 {
 		return Sources{}
@@ -72,8 +75,8 @@ func (d *decoder) sources(name string, a Agent) Sources {
 	return *s
 }
 
-// Read returns the documents, and warnings about skipped ones. Of PDF, Office and HTML files, extract returns the text; without it
-// they have none.
+// Read returns the documents, and warnings about skipped ones. extract returns the text of PDF, Office and HTML files;
+// without it they have none. A file that can't be read never fails a start: the agent answers without it.
 func (s Sources) Read(extract func(data []byte) (string, error)) ([]Document, []string) {
 	d := &documents{Sources: s, extract: extract}
 	d.warnings = slices.Clone(s.warnings)
@@ -83,7 +86,8 @@ func (s Sources) Read(extract func(data []byte) (string, error)) ([]Document, []
 	return d.all, d.warnings
 }
 
-// Stamp changes when a file comes, goes or changes, by its size and its time of modification. It is empty if there are no files.
+// Stamp returns a text that changes when a file is added, removed or changed, by sizes and times of modification; "" if
+// there are no files.
 func (s Sources) Stamp() string {
 	d := &documents{Sources: s, stamps: &strings.Builder{}}
 	d.warnings = nil
@@ -107,8 +111,8 @@ func (d *Sources) permit(root, dir string) {
 	d.roots = append(d.roots, path)
 }
 
-// add loads the text files of an entry that names a file or folder. Any other entry with a space in it is itself the
-// text.
+// add loads the file, or the text files of the folder, that an entry names. Any other entry is itself a text, unless it
+// looks like a path: then it is reported as missing.
 func (d *documents) add(entry string) {
 	path := entry
 	if strings.TrimSpace(entry) == "" {
@@ -132,7 +136,9 @@ func (d *documents) add(entry string) {
 	}
 }
 
-// addConfined loads path if a character file is allowed to.
+// addConfined loads path if it is below one of the allowed folders. It opens files through [os.Root], which refuses
+// symlinks that lead out of the folder, also if one is created between the check and the reading. Hidden files are
+// refused, as they often hold credentials.
 func (d *documents) addConfined(path string) {
 	for _, folder := range append([]string{d.dir}, d.roots...) {
 		rel, err := filepath.Rel(folder, path)
@@ -155,7 +161,8 @@ func (d *documents) addConfined(path string) {
 	d.refuse(path, "a character file can only read files below its own folder; to allow more, add their folder to agent.knowledge_roots")
 }
 
-// read loads a file, or the files of a folder in order of their names. base is the path of files.
+// read loads a file, or the files of a folder in the order of their names, so that the prompt is the same after each
+// start. base is the path of files.
 func (d *documents) read(files fs.FS, base, at string) {
 	err := fs.WalkDir(files, at, func(p string, e fs.DirEntry, err error) error {
 		path := filepath.Join(base, filepath.FromSlash(p))
@@ -189,7 +196,7 @@ func (d *documents) read(files fs.FS, base, at string) {
 	}
 }
 
-// text returns a file's content, or why it is skipped.
+// text returns a file's content, or why it is skipped. Both are empty if the file counts only by its name.
 func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 	info, err := fs.Stat(files, p)
 	limit, is := int64(maxDocument), slices.Contains(formatted, strings.ToLower(filepath.Ext(path)))
@@ -229,8 +236,8 @@ func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 	return string(data), ""
 }
 
-// reasonOutside returns why a file can't be read. If it can be read, but not from within its folder, a symlink leads
-// out of the folder.
+// reasonOutside returns why a file can't be read. If it can be read, but not through its folder, a symlink leads out of
+// the folder.
 func reasonOutside(err error, path string) string {
 	if _, statErr := os.Stat(path); statErr == nil && !errors.Is(err, fs.ErrPermission) {
 		return "a symlink leads out of the folder"
@@ -238,10 +245,12 @@ func reasonOutside(err error, path string) string {
 	return reason(err).Error()
 }
 
+// refuse adds a warning that a file is skipped.
 func (d *documents) refuse(path, why string) {
 	d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge: %s is skipped: %s", path, why))
 }
 
+// keep adds a text, within the bound of all.
 func (d *documents) keep(name, text string) {
 	if d.size += len(text); d.size > maxDocuments {
 		d.refuse(name, fmt.Sprintf("there are more than %d MB in all", maxDocuments>>20))

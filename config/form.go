@@ -13,16 +13,17 @@ import (
 	"parley/internal/sections"
 )
 
-// form describes how values of one Go type are written in the file.
+// form describes how values of a Go type are written in the file, for parsing and for messages.
 type form struct {
-	kind  kind   // the required kind of YAML node, unless it is a reference
+	kind  kind   // the kind of YAML node that it needs, unless it is a reference
 	name  string // "a duration": ends the sentence "this is not ..."
-	hint  string
-	shown bool // whether a message can repeat the value: never where a token could be pasted by mistake
+	hint  string // how to write such a value
+	shown bool   // whether messages can repeat the value: never where a token could be pasted by mistake
 	parse func(text string) (any, bool)
 }
 
-// formOf returns the form of a type. The forms of ids depend on the platforms.
+// formOf returns the form of a type. The forms of ids depend on the platforms. A type without a form is a mistake in
+// this program, so it panics.
 func (all Connectors) formOf(t reflect.Type) form {
 	switch reflect.Zero(t).Interface().(type) {
 	case time.Duration:
@@ -74,7 +75,8 @@ func (all Connectors) formOf(t reflect.Type) form {
 	panic("config: no form for the type " + t.String())
 }
 
-// set parses text into into, which can be a pointer; false means that the text does not have this form.
+// set parses text and stores the value in into, allocating it if that is a pointer. It returns false if the text does
+// not have this form.
 func (f form) set(into reflect.Value, text string) bool {
 	value, ok := f.parse(text)
 	if !ok {
@@ -88,7 +90,7 @@ func (f form) set(into reflect.Value, text string) bool {
 	return true
 }
 
-// subject returns how a message refers to the value of n.
+// subject returns how a message refers to the value of n: by the value itself only if that can be shown.
 func (f form) subject(n *node) string {
 	switch {
 	case n.kind == section || n.kind == list || n.kind == nothing || n.kind == strange:
@@ -101,6 +103,7 @@ func (f form) subject(n *node) string {
 	return "the value"
 }
 
+// parsed adapts a parser with an error.
 func parsed[T any](parse func(string) (T, error)) func(string) (any, bool) {
 	return func(text string) (any, bool) {
 		value, err := parse(text)
@@ -114,6 +117,8 @@ func parseBool(text string) (any, bool) {
 	return text == "true", text == "true" || text == "false"
 }
 
+// parseRange parses a range of addresses. One with bits after its length, such as 10.0.0.1/8, is refused as a probable
+// mistake.
 func parseRange(text string) (any, bool) {
 	prefix, err := netip.ParsePrefix(text)
 	return prefix, err == nil && prefix == prefix.Masked()
@@ -123,6 +128,7 @@ func sectionForm() form {
 	return form{kind: section, name: "a section", hint: "write its keys below it, each indented by two spaces"}
 }
 
+// enumForm is the form of a type with a fixed set of words.
 func enumForm(words []string) form {
 	quoted := make([]string, len(words))
 	for i, word := range words {

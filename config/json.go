@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// readJSON returns the single value of data like [readYAML]. JSON is not parsed as YAML because its escapes differ.
+// readJSON returns the single value of data like [readYAML]. JSON is not parsed as YAML, because its escapes differ.
 func readJSON(data []byte) (*node, *Problem) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := &jsonReader{data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
@@ -30,6 +30,7 @@ func readJSON(data []byte) (*node, *Problem) {
 	return n, nil
 }
 
+// jsonReader reads nodes from a decoder of tokens, which knows the offset of each.
 type jsonReader struct {
 	data    []byte
 	decoder *json.Decoder
@@ -44,13 +45,16 @@ func (r *jsonReader) place() (line, column int) {
 	return r.at(at)
 }
 
+// at returns the line and column of an offset.
 func (r *jsonReader) at(offset int) (line, column int) {
 	before := string(r.data[:min(offset, len(r.data))])
 	return 1 + strings.Count(before, "\n"), 1 + len([]rune(before[strings.LastIndexByte(before, '\n')+1:]))
 }
 
+// maxNesting is the maximum depth of values: reading recurses.
 const maxNesting = 50
 
+// value reads the next value.
 func (r *jsonReader) value(depth int) (*node, error) {
 	if depth > maxNesting {
 		return nil, errors.New("it is nested too deeply")

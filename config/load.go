@@ -12,9 +12,9 @@ import (
 // maxFile is the maximum size of the configuration file.
 const maxFile = 256 << 10
 
-// Load reads the file at path. getenv is os.LookupEnv, or a substitute for it. If the file can't be read the error
-// wraps the cause (fs.ErrNotExist if it is missing); if it is invalid the error is Problems. platforms describe the
-// sections below connectors.
+// Load reads the file at path. getenv is os.LookupEnv, or a substitute for it; platforms describe the sections below
+// connectors and providers. If the file can't be read, the error wraps the cause (fs.ErrNotExist if it is missing); if
+// it is invalid, the error is [Problems].
 func Load(path string, getenv func(string) (string, bool), platforms ...sections.Section) (Config, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -29,7 +29,7 @@ func Load(path string, getenv func(string) (string, bool), platforms ...sections
 }
 
 // Parse reads a configuration from data. name is used in errors; the relative paths of ${file:PATH} start at dir.
-// Missing keys have the defaults of Default. An error is Problems, with everything that is wrong.
+// Missing keys have their defaults. An error is [Problems], with everything that is wrong.
 func Parse(name string, data []byte, dir string, getenv func(string) (string, bool), platforms ...sections.Section) (Config, error) {
 	root, wrong := readYAML(data)
 	if wrong != nil {
@@ -39,11 +39,13 @@ func Parse(name string, data []byte, dir string, getenv func(string) (string, bo
 	return build(name, root, resolver{dir: dir, getenv: getenv}, platforms)
 }
 
-// Default returns the configuration of the shipped config.yaml in the same environment.
+// Default returns the configuration without a file, which is also that of the shipped config.yaml in the same
+// environment.
 func Default(getenv func(string) (string, bool), platforms ...sections.Section) (Config, error) {
 	return build("", &node{kind: section}, resolver{getenv: getenv}, platforms)
 }
 
+// build decodes and checks root. Knowledge is loaded only if there is no problem.
 func build(name string, root *node, refs resolver, platforms []sections.Section) (Config, error) {
 	c := blank(platforms)
 	refs.opened = &[]string{}

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
+// kind is the kind of a node.
 type kind int
 
 const (
@@ -28,8 +29,8 @@ func (k kind) String() string {
 	return [...]string{"missing", "empty", "true or false", "a number", "text", "a section", "a list", "not plain YAML"}[k]
 }
 
-// node is a value of the file with its position. YAML features beyond values (anchors, tags, merges) are already
-// resolved or rejected.
+// node is a value of the file with its position. The decoder works on nodes, not on the types of the YAML library, so
+// that character files in JSON are read in the same way.
 type node struct {
 	kind         kind
 	text         string // a scalar, unquoted and unescaped
@@ -39,14 +40,16 @@ type node struct {
 	items        []*node
 }
 
-// field is a key of a section. Its node has the position of the value if that is a scalar, else of the key.
+// field is a key of a section. The node of its value has the position of the value if that is a scalar, otherwise of
+// the key, where a reader looks for it.
 type field struct {
 	key          string
 	line, column int
 	value        *node
 }
 
-// readYAML returns the single document of data; an empty file is an empty section.
+// readYAML returns the single document of data. An empty file is an empty section. Duplicate keys are let through, to
+// be reported with both lines.
 func readYAML(data []byte) (*node, *Problem) {
 	if !utf8.Valid(data) {
 		return nil, &Problem{Message: "the file is not UTF-8 text", Hint: "save it as UTF-8"}
@@ -67,6 +70,7 @@ func readYAML(data []byte) (*node, *Problem) {
 	return root, nil
 }
 
+// syntaxProblem describes an error of the YAML library. Tabs get a message of their own, as they are invisible.
 func syntaxProblem(err error) *Problem {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) {
@@ -78,11 +82,13 @@ func syntaxProblem(err error) *Problem {
 	return placed(syntax.GetToken(), "not valid YAML: "+syntax.GetMessage(), "check the indentation and the quotes around here")
 }
 
+// placed returns a problem at the position of a token.
 func placed(at *token.Token, message, hint string) *Problem {
 	line, column := place(at)
 	return &Problem{Line: line, Column: column, Message: message, Hint: hint}
 }
 
+// place returns the position of a token, which can be missing.
 func place(at *token.Token) (line, column int) {
 	if at == nil || at.Position == nil {
 		return 1, 1
@@ -90,6 +96,7 @@ func place(at *token.Token) (line, column int) {
 	return at.Position.Line, at.Position.Column
 }
 
+// convert returns a node for a node of the library.
 func convert(from ast.Node) *node {
 	n := &node{}
 	n.line, n.column = place(from.GetToken())
@@ -119,7 +126,7 @@ func convert(from ast.Node) *node {
 	return n
 }
 
-// extra names the kind of a strange node.
+// extra names the feature that makes a node strange.
 func extra(from ast.Node) string {
 	switch from.Type() {
 	case ast.AnchorType:
@@ -134,6 +141,7 @@ func extra(from ast.Node) string {
 	return "special YAML (" + from.Type().String() + ")"
 }
 
+// section makes n a section with the given entries.
 func (n *node) section(entries ...*ast.MappingValueNode) {
 	n.kind = section
 	for _, entry := range entries {

@@ -12,7 +12,7 @@ import (
 // Others are the sections of the providers besides OpenAI, like [Connectors].
 type Others []sections.Section
 
-// blank returns a configuration with empty sections.
+// blank returns a configuration with empty sections. What a section can do tells providers from platforms.
 func blank(described []sections.Section) (c Config) {
 	for _, s := range fresh(described) {
 		if s.Can != nil {
@@ -85,7 +85,7 @@ func (c Config) answersByAgent(p Provider) bool {
 // LargeAgent reports whether the large model is an agent.
 func (c Config) LargeAgent() bool { return c.answersByAgent(c.LargeProvider()) }
 
-// checkProvider requires that a model's provider exists, is on, and has such models.
+// checkProvider requires that a model's provider exists, is on, and has models for the task.
 func (d *decoder) checkProvider(c *Config, s namedSlot) {
 	given, provider := s.Provider != ProviderAuto, c.SlotProvider(s.Slot)
 	key := s.path + ".provider"
@@ -118,12 +118,12 @@ func (d *decoder) checkProvider(c *Config, s namedSlot) {
 	}
 }
 
-// nearest suggests the name that was probably meant, and lists all.
+// nearest returns a hint with the provider that was probably meant, and all providers.
 func (d *decoder) nearest(name string, known []string) string {
 	return d.nearestOf("providers", name, known)
 }
 
-// nearestOf is nearest for names of another kind.
+// nearestOf is nearest for names of another kind, such as models.
 func (d *decoder) nearestOf(kind, name string, known []string) string {
 	best, distance := "", 4
 	for _, k := range known {
@@ -146,7 +146,7 @@ func (c Config) providerNames() []string {
 	return names
 }
 
-// able names the providers with models for something, as the end of a hint.
+// able returns the providers with models for a task, as the end of a hint.
 func (c Config) able(to sections.Ability) string {
 	names := []string{string(ProviderOpenAI)}
 	for _, s := range c.Providers.Others {
@@ -161,7 +161,7 @@ func (c Config) able(to sections.Ability) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// checkOthers rejects keys and addresses that can't be used.
+// checkOthers rejects keys and addresses of providers that can't be used.
 func (d *decoder) checkOthers(all Others) {
 	reject := sections.Reject(d.reject)
 	for _, s := range all {

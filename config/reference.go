@@ -18,16 +18,16 @@ const maxReferenced = 64 << 10
 // fault is a problem with a value, without its position.
 type fault struct{ message, hint string }
 
-// resolver replaces references in single values. It runs after the YAML is parsed, so the content of a variable or a
-// file can't become a key.
+// resolver replaces references in single values. It runs after the YAML is parsed, so what a variable or a file
+// contains can't become a key or change the structure.
 type resolver struct {
 	dir    string // base of relative paths in ${file:PATH}
 	getenv func(string) (string, bool)
-	opened *[]string // the files read; nil if the caller does not need them
+	opened *[]string // collects the files that were read, which knowledge must not show; nil if not needed
 }
 
-// resolve replaces every reference in text; "$${" becomes a literal "${". Replacements are not resolved again. first is
-// the first reference in printable form; it is empty if there is none.
+// resolve replaces every reference in text; "$${" becomes a literal "${". Replacements are not resolved again, so a
+// variable can't name a file. first is the first reference in printable form, or "" if there is none.
 func (r resolver) resolve(text string) (resolved, first string, wrong *fault) {
 	var b strings.Builder
 	for {
@@ -57,6 +57,7 @@ func (r resolver) resolve(text string) (resolved, first string, wrong *fault) {
 	}
 }
 
+// lookUp returns the value of a reference, and its printable form.
 func (r resolver) lookUp(reference string) (value, shown string, wrong *fault) {
 	if strings.Contains(reference, "${") {
 		return "", "", &fault{"a reference is nested in another one", "use one at a time"}
@@ -76,6 +77,7 @@ func (r resolver) lookUp(reference string) (value, shown string, wrong *fault) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// variable returns the value of an environment variable. An empty one counts as missing.
 func (r resolver) variable(text string) (value, shown string, wrong *fault) {
 	name, fallback, hasFallback := strings.Cut(text, ":-")
 	if !variableName.MatchString(name) {
@@ -93,6 +95,7 @@ func (r resolver) variable(text string) (value, shown string, wrong *fault) {
 		"set it, or write ${env:" + name + ":-default}"}
 }
 
+// file returns the content of a file without line breaks at its end, which editors add.
 func (r resolver) file(path string) (string, *fault) {
 	if path == "" {
 		return "", &fault{"${file:} names no file", "write ${file:PATH}"}
@@ -118,7 +121,7 @@ func (r resolver) file(path string) (string, *fault) {
 	return text, nil
 }
 
-// readRegular rejects pipes and devices, which could block forever.
+// readRegular reads a regular file. It refuses pipes and devices, which could block the start.
 func readRegular(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -135,6 +138,7 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	return readAtMost(file, limit)
 }
 
+// readAtMost reads all, and returns an error if that is more than limit.
 func readAtMost(from io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {
@@ -146,7 +150,7 @@ func readAtMost(from io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// reason removes the operation and path from a file system error.
+// reason returns the cause of a file system error, without operation and path, which the message has already.
 func reason(err error) error {
 	var inPath *fs.PathError
 	if errors.As(err, &inPath) {

@@ -18,10 +18,12 @@ type toggle struct {
 	given              bool
 }
 
+// on reports whether the part is enabled: it has its credentials and is not turned off.
 func (t toggle) on() bool { return t.given && (t.enabled == nil || *t.enabled) }
 
 func (t toggle) secretPath() string { return t.path + "." + t.secret }
 
+// howOn returns how to enable the part.
 func (t toggle) howOn() string {
 	if t.given && t.enabled != nil && !*t.enabled {
 		return fmt.Sprintf("set %s.enabled to auto", t.path)

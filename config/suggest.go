@@ -15,7 +15,8 @@ func keysOf(all []entry) []string {
 	return keys
 }
 
-// suggest returns the known key that was probably meant, the section where the key belongs, or all known keys.
+// suggest returns a hint for an unknown key: the known key that was probably meant, the section where the key belongs,
+// or all known keys.
 func (d *decoder) suggest(key string, known []string) string {
 	best, distance := "", 3
 	key = strings.ToLower(shorten(key))
@@ -70,7 +71,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// shorten shortens what a message quotes from the file to one short line.
+// shorten returns text on one short line, as messages quote from the file.
 func shorten(text string) string {
 	const most = 40
 	runes := []rune(strings.Join(strings.Fields(text), " "))
