@@ -17,19 +17,23 @@ const (
 	mostPanics = 3 // of one event
 )
 
-// Intake delivers a platform's events to the gateway, and tells how far they are done, so that the platform can be told.
+// Intake delivers a platform's events to the gateway, and records how far they are done, so that they can be
+// acknowledged.
 //
-// K identifies what orders events, such as a chat; M is a position in the platform's stream of events, such as an offset.
+// K identifies what orders events, such as a chat; M is a position in the platform's stream of events, such as an
+// offset.
 //
-//   - Events of one key are delivered one after the other, in the order in which they were added. Those of different keys
-//     are delivered at the same time, which lets the store save them in one transaction.
-//   - An event that fails is tried again after a back-off. Meanwhile the later events of its key wait; other keys go on.
+//   - Events of one key are delivered one after the other, in the order in which they were added. Those of different
+//     keys are delivered at the same time, which lets the store save them in one transaction.
+//   - An event that fails is tried again after a back-off. Meanwhile the later events of its key wait; other keys go
+//     on.
 //   - An event that can never be delivered is logged and dropped, which counts as done: one that fails with
 //     [chat.ErrTooLarge], that panics three times, or that [IntakeOptions.GiveUp] is about.
-//   - [Intake.Reached] never passes an event that is not done. An event that is pending when the process dies is therefore
-//     delivered again by the platform, and so are later ones that were done: the gateway knows them by their ids.
-//   - At most [IntakeOptions.PerKey] and [IntakeOptions.Total] events wait, and there is one goroutine for each key with
-//     events, and none for others.
+//   - [Intake.Reached] never passes an event that is not done. An event that is pending when the process dies is
+//     therefore delivered again by the platform, and so are later ones that were done: the gateway recognizes them by
+//     their ids.
+//   - At most [IntakeOptions.PerKey] and [IntakeOptions.Total] events wait, and there is one goroutine for each key
+//     with events, and none for others.
 //   - [Intake.Close] gives each waiting event of a key one more attempt, up to the first that fails.
 //
 // All methods are safe for concurrent use.

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Revocation tells everything that uses a bot's token when the platform has rejected it. Any request can detect that,
+// Revocation notifies all users of a bot's token when the platform has rejected it. Any request can detect that,
 // of a sink just as well as of Run. It can't be undone: a new token needs a restart. It is safe for concurrent use.
 type Revocation struct {
 	reason error

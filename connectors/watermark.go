@@ -19,7 +19,7 @@ type watermark[M any] struct {
 	advanced chan struct{}
 }
 
-// Ticket stands for one event of the platform, in the order of arrival. The event counts as done when all holds of its
+// Ticket represents one event of the platform, in the order of arrival. The event counts as done when all holds of its
 // ticket are released; if one never is, neither the event nor any later one counts as done. That is how an event that
 // is not stored makes the platform deliver it again. A nil Ticket belongs to no event.
 type Ticket[M any] struct {
@@ -33,7 +33,7 @@ func (w *watermark[M]) begin(to M) *Ticket[M] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.open); n > 1 && w.open[n-1].holds == 0 {
-		w.open = w.open[:n-1] // the new one stands for both
+		w.open = w.open[:n-1] // the new one represents both
 	}
 	t := &Ticket[M]{of: w, to: to, holds: 1}
 	w.open = append(w.open, t)
@@ -63,7 +63,7 @@ func (t *Ticket[M]) Release() {
 		return
 	}
 	if last := len(w.open) - 1; t != w.open[0] {
-		if i := slices.Index(w.open, t); i < last { // a later one stands for both
+		if i := slices.Index(w.open, t); i < last { // a later one represents both
 			w.open = slices.Delete(w.open, i, i+1)
 		}
 		return

@@ -15,7 +15,7 @@ import (
 func (g *gateway) serve(ctx context.Context, l *link) error {
 	ctx, end := context.WithCancelCause(ctx)
 	// Whatever ends ctx first (the caller, the silence, a missed heartbeat) makes the reader fail through leave. Its
-	// cause is the true reason; the reader's own error only says that the connection was closed.
+	// cause is the true reason; the reader's own error is only that the connection was closed.
 	silent := time.AfterFunc(silentTime, func() { end(errSilent) })
 	stop := context.AfterFunc(ctx, l.leave)
 	var beats sync.WaitGroup

@@ -47,7 +47,7 @@ type Limits struct {
 	PerSecond int `yaml:"per_second" default:"30"`
 }
 
-// Ambiguous says what happens to the last message of an answer if it is unknown whether it arrived.
+// Ambiguous defines what happens to the last message of an answer if it is unknown whether it arrived.
 type Ambiguous string
 
 // What happens to such a message.

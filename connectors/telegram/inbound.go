@@ -12,7 +12,7 @@ import (
 	"parley/core/chat"
 )
 
-// update is an update as the library decodes it, plus newer fields that the library lacks: it knows Bot API 5.5.
+// update is an update as the library decodes it, plus newer fields that the library lacks: it supports Bot API 5.5.
 type update struct {
 	tgbotapi.Update
 	newer struct {

@@ -35,7 +35,7 @@ const Handler = "approve call"
 
 // Policy defines who may approve, and for how long.
 type Policy struct {
-	Users   map[chat.EntityID]bool // may approve single calls, beside the owners
+	Users   map[chat.EntityID]bool // may approve single calls, in addition to the owners
 	Timeout time.Duration          // how long a run waits; 0 is an hour
 }
 

@@ -32,7 +32,7 @@ func (w *Writer) continueText(ctx context.Context, st *prompt.Builder, r *round)
 		var f *llm.Failure
 		switch {
 		case errors.Is(err, errEmpty), errors.As(err, &f) && f.Kind == llm.PromptTooLong:
-			return nil // it stays cut off, and says so
+			return nil // it stays cut off, and ends with a note
 		case err != nil:
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 
 // generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
 // that names actions is followed by another that tells what came of them. Most answers need neither, and cost one call
-// of the model. A text that stands below actions waits for them.
+// of the model. A text that is listed after actions waits for them.
 func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if s := w.State; s != nil {
 		st.AskNamed(ctx, s.Trace.Providers)
@@ -153,5 +153,5 @@ func (w *Writer) resultsSoFar() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// maxTold is how much of a result stands in a prompt that is one text, in characters.
+// maxTold is how much of a result is put into a prompt that is one text, in characters.
 const maxTold = 4000

@@ -37,7 +37,7 @@ import (
 	"parley/core/toolcall"
 )
 
-// Config says how the model is asked for an answer.
+// Config defines how the model is asked for an answer.
 type Config struct {
 	Mode Mode
 	// MultiStep decides one step after the other before it answers, with [XML] only.

@@ -34,7 +34,7 @@ type round struct {
 	calls  []llm.ToolCall
 	index  map[int]int    // of a call's pieces → of calls
 	after  []llm.ToolCall // of calls, those that follow the text if that is held
-	wrote  scan.Result    // beside text and calls
+	wrote  scan.Result    // everything but text and calls
 	open   bool           // it ended within its text
 	some   bool           // it wrote something, readable or not
 	finish llm.FinishReason
@@ -308,7 +308,7 @@ func (r *round) close(err error) {
 	for _, c := range wrote.Calls {
 		r.calls = append(r.calls, llm.ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
 	}
-	if wrote.Lost > 0 || wrote.Odd > 0 { // LM-11
+	if wrote.Lost > 0 || wrote.Odd > 0 {
 		r.w.Log.Warn("the model wrote malformed tags", "run", r.w.Info.Run, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
 	}
 }

@@ -128,7 +128,7 @@ func (r *Reader) between(piece string) (rest string) {
 	return piece[1:]
 }
 
-// next reads what stands after an element.
+// next reads what follows an element.
 func (r *Reader) next(piece string) (rest string) {
 	object := r.open[len(r.open)-1].object != nil
 	switch c := piece[0]; {

@@ -2,7 +2,7 @@
 // over a bus that can lose frames: watchers send requests, the holder publishes changes, and the store is authoritative
 // for the end.
 //
-// A [Registry] has one answer for each run, whoever needs it. The process that holds the run writes into it, and
+// A [Registry] has one answer for each run, for all its users. The process that holds the run writes into it, and
 // readers in the same process read the same value. In any other process a mirror is filled from frames. Nothing is
 // published that is not asked for: most answers have no readers elsewhere.
 //

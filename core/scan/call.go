@@ -13,7 +13,7 @@ type written struct {
 	// ends.
 	left int
 	tail string // of a closer that was cut off
-	top  bool   // it stands at the top level of the form that was asked for
+	top  bool   // it is at the top level of the form that was asked for
 }
 
 func (c *written) on() bool { return c.tag.name != "" }

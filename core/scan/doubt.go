@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// form is where the reader stands with respect to the form. It only goes forward.
+// form is where the reader is with respect to the form. It only goes forward.
 type form uint8
 
 const (

@@ -251,7 +251,7 @@ func (s *Scanner) foundInside(t tag) {
 		if in.field == thoughtField {
 			s.thoughts = append(append(s.thoughts, '\n'), in.raw...)
 		}
-		if s.leading { // what stands before belongs to the answer
+		if s.leading { // what is before it belongs to the answer
 			s.release()
 		}
 		outer, code := s.field, s.text.code

@@ -8,7 +8,7 @@ type code struct {
 	info   bool // still on the line of the fence
 	inline int  // the length of the backticks that began code within a line
 
-	mid bool // something other than space stands on this line
+	mid bool // there is something other than space on this line
 	run int  // of the fence signs at the end of what has come
 	of  byte
 	bol bool // the run began its line

@@ -4,7 +4,7 @@
 // and the cost is linear in the length.
 //
 // A [Scanner] reads byte by byte. Its tagReader collects what may become a known tag; everything else goes where the
-// reader stands: to the text (sink), to the thoughts, or to a field that is parsed at its end. Text leaves Write only
+// reader is: to the text (sink), to the thoughts, or to a field that is parsed at its end. Text leaves Write only
 // when it is certain that it is text.
 //
 // Several things are written that only look like the form: examples in code blocks, tags in the middle of a sentence,
@@ -95,9 +95,9 @@ type Scanner struct {
 	text   sink
 	result Result
 
-	field    string // where the reader stands; "" is outside of all fields
+	field    string // where the reader is; "" is outside of all fields
 	closer   string // the tag that ends it
-	mid      bool   // something other than space stands on this line of the field
+	mid      bool   // there is something other than space on this line of the field
 	closed   bool   // the form is, and nothing has followed
 	raw      []byte // of a field that is parsed at its end
 	json     object // of raw
@@ -111,7 +111,7 @@ type Scanner struct {
 	inner    inner  // a field that may only be mentioned in this one
 	held     []tag  // closers within code or a string: they count if nothing else follows
 
-	lead    []byte // what stands before the form
+	lead    []byte // what is before the form
 	leading bool
 	wrapped int  // signs that are left of a code fence around the form
 	again   bool // a scan of what turned out not to be thought
@@ -249,7 +249,7 @@ func (s *Scanner) one(b byte) {
 	s.put(b)
 }
 
-// put adds a byte to where the reader stands.
+// put adds a byte where the reader is.
 func (s *Scanner) put(b byte) {
 	switch {
 	case s.inner.field != "":

@@ -3,7 +3,7 @@ package scan
 // sink collects text for people, without the space around it. Space is held back until something follows, as it may be
 // the end.
 type sink struct {
-	trim  bool // each block is rid of the space around it, and the next stands a line below
+	trim  bool // the space around each block is removed, and an empty line separates it from the next
 	joins bool // nothing is out, and the space before what comes first belongs to it
 	out   []byte
 	space []byte // held back: it may be the end

@@ -12,7 +12,7 @@ type tag struct {
 	close bool   // </name>
 	alone bool   // <name/>
 	raw   string
-	bol   bool // nothing but space stands before it on its line, as far as its field goes
+	bol   bool // only space is before it on its line, within its field
 	extra int  // bytes of unused attributes
 }
 

@@ -11,7 +11,7 @@ type whole struct {
 
 func (w *whole) on() bool { return len(w.calls) > 0 }
 
-// top reports whether the reader stands at the top level of the form that was asked for, where calls count.
+// top reports whether the reader is at the top level of the form that was asked for, where calls count.
 func (s *Scanner) top() bool { return s.opt.Tags && s.form == within && s.field == "" && !s.mid }
 
 // calling reports whether t, outside of all fields, begins a call that was written as text or is left over of one. That

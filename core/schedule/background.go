@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	backgroundSlots = 2           // how much is done beside the answers at a time
+	backgroundSlots = 2           // jobs that run at a time, in addition to the answers
 	backgroundQueue = 4           // how much can wait in a room
 	backgroundRooms = 32          // in how many rooms something can wait
 	backgroundLimit = time.Minute // how long each may take

@@ -8,7 +8,7 @@ import (
 	"parley/core/chat"
 )
 
-// How much bots get answered (IN-05).
+// How much bots get answered.
 const (
 	pairTurns  = 20          // of one bot in one room
 	pairWindow = time.Minute // within this

@@ -8,7 +8,7 @@ import (
 // leaseMargin is how long before its end a lease counts as over: a request takes a moment to leave.
 const leaseMargin = time.Second
 
-// Lease is what a process knows of its own heartbeats. While they follow each other without a gap, no other process can
+// Lease tracks the heartbeats of its own process. While they follow each other without a gap, no other process can
 // have started a run that this one holds. After a gap, such as a pause of the machine or a store out of reach, another
 // process can have. It saves a question to the store before each step; the store still refuses what a process with a
 // wrong belief writes. The zero Lease has never been renewed. It is safe for concurrent use.

@@ -48,14 +48,14 @@ func (t TurnPolicy) PolicyFor(k chat.RoomKind) Policy {
 }
 
 const (
-	maxWaiting = 10 // runs of a room under Queue; what comes then is remembered, and people are told (IN-07)
+	maxWaiting = 10 // runs of a room under Queue; what comes then is remembered, and people are told
 	maxWindows = 5  // the maximum length, in windows, that restarts can reach
 )
 
 // Excuse is what people read when more was said than is answered separately. What was said is in the next prompts.
 const Excuse = "I can't answer each message separately. I've read them all; please repeat anything still open."
 
-// What belongs together comes apart (TR-26): people, or their apps, send it in several messages. A message that shows
+// What belongs together comes apart: people, or their apps, send it in several messages. A message that shows
 // no sign of it waits for nothing.
 const (
 	albumGap = 2 * time.Second         // between two of a group, such as the pictures of an album

@@ -33,7 +33,7 @@ type parser struct {
 	uses map[string]bool
 }
 
-// tag is what stands between braces.
+// tag is the content of braces.
 type tag struct {
 	at         int
 	word, name string // "#if" and "agentName"; a variable has no word
@@ -182,7 +182,7 @@ func (p *parser) next() (text string, t *tag, err error) {
 	}
 }
 
-// alone reports whether nothing else stands in the line of the tag from at to the parser's position.
+// alone reports whether nothing else is in the line of the tag from at to the parser's position.
 func (p *parser) alone(at int) bool {
 	before := p.text[:at]
 	before = before[strings.LastIndexByte(before, '\n')+1:]

@@ -64,7 +64,7 @@ func writePost(ctx context.Context, s action.TurnContext, feed chat.Room, topic 
 	return text, image, nil
 }
 
-// within is what stands in an element, or "".
+// within returns the content of an element, or "".
 func within(answer, tag string) string {
 	_, rest, _ := strings.Cut(answer, "<"+tag+">")
 	inner, _, closed := strings.Cut(rest, "</"+tag+">")

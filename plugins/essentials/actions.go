@@ -74,5 +74,5 @@ func asked(s action.TurnContext) bool {
 	return s.Room.Kind != chat.Feed && !s.Message.Author.Automatic()
 }
 
-// named reports whether the author is the owner or a known user. Guests, whom anyone can be, may do less.
+// named reports whether the author is the owner or a known user. Guests may do less, because anyone can be one.
 func named(s action.TurnContext) bool { return s.Owner || s.Allowed }

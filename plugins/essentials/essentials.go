@@ -26,7 +26,7 @@ type Deps struct {
 	Painter    llm.ImageGenerator // nil without image generation
 	Reflection bool               // whether to extract facts from conversations
 	Evaluation bool               // whether the character's template for evaluations is used
-	Zone       *time.Location     // of the time that the agent knows; nil: this machine's
+	Zone       *time.Location     // of the time in prompts; nil: this machine's
 	Log        *slog.Logger
 }
 

@@ -39,7 +39,8 @@ func newIndex(texts []string) index {
 	return x
 }
 
-// rank returns at most limit texts that have a telling word of the question, the best first. A word in most texts tells nothing.
+// rank returns at most limit texts that have a distinctive word of the question, the best first. A word that is in most
+// texts is ignored.
 func (x index) rank(question []string, limit int) []int {
 	const saturation, length = 1.2, 0.75
 	total, scores := float64(len(x.lengths)), map[int]float64{}

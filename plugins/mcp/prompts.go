@@ -19,7 +19,7 @@ import (
 const (
 	maxPrompts     = 50               // of one server
 	maxPromptName  = 32               // characters of a command
-	maxPromptText  = 32 << 10         // bytes of what a prompt stands for
+	maxPromptText  = 32 << 10         // bytes of the text of a prompt
 	promptLimit    = 15 * time.Second // to ask the server for it
 	maxDescribed   = 120              // characters of a description in /help
 	promptProvider = "MCP_PROMPT"

@@ -13,7 +13,7 @@ import (
 const (
 	lookEvery = 5 * time.Second
 	atOnce    = 20              // reminders sent in one look
-	lateBy    = 5 * time.Minute // from then on a reminder says when it was due
+	lateBy    = 5 * time.Minute // from then on a reminder includes when it was due
 )
 
 // work sends reminders when they are due, until ctx is done.

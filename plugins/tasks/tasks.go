@@ -37,7 +37,7 @@ type Store interface {
 type Schedule struct {
 	Name   string
 	Times  Times
-	Spec   string        // says what Times are: if it changes, nothing of before was missed
+	Spec   string        // identifies Times: if it changes, earlier times don't count as missed
 	Jitter time.Duration // each time is later by up to this
 	Once   bool          // the latest time that was missed is made up for
 	Drop   bool          // times in quiet hours are left out; otherwise the latest one waits
@@ -54,7 +54,7 @@ type Times interface {
 type What struct {
 	Room  string // "platform:id" of a chat, or of an account for its direct chat
 	Text  string
-	Speak bool // Text is what the agent says; otherwise it answers it
+	Speak bool // Text is sent as the agent's message; otherwise the agent answers it
 }
 
 // Tasks does the tasks of the configuration. It is safe for concurrent use after the plugin's Init.

@@ -11,7 +11,7 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-const mostDepth = 16 // blocks or styles within each other; those deeper stand where the last one stands
+const mostDepth = 16 // blocks or styles within each other; deeper ones are placed in the last one
 
 // converter makes our nodes of goldmark's. It is used for one segment. Its own types keep the library out of the other
 // steps, and hold copies, since goldmark's nodes refer to the source.

@@ -17,7 +17,7 @@ const (
 	anyCut = paragraph // the best there is
 )
 
-// atom is a word, blanks, or markup that stands alone, and how it is connected with the atom before it. Atoms are the
+// atom is a word, blanks, or markup on its own, and how it is connected with the atom before it. Atoms are the
 // units that the packer puts into parts. There is one for every word of an answer, so its size matters.
 type atom struct {
 	written, read string

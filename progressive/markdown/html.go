@@ -28,7 +28,7 @@ func HTML(o HTMLOptions) Dialect {
 		return outer != Anchor || inner <= Spoiler
 	}
 	d.Heading = func(int) (string, []Kind) { return "", []Kind{Strong} }
-	d.Tab = "    " // servers make one space of a tab (TR-06)
+	d.Tab = "    " // servers make one space of a tab
 	d.Read, d.Counts = true, true
 	return d
 }

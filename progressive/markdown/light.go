@@ -116,7 +116,7 @@ func becomesMarkup(text string, i int, at Place) bool {
 	return false
 }
 
-// letterAround reports whether a letter stands on both sides of text[i].
+// letterAround reports whether there is a letter on both sides of text[i].
 func letterAround(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i+1:])

@@ -95,7 +95,7 @@ func (c *longCode) open() []Piece {
 	return append([]Piece{c.block.line("⏳")}, c.beginning()...)
 }
 
-// beginning returns what of the open block is shown beside its length.
+// beginning returns what of the open block is shown together with its length.
 func (c *longCode) beginning() (pieces []Piece) {
 	room := c.glance
 	for _, p := range c.held {

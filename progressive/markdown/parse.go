@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// What one segment may hold before it is taken for words: beyond it parsers become slow (SE-11).
+// What one segment may hold before it is taken for words: beyond it parsers become slow.
 const (
 	mostNesting  = 12  // marks of quotes and lists at the beginning of a line
 	mostBrackets = 400 // opening brackets, or escaped uprights

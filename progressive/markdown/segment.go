@@ -227,7 +227,7 @@ func (s *segmenter) paragraphEnds(st start, line string) bool {
 }
 
 // mayHead reports whether line is the head of a table if a rule follows. A long one must begin like a row: so that what
-// stands in a long line is known before its end.
+// is in a long line is known before its end.
 func mayHead(line string) bool {
 	return len(line) <= mostUnderline || isRow(bare(line))
 }
