@@ -308,6 +308,8 @@ type DayLimits struct {
 	Room Quota `yaml:"room"`
 	// For everyone together.
 	Total Quota `yaml:"total"`
+	// Accounts, in the same form as owner: they can let answers go beyond soft_usd, besides the owner.
+	Approvers []Account `yaml:"approvers"`
 }
 
 // Quota is a daily limit. 0 means no limit; auto means the default, which depends on web.public.
@@ -318,6 +320,8 @@ type Quota struct {
 	Tokens *int `yaml:"tokens"`
 	// US dollars, such as 0.50. Needs the price of every model that can be asked: see docs/limits.md.
 	USD price.USD `yaml:"usd"`
+	// US dollars after which the one who asks decides before each answer: go on, use a cheaper model, or stop. Less than usd.
+	SoftUSD price.USD `yaml:"soft_usd"`
 }
 
 // Web is the web chat and its API.

@@ -49,6 +49,12 @@ func (c Config) DayLimits() (person, room, total struct {
 // MoneyLimit returns the key of a limit in money, or "".
 func (l DayLimits) MoneyLimit() string {
 	switch {
+	case l.Person.SoftUSD > 0:
+		return "limits.person.soft_usd"
+	case l.Room.SoftUSD > 0:
+		return "limits.room.soft_usd"
+	case l.Total.SoftUSD > 0:
+		return "limits.total.soft_usd"
 	case l.Person.USD > 0:
 		return "limits.person.usd"
 	case l.Room.USD > 0:
@@ -72,6 +78,11 @@ func (d *decoder) checkDay(l DayLimits, public bool) {
 	} {
 		if n != nil {
 			sections.Reject(d.reject).Limit("limits."+path, *n)
+		}
+	}
+	for path, q := range map[string]Quota{"person": l.Person, "room": l.Room, "total": l.Total} {
+		if q.USD > 0 && q.SoftUSD >= q.USD {
+			d.reject("limits."+path+".soft_usd", "is not below usd, which always ends the answer", "set less, or remove one of the two")
 		}
 	}
 	for path, n := range map[string]*int{"person": l.Person.Tokens, "total": l.Total.Tokens} {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"parley/core/price"
 )
 
 // Each model has its own parameters.
@@ -79,5 +81,17 @@ func TestReasoningInPublic(t *testing.T) {
 		if _, err := Parse("", fmt.Appendf(nil, open, ", reasoning: true", models), "", environment(nil), platforms...); err != nil {
 			t.Errorf("%s: %v", models, err)
 		}
+	}
+}
+
+// A soft limit that the hard one never lets be reached is refused; it needs prices as that does.
+func TestSoftLimits(t *testing.T) {
+	c := parse(t, chatKey+"limits: {room: {usd: 1, soft_usd: 0.50}, approvers: [\"telegram:5\"]}\n", nil)
+	if c.Limits.Room.SoftUSD != price.Dollar/2 || len(c.Limits.Approvers) != 1 || c.Limits.MoneyLimit() != "limits.room.soft_usd" {
+		t.Errorf("%+v", c.Limits)
+	}
+	_, err := Parse("", []byte(chatKey+"limits: {total: {usd: 1, soft_usd: 1}}\n"), "", environment(nil), platforms...)
+	if err == nil || !strings.Contains(err.Error(), "limits.total.soft_usd: 1 is not below usd, which always ends the answer; set less") {
+		t.Error(err)
 	}
 }

@@ -145,7 +145,8 @@ func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 	if err != nil {
 		return err
 	}
-	if asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || removed {
+	itself := q.Chooser == action.Parked // it goes on when the time is over, without the options
+	if itself || asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || removed {
 		return cs.store.Withdraw(ctx, q.Room, q.Run)
 	}
 	if _, err := cs.store.Retire(ctx, q.ID); err != nil {

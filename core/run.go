@@ -9,6 +9,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/attachment"
+	"parley/core/budget"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/generate"
@@ -191,7 +192,11 @@ func (x *execution) generate(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return x.gen.Write(ctx, st)
+	x.gen.Pass = x.passes()
+	if err = x.gen.Write(ctx, st); errors.Is(err, budget.ErrDeclined) {
+		return nil
+	}
+	return err
 }
 
 // unfollow ends the agent's participation in the room until it is addressed again.
@@ -206,7 +211,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	defer hide(nil)
 	shown := make(chan error, 1)
 	if !schedule.IsExhausted(x.run) {
-		x.waiting.Resume(refused != nil)
+		x.waiting.Resume()
 	}
 	if surface != nil {
 		go func() { shown <- x.show(show, surface) }()

@@ -74,9 +74,10 @@ type Config struct {
 	Access     access.Policy
 	Approval   approval.Policy // says which calls of actions a person must approve first
 	Recall     prompt.Recall
-	Parallel   int           // how many answers are made for one person at the same time; 0 is no limit
-	Meter      *quota.Meter  // counts messages and what the models cost, and refuses beyond the limits; nil for no limits
-	Grace      time.Duration // how long runs may go on after Run was told to end, before they are cut off
+	Parallel   int                    // how many answers are made for one person at the same time; 0 is no limit
+	Spenders   map[chat.EntityID]bool // says who may let answers go beyond a soft limit, besides the owners
+	Meter      *quota.Meter           // counts messages and what the models cost, and refuses beyond the limits; nil for no limits
+	Grace      time.Duration          // how long runs may go on after Run was told to end, before they are cut off
 	Log        *slog.Logger
 	Rand       *rand.Rand // jitter; nil takes the global source. Used under a lock.
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/core/action"
@@ -20,6 +21,9 @@ func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (l
 		}
 	}
 	pn.x.gen.Route, pn.x.gen.Removed = pn.x.rt.models.Table.Route(m.Name), removed
+	if s := pn.x.gen.State; s != nil && s.Models != nil { // which were chosen for this answer
+		pn.x.gen.Route.Keep(func(m llm.Named) bool { return slices.Contains(s.Models, m.Name) })
+	}
 	pn.reading.Vision = m.Vision
 	return m, nil
 }

@@ -55,6 +55,9 @@ const AnotherModel = "_(The usual model is not available. Another one answers.)_
 // RemovedModel is the notice that the model which was chosen for a room is no longer configured.
 const RemovedModel = "_(The model chosen for this chat was removed. The default one answers.)_"
 
+// CostSign begins the notices about what an answer costs.
+const CostSign = "💰 "
+
 // Stage is the progress of a call.
 type Stage string
 

@@ -72,6 +72,7 @@ var (
 // before Write. It belongs to one goroutine; only Answer is read by others meanwhile.
 type Writer struct {
 	Config
+	Only        []string      // the names of the models that were chosen for this answer; nil for all
 	Route       *route.Route  // the model that answers, and those that continue for it
 	First, Idle time.Duration // how long the model may take to its first output, and between two
 	Answer      *answer.Answer
@@ -84,6 +85,9 @@ type Writer struct {
 
 	// Removed reports whether the model that was chosen for the room is no longer configured: people are told so.
 	Removed bool
+
+	// Pass is called before the first call of the model. An error ends the answer, or has it wait. nil lets all pass.
+	Pass func(ctx context.Context, req llm.Request) error
 
 	Trace Trace // how the answer came about
 	// State is set when Write returns [chat.ErrParked], and before a Write that continues: see [Writer.Resume].

@@ -75,6 +75,12 @@ func (r *round) useless() bool {
 // round makes one call of the model, tried again within one budget while nothing of it can be seen. Each attempt begins
 // as a copy of like. Another model begins with a budget of its own.
 func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
+	if pass := w.Pass; pass != nil {
+		w.Pass = nil
+		if err := pass(ctx, w.seen(req)); err != nil {
+			return nil, err
+		}
+	}
 	empty := false
 	req.Messages = llm.NormalizeMessages(req.Messages)
 	for try := 1; ; try++ {

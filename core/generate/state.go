@@ -25,6 +25,7 @@ type State struct {
 	IDs     []string        `json:"ids"` // of all calls of the run
 	Trace   Trace           `json:"trace"`
 	Noticed bool            `json:"noticed,omitempty"`
+	Models  []string        `json:"models,omitempty"` // only these answer
 }
 
 // A storedMessage is a [llm.Message] of a round. Parameters are as the model wrote them, which may be no JSON.
@@ -100,7 +101,7 @@ func (w *Writer) pause(err error, s State) {
 	for _, a := range w.Calls.Acted {
 		s.Acted = append(s.Acted, storedResult{a.Action, string(a.Parameters), a.Result.Text, a.Result.Last, a.Err})
 	}
-	s.IDs, s.Trace, s.Noticed = w.Calls.IDs(), w.Trace, w.noticed
+	s.IDs, s.Trace, s.Noticed, s.Models = w.Calls.IDs(), w.Trace, w.noticed, w.Only
 	w.State = &s
 }
 

@@ -83,9 +83,9 @@ func (w *Waiting) Load(ctx context.Context) error {
 }
 
 // Resume shows what people have seen before the wait, without the options, which have had their effect, and prepares
-// the rest, unless the run only ends.
-func (w *Waiting) Resume(ends bool) {
-	if w.from == nil || w.from.State == nil && !ends {
+// the rest. Without a state the model was not asked yet, and people have seen notices alone.
+func (w *Waiting) Resume() {
+	if w.from == nil {
 		return
 	}
 	for _, c := range w.from.Changes {

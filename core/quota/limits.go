@@ -17,6 +17,7 @@ type Limits struct {
 	Person Cost           // of one person in all rooms
 	Room   Cost           // of one room
 	Total  Cost           // of all users
+	Soft   Soft           // after which people are asked
 	Zone   *time.Location // nil is UTC
 }
 
@@ -43,6 +44,7 @@ type Meter struct {
 	log    *slog.Logger
 	// pending is the usage that is not stored yet; nil with limits.
 	pending *pending
+	chat    map[string]Tariff // of the models that can answer
 }
 
 // NewMeter returns a Meter. Without limits, what is used is stored by [Meter.Run].
@@ -51,7 +53,7 @@ func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
 	if m.limits.Zone == nil {
 		m.limits.Zone = time.UTC
 	}
-	if l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
+	if l.Soft == (Soft{}) && l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
 		m.pending = newPending()
 	}
 	return m

@@ -25,7 +25,7 @@ const (
 	settleTime     = 5 * time.Second
 )
 
-// Models wraps models so that their calls are charged.
+// Models wraps models so that their calls are charged. It is called once, before the meter is used.
 func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
 	if m == nil {
 		return of
@@ -36,6 +36,7 @@ func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
 		}
 		return meteredModel{model, m, t}
 	}
+	m.chat = t.Chat
 	first := t.Chat[of.Answering()[0].Name]
 	of.Large, of.Small, of.Vision = wrap(of.Large, first), wrap(of.Small, t.Small), wrap(of.Vision, t.Vision)
 	of.Chat = slices.Clone(of.Chat)

@@ -4,6 +4,7 @@ package route
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,4 +151,25 @@ func (t *Table) failed(name string, err error) bool {
 	}
 	t.health[name] = h
 	return true
+}
+
+// Has reports whether a model that can answer fits.
+func (r *Route) Has(fits func(llm.Named) bool) bool { return slices.ContainsFunc(r.models, fits) }
+
+// Keep leaves only the models that fit, if there are any: one of them was chosen for this answer.
+func (r *Route) Keep(fits func(llm.Named) bool) bool {
+	if !r.Has(fits) {
+		return false
+	}
+	r.models = slices.DeleteFunc(slices.Clone(r.models), func(m llm.Named) bool { return !fits(m) })
+	r.wanted = r.models[0].Name
+	return true
+}
+
+// Names returns the names of the models, the current one first.
+func (r *Route) Names() (names []string) {
+	for _, m := range r.models {
+		names = append(names, m.Name)
+	}
+	return names
 }

@@ -55,8 +55,12 @@ func Entity(account string) chat.EntityID { return chat.EntityID(slashed(account
 // slashed turns "platform:id" into "platform/id", the form of ids in the runtime.
 func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }
 
+// Spenders returns who may let answers go beyond a soft limit of money.
+func Spenders(cfg config.Config) map[chat.EntityID]bool { return set(cfg.Limits.Approvers, Entity) }
+
 // DayLimits returns the costs allowed per day.
 func DayLimits(cfg config.Config) quota.Limits {
 	person, room, total := cfg.DayLimits()
-	return quota.Limits{Person: quota.Cost(person), Room: quota.Cost(room), Total: quota.Cost(total), Zone: cfg.Limits.Zone()}
+	return quota.Limits{Person: quota.Cost(person), Room: quota.Cost(room), Total: quota.Cost(total),
+		Soft: quota.Soft{Person: cfg.Limits.Person.SoftUSD, Room: cfg.Limits.Room.SoftUSD, Total: cfg.Limits.Total.SoftUSD}, Zone: cfg.Limits.Zone()}
 }

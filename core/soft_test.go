@@ -1,0 +1,154 @@
+package core_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/price"
+	"parley/core/quota"
+)
+
+// softly gives the next nodes a soft limit that each answer exceeds, and two models, of which the second one costs half of the first; or none
+// that is cheaper. Olga owns the agent, Ada may let answers go on, and Bob may not.
+func (w *world) softly(hard price.USD, cheaper bool) (dear, cheap *model) {
+	dear, cheap = w.model, &model{}
+	l := quota.Limits{Soft: quota.Soft{Total: 1}, Total: quota.Cost{USD: hard}}
+	tariff := func(rate price.Rate) quota.Tariff {
+		return quota.Tariff{Price: price.Price{Rates: price.Rates{Input: rate, Output: rate}}, Known: true}
+	}
+	second := tariff(1e6)
+	if !cheaper {
+		second = tariff(4e6)
+	}
+	w.cfg.Meter = quota.NewMeter(l, w.store, w.cfg.Log)
+	chain := []llm.Named{{Name: "dear", Model: dear, Fallback: []string{"cheap"}}, {Name: "cheap", Model: cheap}}
+	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: dear, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff(2e6), "cheap": second}})
+	w.cfg.Access.Owners, w.cfg.Access.People = map[chat.EntityID]bool{"olga": true}, map[chat.EntityID]bool{"ada": true, "bob": true}
+	w.cfg.Spenders = map[chat.EntityID]bool{"ada": true}
+	return dear, cheap
+}
+
+// labels are the options of a question, without what it costs.
+func labels(q chat.Question) (all []string) {
+	for _, o := range q.Options {
+		all = append(all, strings.SplitN(o, " (", 2)[0])
+	}
+	return all
+}
+
+// Beyond a soft limit, the run waits without its room, also over a restart, and does what was chosen. Only the owner and those who may can
+// have the same model go on.
+func TestSoftLimitAsks(t *testing.T) {
+	for name, c := range map[string]struct {
+		asker   chat.EntityID
+		options []string
+		press   int
+		restart bool
+		cheap   bool // the second model costs less
+		says    string
+	}{
+		"the owner goes on":        {"olga", []string{"Go on", "Use the cheaper model", "Stop"}, 0, false, true, "Dear."},
+		"an approver goes on":      {"ada", []string{"Go on", "Use the cheaper model", "Stop"}, 0, true, true, "Dear."},
+		"the cheaper model":        {"ada", []string{"Go on", "Use the cheaper model", "Stop"}, 1, false, true, "Cheap."},
+		"the cheaper, restarted":   {"bob", []string{"Use the cheaper model", "Stop"}, 0, true, true, "Cheap."},
+		"another one stops":        {"bob", []string{"Use the cheaper model", "Stop"}, 1, false, true, "Okay, I stopped before it cost anything."},
+		"without a cheaper model":  {"ada", []string{"Go on", "Stop"}, 0, false, false, "Dear."},
+		"stopped without":          {"olga", []string{"Go on", "Stop"}, 1, true, false, "Okay, I stopped before it cost anything."},
+		"no option but to stop it": {"bob", nil, 0, false, false, "My owner can let it go on."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				dear, cheap := w.softly(0, c.cheap)
+				dear.queue([]step{write("Dear.")})
+				cheap.queue([]step{write("Cheap.")})
+				n := w.start()
+				acc := n.submit(w.addressed(c.asker, "A long story"))
+				if c.options == nil {
+					if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, c.says) || len(dear.asked())+len(cheap.asked()) > 0 {
+						t.Errorf("%+v %q", o, said)
+					}
+					return
+				}
+				q := w.parked(acc)
+				if !slices.Equal(labels(q), c.options) || slices.Contains(q.For, "bob") != (c.asker == "bob") || len(dear.asked())+len(cheap.asked()) > 0 {
+					t.Fatalf("it asks %+v", q)
+				}
+				if shown := w.chat.visible(); len(shown) != 1 || !strings.Contains(shown[0], "would exceed the soft limit of") {
+					t.Errorf("people see %q", shown)
+				}
+				if c.restart {
+					n.shutdown()
+					time.Sleep(20 * time.Minute) // longer than any turn
+					n = w.start()
+				}
+				if acc := n.tell(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: "eve", Name: "Eve"}); acc.Refused == "" {
+					t.Error("a stranger can choose")
+				}
+				n.tell(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
+				if o, said := w.ended(acc); o.Status != answer.Completed || said != c.says {
+					t.Errorf("%+v %q", o, said)
+				}
+				if acc := n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: c.asker}); acc.Refused == "" && c.press != 0 {
+					t.Error("it can be chosen again")
+				}
+				if len(dear.asked())+len(cheap.asked()) > 1 || len(w.chat.visible()) != 1 {
+					t.Errorf("people see %q", w.chat.visible())
+				}
+			})
+		})
+	}
+}
+
+// Stopping, a later message and the end of the time end the wait; no model is asked. Who presses then is told that it is over.
+func TestSoftLimitIsDenied(t *testing.T) {
+	for name, c := range map[string]struct {
+		deny   func(n *node, m chat.Message)
+		status answer.Status
+		says   string
+	}{
+		"stop":     {func(n *node, m chat.Message) { n.stop(m.Room) }, answer.Stopped, ""},
+		"deleted":  {func(n *node, m chat.Message) { n.remove(m) }, answer.Stopped, ""},
+		"the time": {func(*node, chat.Message) { time.Sleep(time.Hour) }, answer.Completed, "No one decided in time, so I stopped before it cost anything."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				dear, cheap := w.softly(0, true)
+				n, m := w.start(), w.message(room, "ada", "A long story")
+				acc := n.submit(m)
+				q := w.parked(acc)
+				c.deny(n, m)
+				o, said := w.ended(acc)
+				if o.Status != c.status || c.says != "" && said != c.says || len(dear.asked())+len(cheap.asked()) > 0 {
+					t.Errorf("%+v %q", o, said)
+				}
+				if acc := n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"}); acc.Refused == "" {
+					t.Error("the press is not too late")
+				}
+				synctest.Wait()
+				if len(dear.asked()) > 0 {
+					t.Error("it goes on nevertheless")
+				}
+			})
+		})
+	}
+}
+
+// The hard limit holds whatever was chosen.
+func TestHardLimitWins(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dear, cheap := w.softly(2_000_000, true) // a fifth of a cent: not enough for the answer
+		n := w.start()
+		acc := n.submit(w.addressed("ada", "A long story"+strings.Repeat(" and on", 4000)))
+		q := w.parked(acc)
+		n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"})
+		if o, said := w.ended(acc); !strings.Contains(said, "I've reached my daily limit") || len(dear.asked())+len(cheap.asked()) > 0 {
+			t.Errorf("%+v %q", o, said)
+		}
+	})
+}
