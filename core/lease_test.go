@@ -64,6 +64,69 @@ func TestStaleHolderEditsNothing(t *testing.T) {
 	})
 }
 
+// pausing is a store of a process that pauses just after its intent to post was stored.
+type pausing struct {
+	farStore
+	lasts time.Duration
+	done  atomic.Bool
+}
+
+func (s *pausing) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
+	err := s.farStore.Note(ctx, id, e, n)
+	if len(n.Shown) > 0 && n.Shown[0].ID == "" && s.done.CompareAndSwap(false, true) {
+		s.cut.Store(true)
+		time.Sleep(s.lasts)
+		s.cut.Store(false)
+	}
+	return err
+}
+
+// DI-01: a process that pauses for longer than its lease between its intent and the request makes the request no more.
+func TestStaleHolderPostsNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.chat.noNonces = true
+		near := w.cfg
+		w.cfg.Store = &pausing{farStore: farStore{Store: w.store}, lasts: 40 * time.Second}
+		a := w.start()
+		w.cfg = near
+		w.start()
+		w.model.queue([]step{write(fox), pause(50 * time.Second)}, []step{write("The whole answer.")})
+		asked := 0
+		w.model.where = func(llm.Request) chat.RoomID { // who pauses does not know yet that another one asks
+			asked++
+			return chat.RoomID(fmt.Sprint("call ", asked))
+		}
+		acc := a.say("A")
+		w.wants(acc, answer.Completed, "The whole answer.")
+		time.Sleep(time.Minute)
+		if got := w.chat.visible(); !slices.Equal(got, []string{"The whole answer."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// A run that waits is started after the heartbeat, not before it: others would take it for the run of a dead process.
+func TestNoStartWithoutALease(t *testing.T) {
+	inWorld(t, func(w *world) {
+		far := &farStore{Store: w.store}
+		w.cfg.Store = far
+		a := w.start()
+		w.model.queue([]step{write("Here I am.")})
+		far.cut.Store(true)
+		time.Sleep(20 * time.Second)
+		acc := a.say("A")
+		time.Sleep(time.Second)
+		if r, err := w.store.Run(w.Context(), acc.Run); err != nil || r.Epoch != 0 {
+			w.Errorf("without a heartbeat the run is at epoch %d, %v", r.Epoch, err)
+		}
+		far.cut.Store(false)
+		w.wants(acc, answer.Completed, "Here I am.")
+		if r, err := w.store.Run(w.Context(), acc.Run); err != nil || r.Deaths != 0 {
+			w.Errorf("the run counts %d deaths, %v", r.Deaths, err)
+		}
+	})
+}
+
 // A process that was out of touch, and still has its run, goes on with it.
 func TestHolderGoesOnAfterAGap(t *testing.T) {
 	inWorld(t, func(w *world) {

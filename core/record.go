@@ -64,11 +64,7 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 // the answer must be shown.
 func (x *execution) noteShown(s chat.Shown) error {
 	if x.isNoted(s) { // it is about to be changed
-		err := x.holds()
-		if err != nil {
-			x.quit(err)
-		}
-		return err
+		return x.holds()
 	}
 	if !x.seen() && !x.answer.View().Outcome.Done() {
 		if err := x.Settle(); err != nil {
@@ -82,13 +78,13 @@ func (x *execution) noteShown(s chat.Shown) error {
 		return err
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.posted = true
 	if x.shown == nil {
 		x.shown = map[int]chat.Shown{}
 	}
 	x.shown[s.Part] = s
-	return nil
+	x.mu.Unlock()
+	return x.holds() // the process may have paused since the journal was written
 }
 
 // await waits until people see the answer up to at, and returns the messages that it stands in. Where the answer is a stream there are
@@ -157,17 +153,14 @@ func (x *execution) holds() error {
 	x.mu.Lock()
 	since := x.since
 	x.mu.Unlock()
-	if x.rt.lease.Unbroken(since) {
-		return nil
-	}
-	gap := x.rt.lease.Gap()
-	if err := x.Note(x.life, chat.Note{}); err != nil {
-		return err
+	since, err := x.rt.lease.Confirm(since, func() error { return x.Note(x.life, chat.Note{}) })
+	if err != nil {
+		x.quit(err)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.since = gap
-	return nil
+	x.since = since
+	return err
 }
 
 // isNoted reports whether the journal holds s already: then it is about to be changed and not created.

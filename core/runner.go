@@ -93,6 +93,9 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 	if stop.Err() != nil {
 		return 0, chat.ErrShutdown
 	}
+	if !s.rt.lease.Live() { // others would take what starts now for the run of a dead process; the next heartbeat wakes all rooms
+		return 0, errIdle
+	}
 	open, err := s.store.OpenRuns(life, l.Room)
 	if err != nil {
 		return 0, err

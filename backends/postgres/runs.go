@@ -96,15 +96,17 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 		if err := startable(ctx, q, run, owner); err != nil {
 			return err
 		}
-		_, err = q.Exec(ctx, `
+		var deaths int
+		err = q.QueryRow(ctx, `
 			UPDATE runs SET epoch = epoch + 1, owner = $1, deaths = CASE owner WHEN $1 THEN deaths ELSE $2::bigint END,
 				parked = false, retried = CASE WHEN parked THEN coalesce(`+newestStarted+`, retried) ELSE retried END
-			WHERE id = $3`,
-			owner, run.Deaths, id) // a holder that starts it once more has not died
+			WHERE id = $3 RETURNING deaths`,
+			owner, run.Deaths, id).Scan(&deaths)
 		if err != nil {
 			return err
 		}
 		run, err = s.findRun(ctx, q, id)
+		run.Deaths = deaths // a holder that starts it lives, whatever its last heartbeat says
 		return err
 	})
 	if err != nil {

@@ -117,10 +117,9 @@ func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string)
 		UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END,
 			parked = 0, retried = iif(parked, ifnull(`+newestStarted+`, retried), retried)
 		WHERE id = ?3 AND NOT `+existsUnderWay+`
-		RETURNING epoch, ifnull((SELECT o.alive_until > ?9 FROM owners o WHERE o.id = owner), FALSE), deaths + (verdict = '' AND
-			ifnull((SELECT o.alive_until <= ?9 AND o.leaving = 0 FROM owners o WHERE o.id = owner), FALSE)), parked, retried`,
+		RETURNING epoch, ifnull((SELECT o.alive_until > ?9 FROM owners o WHERE o.id = owner), FALSE), deaths, parked, retried`,
 		append(args, record.Nanos(time.Now()))...).
-		Scan(&run.Epoch, &run.Held, &run.Deaths, &run.Parked, &run.Retried) // a holder that starts it once more has not died
+		Scan(&run.Epoch, &run.Held, &run.Deaths, &run.Parked, &run.Retried) // a holder that starts it lives, whatever its last heartbeat says
 	if errors.Is(err, sql.ErrNoRows) {
 		return chat.ErrBusy
 	}

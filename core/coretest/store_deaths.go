@@ -13,6 +13,7 @@ func deathChecks() []storeCheck {
 	return []storeCheck{
 		{"deaths of holders are counted, planned ends and verdicts are not (IN-18)", deathsCounted},
 		{"a holder that starts its run once more has not died", deathsOfOneself},
+		{"a holder whose heartbeat is over has not died when it starts a run (IN-18)", deathsOfLate},
 		{"attempts are counted, also by who lost the run not (IN-18)", attemptsCounted},
 		{"what is reopened begins without deaths and attempts", deathsReopened},
 		{"runs that are set aside are listed, newest first, and retried (IN-18)", setAsideRetried},
@@ -70,6 +71,17 @@ func deathsOfOneself(t *testing.T, s store) {
 	s.start(r.ID, "owner")
 	s.beat("owner", time.Minute)
 	s.same("deaths", s.reread(r.ID).Deaths, 0)
+}
+
+// A holder that was out of touch for longer than its heartbeat counts, and starts a run before its next one, is not counted among the
+// dead: the run would be taken for one that ends processes, and set aside.
+func deathsOfLate(t *testing.T, s store) {
+	s.beat("late", time.Minute)
+	r := s.dies(s.opened("room", 1), "first")
+	s.same("deaths that the holder sees", s.start(r.ID, "late").Deaths, 1)
+	s.same("deaths that it sees when it starts the run once more", s.start(r.ID, "late").Deaths, 1)
+	s.beat("late", time.Minute)
+	s.same("deaths", s.reread(r.ID).Deaths, 1)
 }
 
 func attemptsCounted(t *testing.T, s store) {

@@ -337,7 +337,9 @@ func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat
 	s.unpark(r)
 	r.owner = owner
 	r.Epoch++
-	return s.now(r), nil
+	started := s.now(r)
+	started.Deaths = r.Deaths
+	return started, nil
 }
 
 func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {

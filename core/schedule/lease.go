@@ -36,6 +36,25 @@ func (l *Lease) Gap() int {
 	return l.gaps
 }
 
+// Live reports whether the last heartbeat still counts.
+func (l *Lease) Live() bool { return l.Unbroken(l.Gap()) }
+
+// Confirm returns when this process is known to hold what it started before the gap after since: at once while the heartbeats follow each
+// other, and otherwise when ask has confirmed it. A process that pauses while it asks learns what was true before the pause, so an answer
+// counts only if it came quickly. The result numbers the gap that was confirmed.
+func (l *Lease) Confirm(since int, ask func() error) (int, error) {
+	for !l.Unbroken(since) {
+		gap, asked := l.Gap(), time.Now()
+		if err := ask(); err != nil {
+			return since, err
+		}
+		if since = gap; time.Since(asked) < leaseMargin {
+			break
+		}
+	}
+	return since, nil
+}
+
 // Unbroken reports whether there has been no gap after the one with this number.
 func (l *Lease) Unbroken(since int) bool {
 	l.mu.Lock()

@@ -49,6 +49,7 @@ type Journal interface {
 	// ones only exclude each other), or if this one is held by another owner who is alive;
 	// [answer.ErrLost] if it has finished.
 	// If the owner before has beaten, is dead, did not [Leases.Leave], and the run has no verdict, that counts as a death.
+	// The new owner has not died, even if its last heartbeat is over.
 	// A parked run can't be started before it is ready or was woken ([chat.ErrBusy]). It then claims the room with the newest turn that
 	// was started there, and keeps its Ending and its continuation.
 	Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error)
