@@ -116,6 +116,7 @@ func (w *world) shows(run chat.Run, said string) (wrong []string) {
 	seen := w.platform.shown(run.Room, run.Response)
 	doubts := w.log.doubts[run.ID]
 	late := w.log.late(run)
+	uncertain := func(m post) bool { return doubts > 0 && (m.nonce == "" || w.log.outlivedNonces(run)) }
 	next := 0
 	skip := func(to int) {
 		for next < to && sentTwice(run, next) {
@@ -129,9 +130,9 @@ func (w *world) shows(run chat.Run, said string) (wrong []string) {
 		switch {
 		case at >= 0 && !marked && at == next:
 			next++
-		case at >= 0 && marked && m.nonce == "" && doubts > 0:
+		case at >= 0 && marked && uncertain(m):
 			next = max(next, at+1)
-		case at < 0 && m.nonce == "" && doubts > 0: // a preview whose id no process learned
+		case at < 0 && uncertain(m): // a preview whose id no process learned
 		case late > 0:
 		default:
 			wrong = append(wrong, fmt.Sprintf("I3: run %s (%+v) left %s, %q by %s, after %d doubts; stored are %q", run.ID, run.Outcome, m.id, m.text, m.by, doubts, want))
@@ -147,6 +148,15 @@ func (w *world) shows(run chat.Run, said string) (wrong []string) {
 // sentTwice reports whether the journal holds that a part was sent as often as a last word of unknown fate can be: it can then be lost.
 func sentTwice(run chat.Run, part int) bool {
 	return slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return s.Part == part && s.ID == "" && s.Tries == 2 })
+}
+
+// outlivedNonces reports whether a request of a run came so late that the nonces of its first ones were not good any more.
+func (h *history) outlivedNonces(run chat.Run) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.all, func(e event) bool {
+		return e.what == requested && e.room == run.Room && e.turn == run.Response && e.to.Sub(run.Opened) >= nonceWindow
+	})
 }
 
 // late counts requests of a run that were on their way when another process took it over.

@@ -43,7 +43,7 @@ func (m model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 			yield(llm.Chunk{Call: &llm.CallDelta{ID: "w", Name: "WRITE", Parameters: fmt.Sprintf(`{"for":%q}`, id)}}, nil)
 			return
 		}
-		text := fmt.Sprintf("Answer to %s, call %d:%s", id, m.p.w.called(), strings.Repeat(" word", words))
+		text := fmt.Sprintf("Answer to %s, call %d:%s", id, m.p.w.called(id), strings.Repeat(" word", words))
 		for piece := range strings.SplitAfterSeq(text, " ") {
 			if !pause(ctx, time.Duration(luck.IntN(600))*time.Millisecond) || !yield(llm.Chunk{Text: piece}, nil) {
 				return
@@ -75,7 +75,7 @@ func (a writes) Act(ctx context.Context, c *action.Call) (action.Result, error) 
 	if err := json.Unmarshal(c.Parameters, &in); err != nil {
 		return action.Result{}, err
 	}
-	err := act(ctx, a.p, call{toPlatform, "action", true, time.Second}, func() error { a.p.w.ledger.add(in.For); return nil })
+	err := act(ctx, a.p, call{toPlatform, "action", in.For, true, time.Second}, func() error { a.p.w.ledger.add(in.For); return nil })
 	return action.Result{Text: "written", Short: "written"}, err
 }
 

@@ -17,9 +17,9 @@ const nonceWindow = 2 * time.Minute
 
 // platform is where answers are posted, in several rooms.
 type platform struct {
-	mu    sync.Mutex
-	n     int
-	posts []*post
+	mu       sync.Mutex
+	requests map[chat.RoomID]int
+	posts    []*post
 }
 
 // post is one message of the agent.
@@ -43,7 +43,7 @@ type sink struct {
 // plain has no nonces; a last word of unknown fate is sent once more, marked.
 type plain struct{ sink }
 
-// nonced repeats a create safely.
+// nonced repeats a create safely, as long as a nonce is good. After that it is like plain.
 type nonced struct{ sink }
 
 var (
@@ -52,10 +52,11 @@ var (
 	_ progressive.Typer       = plain{}
 	_ progressive.Resender    = plain{}
 	_ progressive.NonceKeeper = nonced{}
+	_ progressive.Resender    = nonced{}
 )
 
 func newSink(p *process, r chat.Run, nonces bool) progressive.Sink {
-	s := sink{&progressivetest.Chat{Max: maxLength, Resend: !nonces}, p, r}
+	s := sink{&progressivetest.Chat{Max: maxLength, Resend: true}, p, r}
 	if nonces {
 		return nonced{s}
 	}
@@ -121,7 +122,7 @@ func request(ctx context.Context, s sink, op progressive.Op, apply func() (strin
 	e := event{from: time.Now(), by: s.p.name, what: requested, room: s.run.Room, turn: s.run.Response, epoch: s.run.Epoch, op: op}
 	s.p.w.log.obeys(e)
 	refused := false
-	id, err := reach(ctx, s.p, call{toPlatform, op.String(), op != progressive.Typing, 200 * time.Millisecond}, func() (id string, err error) {
+	id, err := reach(ctx, s.p, call{toPlatform, op.String(), string(s.run.ID), op != progressive.Typing, 200 * time.Millisecond}, func() (id string, err error) {
 		if refused = s.p.w.platform.refuses(s); refused {
 			return "", progressive.RetryAfter{Scope: s.Scopes(op)[0], After: 4 * time.Second, Err: errors.New("too many requests")}
 		}
@@ -143,17 +144,17 @@ func request(ctx context.Context, s sink, op progressive.Op, apply func() (strin
 }
 
 // refuses reports whether the platform wants fewer requests, which it does now and then.
-func (c *platform) refuses(sink) bool {
+func (c *platform) refuses(s sink) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.n++
-	return c.n%37 == 0
+	c.requests[s.run.Room]++
+	return c.requests[s.run.Room]%37 == 12
 }
 
 func (c *platform) create(s sink, text, nonce string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.Resend {
+	if s.run.Address.Connector == noNonces {
 		nonce = ""
 	}
 	for _, m := range c.posts {

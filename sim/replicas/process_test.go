@@ -43,15 +43,15 @@ type process struct {
 	dead    bool
 	paused  chan struct{} // closed when the pause ends; nil without one
 	cut     map[port]bool
-	calls   map[string]int // by name
-	effects int            // until it dies; 0 is never
-	behind  bool           // it dies behind that effect, not before it
+	effects int  // until it dies; 0 is never
+	behind  bool // it dies behind that effect, not before it
 }
 
 // call is one call of a port.
 type call struct {
 	port   port
 	name   string
+	of     string        // what it is about: calls about other things don't change what becomes of it
 	effect bool          // it changes something outside
 	slow   time.Duration // of the network, at most
 }
@@ -81,14 +81,11 @@ func (p *process) awake() bool {
 	}
 }
 
-// fate draws what becomes of the next call: it depends on the seed, on who calls and how often, and on nothing else.
+// fate draws what becomes of a call: it depends on the seed, on who calls about what, and on the time, but not on the order of the calls
+// that are made at that time, which Go chooses.
 func (p *process) fate(c call) fate {
-	p.mu.Lock()
-	p.calls[c.name]++
-	n := p.calls[c.name]
-	p.mu.Unlock()
 	h := fnv.New64a()
-	fmt.Fprint(h, p.name, c.name, n)
+	fmt.Fprint(h, p.name, c.name, c.of, time.Since(p.w.began))
 	luck := rand.New(rand.NewPCG(p.w.seed, h.Sum64()))
 	f := fate{latency: time.Millisecond + time.Duration(luck.Int64N(int64(c.slow))), luck: luck.Float64()}
 	if c.port == toPlatform && luck.IntN(40) == 0 {
@@ -145,10 +142,10 @@ func reach[T any](ctx context.Context, p *process, c call, f func() (T, error)) 
 		return none, chat.ErrCrashed
 	}
 	cut := p.isCut(c.port)
+	time.Sleep(fate.latency / 2)
 	if cut && fate.luck < 0.5 {
 		return none, errRefused
 	}
-	time.Sleep(fate.latency / 2)
 	if lost := cut && fate.luck < 0.8 || fate.luck > 0.995; lost && !behind {
 		return none, p.silence(ctx, c)
 	}

@@ -49,8 +49,8 @@ func (s *shared) now() *inmem.Tracker {
 	return s.tracker
 }
 
-func fast(name string, effect bool) call {
-	return call{port: toShared, name: name, effect: effect, slow: 3 * time.Millisecond}
+func fast[T ~string](name string, of T, effect bool) call {
+	return call{port: toShared, name: name, of: string(of), effect: effect, slow: 3 * time.Millisecond}
 }
 
 // remoteTracker is the tracker, as one process reaches it: while it is cut off, or pauses, it hears of no later turn.
@@ -60,7 +60,7 @@ type remoteTracker struct {
 }
 
 func (t remoteTracker) Claim(ctx context.Context, a chat.AgentID, in chat.RoomID, id chat.ResponseID) (context.Context, error) {
-	claimed, err := reach(ctx, t.p, fast("claim", true), func() (context.Context, error) { return t.of.now().Claim(ctx, a, in, id) })
+	claimed, err := reach(ctx, t.p, fast("claim", in, true), func() (context.Context, error) { return t.of.now().Claim(ctx, a, in, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +75,11 @@ func (t remoteTracker) Claim(ctx context.Context, a chat.AgentID, in chat.RoomID
 }
 
 func (t remoteTracker) Settle(ctx context.Context, a chat.AgentID, in chat.RoomID, id chat.ResponseID) error {
-	return act(ctx, t.p, fast("settle", false), func() error { return t.of.now().Settle(ctx, a, in, id) })
+	return act(ctx, t.p, fast("settle", in, false), func() error { return t.of.now().Settle(ctx, a, in, id) })
 }
 
 func (t remoteTracker) Stop(ctx context.Context, a chat.AgentID, in chat.RoomID, upTo chat.ResponseID) error {
-	return act(ctx, t.p, fast("stop", true), func() error { return t.of.now().Stop(ctx, a, in, upTo) })
+	return act(ctx, t.p, fast("stop", in, true), func() error { return t.of.now().Stop(ctx, a, in, upTo) })
 }
 
 // remoteBus loses frames.
@@ -89,7 +89,7 @@ type remoteBus struct {
 }
 
 func (b remoteBus) Publish(ctx context.Context, in chat.RoomID, f relay.Frame) error {
-	return act(ctx, b.p, fast("publish", false), func() error { return b.Bus.Publish(ctx, in, f) })
+	return act(ctx, b.p, fast("publish", in, false), func() error { return b.Bus.Publish(ctx, in, f) })
 }
 
 // remoteBudget is a [progressive.SharedBudget], as one process reaches it.
@@ -104,7 +104,7 @@ var (
 )
 
 func (b remoteBudget) Book(ctx context.Context, claims []progressive.Claim) (progressive.Booking, error) {
-	return reach(ctx, b.p, fast("book", false), func() (progressive.Booking, error) { return b.of.book(claims), nil })
+	return reach(ctx, b.p, fast("book", claims[0].Scope, false), func() (progressive.Booking, error) { return b.of.book(claims), nil })
 }
 
 func (s *shared) book(claims []progressive.Claim) progressive.Booking {
@@ -136,7 +136,7 @@ func (s *shared) full(c progressive.Claim) time.Duration {
 }
 
 func (b remoteBudget) Settle(ctx context.Context, k progressive.Booking, s progressive.Settlement) error {
-	return act(ctx, b.p, fast("settle booking", false), func() error { b.of.settle(k, s); return nil })
+	return act(ctx, b.p, fast("settle booking", k.Claims[0].Scope, false), func() error { b.of.settle(k, s); return nil })
 }
 
 func (s *shared) settle(k progressive.Booking, how progressive.Settlement) {

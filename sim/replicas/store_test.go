@@ -26,7 +26,7 @@ const (
 // again is a message that a store without marks takes for another one.
 func (s *remoteStore) again(m *chat.Memory) {
 	if s.p.w.missing == noMarks {
-		m.ID = chat.MemoryID(fmt.Sprint(m.ID, "/", s.p.w.called()))
+		m.ID = chat.MemoryID(fmt.Sprint(m.ID, "/", s.p.w.called("marks")))
 	}
 }
 
@@ -38,30 +38,30 @@ func (s *remoteStore) epoch(ctx context.Context, id chat.RunID, e chat.Epoch) ch
 	return e
 }
 
-func stored(name string) call {
-	return call{port: toStore, name: name, effect: true, slow: 10 * time.Millisecond}
+func stored[T ~string](name string, of T) call {
+	return call{port: toStore, name: name, of: string(of), effect: true, slow: 10 * time.Millisecond}
 }
 
-func looked(name string) call {
-	return call{port: toStore, name: name, slow: 5 * time.Millisecond}
+func looked[T ~string](name string, of T) call {
+	return call{port: toStore, name: name, of: string(of), slow: 5 * time.Millisecond}
 }
 
 func (s *remoteStore) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	s.again(&m.Memory)
-	return reach(ctx, s.p, stored("accept"), func() (chat.Accepted, error) { return s.Store.Accept(ctx, m, j) })
+	return reach(ctx, s.p, stored("accept", m.Room), func() (chat.Accepted, error) { return s.Store.Accept(ctx, m, j) })
 }
 
 func (s *remoteStore) Known(ctx context.Context, m chat.Memory) (chat.Accepted, error) {
 	s.again(&m)
-	return reach(ctx, s.p, looked("known"), func() (chat.Accepted, error) { return s.Store.Known(ctx, m) })
+	return reach(ctx, s.p, looked("known", m.ID), func() (chat.Accepted, error) { return s.Store.Known(ctx, m) })
 }
 
 func (s *remoteStore) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error) {
-	return reach(ctx, s.p, stored("mark"), func() (chat.Accepted, error) { return s.Store.Mark(ctx, room, id) })
+	return reach(ctx, s.p, stored("mark", id), func() (chat.Accepted, error) { return s.Store.Mark(ctx, room, id) })
 }
 
 func (s *remoteStore) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
-	return reach(ctx, s.p, stored("start"), func() (chat.Run, error) {
+	return reach(ctx, s.p, stored("start", id), func() (chat.Run, error) {
 		from := time.Now()
 		r, err := s.Store.Start(ctx, id, owner)
 		if err == nil {
@@ -72,11 +72,17 @@ func (s *remoteStore) Start(ctx context.Context, id chat.RunID, owner string) (c
 }
 
 func (s *remoteStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
-	err := act(ctx, s.p, stored(noteName(n)), func() error { return s.Store.Note(ctx, id, s.epoch(ctx, id, e), n) })
-	if err != nil && len(n.Shown) > 0 {
+	err := act(ctx, s.p, stored(noteName(n), id), func() error { return s.Store.Note(ctx, id, s.epoch(ctx, id, e), n) })
+	if len(n.Shown) > 0 && (err != nil || s.overtaken(ctx, id, e)) {
 		s.p.w.log.doubt(id) // what is there is not known to the next holder
 	}
 	return err
+}
+
+// overtaken reports whether another process has started the run since e, so that it does not learn what this one does with its note.
+func (s *remoteStore) overtaken(ctx context.Context, id chat.RunID, e chat.Epoch) bool {
+	r, err := s.Store.Run(ctx, id)
+	return err == nil && r.Epoch != e
 }
 
 func noteName(n chat.Note) string {
@@ -94,7 +100,7 @@ func noteName(n chat.Note) string {
 }
 
 func (s *remoteStore) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
-	return act(ctx, s.p, stored("finish"), func() error {
+	return act(ctx, s.p, stored("finish", id), func() error {
 		from := time.Now()
 		err := s.Store.Finish(ctx, id, s.epoch(ctx, id, e), o, m)
 		if r, failed := s.Store.Run(ctx, id); err == nil && failed == nil {
@@ -108,41 +114,41 @@ func (s *remoteStore) Beat(ctx context.Context, owner string, until time.Time) e
 	if s.p.w.missing == noLeases {
 		until = time.Now()
 	}
-	return act(ctx, s.p, looked("beat"), func() error { return s.Store.Beat(ctx, owner, until) })
+	return act(ctx, s.p, looked("beat", ""), func() error { return s.Store.Beat(ctx, owner, until) })
 }
 
 func (s *remoteStore) Leave(ctx context.Context, owner string) error {
-	return act(ctx, s.p, stored("leave"), func() error { return s.Store.Leave(ctx, owner) })
+	return act(ctx, s.p, stored("leave", ""), func() error { return s.Store.Leave(ctx, owner) })
 }
 
 func (s *remoteStore) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
-	return reach(ctx, s.p, looked("run"), func() (chat.Run, error) { return s.Store.Run(ctx, id) })
+	return reach(ctx, s.p, looked("run", id), func() (chat.Run, error) { return s.Store.Run(ctx, id) })
 }
 
 func (s *remoteStore) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
-	return reach(ctx, s.p, looked("run of"), func() (chat.Run, error) { return s.Store.RunOf(ctx, id) })
+	return reach(ctx, s.p, looked("run of", id), func() (chat.Run, error) { return s.Store.RunOf(ctx, id) })
 }
 
 func (s *remoteStore) OpenRuns(ctx context.Context, in chat.RoomID) ([]chat.Run, error) {
-	return reach(ctx, s.p, looked("open runs"), func() ([]chat.Run, error) { return s.Store.OpenRuns(ctx, in) })
+	return reach(ctx, s.p, looked("open runs", in), func() ([]chat.Run, error) { return s.Store.OpenRuns(ctx, in) })
 }
 
 func (s *remoteStore) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
-	return reach(ctx, s.p, looked("open rooms"), func() ([]chat.RoomID, error) { return s.Store.OpenRooms(ctx) })
+	return reach(ctx, s.p, looked("open rooms", ""), func() ([]chat.RoomID, error) { return s.Store.OpenRooms(ctx) })
 }
 
 func (s *remoteStore) Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error) {
-	return reach(ctx, s.p, looked("memory"), func() (chat.Memory, error) { return s.Store.Memory(ctx, id) })
+	return reach(ctx, s.p, looked("memory", id), func() (chat.Memory, error) { return s.Store.Memory(ctx, id) })
 }
 
 func (s *remoteStore) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
-	return reach(ctx, s.p, looked("recent"), func() ([]chat.Memory, error) { return s.Store.Recent(ctx, room, kind, upTo, limit) })
+	return reach(ctx, s.p, looked("recent", room), func() ([]chat.Memory, error) { return s.Store.Recent(ctx, room, kind, upTo, limit) })
 }
 
 func (s *remoteStore) Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error) {
-	return reach(ctx, s.p, looked("attention"), func() (chat.Attention, error) { return s.Store.Attention(ctx, room) })
+	return reach(ctx, s.p, looked("attention", room), func() (chat.Attention, error) { return s.Store.Attention(ctx, room) })
 }
 
 func (s *remoteStore) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
-	return act(ctx, s.p, stored("withdraw"), func() error { return s.Store.Withdraw(ctx, room, run) })
+	return act(ctx, s.p, stored("withdraw", run), func() error { return s.Store.Withdraw(ctx, room, run) })
 }

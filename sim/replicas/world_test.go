@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,9 +49,9 @@ type world struct {
 	logged   *sim.Log // of the processes
 	policy   schedule.Policy
 	rooms    []*room
-	calls    atomic.Int64 // of models
 
 	mu    sync.Mutex
+	calls map[string]int // of models, by question
 	slots [processes]*process
 	lives int
 	notes []string // of the story
@@ -64,8 +63,8 @@ type world struct {
 func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 	synctest.Test(t, func(t *testing.T) {
 		luck := rand.New(rand.NewPCG(seed, 0))
-		w := &world{T: t, seed: seed, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, logged: &sim.Log{}}
-		w.platform = &platform{}
+		w := &world{T: t, seed: seed, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
+		w.platform = &platform{requests: map[chat.RoomID]int{}}
 		w.policy = []schedule.Policy{schedule.Supersede, schedule.Supersede, schedule.Queue, schedule.Collect}[luck.IntN(4)]
 		w.store = w.open(luck.IntN(8) == 0)
 		for i := range w.slots {
@@ -129,13 +128,19 @@ func (w *world) note(p *process, format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf("%8.3f %s %s", time.Since(w.began).Seconds(), who, fmt.Sprintf(format, args...)))
 }
 
-func (w *world) called() int64 { return w.calls.Add(1) }
+// called counts the calls of models about a question.
+func (w *world) called(id string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls[id]++
+	return w.calls[id]
+}
 
 // start begins a life in a slot.
 func (w *world) start(slot int) {
 	w.mu.Lock()
 	w.lives++
-	p := &process{w: w, name: fmt.Sprintf("node%d.%d", slot, w.lives), ended: make(chan struct{}), cut: map[port]bool{}, calls: map[string]int{}}
+	p := &process{w: w, name: fmt.Sprintf("node%d.%d", slot, w.lives), ended: make(chan struct{}), cut: map[port]bool{}}
 	w.mu.Unlock()
 	gate := progressive.NewSharedGate(remoteBudget{w.shared, p}, budget)
 	rt, err := core.New(core.Config{
