@@ -50,7 +50,7 @@ func (n *replica) die() {
 }
 
 // inReplicas starts n gateways with a policy for messages that come while an answer is written.
-func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler) *replicas {
+func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler, change ...func(*config.Config)) *replicas {
 	t.Helper()
 	r := &replicas{T: t, telegram: telegramfake.New()}
 	api := httptest.NewServer(r.telegram)
@@ -62,6 +62,9 @@ func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler) 
 	r.cfg.Access.Direct, r.cfg.Turns.Direct = "open", turns
 	section := configtest.Section[telegram.Config](r.cfg.Connectors)
 	section.Token, section.APIURL = config.Secret(r.telegram.Token()), api.URL
+	for _, change := range change {
+		change(&r.cfg)
+	}
 	for range n {
 		r.start()
 	}
