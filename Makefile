@@ -1,5 +1,5 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
-.PHONY: help run test fmt vet lint unit bench recall soak seeds tools install
+.PHONY: help run test fmt vet lint unit bench replicas recall soak seeds tools install
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -26,6 +26,9 @@ unit:
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
+
+replicas: ## measure the replies per second of REPLICAS=3 gateways on one PostgreSQL and one Redis; LOAD=telegram asks there
+	go run ./bench/replicas -replicas $(or $(REPLICAS),3) -load $(or $(LOAD),web) -for 30s
 
 recall: ## measure what an embedding model finds: EMBEDDING=text-embedding-3-small, with OPENAI_BASE_URL and OPENAI_API_KEY
 	go run ./bench/recall -model "$(EMBEDDING)"

@@ -3,6 +3,7 @@
 package postgrestest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
@@ -55,18 +56,32 @@ func (s *Server) Continue(t testing.TB) { s.signal(t, syscall.SIGCONT) }
 
 func (s *Server) signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
-	lines, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
+	all, err := s.Processes()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, pid := range all {
+		_ = syscall.Kill(pid, sig) // one that has just ended is no matter
+	}
+}
+
+// Processes returns the ids of the server's processes. The first is the parent of the others.
+func (s *Server) Processes() (all []int, err error) {
+	lines, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return nil, err
 	}
 	first, _, _ := strings.Cut(string(lines), "\n")
 	children, err := exec.Command("ps", "-o", "pid=", "--ppid", first).Output()
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("list the processes of the server: %w", err)
 	}
 	for _, field := range append([]string{first}, strings.Fields(string(children))...) {
-		if pid, err := strconv.Atoi(field); err == nil {
-			_ = syscall.Kill(pid, sig) // one that has just ended is no matter
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, pid)
 	}
+	return all, nil
 }

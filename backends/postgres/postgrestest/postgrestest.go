@@ -30,6 +30,7 @@ type Server struct {
 	port int
 	dir  string
 	bin  string
+	safe bool // it waits for the disk
 
 	// mu guards what follows.
 	mu    sync.Mutex
@@ -69,6 +70,9 @@ func Shared(t testing.TB) *Server {
 // New starts an empty server for a program that is no test. It ends with the program, or with Stop.
 func New() (*Server, error) { return start() }
 
+// NewSafe is New for a measurement: the server waits for the disk, as one with its usual settings does.
+func NewSafe() (*Server, error) { return startOne(true) }
+
 // URL returns the address of the database that every server has.
 func (s *Server) URL() string { return s.url("postgres") }
 
@@ -79,7 +83,9 @@ var shared = sync.OnceValues(start)
 
 var errMissing = errors.New("SKIPPED: PostgreSQL is not installed, so NOTHING that needs it was tested")
 
-func start() (*Server, error) {
+func start() (*Server, error) { return startOne(false) }
+
+func startOne(safe bool) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -88,7 +94,7 @@ func start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, bin: bin}
+	s := &Server{dir: dir, bin: bin, safe: safe}
 	if err := give(dir); err != nil {
 		return nil, err
 	}
@@ -137,8 +143,11 @@ const guard = `"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $serve
 func (s *Server) start() error {
 	// A crash of the server loses nothing without fsync; one of the machine ends the test anyway.
 	args := []string{"-c", guard, "sh", filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-p", strconv.Itoa(s.port),
-		"-h", "127.0.0.1", "-k", s.dir, "-F", "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB",
+		"-h", "127.0.0.1", "-k", s.dir, "-c", "max_connections=200", "-c", "shared_buffers=32MB",
 		"-c", "max_wal_size=2GB", "-c", "log_min_messages=fatal"}
+	if !s.safe {
+		args = append(args, "-F", "-c", "full_page_writes=off")
+	}
 	cmd := exec.Command("sh", args...)
 	cmd.Env = append(os.Environ(), "DIR="+s.dir, "KEEP="+filepath.Join(s.dir, "keep"))
 	as(cmd)
