@@ -25,6 +25,7 @@ func (q *intake) changed(kind string, raw []byte) error {
 		if snowflake(e.ID) == 0 {
 			return fmt.Errorf("read a deletion of a channel: no id in it")
 		}
+		// Everything that was said there is forgotten, as its readers have lost access to it.
 		q.note(e.ID, "", chat.Cleared{Room: roomID(e.ID), Entirely: true})
 		return nil
 	case "GUILD_CREATE", "GUILD_DELETE":
@@ -37,6 +38,7 @@ func (q *intake) changed(kind string, raw []byte) error {
 	}
 	switch kind {
 	case "MESSAGE_DELETE":
+		// A single deletion has one id, and is then handled like several.
 		e.IDs = []string{e.ID}
 		fallthrough
 	case "MESSAGE_DELETE_BULK":

@@ -87,6 +87,7 @@ func (g *gateway) next(err error) time.Duration {
 	case g.resuming:
 		g.resumes++
 	}
+	// From here on a login is needed. What the lost session should have delivered is searched for after it.
 	if endsSession(err) || g.resumes >= mostResumes {
 		g.session.ID, g.resumes = "", 0
 	}

@@ -61,6 +61,7 @@ type channel struct {
 	owed  []*ticket // of the events whose messages are in the gap
 }
 
+// newIntake returns the intake of a connection. At most two fetches are made at a time.
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
 		handler: h, me: me, client: d.client, places: d.places, log: d.log, events: k.events, used: k.used, age: d.config.CatchUp,

@@ -119,6 +119,8 @@ func (q *intake) described(guild string, raw []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.looking
+	// Servers describe themselves again after an outage; only the first description after a READY counts for the
+	// search.
 	if s == nil || !s.guilds[guild] {
 		return
 	}
@@ -135,6 +137,8 @@ func (q *intake) described(guild string, raw []byte) {
 	})
 	for _, c := range all {
 		after, last := max(s.since, s.seen[c.ID]), snowflake(c.Last)
+		// Discord names the last message of most channels. If it is not later than what was seen, a fetch would find
+		// nothing.
 		if snowflake(c.ID) != 0 && (last > after || last == 0 && inUse(c) == 0) {
 			s.add(target{c.ID, guild, after})
 		}

@@ -51,6 +51,7 @@ const (
 	channel    = "channel"
 )
 
+// encode returns the address as it is stored.
 func (a address) encode() []byte {
 	b, err := json.Marshal(a)
 	if err != nil {

@@ -109,6 +109,7 @@ func (i *intake) close() (offset int) {
 	return i.events.Reached()
 }
 
+// updateID returns the id of an update; ok is false if it has none, which only a broken server sends.
 func updateID(raw json.RawMessage) (id int, ok bool) {
 	var u struct {
 		ID *int `json:"update_id"`

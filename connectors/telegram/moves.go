@@ -84,6 +84,7 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 		return context.Cause(ctx)
 	}
 	m.mu.Lock()
+	// Both halves of the announcement (in the old and in the new group) arrive, and it may be delivered again.
 	known := m.to[old] == now
 	m.put(old, now)
 	text, err := json.Marshal(m.to)
@@ -93,6 +94,7 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 	}
 	if err := m.memo.Keep(ctx, m.name, string(text)); err != nil {
 		m.mu.Lock()
+		// Removed, so that the next call does not take it for stored.
 		delete(m.to, old)
 		m.mu.Unlock()
 		return fmt.Errorf("save that group %d got the id %d: %w", old, now, err)

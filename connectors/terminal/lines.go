@@ -30,6 +30,7 @@ func (l *look) lines(r *reply) (all []string) {
 	begun, stretch := len(all), 0
 	for _, b := range r.blocks() {
 		var more []string
+		// Files of a call are named while the answer grows. At the end they follow with their addresses.
 		if b.call != nil {
 			more = l.call(b.call)
 			if r.end == nil {
@@ -51,6 +52,7 @@ func (l *look) lines(r *reply) (all []string) {
 		all = apart(all, l.rows("("+r.note+")"))
 	case r.cut:
 		all = apart(all, []string{l.faint(cut("… connection lost, retrying", l.width))})
+	// Nothing has arrived yet.
 	case len(all) == begun:
 		all = apart(all, []string{l.faint("…")})
 	}
@@ -89,6 +91,7 @@ func (l *look) text(n int, text string, whole bool) (all []string) {
 	return all
 }
 
+// dialect returns the Markdown dialect of the terminal.
 func (l *look) dialect() markdown.Dialect {
 	if l.color {
 		return markdown.Terminal(markdown.TerminalOptions{Width: l.width})

@@ -53,6 +53,7 @@ func (w *Web) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	for _, key := range q.Files {
 		ids = append(ids, uploadID(room, key))
 	}
+	// All or none: a message must not be accepted with some of its files.
 	all, err := w.opts.Store.NameUploads(r.Context(), q.id(room), ids...)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):

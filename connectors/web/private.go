@@ -43,6 +43,7 @@ func (h hiding) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements [slog.Handler].
 func (h hiding) WithGroup(name string) slog.Handler { return hiding{h.Handler.WithGroup(name), h.key} }
 
+// attrs is attr for several.
 func (h hiding) attrs(attrs []slog.Attr) []slog.Attr {
 	clean := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
@@ -51,6 +52,7 @@ func (h hiding) attrs(attrs []slog.Attr) []slog.Attr {
 	return clean
 }
 
+// attr returns a with hidden ids, also within groups and in the texts of errors.
 func (h hiding) attr(a slog.Attr) slog.Attr {
 	switch v := a.Value.Resolve(); v.Kind() {
 	case slog.KindGroup:

@@ -166,6 +166,7 @@ func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Uplo
 func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse func(chat.Upload, []byte) *refusal) (chat.Upload, error) {
 	piece := make([]byte, min(u.Size, chat.UploadPiece))
 	for n, got := 0, int64(0); got < u.Size; n++ {
+		// Whole pieces, because the store addresses them by their number. Only the last one may be shorter.
 		k, err := io.ReadFull(content, piece[:min(u.Size-got, chat.UploadPiece)])
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -186,6 +186,7 @@ func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.A
 	if acc.Run == "" {
 		return out.frames(enc.nothing("ignored"))
 	}
+	// A run can change hands several times.
 	for {
 		var a *answer.Answer
 		var err error

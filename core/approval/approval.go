@@ -252,6 +252,7 @@ func options(all bool) []string {
 	return []string{once, deny}
 }
 
+// decision returns what an option of a question means. Anything unknown is a denial.
 func decision(option string) chat.Decision {
 	switch option {
 	case once:

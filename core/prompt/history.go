@@ -117,12 +117,14 @@ type starts struct {
 
 const mostStarts = 10_000
 
+// of returns where the history of room began last; empty if that is unknown.
 func (s *starts) of(room chat.RoomID) chat.MemoryID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rooms[room]
 }
 
+// set remembers where the history of room begins; empty forgets it.
 func (s *starts) set(room chat.RoomID, start chat.MemoryID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,6 +24,7 @@ type Recall struct {
 	Summaries bool // the small model summarizes messages that no longer fit
 }
 
+// filled returns r with the defaults.
 func (r Recall) filled() Recall {
 	if r.Prompt == 0 {
 		r.Prompt = 32_000
@@ -150,6 +151,7 @@ func feeds(s action.ProviderSpec, t *template.Template) bool {
 // several times the share of a text, and loses its oldest messages first.
 func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) string {
 	var texts []string
+	// Providers can set variables of their own, which templates of characters use by name.
 	for _, t := range st.Outputs {
 		text := text.CutTokens(strings.TrimSpace(t.Text), limit)
 		if t.Transcript != "" {

@@ -149,6 +149,7 @@ func newPromptSet(plugins []action.Plugin, character map[string]string) (promptS
 			}
 		}
 	}
+	// Later levels replace earlier ones; an empty text leaves what there is.
 	for _, level := range append(levels, character) {
 		for _, key := range slices.Sorted(maps.Keys(level)) {
 			name := TemplateName(key)

@@ -218,10 +218,12 @@ func (s *Scanner) read(field, raw string) {
 	case provideField:
 		s.result.Providers = append(s.result.Providers, parseList(raw)...)
 	case paramsField:
+		// Parameters for which there is no call are not guessed about.
 		if !attach(s.result.Calls, raw) {
 			s.result.Lost += len(strings.TrimSpace(raw))
 		}
 	case finishField:
+		// Models write several words for true and false. Another one means neither, and is counted as lost.
 		word := strings.ToLower(strings.TrimSpace(raw))
 		s.result.Finish = word == "true" || word == "yes"
 		if !s.result.Finish && word != "false" && word != "no" && word != "" {

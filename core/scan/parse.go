@@ -80,6 +80,7 @@ func parseAction(head, body string) (Call, bool) {
 	if c.Name == "" {
 		c.Name = attribute(head, "type")
 	}
+	// Parameters in an element of their own come first, because their JSON may contain a <name>.
 	for _, tag := range []string{paramsField, "parameters"} {
 		if at := indexTag(body, tag); at >= 0 {
 			_, inner, rest, ok := element(body[at:], tag)
@@ -98,6 +99,7 @@ func parseAction(head, body string) (Call, bool) {
 		c.Name = strings.TrimSpace(inner)
 		body = body[:at] + rest
 	}
+	// What is left is either the parameters without an element, or the name alone.
 	switch body = strings.TrimSpace(body); {
 	case strings.HasPrefix(body, "{") && c.Parameters == "":
 		c.Parameters = body

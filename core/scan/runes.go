@@ -27,6 +27,7 @@ func (r *runes) rest() (out []byte) {
 	return out
 }
 
+// take moves the first character of held to out.
 func (r *runes) take(out []byte) []byte {
 	c, n := utf8.DecodeRune(r.held)
 	r.held = r.held[n:]

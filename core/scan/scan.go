@@ -208,6 +208,8 @@ func (s *Scanner) feed(piece []byte) {
 	}
 }
 
+// step takes a byte: it begins a tag, belongs to one, or is text. Another "<" ends a tag that was being collected,
+// which then was none.
 func (s *Scanner) step(b byte) {
 	switch {
 	case b == '<':

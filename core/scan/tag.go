@@ -56,6 +56,7 @@ func (r *tagReader) grow(b byte, known []string) state {
 	case r.name > 0 || len(r.raw) == 2 && b == '/':
 		return growing
 	}
+	// The name ends here. It must be a known one, and only two of them have a value in the tag itself.
 	ends := b == '>' || b == ' ' || b == '\t' || b == '\r' || b == '=' || b == '/'
 	name := strings.ToLower(string(r.raw[r.start():]))
 	if ends {

@@ -61,6 +61,7 @@ func (p *Parallel) Enter(l Lane, run chat.Run) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.queue(person)
+	// The place of the lane in the queue, or the one that it would get by the time at which its run was opened.
 	at := slices.IndexFunc(q.waiting, func(w queued) bool { return w.lane == l })
 	if at < 0 {
 		at = len(q.waiting)
@@ -68,6 +69,7 @@ func (p *Parallel) Enter(l Lane, run chat.Run) bool {
 			at--
 		}
 	}
+	// As many lanes as there are free places may go on, from the front.
 	switch waits := at >= p.most-len(q.under); {
 	case waits && p.lanes[l] == "":
 		q.waiting = slices.Insert(q.waiting, at, queued{l, run.Opened})

@@ -55,6 +55,7 @@ func (p *parser) block(list []string, depth int) (nodes []node, end tag, err err
 		switch {
 		case t == nil:
 			return nodes, tag{at: p.pos}, nil
+		// A comment.
 		case t.word == "!":
 		case t.word == "else", strings.HasPrefix(t.word, "/"):
 			return nodes, *t, nil
@@ -85,6 +86,7 @@ func (p *parser) nested(open tag, list []string, depth int) (n node, err error) 
 		if list != nil {
 			return n, p.failf(open.at, "a list can't be nested in another list")
 		}
+		// Only a declared list can be iterated over; its fields can be used inside.
 		if inside = p.vars[open.name]; inside == nil {
 			return n, p.unknown(open.at, "list", open.name, nil)
 		}
@@ -104,6 +106,7 @@ func (p *parser) nested(open tag, list []string, depth int) (n node, err error) 
 			return n, err
 		}
 	}
+	// The end must have the name of the beginning: {{/if}} can't end an {{#each}}.
 	switch want := "/" + open.word[1:]; {
 	case end.word == "":
 		return n, p.failf(open.at, "%s has no end; add {{%s}}", open, want)

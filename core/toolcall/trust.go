@@ -155,6 +155,7 @@ func (tc *Calls) Quotes(name string, params json.RawMessage) bool {
 // occur in any text.
 func leaves(params json.RawMessage) (all []string) {
 	d := json.NewDecoder(bytes.NewReader(params))
+	// Numbers are compared as they were written.
 	d.UseNumber()
 	var value any
 	if d.Decode(&value) != nil {

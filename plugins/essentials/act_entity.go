@@ -40,6 +40,7 @@ func updateEntity(store Store) namedAction {
 				e, err = chat.Entity{ID: who.Author, Connector: c.Turn.Room.Connector}, nil
 			}
 			if err == nil {
+				// Meet merges: an empty value removes this detail, and details that are not named stay.
 				e.Details = map[string]string{p.About: text.Label(p.Value)}
 				_, err = store.Meet(ctx, e)
 			}

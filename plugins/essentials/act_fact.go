@@ -44,8 +44,11 @@ func rememberFact(store Store) namedAction {
 			default:
 				n.About = c.Turn.Message.Author
 			}
+			// Models repeat the name that the list of facts shows before each.
 			fact = strings.TrimPrefix(fact, name+": ")
 			n.Key, n.Text = factKey(n.About, fact), name+": "+fact
+			// The old fact is dropped first. If that is not permitted or there is none, nothing is stored: the model
+			// has mistaken something.
 			if p.InsteadOf != "" {
 				if err := dropFact(ctx, store, c.Turn, p.InsteadOf); err != nil {
 					return action.Result{}, err

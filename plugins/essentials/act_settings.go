@@ -40,6 +40,7 @@ func updateSettings(store Store) namedAction {
 				}
 				value = words
 			}
+			// An empty text removes the setting.
 			note := chat.RoomNote{Room: room.ID, Kind: chat.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
 			if err := store.SaveNote(ctx, note); err != nil {
 				return action.Result{}, fmt.Errorf("save the setting: %w", err)

@@ -36,6 +36,7 @@ func (k *knowledge) refresh(ctx context.Context) {
 		texts[sum] = text
 		return text, nil
 	})
+	// The program ends, so parsers were interrupted. What they reported must not replace what is known.
 	if ctx.Err() != nil {
 		return
 	}
@@ -47,6 +48,7 @@ func (k *knowledge) refresh(ctx context.Context) {
 		warned[w] = true
 	}
 	k.reader = reader{stamp, texts, warned}
+	// Vectors of texts that stay are taken over, so that nothing is embedded again.
 	old, next := k.library(), newLibrary(documents, k.Log)
 	k.now.Store(next.with(old.known()))
 	k.Log.Info("knowledge read", "documents", len(documents), "pieces", len(next.pieces))

@@ -62,6 +62,7 @@ type state struct {
 	since     time.Time // when it was lost, or was to be started for the first time
 }
 
+// newClient returns a client that is not connected.
 func newClient(s Server, o Options) *client {
 	c := &client{
 		cfg: s, o: o, log: o.Log.With("mcp", s.Name), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),

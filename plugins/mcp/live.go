@@ -112,6 +112,7 @@ func choices(p *sdk.ElicitParams) (field string, options []string, values []any,
 	if len(schema.Properties) == 0 {
 		return "", []string{"Accept"}, nil, true
 	}
+	// There is exactly one property.
 	for name, of := range schema.Properties {
 		field = name
 		if of.Type == "boolean" {

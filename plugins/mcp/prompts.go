@@ -153,6 +153,7 @@ func (p prompt) get(ctx context.Context, written string) (string, error) {
 	for _, m := range r.Messages {
 		lines = append(lines, spoken(m))
 	}
+	// The text is cleaned and cut here, and quoted where it enters the prompt.
 	said := strings.TrimSpace(text.Clean(strings.Join(lines, "\n\n")))
 	if said == "" {
 		return "", errors.New("it stands for nothing")
@@ -199,6 +200,7 @@ func argumentsOf(known []*sdk.PromptArgument, written string) map[string]string 
 		}
 		words = append(words, strings.Trim(w, `"`))
 	}
+	// The arguments that were not named, in the order of the prompt.
 	var open []string
 	for _, a := range known {
 		if _, given := values[a.Name]; !given {

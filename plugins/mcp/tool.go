@@ -184,6 +184,7 @@ func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
 // made here.
 func contents(parts []sdk.Content) (out action.Result, err error) {
 	var texts []string
+	// Files beyond the limit are dropped without a trace in the text, because a server can send any number.
 	file := func(name, mime string, data []byte) {
 		if len(out.Files) < maxFiles {
 			out.Files = append(out.Files, llm.File{Name: name, Type: mime, Data: data})

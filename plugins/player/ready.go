@@ -50,6 +50,7 @@ func (p *player) ready(ctx context.Context, t track, again func()) error {
 	first, stop := context.WithTimeout(ctx, firstTry)
 	err := p.ask(first, t.url)
 	stop()
+	// A definite refusal is not repeated.
 	var silent noAnswer
 	if !errors.As(err, &silent) || ctx.Err() != nil {
 		return err

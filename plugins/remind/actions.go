@@ -97,6 +97,7 @@ func (a remindMe) reminder(c *action.Call, p parameters) (chat.Reminder, error) 
 	case due.Sub(now) > farthest:
 		return chat.Reminder{}, errors.New("a reminder can be at most five years ahead")
 	}
+	// The first time may be on a weekend.
 	if p.Repeat == "weekdays" {
 		due = next(due, p.Repeat, zone, due.Add(-1))
 	}

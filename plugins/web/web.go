@@ -171,6 +171,7 @@ func (f fetch) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 		return action.Result{}, errors.New("this is not an address of a web page")
 	}
 	u, _ := url.Parse(at)
+	// People see only the host, because a path can be long.
 	c.Short("Reading " + u.Hostname())
 	data, mime, err := f.o.get(ctx, at, maxPage)
 	switch {

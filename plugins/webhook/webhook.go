@@ -129,6 +129,7 @@ type event struct {
 
 // Act implements [action.Action].
 func (h *hook) Act(ctx context.Context, c *action.Call) (action.Result, error) {
+	// The same call of the same run has the same key, also after a restart.
 	key := hash(string(c.Turn.Run), c.ID)
 	res, err := h.send(ctx, request{
 		Type: "call", Tool: h.t.Name, Arguments: c.Parameters, Call: key, Room: string(c.Turn.Room.ID), User: string(c.Turn.Message.Author),

@@ -35,9 +35,12 @@ func (c *cleaner) add(s string) string {
 	for i := from; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
+		// The text ends within a character: the rest comes with the next piece.
 		case r == utf8.RuneError && n == 1 && !utf8.FullRuneInString(s[i:]):
 			c.held = s[i:]
 			return b.String()
+		// Tag characters are shown only after a black flag, and only if they form a whole sequence: anywhere else they
+		// are invisible text.
 		case c.dark && isTag(r):
 			end, whole := tags(s[i:])
 			if !whole {

@@ -29,6 +29,7 @@ func (c *converter) blocks(n ast.Node, depth int) (pieces []Piece) {
 	return pieces
 }
 
+// block converts a block. A kind that has no type of its own is shown as text.
 func (c *converter) block(n ast.Node, depth int) Block {
 	if depth > mostDepth {
 		return Paragraph{lines(strings.TrimSpace(c.source(n)))}
@@ -123,6 +124,7 @@ func (c *converter) table(n *extast.Table) Table {
 	return t
 }
 
+// inlines converts the content of n.
 func (c *converter) inlines(n ast.Node, depth int) (in []Inline) {
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		in = c.inline(in, child, depth)
@@ -130,6 +132,7 @@ func (c *converter) inlines(n ast.Node, depth int) (in []Inline) {
 	return in
 }
 
+// inline appends what n becomes to in. A node without a type of its own is replaced by its content.
 func (c *converter) inline(in []Inline, n ast.Node, depth int) []Inline {
 	if depth > mostDepth {
 		return addText(in, string(n.Text(c.src))) //lint:ignore SA1019 what is left of marks without end has no lines of its own
@@ -189,6 +192,7 @@ func (c *converter) resolve(n *ast.Text) string {
 	return unescape(value)
 }
 
+// unescape resolves backslashes and references in value, and removes what must not be shown.
 func unescape(value []byte) string {
 	var b bytes.Buffer
 	w := bufio.NewWriterSize(&b, len(value)+16)

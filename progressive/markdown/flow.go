@@ -151,6 +151,7 @@ func (f *flow) in(m Mark, g func()) {
 		g()
 		return
 	}
+	// The cost of closing is computed once: the packer adds it for every atom in the frame.
 	n := &frame{parent: outer, mark: m, markup: w, depth: outer.level() + 1, styles: outer.cut()}
 	if m.Kind <= Spoiler {
 		n.styles++

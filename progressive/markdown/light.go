@@ -91,6 +91,8 @@ func becomesMarkup(text string, i int, at Place) bool {
 	if i+1 < len(text) {
 		after = text[i+1]
 	}
+	// Each case follows what clients do, which is not CommonMark: an underscore within a word is text, and a heading
+	// needs a space.
 	switch c := text[i]; c {
 	case '`':
 		return true

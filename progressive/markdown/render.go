@@ -262,11 +262,14 @@ func same(a, b []atom) (n int) {
 	return n
 }
 
+// equal reports whether a and b are written alike, in the same marks and with the same margin. Atoms of two layouts
+// have frames of their own, so pointers differ.
 func (a *atom) equal(b *atom) bool {
 	return a.written == b.written && a.read == b.read && a.lines == b.lines && a.cut == b.cut &&
 		a.frame.equal(b.frame) && (a.margin == b.margin || a.margin != nil && b.margin != nil && a.margin.written == b.margin.written)
 }
 
+// equal compares the marks around two atoms, from the innermost.
 func (f *frame) equal(g *frame) bool {
 	for f != g {
 		if f == nil || g == nil || f.markup != g.markup {

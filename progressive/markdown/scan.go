@@ -22,6 +22,7 @@ type scanner struct {
 // opener is a run of marks that began something.
 type opener struct{ at, end int }
 
+// scan goes over the text once, from at on.
 func (s *scanner) scan() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; c {
@@ -45,6 +46,7 @@ func (s *scanner) scan() {
 			s.at++
 		}
 	}
+	// The beginning of a link, perhaps: its words are not shown before its address is there.
 	if len(s.brackets) > 0 {
 		s.hold(s.brackets[0])
 	}
@@ -71,6 +73,8 @@ func (s *scanner) drop(at int) {
 	}
 }
 
+// backslash goes over an escaped character, or over a formula. A formula without an end is held back as long as it may
+// still be one.
 func (s *scanner) backslash() {
 	rest := s.text[s.at:]
 	if len(rest) == 1 {

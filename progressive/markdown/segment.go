@@ -135,6 +135,7 @@ func (s *segmenter) line(n int) {
 		s.blank(n)
 		return
 	}
+	// A block that gets too long is ended before this line; what follows begins another one.
 	if s.open.read > 0 && s.open.read+n > mostPiece && s.open.mode != none {
 		s.overflow()
 		if s.open.mode == inCode {
@@ -272,6 +273,7 @@ func (s *segmenter) begin(st start, line string) {
 	o := &s.open
 	after := *o
 	o.list = ""
+	// The next item of the same list follows without a gap.
 	if after.joint == Apart && after.list != "" && st.kind == item && !after.loose && after.list == st.mark {
 		o.joint = NextLine
 	}
@@ -294,6 +296,7 @@ func (s *segmenter) begin(st start, line string) {
 		return
 	case item:
 		o.mode, o.width, o.list, o.number = inList, st.width, st.mark, st.number
+		// Models number all items with 1, since Markdown counts them.
 		if after.list == st.mark && st.number <= after.number {
 			o.number = after.number + 1
 		}

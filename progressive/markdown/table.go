@@ -165,6 +165,7 @@ func (f *flow) loosen(from int) {
 	}
 }
 
+// line returns a row with its cells aligned.
 func (g *columns) line(row []string) string {
 	cells := make([]string, len(g.widths))
 	for i := range cells {
@@ -180,6 +181,7 @@ func (g *columns) line(row []string) string {
 	return strings.TrimRight(strings.Join(cells, " │ "), " ")
 }
 
+// rule returns the line below the head.
 func (g *columns) rule() string {
 	rules := make([]string, len(g.widths))
 	for i, n := range g.widths {

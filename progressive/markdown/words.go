@@ -111,6 +111,7 @@ func (w *reading) next(text string, i int) int {
 	if w.blank = n > 0; w.blank {
 		return n
 	}
+	// ASCII is by far the most, and needs no search for the end of the character.
 	for rest := text[i:]; rest != "" && n < mostWord && rest[0] != ' ' && rest[0] != '\t'; rest = text[i+n:] {
 		size := 1
 		if !ascii(rest) {
