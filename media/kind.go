@@ -20,7 +20,7 @@ const (
 	packed // what another process reads: see package parley/media/document
 )
 
-// extensions determine the kind of files without a useful type. A name is never used as a path.
+// extensions map the endings of names to kinds, for files without a useful type. A name is never used as a path.
 var extensions = map[string]kind{ // never changed
 	".png": picture, ".jpg": picture, ".jpeg": picture, ".gif": picture, ".webp": picture,
 	".ogg": sound, ".oga": sound, ".opus": sound, ".mp3": sound, ".m4a": sound, ".wav": sound, ".flac": sound,
@@ -29,8 +29,8 @@ var extensions = map[string]kind{ // never changed
 	".html": packed, ".htm": packed,
 }
 
-// kindOf returns the kind that a file claims to have. A file without a useful type or name may be a document: its content
-// decides.
+// kindOf returns the kind that a file claims to have, which decides whether it is fetched. A file without a useful type
+// or name counts as a document: its content decides.
 func kindOf(claimed, name string) kind {
 	media, _, _ := mime.ParseMediaType(claimed)
 	switch class, _, _ := strings.Cut(media, "/"); {
@@ -51,8 +51,8 @@ func kindOf(claimed, name string) kind {
 	return document
 }
 
-// foundKind returns the kind that a file has. Only a claim to be sound is accepted, because there are many formats of
-// sound: the model that transcribes it rejects what is none.
+// foundKind returns the kind that a file has by its content. Only a claim to be sound is believed, as there are too
+// many formats of it to recognize: the model that transcribes rejects what is none.
 func foundKind(data []byte, claimed kind) kind {
 	media := http.DetectContentType(data)
 	switch {
@@ -74,7 +74,7 @@ func isPage(data []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
 }
 
-// packedTypes are the types of documents that are more than text.
+// packedTypes are the media types of documents that need a parser.
 var packedTypes = map[string]bool{ // never changed
 	"application/pdf": true, "application/zip": true, "application/x-zip-compressed": true, "text/html": true, "application/xhtml+xml": true,
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   true,
@@ -83,5 +83,5 @@ var packedTypes = map[string]bool{ // never changed
 	"application/vnd.oasis.opendocument.text":                                   true,
 }
 
-// pictureTypes are the types that models with image input accept.
+// pictureTypes are the media types that models with image input accept.
 var pictureTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true} // never changed

@@ -1,5 +1,10 @@
-// Package media reads message attachments: it describes images, transcribes audio and extracts the text of documents.
-// Nothing about a file is trusted: not its name, its type, its size or its unpacked size.
+// Package media implements [attachment.Reader]: it describes images, transcribes audio and extracts the text of
+// documents, so that models can use what users attach.
+//
+// Nothing about a file is trusted: not its name, its type, its size or its unpacked size. What it is, its content
+// decides (kind.go). Images are only measured, never decoded here (picture.go); text is decoded within bounds
+// (text.go); everything that needs a parser is read in another process (package document). A file that can't be read
+// never fails a turn: it gets a reason that users see.
 package media
 
 import (
@@ -20,6 +25,7 @@ import (
 	"parley/core/quota"
 )
 
+// Bounds of the work on files.
 const (
 	// MaxFile is the maximum size of a fetched file in bytes, which is also the limit of Telegram's servers
 	MaxFile = 20 << 20
@@ -27,13 +33,14 @@ const (
 	fileTime = 45 * time.Second
 	// together is how many files are read at once, over all rooms, which bounds their memory.
 	together = 4
-	maxText  = 16_000 // characters of a file that are kept, so that it fits into a prompt
+	maxText  = 16_000 // characters of a file that are kept; the rest would not fit into a prompt
 )
 
-// Options are the dependencies of a [Reader]. Features whose dependency is nil are unavailable, and reported as such.
+// Options are the dependencies of a [Reader]. A feature whose dependency is nil is unavailable, and files that need it
+// are reported as such.
 type Options struct {
-	// Fetch returns a whole file of at most limit bytes. It fails with [chat.ErrTooLarge] or [chat.ErrNotFound] for
-	// those reasons.
+	// Fetch returns a whole file of at most limit bytes. Its errors wrap [chat.ErrTooLarge] and [chat.ErrNotFound]
+	// where these are the reason.
 	Fetch       func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
 	Vision      llm.Model // describes images
 	Transcriber llm.Transcriber
@@ -45,10 +52,10 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// Reader is a [attachment.Reader].
+// Reader is an [attachment.Reader]. It is safe for concurrent use.
 type Reader struct {
 	options Options
-	places  chan struct{}
+	places  chan struct{} // one for each file that can be read at a time
 }
 
 var _ attachment.Reader = (*Reader)(nil)
@@ -58,7 +65,7 @@ func New(o Options) *Reader {
 	return &Reader{options: o, places: make(chan struct{}, together)}
 }
 
-// unread is a reason that users can see.
+// unread is an error whose text users see as the reason why a file was not read.
 type unread string
 
 func (u unread) Error() string { return string(u) }
@@ -88,7 +95,8 @@ func (r *Reader) Read(ctx context.Context, connector string, files []chat.Attach
 	return read
 }
 
-// one reads one file. Its failure does not affect the others.
+// one reads one file. Its failure does not affect the others. If a daily limit was reached, the file stays as it is, to
+// be read another time.
 func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, describe string) (read chat.Attachment) {
 	read = f
 	err := r.inPlace(ctx, func(ctx context.Context) error { return r.file(ctx, connector, &read, describe) })
@@ -107,7 +115,7 @@ func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, d
 	return read
 }
 
-// refOf returns the reference of f for logs. The address of a page can hold secrets.
+// refOf returns the reference of f for logs. The address of a linked page can contain secrets, so it is not logged.
 func refOf(f chat.Attachment) string {
 	if f.Link {
 		return "a linked page"
@@ -115,7 +123,7 @@ func refOf(f chat.Attachment) string {
 	return f.Ref
 }
 
-// reason returns why a file can't be read, as users see it.
+// reason returns why a file can't be read, as users see it: damage, unless something else is known.
 func reason(err error) string {
 	var why unread
 	if !errors.As(err, &why) {
@@ -124,8 +132,8 @@ func reason(err error) string {
 	return string(why)
 }
 
-// inPlace waits for one of the places, and runs work within its time limit. Files are untrusted, so a panic in a decoder
-// counts as damage of the file.
+// inPlace waits for one of the places, and runs work within the time limit. A panic in a decoder counts as damage of
+// the file.
 func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) (err error) {
 	select {
 	case r.places <- struct{}{}:
@@ -142,7 +150,7 @@ func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) 
 	return err
 }
 
-// file fetches f and reads it according to its content.
+// file fetches f and reads it by its content.
 func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment, describe string) error {
 	claimed := kindOf(f.Type, f.Name)
 	if f.Voice {
@@ -152,7 +160,7 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 		return why
 	}
 	if claimed == picture && r.options.Vision == nil {
-		return nil // the answering model receives the image itself
+		return nil // only the answering model needs the image, and fetches it itself, see Pictures
 	}
 	blob, err := r.fetch(ctx, connector, *f)
 	if err != nil {
@@ -179,7 +187,8 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 	return nil
 }
 
-// hopeless returns why a file of kind k can't be read regardless of its content, so that it isn't fetched.
+// hopeless returns why a file of kind k can't be read whatever its content is, so that it need not be fetched; "" if it
+// can be tried.
 func (r *Reader) hopeless(k kind) unread {
 	switch {
 	case k == picture && r.options.Vision == nil && !r.options.Sees:
@@ -231,7 +240,7 @@ func (r *Reader) unpack(ctx context.Context, data []byte) (string, error) {
 	return text, nil
 }
 
-// listen transcribes speech.
+// listen transcribes audio.
 func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) error {
 	text, err := r.options.Transcriber.Transcribe(ctx, f.Name, f.Type, b.Data)
 	if err != nil {
@@ -243,7 +252,7 @@ func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) err
 	return nil
 }
 
-// capped returns text in a form that every store accepts, cut to a length that fits into a prompt.
+// capped returns text in a form that every store accepts (valid UTF-8 without NUL), cut to maxText.
 func capped(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
 	if utf8.RuneCountInString(text) <= maxText {
@@ -252,8 +261,8 @@ func capped(text string) string {
 	return string([]rune(text)[:maxText]) + "\n[… truncated]"
 }
 
-// Refuse returns why a file can't be read that has this name, claimed type and beginning, in a few words for users, or "" if it can be
-// tried. Nothing is fetched for that.
+// Refuse returns why a file with this name, claimed type and beginning can't be read, in a few words for users, or ""
+// if it can be tried. It fetches nothing, so an upload can be refused before it has arrived.
 func (r *Reader) Refuse(name, claimed string, head []byte) string {
 	kind := kindOf(claimed, name)
 	if why := r.hopeless(kind); why != "" {

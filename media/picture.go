@@ -27,7 +27,8 @@ const (
 	maxDescription = 8 << 10
 )
 
-// checkPicture reads only the header of an image, because decoding it could take any amount of memory.
+// checkPicture returns an error if a model should not get an image. It reads the header only, because decoding an image
+// can take any amount of memory.
 func checkPicture(data []byte) error {
 	if len(data) > maxPicture {
 		return unread("the image is larger than 10 MB")
@@ -36,12 +37,13 @@ func checkPicture(data []byte) error {
 	if err != nil || width <= 0 || height <= 0 {
 		return fmt.Errorf("%w: %w", broken, err)
 	}
-	if width > maxPixels/height {
+	if width > maxPixels/height { // a product could overflow
 		return unread(fmt.Sprintf("the image is too large: %d × %d pixels", width, height))
 	}
 	return nil
 }
 
+// size returns the size of an image in pixels, by its header.
 func size(data []byte) (width, height int, err error) {
 	if http.DetectContentType(data) == "image/webp" {
 		return webpSize(data)
@@ -50,7 +52,8 @@ func size(data []byte) (width, height int, err error) {
 	return c.Width, c.Height, err
 }
 
-// webpSize reads the three kinds of WebP headers (RFC 9649, section 2).
+// webpSize reads the three forms of WebP headers (RFC 9649, section 2): lossy, lossless and extended. The standard
+// library has no decoder for WebP.
 func webpSize(data []byte) (width, height int, err error) {
 	if len(data) < 30 {
 		return 0, 0, errors.New("webp: the header is cut")
@@ -68,7 +71,7 @@ func webpSize(data []byte) (width, height int, err error) {
 	return 0, 0, errors.New("webp: an unknown header")
 }
 
-// look lets the model describe an image.
+// look has the model describe an image. A title that the user gave stays.
 func (r *Reader) look(ctx context.Context, f *chat.Attachment, data []byte, question string) error {
 	if err := checkPicture(data); err != nil {
 		return err
@@ -99,7 +102,7 @@ func (r *Reader) unseen() error {
 	return blind
 }
 
-// ask sends an image and a question to the model.
+// ask sends an image and a question to the model. It stops reading after maxDescription, and cancels the rest.
 func (r *Reader) ask(ctx context.Context, question string, picture llm.File) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -116,8 +119,8 @@ func (r *Reader) ask(ctx context.Context, question string, picture llm.File) (st
 	return said.String(), nil
 }
 
-// parts splits a description into its tagged parts: a title, what matters in detail, and the same as one would tell it. A description
-// without tags is returned as it is.
+// parts splits a description into its tagged parts: a title, a short description, and a detailed text. A description
+// without tags is returned as a whole.
 func parts(said string) (title, description, text string) {
 	title, description, text = within(said, "title"), within(said, "description"), within(said, "text")
 	switch {
@@ -136,7 +139,7 @@ func within(said, tag string) string {
 	return strings.TrimSpace(inner)
 }
 
-// Pictures implements [attachment.Reader].
+// Pictures implements [attachment.Reader]. It fetches at most most images at the same time.
 func (r *Reader) Pictures(ctx context.Context, connector string, files []chat.Attachment, most int) (shown []llm.File, fetched []chat.Attachment) {
 	for _, f := range files {
 		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(fetched) < most {

@@ -8,17 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxDocument limits how much of a document is decoded, in bytes. It is more than [maxText] characters need in any
-// encoding.
+// maxDocument is the number of bytes of a document that are decoded: more than maxText characters take in any encoding.
 const maxDocument = 1 << 20
 
+// The byte order marks of Unicode.
 var (
 	bomUTF8    = []byte{0xef, 0xbb, 0xbf} // never changed, as the next
 	bomUTF16LE = []byte{0xff, 0xfe}
 	bomUTF16BE = []byte{0xfe, 0xff}
 )
 
-// isText reports whether data is text: UTF-16 with a byte order mark, or without the bytes that text never contains.
+// isText reports whether data is text: UTF-16 with a byte order mark, or data without NUL and with at most one percent
+// of other control characters. Escape is allowed.
 func isText(data []byte) bool {
 	if bytes.HasPrefix(data, bomUTF16LE) || bytes.HasPrefix(data, bomUTF16BE) {
 		return true
@@ -36,7 +37,8 @@ func isText(data []byte) bool {
 	return odd*100 <= len(head)
 }
 
-// plainText decodes a document. Text that is not Unicode is read as Windows-1252, which the web also uses for Latin-1.
+// plainText decodes a text document. Text that is not Unicode is read as Windows-1252, which the web also uses for
+// Latin-1.
 func plainText(data []byte) (string, error) {
 	data = data[:min(len(data), maxDocument)]
 	switch {
@@ -52,7 +54,7 @@ func plainText(data []byte) (string, error) {
 	return fromWindows(data), nil
 }
 
-// wholeRunes removes an incomplete character from the end of data.
+// wholeRunes removes an incomplete character from the end of data, which the limit may have cut.
 func wholeRunes(data []byte) []byte {
 	for n := 1; n <= min(utf8.UTFMax, len(data)); n++ {
 		if b := data[len(data)-n:]; utf8.RuneStart(b[0]) {
@@ -65,6 +67,7 @@ func wholeRunes(data []byte) []byte {
 	return data
 }
 
+// fromUTF16 decodes UTF-16. A half unit at the end is dropped.
 func fromUTF16(data []byte, order binary.ByteOrder) string {
 	units := make([]uint16, len(data)/2)
 	for i := range units {

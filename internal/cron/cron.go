@@ -1,4 +1,4 @@
-// Package cron finds the times of schedules such as "0 9 * * 1-5".
+// Package cron finds the times of schedules such as "0 9 * * 1-5", in a time zone whose clock is put forward and back.
 package cron
 
 import (
@@ -10,14 +10,15 @@ import (
 	"github.com/adhocore/gronx"
 )
 
-// Schedule is a cron expression in a time zone.
+// Schedule is a cron expression in a time zone. The zero value is not valid; see [Parse].
 type Schedule struct {
 	expression string
 	zone       *time.Location
 	byTheHour  bool // it names no hours of the day
 }
 
-// Parse reads an expression of five fields (minute, hour, day of the month, month, day of the week) or a short form such as @daily.
+// Parse parses an expression of five fields (minute, hour, day of the month, month, day of the week) or a short form
+// such as @daily. It returns an error for one that is never due.
 func Parse(expression string, zone *time.Location) (Schedule, error) {
 	expression = strings.Join(strings.Fields(expression), " ")
 	fields, err := gronx.Segments(expression)
@@ -25,7 +26,7 @@ func Parse(expression string, zone *time.Location) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("%q is not a cron expression of five fields", expression)
 	}
 	s := Schedule{expression: expression, zone: zone, byTheHour: strings.HasPrefix(fields[2], "*")}
-	if fields[0] != "0" { // gronx begins with the second
+	if fields[0] != "0" { // the library adds a field for seconds in front
 		return Schedule{}, errors.New("schedules by the second are not supported")
 	}
 	if s.Last(time.Date(2400, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
@@ -36,8 +37,9 @@ func Parse(expression string, zone *time.Location) (Schedule, error) {
 
 // Last returns the newest time of the schedule that is not after t; zero if there is none.
 //
-// Where the clock is put back, a time of day that comes twice counts at its first. Where it is put forward, one that is left out
-// counts as much later as the clock is moved. Expressions without hours, such as "*/15 * * * *", go on without a gap.
+// Where the clock is put back, a time of day that occurs twice counts at its first. Where it is put forward, one that
+// is skipped counts as much later as the clock is moved. Expressions without hours, such as "*/15 * * * *", continue
+// without a gap or a repetition.
 func (s Schedule) Last(t time.Time) time.Time {
 	local := t.In(s.zone)
 	if s.byTheHour {
@@ -45,7 +47,7 @@ func (s Schedule) Last(t time.Time) time.Time {
 		return s.before(t.In(time.FixedZone("", offset)))
 	}
 	wall := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
-	for ahead := wall.Add(shift); ; { // what the clock has left out stands after the time that it shows
+	for ahead := wall.Add(shift); ; { // a time that the clock has skipped is after the one that it shows
 		tick := s.before(ahead)
 		if tick.IsZero() {
 			return time.Time{}
@@ -62,9 +64,10 @@ const (
 	farthest = 15 * time.Hour // more than any zone is away from UTC
 )
 
-// at returns when the clock of the zone shows what wall shows in UTC: the first time if it does so twice. If it never does, it returns
-// as much later as the clock is moved.
+// at returns when the clock of the zone shows what wall shows in UTC: the first time if it does so twice. If it never
+// does, it returns a moment that is as much later as the clock is moved.
 func (s Schedule) at(wall time.Time) time.Time {
+	// The offsets before and after a change near wall; normally they are the same.
 	_, early := wall.Add(-farthest).In(s.zone).Zone()
 	_, late := wall.Add(farthest).In(s.zone).Zone()
 	first := wall.Add(-time.Duration(early) * time.Second).In(s.zone)
@@ -78,7 +81,7 @@ func (s Schedule) at(wall time.Time) time.Time {
 // shows reports whether the clock of t shows the same as that of wall.
 func shows(t, wall time.Time) bool { return t.Format(time.DateTime) == wall.Format(time.DateTime) }
 
-// before returns the newest time that is not after t, in the time zone of t, whose clock is never moved.
+// before returns the newest time that is not after t, in the time zone of t, which must have a fixed offset.
 func (s Schedule) before(t time.Time) time.Time {
 	tick, err := gronx.PrevTickBefore(s.expression, t, true)
 	if err != nil || tick.After(t) {

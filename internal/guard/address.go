@@ -5,7 +5,7 @@ import (
 )
 
 // inside lists the ranges that are not on the public internet and that [netip.Addr] has no method for: first IPv4, then
-// IPv6, including the ways to write an IPv4 address in IPv6.
+// IPv6, including the ways to write an IPv4 address in IPv6, by which a private address could be disguised.
 var inside = []netip.Prefix{ // never changed; from IANA's registries of special-purpose addresses, November 2026
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; also Alibaba's metadata, 100.100.100.200
@@ -31,8 +31,8 @@ var inside = []netip.Prefix{ // never changed; from IANA's registries of special
 	netip.MustParsePrefix("fec0::/10"),       // site-local, of old
 }
 
-// public reports whether ip is on the public internet. Metadata services, private networks and this machine are not: a
-// URL from a user must not reach them.
+// public reports whether ip is on the public internet. Metadata services of clouds, private networks and this machine
+// are not.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsValid() || !ip.IsGlobalUnicast() || ip.IsPrivate() { // global leaves out loopback, link-local and multicast

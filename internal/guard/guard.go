@@ -1,5 +1,10 @@
-// Package guard is an HTTP client for URLs chosen by other people: it connects to the public internet only, limits size
-// and time, and sends no credentials.
+// Package guard is an HTTP client for URLs chosen by other people: by users, and by models that read what others wrote.
+// It connects to the public internet only, so such a URL can't reach services on this machine or in the private
+// network, limits size and time, and sends no credentials.
+//
+// An address is checked twice: its text before the request and at each redirect (allowed), and the resolved IP address
+// when the connection is made (dial). The second check is the one that counts, because a host name can resolve to a
+// public address first and to a private one then.
 package guard
 
 import (
@@ -17,7 +22,7 @@ import (
 	"time"
 )
 
-// Reasons why nothing was read. No error contains the path or query of an address, because they may be signed.
+// Reasons why nothing was read. No error contains the path or query of an address, because these can be signed.
 var (
 	ErrForbidden = errors.New("this address is not allowed")
 	ErrTooLarge  = errors.New("it is larger than allowed")
@@ -31,30 +36,30 @@ const (
 	userAgent    = "Parley (attachment reader)"
 )
 
-// Options restrict what a [Client] can reach. The zero Options allow the whole public internet.
+// Options restrict what a [Client] can reach. The zero value allows the whole public internet.
 type Options struct {
 	// Hosts are the only allowed host names, also for redirects; empty for all.
 	Hosts []string
 	// Trusted is the owner's own server, as scheme://host or scheme://host:port, which can have any address. Empty for
 	// none.
 	Trusted string
-	// Dial opens connections instead of the system's network. It is never called for a forbidden address, and must not
-	// connect to one either.
+	// Dial opens connections instead of the system's network. It is never called for a forbidden IP address; if it
+	// resolves host names itself, it must not connect to one either.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Client downloads files from URLs chosen by other people. It is safe for concurrent use.
 type Client struct {
 	options Options
-	trusted string // host and port of that server
+	trusted string // host and port of Options.Trusted; "" for none
 	http    *http.Client
 
 	schemes, ports []string      // the allowed ones
-	limit          time.Duration // for a file
-	resolver       *net.Resolver // of host names, if there is no Dial; nil is the system's
+	limit          time.Duration // for a whole download
+	resolver       *net.Resolver // of host names, without Dial; nil is the system's
 }
 
-// New returns a Client. It ignores the proxy of the environment: the proxy would resolve the host, so its address could
+// New returns a Client. It ignores the proxy of the environment: the proxy would resolve the host, so the address could
 // not be checked.
 func New(o Options) *Client {
 	c := &Client{options: o, schemes: []string{"https"}, ports: []string{"443"}, limit: wholeTime}
@@ -63,6 +68,7 @@ func New(o Options) *Client {
 	}
 	c.http = &http.Client{
 		Transport: &http.Transport{
+			// Connections are not kept: each is made, and so checked, for one request.
 			DialContext: c.dial, TLSHandshakeTimeout: dialTime, DisableKeepAlives: true,
 			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
 			DisableCompression: true, // otherwise a small response could grow beyond the limit in memory
@@ -78,7 +84,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// Get downloads at most limit bytes from address, and returns them with the content type reported by the server.
+// Get downloads at most limit bytes from address, and returns them with the content type that the server reports. Its
+// errors are [ErrForbidden], [ErrTooLarge] and [ErrGone], and others; a timeout is one of [net.Error].
 func (c *Client) Get(ctx context.Context, address string, limit int64) (data []byte, mime string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, errSlow)
 	defer cancel()
@@ -92,6 +99,7 @@ func (c *Client) Get(ctx context.Context, address string, limit int64) (data []b
 // errSlow is a timeout in the sense of [net.Error].
 var errSlow error = slow{}
 
+// slow is a timeout, so that callers recognize it as they do one of the network.
 type slow struct{}
 
 func (slow) Error() string   { return "it took too long" }
@@ -134,7 +142,7 @@ func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, 
 	return data, res.Header.Get("Content-Type"), nil
 }
 
-// bare returns err without the address in [url.Error], which may be signed.
+// bare returns err without the address that [url.Error] adds.
 func bare(err error) error {
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		err = outer.Err
@@ -142,7 +150,8 @@ func bare(err error) error {
 	return err
 }
 
-// allowed checks the text of an address before a request.
+// allowed checks the text of an address, before a request and at each redirect. Only the owner's own server is exempt,
+// and only by its exact scheme, host and port.
 func (c *Client) allowed(u *url.URL) error {
 	port := portOf(u)
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
@@ -164,6 +173,7 @@ func (c *Client) allowed(u *url.URL) error {
 	return nil
 }
 
+// portOf returns the port of an address, or that of its scheme.
 func portOf(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
@@ -171,7 +181,8 @@ func portOf(u *url.URL) string {
 	return map[string]string{"https": "443", "http": "80"}[u.Scheme]
 }
 
-// dial connects. It checks the resolved address, because a host name can resolve to another address the next time.
+// dial connects, if the resolved address is public. Control is called with the address that the socket is about to
+// connect to, so nothing can change it after the check.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.options.Dial != nil {
 		return c.dialled(ctx, network, address)

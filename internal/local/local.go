@@ -1,6 +1,9 @@
-// Package local connects the command line with a running gateway on the same machine. A gateway writes its address and a
-// secret to a file next to its store, or in the user's cache, which only its user can read. If no gateway runs, the commands open
-// the store themselves.
+// Package local connects commands with a running gateway on the same machine. The store can have only one opener, and
+// the runtime must notice some changes, so commands ask the gateway to do their work; if none runs, they open the store
+// themselves.
+//
+// A gateway writes its address and a random token to a file next to its store, or in the user's cache, that only its
+// user can read. Each [command] is a request and a reply in JSON, and one function that does the work in both cases.
 package local
 
 import (
@@ -24,17 +27,18 @@ import (
 	"parley/connectors/web"
 )
 
-// contact is what the file contains.
+// contact is the content of the file.
 type contact struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
 }
 
-// contactFile returns the file beside the store that tells how a gateway on this machine can be reached.
+// contactFile returns the name of the file that tells how the gateway on this machine can be reached.
 func contactFile(cfg config.Config) string { return Beside(cfg, ".local") }
 
-// Beside returns the path of a file about the store, next to its own with another ending. For a store that is no file it is in the
-// user's cache, or "" if there is none.
+// Beside returns the name of a file that belongs to the store of cfg: next to its file, with another ending. For a
+// store without a file it is in the user's cache, named by a hash of the address, which can contain a password; "" if
+// there is no cache.
 func Beside(cfg config.Config, ending string) string {
 	if path := backends.Path(cfg.Store.Reveal()); path != "" {
 		return path + ending
@@ -47,7 +51,7 @@ func Beside(cfg config.Config, ending string) string {
 	return filepath.Join(dir, "parley", hex.EncodeToString(sum[:8])+ending)
 }
 
-// Announce writes the file of a gateway that listens on addr, and returns the secret that requests must bring.
+// Announce writes the file of a gateway that listens on addr, and returns the token that requests must bring.
 func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
 	c := contact{URL: "http://" + addr.String(), Token: rand.Text()}
 	if ap, err := netip.ParseAddrPort(addr.String()); err == nil && ap.Addr().IsUnspecified() {
@@ -66,7 +70,7 @@ func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
 			return "", fmt.Errorf("make a folder for the address: %w", err)
 		}
 	}
-	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // an old one may be readable by others
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // an earlier file could be readable by others, and would keep its mode
 		return "", fmt.Errorf("remove %s: %w", name, err)
 	}
 	if err := os.WriteFile(name, data, 0o600); err != nil {
@@ -75,11 +79,12 @@ func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
 	return c.Token, nil
 }
 
-// Withdraw removes the file. A gateway calls it when it ends.
+// Withdraw removes the file. A gateway calls it when it ends; after a crash the file stays, which ask copes with.
 func Withdraw(cfg config.Config) error { return os.Remove(contactFile(cfg)) }
 
-// URL returns the address of the gateway of cfg that was started last on this machine. It can differ from the configured one,
-// which may have been in use. It returns false if no gateway was started, or if the last one has ended in order.
+// URL returns the address of the gateway of cfg that was started last on this machine. It can differ from the
+// configured one, which may have been in use. It returns false if no gateway was started, or if the last one has shut
+// down.
 func URL(cfg config.Config) (url string, ok bool) {
 	c, err := readContact(cfg)
 	return c.URL, err == nil
@@ -103,7 +108,8 @@ func readContact(cfg config.Config) (c contact, err error) {
 
 var errNotRunning = errors.New("no gateway with this configuration is running")
 
-// ask sends a request to the running gateway. It stays on this machine and ignores proxies.
+// ask sends a request to the running gateway, and decodes its reply. It returns errNotRunning if none answers. The
+// client has no proxy, so the token stays on this machine.
 func ask(ctx context.Context, cfg config.Config, name string, request, reply any) error {
 	c, err := readContact(cfg)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 // People lists the users of a gateway.
 type People struct {
 	Approved []chat.Person
-	Waiting  []chat.PairingRequest // without their codes: users tell them to the owner, who knows them by that
+	Waiting  []chat.PairingRequest // without their codes, by which the owner recognizes the users who tell them
 	// OwnerCode makes the first user who sends it to a bot in a direct message the owner. It is empty if there is an owner, or if
 	// no gateway has run yet.
 	OwnerCode string
 }
 
-// pairRequest is what `gateway pair` asks for: the code of a user to approve, an account to remove, or the list.
+// pairRequest is the request of gateway pair: the code of a user to approve, an account to remove, or, if both are
+// empty, the list.
 type pairRequest struct{ Code, Remove string }
 
 type pairReply struct {
@@ -51,7 +52,7 @@ func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 	return reply.People, err
 }
 
-// pairAt does what req asks for.
+// pairAt does what req asks for, in a gateway or without one.
 func pairAt(ctx context.Context, store Store, rt Runtime, req pairRequest) (reply pairReply, err error) {
 	switch {
 	case req.Code != "":

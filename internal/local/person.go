@@ -12,7 +12,8 @@ import (
 	"parley/internal/settings"
 )
 
-// personRequest asks for a page of what is stored about a person, or for a step of its deletion.
+// personRequest is the request of gateway person: a page of what is stored about an account, or a step of its deletion.
+// Each is short, so that a large export needs no long request.
 type personRequest struct {
 	Account string
 	After   string
@@ -36,7 +37,7 @@ func personAt(ctx context.Context, store Store, _ Runtime, req personRequest) (r
 	return reply, err
 }
 
-// Person is what is stored about a person, in the running gateway of a configuration or in its store.
+// Person is access to what is stored about a person: through the running gateway of a configuration, or in its store.
 type Person struct {
 	Running bool // a gateway can have answers to the person under way
 	account string
@@ -44,7 +45,7 @@ type Person struct {
 	close   func() error
 }
 
-// OpenPerson finds what is stored about an account. It is closed after use.
+// OpenPerson returns access to what is stored about an account. The caller closes it.
 func OpenPerson(ctx context.Context, cfg config.Config, account string) (*Person, error) {
 	if Running(ctx, cfg) {
 		step := func(ctx context.Context, req personRequest) (personReply, error) { return person.run(ctx, cfg, req) }
@@ -60,10 +61,10 @@ func OpenPerson(ctx context.Context, cfg config.Config, account string) (*Person
 	return &Person{Running: backends.Path(cfg.Store.Reveal()) == "", account: account, step: step, close: store.Close}, nil
 }
 
-// Close lets go of the store.
+// Close closes the store, if it was opened.
 func (p *Person) Close() error { return p.close() }
 
-// Export calls each with all that is stored about the person, page by page.
+// Export calls each with everything that is stored about the person, page by page, and stops at its first error.
 func (p *Person) Export(ctx context.Context, each func(chat.PersonalPage) error) error {
 	for after := ""; ; {
 		reply, err := p.step(ctx, personRequest{Account: p.account, After: after})
@@ -91,8 +92,9 @@ const (
 	openPause = 500 * time.Millisecond
 )
 
-// Delete deletes what is stored about the person. It waits a little for answers that are under way; Open is how many are left then. What
-// was deleted before an error is reported too.
+// Delete deletes what is stored about the person, in steps, and returns the numbers of deleted records by section, also
+// of those deleted before an error. Answers under way still need their messages, so it waits for them for some seconds;
+// Open is how many are left then.
 func (p *Person) Delete(ctx context.Context) (sum chat.PersonalDeletion, err error) {
 	sum.Deleted = map[string]int{}
 	for tries := 0; ; {

@@ -12,10 +12,10 @@ import (
 	"parley/core/text"
 )
 
-// mostListed is how many runs `gateway runs` lists.
+// mostListed is the maximum number of runs that gateway runs lists.
 const mostListed = 100
 
-// SetAside is a run that the gateway does not try again, because it crashed each time.
+// SetAside is a run that is not tried again, because processes crashed while they held it.
 type SetAside struct {
 	Run      chat.RunID
 	Room     chat.RoomID
@@ -25,14 +25,14 @@ type SetAside struct {
 	Question string // its beginning; empty if the message was deleted
 }
 
-// runsRequest is what `gateway runs` asks for: the run to retry, or the list.
+// runsRequest is the request of gateway runs: the run to retry, or, if empty, the list.
 type runsRequest struct{ Retry chat.RunID }
 
 type runsReply struct{ Runs []SetAside }
 
 var runs = command[runsRequest, runsReply]{"runs", runsAt}
 
-// runsAt does what req asks for.
+// runsAt does what req asks for, in a gateway or without one.
 func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out runsReply, err error) {
 	if req.Retry != "" {
 		return out, retryError(req.Retry, rt.RetryRun(ctx, req.Retry))
@@ -55,7 +55,7 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 	return out, nil
 }
 
-// retryError explains why a run can't be retried, and what to do.
+// retryError explains why a run can't be retried, and what to do about it.
 func retryError(id chat.RunID, err error) error {
 	switch {
 	case errors.Is(err, chat.ErrNotFound):

@@ -16,7 +16,7 @@ import (
 	"parley/internal/settings"
 )
 
-// Runtime makes the changes that a running gateway must notice: [core.Runtime] does.
+// Runtime makes the changes that a running gateway must notice. [core.Runtime] implements it.
 type Runtime interface {
 	// Approve gives access to the user who was told code. [chat.ErrNotFound] if there is none, or the code has expired.
 	Approve(ctx context.Context, code string) (chat.Person, error)
@@ -24,7 +24,7 @@ type Runtime interface {
 	RetryRun(ctx context.Context, id chat.RunID) error
 }
 
-// Store is what the commands need of a store. Errors are those of package storage.
+// Store is what the commands need of a store. Contracts and errors are those of package storage.
 type Store interface {
 	initiative.ApprovalStore
 	Dismiss(ctx context.Context, id chat.EntityID) error
@@ -38,7 +38,7 @@ type Store interface {
 	Keep(ctx context.Context, name, value string) error
 }
 
-// offline is the Runtime of a store that no gateway has open. The next gateway notices the changes when it starts.
+// offline is the Runtime of a store that no gateway has open. The next gateway finds the changes when it starts.
 type offline struct {
 	store Store
 	agent chat.Agent
@@ -50,13 +50,13 @@ func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) 
 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
 
-// command is what a program on the same machine can ask of a gateway.
+// command is what a program on the same machine can ask of a gateway. do does the work, wherever it runs.
 type command[Request, Reply any] struct {
 	name string
 	do   func(context.Context, Store, Runtime, Request) (Reply, error)
 }
 
-// result is what a gateway answers to a command.
+// result is a gateway's answer to a command. Errors travel as text, so callers can't compare them.
 type result[Reply any] struct {
 	Reply Reply
 	Error string
@@ -82,7 +82,7 @@ func (c command[Request, Reply]) run(ctx context.Context, cfg config.Config, req
 	return out.Reply, err
 }
 
-// serve answers the command in a running gateway.
+// serve handles the command in a running gateway.
 func (c command[Request, Reply]) serve(mux *http.ServeMux, store Store, rt Runtime) {
 	mux.HandleFunc("POST "+web.LocalPath+c.name, func(rw http.ResponseWriter, r *http.Request) {
 		var req Request
@@ -101,7 +101,7 @@ func (c command[Request, Reply]) serve(mux *http.ServeMux, store Store, rt Runti
 
 const maxRequest = 256 << 10 // bytes
 
-// Handler answers the commands. The caller checks the secret of [Announce].
+// Handler serves the commands. The caller must check the token of [Announce] before.
 func Handler(store Store, rt Runtime) http.Handler {
 	mux := http.NewServeMux()
 	pair.serve(mux, store, rt)

@@ -17,16 +17,16 @@ type Status struct {
 	Lag      time.Duration // since the oldest of those was opened
 }
 
-// Replica is one process. Times are relative, as the asking program can have another clock.
+// Replica is one gateway process. Times are relative, because the asking program can have another clock.
 type Replica struct {
-	Name  string // host/pid
-	State string // running, leaving, dead, or unknown: it holds a lease and never sent a heartbeat
-	Beat  time.Duration
+	Name  string        // host/pid
+	State string        // running, leaving, dead, or unknown: it holds a lease and never sent a heartbeat
+	Beat  time.Duration // since its last heartbeat
 	Runs  int
 	Holds []Held
 }
 
-// Held is a lease.
+// Held is a lease that a process holds.
 type Held struct {
 	Name string
 	Ends time.Duration // from now, unless it is extended
@@ -43,6 +43,7 @@ func statusAt(ctx context.Context, store Store, _ Runtime, _ struct{}) (Status, 
 	return statusOf(fleet, time.Now()), nil
 }
 
+// statusOf converts what the store has. A lease can be held by a process that has sent no heartbeat.
 func statusOf(fleet chat.Fleet, now time.Time) (s Status) {
 	s.Waiting = fleet.Waiting
 	if !fleet.Oldest.IsZero() {

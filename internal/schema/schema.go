@@ -1,4 +1,5 @@
-// Package schema validates JSON against a JSON schema, with errors that a model can act on.
+// Package schema validates JSON against a JSON schema, with errors that a model can act on. Schemas come from actions,
+// and from MCP servers and the configuration of others.
 package schema
 
 import (
@@ -39,7 +40,7 @@ func Compile(schema json.RawMessage) (check func(object json.RawMessage) error, 
 	}, nil
 }
 
-// types rejects unknown types, which the library accepts: no value would match them.
+// types rejects unknown types. The library accepts them, and no value would ever match.
 func types(s *jsonschema.Schema) error {
 	if s == nil {
 		return nil
@@ -68,8 +69,8 @@ func types(s *jsonschema.Schema) error {
 	return nil
 }
 
-// plain returns the reason of a validation error with the path of the field. The library wraps the reason once per schema
-// on the way, and the innermost path names the field.
+// plain returns the reason of a validation error, with the field in front. The library wraps the reason once for each
+// schema on the way, and the innermost path names the field.
 func plain(err error) string {
 	path := ""
 	for inner := errors.Unwrap(err); inner != nil; err, inner = inner, errors.Unwrap(inner) {

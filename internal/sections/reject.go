@@ -11,7 +11,7 @@ import (
 // section, such as limits.edits. Only the first report about a value counts.
 type Reject func(key, what, hint string)
 
-// Pace rejects pauses between edits that are useless.
+// Pace rejects pauses between edits that are too short or too long to be useful.
 func (r Reject) Pace(key string, t time.Duration) {
 	if t < 100*time.Millisecond || t > time.Minute {
 		r(key, "is not between 100ms and 1m", "set a duration, such as 1.1s")

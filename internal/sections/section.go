@@ -1,11 +1,11 @@
-// Package sections is the vocabulary that package config shares with the packages whose sections it reads: the
-// descriptor of a section, secrets, and common checks.
+// Package sections is what package config shares with the packages whose sections it reads: the descriptor of a
+// section, secrets, and common checks. So config knows no platform and no provider, and they don't depend on config.
 package sections
 
 import "fmt"
 
-// Section describes the section connectors.NAME of the configuration, or providers.NAME if it has abilities. After it was
-// read, Values points to what it contains.
+// Section describes the section connectors.NAME of the configuration, or providers.NAME if it has abilities. After a
+// configuration was read, Values points to what it contains.
 type Section struct {
 	Name  string // the key; ids on the platform begin with it
 	Title string // what users call the platform
@@ -34,10 +34,10 @@ type Section struct {
 	Account, Chat, World, Role ID
 }
 
-// Format prints the name only: with some verbs, package fmt would print the secrets that Values points to.
+// Format prints the name only, because some verbs of package fmt would print the secrets that Values points to.
 func (s Section) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), s.Name) }
 
-// Ability is what a model can do.
+// Ability is a task that models of a provider can do.
 type Ability string
 
 // The abilities.
@@ -49,13 +49,14 @@ const (
 	Embeddings    Ability = "embeddings"
 )
 
-// ID is the form of ids, without the name and the colon before it. The zero ID means that the platform has none.
+// ID is the form of ids of one kind on a platform, without the name of the platform and the colon. The zero value means
+// that it has none.
 type ID struct {
 	Pattern string // a regular expression for the whole id
 	Example string
 }
 
-// Checker is implemented by values that can be well-formed and still wrong.
+// Checker is implemented by values of a section that can be well-formed and still wrong.
 type Checker interface {
 	// Check calls reject for each wrong value.
 	Check(reject Reject)

@@ -10,7 +10,8 @@ import (
 	"parley/core/quota"
 )
 
-// Access returns the rules of access. The web chat is open to everyone, because it has limits of its own.
+// Access returns the rules of access. The web chat is open to everyone who can reach it, because it has limits of its
+// own.
 func Access(cfg config.Config) access.Policy {
 	c := cfg.Access
 	a := access.Policy{
@@ -31,6 +32,8 @@ func Access(cfg config.Config) access.Policy {
 	return a
 }
 
+// places returns a set of rooms and worlds. Ids of chats are compared as they are written, because connectors give them
+// so; those of worlds have the form of the runtime.
 func places(rooms []config.Chat, worlds []config.World) access.RoomSet {
 	return access.RoomSet{
 		Chats:  set(rooms, asWritten),

@@ -1,4 +1,5 @@
-// Package settings converts the configuration to the types of the runtime: the agent, access, limits.
+// Package settings converts the configuration to the types of the runtime: the agent, access, limits. The runtime does
+// not import config, so that it can be embedded and tested without one.
 package settings
 
 import (
@@ -33,7 +34,7 @@ func Agent(cfg config.Config) chat.Agent {
 	return chat.Agent{ID: agentID, Name: a.Name, Names: names, System: a.System, Templates: a.Templates.ByName(), Character: c}
 }
 
-// Recall returns the limits of prompts. The demo model can't summarize.
+// Recall returns the limits of prompts. The demo model can't summarize, so it is not asked to.
 func Recall(cfg config.Config) prompt.Recall {
 	return prompt.Recall{
 		Prompt: cfg.Agent.PromptTokens, History: cfg.Agent.HistoryTokens,

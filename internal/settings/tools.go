@@ -11,7 +11,7 @@ func Approval(cfg config.Config) approval.Policy {
 	return approval.Policy{Users: set(cfg.Approvals.Users, Entity), Timeout: cfg.Approvals.Timeout}
 }
 
-// Users returns the rooms and the people that can use a tool.
+// Users returns a function that reports whether a tool can be used in a turn: in these rooms, and by these users.
 func Users(who config.ToolUsers, rooms []config.Chat) func(action.TurnContext) bool {
 	where := places(rooms, nil)
 	return func(s action.TurnContext) bool {
@@ -27,7 +27,7 @@ func Users(who config.ToolUsers, rooms []config.Chat) func(action.TurnContext) b
 	}
 }
 
-// Reveal returns the secrets of a table.
+// Reveal returns a table with its secrets in plain text, for those that send them.
 func Reveal(secrets map[string]config.Secret) map[string]string {
 	all := map[string]string{}
 	for name, s := range secrets {

@@ -1,6 +1,9 @@
-// Package document extracts the text of documents that are more than text: PDF, Word, PowerPoint, OpenDocument text, Excel and
-// HTML; of a ZIP archive it lists the files. Because a small file can require any amount of memory and time, it is read in
-// a separate process with limits on both, without the environment: see [Command] and [Serve].
+// Package document extracts the text of documents that need a parser: PDF, Word, PowerPoint, OpenDocument text, Excel
+// and HTML; of a ZIP archive it lists the files.
+//
+// Such a document comes from strangers, and a small one can require any amount of memory and time, or exploit a parser.
+// So it is read in a separate process, with limits on both and without the environment, which has credentials:
+// [Command] starts it, and [Serve] is what it runs. Text does the work and must only be called there, or in tests.
 package document
 
 import (
@@ -11,15 +14,16 @@ import (
 	"strings"
 )
 
+// Bounds of one document.
 const (
-	maxDocument = 32 << 20 // bytes
-	maxText     = 1 << 20  // bytes
+	maxDocument = 32 << 20 // bytes of the document
+	maxText     = 1 << 20  // bytes of its text
 	// maxPart limits how much of one part of an archive is unpacked, in bytes.
 	maxPart = 64 << 20
 )
 
-// Text extracts the text of a document, as Markdown where it has headings, lists or tables. Its format is recognized by
-// its content. The text is valid UTF-8 of at most 1 MB; the rest is dropped. It should run in a separate process.
+// Text extracts the text of a document, as Markdown if it has headings, lists or tables. Its format is recognized by
+// its content. The text is valid UTF-8 of at most 1 MB; the rest is dropped. A panic of a parser is an error.
 func Text(document []byte) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // parsers report damage by a panic
@@ -37,7 +41,7 @@ func Text(document []byte) (text string, err error) {
 	return strings.ToValidUTF8(text[:min(len(text), maxText)], ""), err
 }
 
-// archiveText reads the formats that are ZIP archives.
+// archiveText reads the formats that are ZIP archives, which the names of their files tell apart.
 func archiveText(document []byte) (string, error) {
 	z, err := zip.NewReader(bytes.NewReader(document), int64(len(document)))
 	if err != nil {
@@ -60,7 +64,7 @@ func archiveText(document []byte) (string, error) {
 	return listing(z), nil
 }
 
-// part returns the content of a file of an archive.
+// part opens a file of an archive. Its length is limited, as the archive can claim and contain any.
 func part(z *zip.Reader, name string) (io.ReadCloser, error) {
 	f, err := z.Open(name)
 	if err != nil {

@@ -4,7 +4,8 @@ package document
 
 import "runtime/debug"
 
-// limit asks the Go runtime to stay within the memory. This system offers no hard limit.
+// limit asks the Go runtime to stay within the memory. This system has no hard limit; the time limit of Command
+// applies.
 func limit() error {
 	debug.SetMemoryLimit(maxMemory)
 	return nil

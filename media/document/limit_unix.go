@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// limit bounds the memory and the time of this process. The limit is on memory that can be written, not on addresses: the
-// Go runtime reserves far more addresses than it uses.
+// limit bounds the memory and the CPU time of this process. RLIMIT_DATA counts memory that can be written, unlike
+// RLIMIT_AS, which counts addresses: the Go runtime reserves far more addresses than it uses.
 func limit() error {
 	debug.SetMemoryLimit(maxMemory / 2) // collects garbage before the hard limit
 	memory := syscall.Rlimit{Cur: maxMemory, Max: maxMemory}

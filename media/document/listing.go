@@ -8,7 +8,7 @@ import (
 
 const maxListed = 500 // files of an archive
 
-// listing lists the files of an archive. They are not read: what an archive holds can be anything.
+// listing lists the files of an archive. They are not read, as they can be anything.
 func listing(z *zip.Reader) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "ZIP archive. Only its list of files is read.\n")
@@ -28,7 +28,7 @@ func listing(z *zip.Reader) string {
 	return out.String()
 }
 
-// size is a number of bytes for people.
+// size returns a number of bytes for people.
 func size(n uint64) string {
 	switch {
 	case n < 1<<10:

@@ -7,8 +7,10 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
+// maxPages is the number of pages that are read.
 const maxPages = 200
 
+// pdfText reads the text of a PDF, page by page. Scanned pages have none.
 func pdfText(document []byte) (string, error) {
 	r, err := pdf.NewReader(bytes.NewReader(document), int64(len(document)))
 	if err != nil {

@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
+// Limits of the process that reads a document.
 const (
-	maxMemory = 512 << 20 // bytes of memory for the process that reads
+	maxMemory = 512 << 20 // bytes
 	maxTime   = 20 * time.Second
 )
 
-// Serve reads one document from in and writes its text to out, after limiting the resources of this process.
+// Serve reads one document from in and writes its text to out. It limits this process first, so it is for a process
+// that does nothing else.
 func Serve(in io.Reader, out io.Writer) error {
 	if err := limit(); err != nil {
 		return fmt.Errorf("limit this process: %w", err)
@@ -32,13 +34,14 @@ func Serve(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// Command returns a function that extracts the text of documents with a program that calls [Serve].
+// Command returns a function that extracts the text of a document by running a program that calls [Serve]. The program
+// is killed after maxTime, or when ctx ends.
 func Command(program string, args ...string) func(ctx context.Context, document []byte) (string, error) {
 	return func(ctx context.Context, document []byte) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Env = []string{} // no credentials for code that takes over the process
+		cmd.Env = []string{} // no credentials for a document that takes over the process
 		cmd.WaitDelay = time.Second
 		cmd.Stdin = bytes.NewReader(document)
 		out := &bounded{}
@@ -54,7 +57,7 @@ func Command(program string, args ...string) func(ctx context.Context, document 
 	}
 }
 
-// bounded buffers the output of a process, up to a limit.
+// bounded buffers the output of a process, which is not trusted either.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {

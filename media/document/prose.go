@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// dialect names the elements of an XML format for prose, without their namespaces.
+// dialect names the elements of an XML format for prose, without their namespaces. Each format of office documents is
+// read by the same code with another dialect.
 type dialect struct {
 	text, paragraph map[string]bool // whose characters are text; what ends with a new line
 	run             map[string]bool // in which a tab is text; elsewhere it is a tab stop
@@ -32,7 +33,7 @@ var ( // never changed
 	}
 )
 
-// partText reads one part of an archive.
+// partText returns the text of one part of an archive.
 func partText(z *zip.Reader, name string, d dialect) (string, error) {
 	f, err := part(z, name)
 	if err != nil {
@@ -46,7 +47,7 @@ func partText(z *zip.Reader, name string, d dialect) (string, error) {
 	return p.out.String(), nil
 }
 
-// slidesText reads a presentation, slide by slide.
+// slidesText returns the text of a presentation, slide by slide, in the order of their numbers.
 func slidesText(z *zip.Reader, names map[string]bool) (string, error) {
 	var out strings.Builder
 	for n := 1; out.Len() < maxText; n++ {
@@ -63,7 +64,8 @@ func slidesText(z *zip.Reader, names map[string]bool) (string, error) {
 	return out.String(), nil
 }
 
-// prose is the text of a document while its elements are read.
+// prose builds the text of a document while its elements are read. Numbers of open elements are counted, not matched:
+// damaged documents close what they did not open.
 type prose struct {
 	dialect
 	out    strings.Builder
@@ -75,10 +77,12 @@ type prose struct {
 	prefix string // of the paragraph
 }
 
-// fallback is an element that repeats the text of the element before it, for programs that don't know that.
+// fallback is an element that repeats the text before it for older programs; it is skipped, or the text would appear
+// twice.
 const fallback = "Fallback"
 
-// read reads the elements in r, until there is enough text.
+// read reads the elements in r until there is enough text. It reads raw tokens, so that elements that are not closed do
+// no harm.
 func (p *prose) read(r io.Reader) error {
 	elements := xml.NewDecoder(r)
 	elements.Strict = false
@@ -104,6 +108,7 @@ func (p *prose) read(r io.Reader) error {
 	return nil
 }
 
+// begin handles the start of an element.
 func (p *prose) begin(e xml.StartElement) {
 	name := e.Name.Local
 	switch {
@@ -128,6 +133,7 @@ func (p *prose) begin(e xml.StartElement) {
 	p.count(name, 1)
 }
 
+// end handles the end of an element.
 func (p *prose) end(name string) {
 	p.count(name, -1)
 	switch {
@@ -145,7 +151,7 @@ func (p *prose) end(name string) {
 	}
 }
 
-// count adds by to the number of open elements of each kind that name is.
+// count adds by to the numbers of open elements of the kinds that name belongs to.
 func (p *prose) count(name string, by int) {
 	if p.text[name] {
 		p.inText = max(0, p.inText+by)
@@ -158,13 +164,13 @@ func (p *prose) count(name string, by int) {
 	}
 }
 
-// write writes text, after the marks of a heading if it is the first of its paragraph.
+// write writes text. The first of a paragraph gets the marks of its heading.
 func (p *prose) write(text string) {
 	p.out.WriteString(p.prefix + text)
 	p.prefix = ""
 }
 
-// heading returns the marks of a style's heading: Word calls them Heading1 to Heading9, and Title.
+// heading returns the marks of a heading for a paragraph style: Word's are Heading1 to Heading9, and Title.
 func heading(style string) string {
 	if style == "Title" {
 		return marks("1")
@@ -176,7 +182,7 @@ func heading(style string) string {
 	return marks(level)
 }
 
-// marks are the marks of a Markdown heading.
+// marks returns the marks of a Markdown heading, or "" if level is no level.
 func marks(level string) string {
 	n, err := strconv.Atoi(level)
 	if err != nil || n < 1 {

@@ -10,7 +10,7 @@ import (
 
 const maxRows = 5_000 // of one sheet
 
-// sheetsText reads a workbook: each sheet is a table in which the values look as they do for people.
+// sheetsText returns the text of a workbook: each sheet is a table, with values as they are displayed.
 func sheetsText(document []byte) (_ string, err error) {
 	book, err := excelize.OpenReader(bytes.NewReader(document), excelize.Options{UnzipSizeLimit: 2 * maxPart, UnzipXMLSizeLimit: maxPart})
 	if err != nil {
@@ -30,7 +30,7 @@ func sheetsText(document []byte) (_ string, err error) {
 	return out.String(), nil
 }
 
-// sheetText writes the rows of a sheet that hold anything.
+// sheetText writes the rows of a sheet that are not empty.
 func sheetText(out *strings.Builder, book *excelize.File, name string) error {
 	rows, err := book.Rows(name)
 	if err != nil {

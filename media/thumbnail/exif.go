@@ -8,7 +8,8 @@ import (
 // orientationTag is the tag of the orientation in a TIFF directory (Exif 2.32, section 4.6.4).
 const orientationTag = 0x0112
 
-// orientation returns how a JPEG's camera was held, by its Exif data, from 1 to 8; 1 if it does not say so.
+// orientation returns the Exif orientation of a JPEG, from 1 to 8; 1 if it has none, or if its data is damaged. All
+// offsets are checked, as they come from the file.
 func orientation(data []byte) int {
 	tiff := exif(data)
 	if len(tiff) < 8 {
@@ -38,7 +39,7 @@ func orientation(data []byte) int {
 	return 1
 }
 
-// exif returns the TIFF structure in the Exif segment of a JPEG, which precedes the picture, or nil.
+// exif returns the TIFF structure in the Exif segment of a JPEG, which precedes the image data, or nil.
 func exif(data []byte) []byte {
 	for at := 2; at+4 <= len(data) && data[at] == 0xff && data[at+1] != 0xda; {
 		length := int(binary.BigEndian.Uint16(data[at+2:]))

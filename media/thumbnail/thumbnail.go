@@ -1,4 +1,5 @@
-// Package thumbnail makes small pictures of images that other people send.
+// Package thumbnail makes small images of images that other people send, for lists of attachments. Unlike package media
+// it decodes them, so it bounds their pixels.
 package thumbnail
 
 import (
@@ -24,11 +25,11 @@ const (
 	quality   = 80
 )
 
-// ErrTooLarge means that an image has too many pixels to be decoded.
+// ErrTooLarge is the error of an image with too many pixels to be decoded.
 var ErrTooLarge = errors.New("the image has too many pixels")
 
-// JPEG returns a thumbnail of a PNG, JPEG, GIF or WebP image, upright and on white, or an error if it can't be decoded. It needs up to
-// 200 MB of memory, so callers limit how many they make at a time.
+// JPEG returns a thumbnail of a PNG, JPEG, GIF or WebP image, upright and on white, or an error if it can't be decoded.
+// It needs up to 200 MB of memory, so callers limit how many they make at a time.
 func JPEG(data []byte) (small []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil { // decoders may report damage by a panic
@@ -59,7 +60,7 @@ func JPEG(data []byte) (small []byte, err error) {
 	return out.Bytes(), nil
 }
 
-// scale returns the image on white, no larger than a thumbnail.
+// scale returns the image on white, since JPEG has no transparency, with its longest side at most Side.
 func scale(full image.Image) *image.RGBA {
 	from := full.Bounds()
 	width, height := from.Dx(), from.Dy()
@@ -72,7 +73,8 @@ func scale(full image.Image) *image.RGBA {
 	return small
 }
 
-// upright turns an image as its Exif orientation says, from 1 to 8.
+// upright turns and mirrors an image as its Exif orientation says, from 1 to 8: cameras store pictures as the sensor
+// saw them. The result has no Exif data, which can contain a place.
 func upright(in *image.RGBA, orientation int) *image.RGBA {
 	width, height := in.Bounds().Dx(), in.Bounds().Dy()
 	if orientation < 2 || orientation > 8 {
