@@ -47,9 +47,20 @@ func TestChatReaction(t *testing.T) {
 		c.React(Ada, c.ada, question, "👍", false)
 		c.pass(time.Minute)
 		c.asked(1)
+		c.Say(Ada, c.ada, "another one")
+		c.want(c.ada, "You said: a joke, please", "You said: another one")
+		c.React(Ada, c.ada, c.Sees(c.ada)[1], "🔥", true)
+		c.React(Ada, c.ada, c.Sees(c.ada)[3], "🔥", true)
+		c.pass(time.Minute)
+		c.asked(2)
 		c.Say(Ada, c.ada, "and?")
 		c.rest()
-		p := c.prompt(1)
+		p := c.prompt(2)
+		for _, answer := range []string{"a joke, please", "another one"} {
+			if !strings.Contains(p, `*Added 🔥 to your answer: \"You said: `+answer+`\"*`) {
+				t.Errorf("the prompt lacks the reaction to the answer to %q: %s", answer, p)
+			}
+		}
 		if strings.Count(p, "*Added 👍 to: ") != 1 || strings.Count(p, "*Removed 👍 to: ") != 1 {
 			t.Errorf("the prompt is %s", p)
 		}

@@ -102,7 +102,7 @@ func (q *intake) reacted(e change, added bool) {
 		return
 	}
 	r := chat.Reaction{
-		Room: roomID(e.Channel), Author: entityID(e.User), On: memoryID(e.Channel, e.Message), Emoji: e.Emoji.Name,
+		Room: roomID(e.Channel), Author: entityID(e.User), On: memoryID(e.Channel, e.Message), Message: e.Message, Emoji: e.Emoji.Name,
 		Added: added, At: time.Now(),
 	}
 	if e.Emoji.ID != "" {

@@ -77,8 +77,8 @@ func TestDeletionsAndReactions(t *testing.T) {
 		w.fake.DeleteChannel(w.channel)
 		all := w.changes()
 		want := []chat.Inbound{
-			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Emoji: "👍", Added: true},
-			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), On: on(a), Emoji: "👍"},
+			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Message: a, Emoji: "👍", Added: true},
+			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), On: on(a), Message: a, Emoji: "👍"},
 			chat.Deleted{Room: room, ID: on(a)}, chat.Deleted{Room: room, ID: on(b)}, chat.Deleted{Room: room, ID: on(c)},
 			chat.Cleared{Room: room, Entirely: true},
 		}

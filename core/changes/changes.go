@@ -6,6 +6,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type Store interface {
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 }
 
 // Stopper stops the turns of a room up to one, on all replicas.
@@ -205,6 +207,8 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	}
 	if on.ID != "" {
 		r.Room = on.Room // platforms may tell of the chat alone
+	} else if on, err = h.shownAs(ctx, r.Room, r.Message); err != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	room, err := h.Store.Room(ctx, r.Room)
 	if errors.Is(err, chat.ErrNotFound) { // nothing was ever said there
@@ -213,7 +217,7 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	m := chat.Memory{
-		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(r.Line(on)), InReplyTo: r.On, At: r.At,
+		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(r.Line(on, on.Author == h.Agent.Entity())), InReplyTo: cmp.Or(on.ID, r.On), At: r.At,
 	}
 	acc, err := h.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {
@@ -223,6 +227,34 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 		h.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
 	}
 	return acc, nil
+}
+
+// lookedAt is how many of the last messages of a room are searched for an answer that a platform shows as a certain message.
+const lookedAt = 50
+
+// shownAs returns the answer of the agent that message shows, which is the platform's id; a zero one if it is none of the last ones.
+// Answers are not known by the ids of the platform's messages, since each can have several.
+func (h *Handler) shownAs(ctx context.Context, room chat.RoomID, message string) (chat.Memory, error) {
+	if message == "" {
+		return chat.Memory{}, nil
+	}
+	recent, err := h.Store.Recent(ctx, room, chat.Said, 0, lookedAt)
+	if err != nil {
+		return chat.Memory{}, err
+	}
+	for _, m := range slices.Backward(recent) {
+		if m.Author != h.Agent.Entity() {
+			continue
+		}
+		run, err := h.Store.Run(ctx, chat.RunID(m.ID)) // the opposite of [chat.Run.Said]
+		if chat.Unless(err, chat.ErrNotFound) != nil {
+			return chat.Memory{}, err
+		}
+		if slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return s.ID == message }) {
+			return m, nil
+		}
+	}
+	return chat.Memory{}, nil
 }
 
 // Cleared forgets a room. Runs that wait for a person end.

@@ -52,9 +52,12 @@ type (
 		Author EntityID
 		Name   string // the author's display name
 		On     MemoryID
-		Emoji  string
-		Added  bool
-		At     time.Time
+		// Message is the platform's id of the message, as in [Shown.ID]: it finds answers of the agent, which have no memory with the
+		// id On. It can be empty.
+		Message string
+		Emoji   string
+		Added   bool
+		At      time.Time
 	}
 	// Joined reports that a user, or the agent itself if Entity is empty, is a member of a world. Without a world it
 	// concerns the agent and a single room.

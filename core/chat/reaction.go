@@ -18,11 +18,15 @@ func (r Reaction) Verb() string {
 	return "Removed"
 }
 
-// Line is what the reaction to on reads like. Our own messages are not known by their ids: they are not quoted.
-func (r Reaction) Line(on Memory) string {
+// Line is what the reaction to on reads like. Own reports whether on is an answer of the agent.
+func (r Reaction) Line(on Memory, own bool) string {
 	if on.ID == "" {
 		return fmt.Sprintf("*%s %s to a message*", r.Verb(), r.Emoji)
 	}
 	quote := text.Excerpt(strings.Join(strings.Fields(on.Text), " "), quoted)
-	return fmt.Sprintf("*%s %s to: \"%s\"*", r.Verb(), r.Emoji, strings.ReplaceAll(quote, `"`, "'"))
+	what := ""
+	if own {
+		what = " your answer"
+	}
+	return fmt.Sprintf("*%s %s to%s: \"%s\"*", r.Verb(), r.Emoji, what, strings.ReplaceAll(quote, `"`, "'"))
 }
