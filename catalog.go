@@ -174,7 +174,7 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 	isDemo := cfg.LargeProvider() == config.ProviderDemo
 	plugins := []action.Plugin{essentials.New(essentials.Deps{
 		Store: store, Painter: models.Painter, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
-		Zone: cfg.Initiative.Zone(),
+		Zone: cfg.Initiative.Zone(), FactScope: essentials.FactScope(cfg.Agent.FactScope), FactLife: time.Duration(cfg.Agent.FactDays) * 24 * time.Hour,
 	})}
 	asker := recall.NewAsker(models.Embedder, env.Log)
 	plugins = append(plugins, knowledge.New(knowledgeOf(cfg, env, store, models, asker)))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
@@ -58,8 +59,13 @@ type Agent struct {
 	Recall Recall `yaml:"recall" default:"words"`
 	// With meaning: true = embed also the messages from before that was switched on. "gateway check" tells how many there are.
 	RecallBackfill bool `yaml:"recall_backfill"`
-	// true = the small model saves lasting facts that users mention, for this room only: one short call every few turns.
+	// true = the small model saves lasting facts that users mention, and replaces those that are no longer true: one short call every few turns.
 	Reflection bool `yaml:"reflection"`
+	// Where facts about a person are used: room = only where they were mentioned; person = also in direct chats with that person;
+	// everywhere = also in groups where that person asks, but never facts from direct chats.
+	FactScope FactScope `yaml:"fact_scope" default:"room"`
+	// For how many days facts are used; then they are deleted. 0 = they don't expire.
+	FactDays int `yaml:"fact_days"`
 	// true = the agent reads up to three pages that a question links to, before it answers. Only https pages on the public internet.
 	ReadLinks bool `yaml:"read_links"`
 
@@ -142,11 +148,17 @@ func camel(key string) string {
 	return lowered.ReplaceAllStringFunc(key, func(s string) string { return strings.ToUpper(s[1:]) })
 }
 
+// maxFactDays is ten years.
+const maxFactDays = 3650
+
 func (d *decoder) checkPrompts(a Agent) {
 	if a.PromptTokens < 1000 {
 		d.reject("agent.prompt_tokens", "is less than 1000", "no question would fit; set the model's context window, such as 32000")
 	}
 	if a.HistoryTokens < 0 || a.HistoryTokens > a.PromptTokens {
 		d.reject("agent.history_tokens", "is not between 0 and agent.prompt_tokens", "it is part of the prompt")
+	}
+	if a.FactDays < 0 || a.FactDays > maxFactDays {
+		d.reject("agent.fact_days", fmt.Sprintf("is not between 0 and %d", maxFactDays), "0 keeps facts until they are forgotten")
 	}
 }

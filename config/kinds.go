@@ -35,6 +35,11 @@ const (
 
 func (Recall) Words() []string { return []string{"words", string(RecallMeaning), string(RecallOff)} }
 
+// FactScope selects where facts about a person are used.
+type FactScope string
+
+func (FactScope) Words() []string { return []string{"room", "person", "everywhere"} }
+
 // DirectAccess selects who is answered in direct messages.
 type DirectAccess string
 

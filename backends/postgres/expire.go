@@ -27,6 +27,10 @@ var expiredRows = []string{
 	`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE expires < $1 AND decision <> 'always' ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 }
 
+// expiredNotes deletes notes by the time that each of them names.
+const expiredNotes = `DELETE FROM room_notes WHERE seq IN (
+	SELECT seq FROM room_notes WHERE expires > 0 AND expires < $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`
+
 // forsakenRows are the conditions under which rows of a table can go because nothing refers to them any more; $3 is the
 // time before which they must be. No index answers them, so the tables are walked in steps.
 var forsakenRows = []struct{ table, old string }{
@@ -60,6 +64,11 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 		}
 		more = more || further
 	}
+	further, err := s.expireOld(ctx, expiredNotes, time.Now())
+	if err != nil {
+		return more, wrap(err, "deleting notes that have expired")
+	}
+	more = more || further
 	for _, f := range forsakenRows {
 		age := before.Rest
 		if f.table == "uploads" {

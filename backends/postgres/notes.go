@@ -16,12 +16,28 @@ func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKi
 	var all []chat.RoomNote
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
 		rows, err := q.Query(ctx, `
-			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = $1 AND kind = $2 ORDER BY seq DESC LIMIT $3`, room, kind, max(limit, 0))
+			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = $1 AND kind = $2 AND (expires = 0 OR expires > $3) ORDER BY seq DESC LIMIT $4`,
+			room, kind, s.clock.nanos(), max(limit, 0))
 		all, err = collect(rows, err, record.ScanNote)
 		return err
 	})
 	slices.Reverse(all)
 	return all, wrap(err, "reading the notes on %q", room)
+}
+
+// NotesAbout implements [storage.Notebook].
+func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error) {
+	var all []chat.RoomNote
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `
+			SELECT `+record.NoteColumns+` FROM room_notes WHERE about = $1 AND about <> '' AND kind = $2 AND (expires = 0 OR expires > $3)
+				AND (NOT $4 OR room NOT IN (SELECT id FROM rooms WHERE kind IN ($5, $6))) ORDER BY seq DESC LIMIT $7`,
+			person, kind, s.clock.nanos(), shared, chat.Direct, chat.API, max(limit, 0))
+		all, err = collect(rows, err, record.ScanNote)
+		return err
+	})
+	slices.Reverse(all)
+	return all, wrap(err, "reading the notes about %q", person)
 }
 
 // SaveNote implements [storage.Notebook].
@@ -54,8 +70,8 @@ func saveNote(ctx context.Context, q querier, n chat.RoomNote) error {
 		return err
 	}
 	_, err = q.Exec(ctx, `
-		INSERT INTO room_notes (`+record.NoteColumns+`, first_turn, last_turn) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		n.Room, n.Kind, n.Key, n.About, n.Text, n.First, n.Last, record.Nanos(n.At), first, last)
+		INSERT INTO room_notes (`+record.NoteColumns+`, first_turn, last_turn) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		n.Room, n.Kind, n.Key, n.About, n.Text, n.First, n.Last, record.Nanos(n.At), record.Nanos(n.Expires), first, last)
 	if err != nil {
 		return err
 	}

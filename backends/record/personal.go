@@ -42,7 +42,7 @@ func PersonalTables() []PersonalTable {
 			WHERE m.role = 'said' AND m.room IN (`+OwnChats+`) OR `+answered+`)`),
 		personal("uploads", "uploads", "id room sender message name type size at complete thumbnail evicted", theirUploads),
 		personal("upload_pieces", "upload_pieces", "upload n data", `upload IN (SELECT id FROM uploads WHERE `+theirUploads+`)`),
-		personal("facts", "room_notes", "seq room kind key about text first last at", `about = ?1 OR room IN (`+OwnChats+`)`),
+		personal("facts", "room_notes", "seq room kind key about text first last at expires", `about = ?1 OR room IN (`+OwnChats+`)`),
 		personal("reminders", "reminders", "seq id room person due content", `person = ?1 OR room IN (`+OwnChats+`)`),
 		personal("choices", "questions", "id run room expires carrier question", `room IN (`+OwnChats+`) OR run IN (SELECT id FROM runs WHERE author = ?1)`),
 		personal("approvals", "approvals", "id room run call tool kind arguments effect asker at expires decision decider decided",

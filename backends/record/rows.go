@@ -93,11 +93,11 @@ func ScanRoom(from Row) (r chat.Room, err error) {
 }
 
 // NoteColumns are the columns that [ScanNote] reads.
-const NoteColumns = `room, kind, key, about, text, first, last, at`
+const NoteColumns = `room, kind, key, about, text, first, last, at, expires`
 
 // ScanNote reads [NoteColumns].
 func ScanNote(r Row) (n chat.RoomNote, err error) {
-	err = r.Scan(&n.Room, &n.Kind, &n.Key, &n.About, &n.Text, &n.First, &n.Last, TimeInto(&n.At))
+	err = r.Scan(&n.Room, &n.Kind, &n.Key, &n.About, &n.Text, &n.First, &n.Last, TimeInto(&n.At), TimeInto(&n.Expires))
 	return n, err
 }
 

@@ -36,7 +36,7 @@ func Tables() []Table {
 			"acting acted verdict deaths attempts retried counted parked ending continuation"),
 		table("owners", 1, "id alive_until leaving"),
 		files,
-		table("room_notes", 1, "seq room kind key about text first last first_turn last_turn at"),
+		table("room_notes", 1, "seq room kind key about text first last first_turn last_turn at expires"),
 		table("questions", 1, "seq id run room expires carrier question"),
 		table("approvals", 1, "id room run call tool kind arguments effect asker at expires decision decider decided"),
 		table("people", 1, "seq id name address owner since"),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"parley/backends/record"
 	"parley/core/chat"
@@ -34,6 +35,7 @@ func expiring() []struct{ table, old string } {
 			AND NOT EXISTS (SELECT 1 FROM members WHERE entity = entities.id AND NOT gone)
 			AND NOT EXISTS (SELECT 1 FROM people WHERE id = entities.id)`},
 		{"piece_vectors", `used < ?3`},
+		{"room_notes", `expires > 0 AND expires < ?3`},
 	}
 }
 
@@ -47,8 +49,11 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 	for _, e := range expiring() {
 		if err == nil {
 			age := before.Rest
-			if e.table == "uploads" {
+			switch e.table {
+			case "uploads":
 				age = before.Uploads
+			case "room_notes": // they name their own time
+				age = time.Now()
 			}
 			var further bool
 			further, err = s.expireRows(ctx, e.table, e.old, record.Nanos(age))

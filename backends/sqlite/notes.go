@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"parley/backends/record"
 	"parley/core/chat"
@@ -15,7 +16,8 @@ func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKi
 	var all []chat.RoomNote
 	err := s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, ` -- the limit is a sum, as in selectRecent
-			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT ? + 0`, room, kind, max(limit, 0))
+			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? AND (expires = 0 OR expires > ?) ORDER BY seq DESC LIMIT ? + 0`,
+			room, kind, record.Nanos(time.Now()), max(limit, 0))
 		if err != nil {
 			return err
 		}
@@ -24,6 +26,24 @@ func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKi
 	})
 	slices.Reverse(all)
 	return all, wrap(err, "reading the notes on %q", room)
+}
+
+// NotesAbout implements [storage.Notebook].
+func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error) {
+	var all []chat.RoomNote
+	err := s.read(ctx, func(db reader) error {
+		rows, err := db.QueryContext(ctx, `
+			SELECT `+record.NoteColumns+` FROM room_notes WHERE about = ?1 AND about <> '' AND kind = ?2 AND (expires = 0 OR expires > ?3)
+				AND (NOT ?4 OR room NOT IN (SELECT id FROM rooms WHERE kind IN (?5, ?6))) ORDER BY seq DESC LIMIT ?7 + 0`,
+			person, kind, record.Nanos(time.Now()), shared, chat.Direct, chat.API, max(limit, 0))
+		if err != nil {
+			return err
+		}
+		all, err = collect(rows, record.ScanNote)
+		return err
+	})
+	slices.Reverse(all)
+	return all, wrap(err, "reading the notes about %q", person)
 }
 
 // SaveNote implements [storage.Notebook].
@@ -56,8 +76,8 @@ func saveNote(ctx context.Context, tx *sql.Conn, n chat.RoomNote) error {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		REPLACE INTO room_notes (`+record.NoteColumns+`, first_turn, last_turn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		n.Room, n.Kind, n.Key, n.About, n.Text, n.First, n.Last, record.Nanos(n.At), first, last)
+		REPLACE INTO room_notes (`+record.NoteColumns+`, first_turn, last_turn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		n.Room, n.Kind, n.Key, n.About, n.Text, n.First, n.Last, record.Nanos(n.At), record.Nanos(n.Expires), first, last)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@ const (
 // MaxNotes is the maximum number of notes of a kind in a room.
 const MaxNotes = 200
 
-// RoomNote is information that the agent stores about a room besides its messages. It is never used in another room.
+// RoomNote is information that the agent stores about a room besides its messages. It is not used in another room, except for facts about
+// a person if the owner wants that.
 type RoomNote struct {
 	Room        RoomID
 	Kind        NoteKind
@@ -25,4 +26,5 @@ type RoomNote struct {
 	Text        string
 	First, Last MemoryID // the messages it was derived from; can be empty
 	At          time.Time
+	Expires     time.Time // it is not used from then on; zero: it stays
 }

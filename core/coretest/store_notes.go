@@ -18,6 +18,9 @@ func noteChecks() []storeCheck {
 		{"a note goes with what it was noted from", noteForgotten},
 		{"of a cleared room only settings stay, and people; of one that is gone neither (SE-20)", noteCleared},
 		{"facts from deleted messages are not kept", noteTooLate},
+		{"a note holds until its time, and is deleted then", noteExpires},
+		{"the notes about a person are found in all rooms, or in those that are shared", notesAbout},
+		{"notes about a person go with the messages they came from, in all rooms", notesAboutForgotten},
 	}
 }
 
@@ -155,6 +158,86 @@ func noteTooLate(t *testing.T, s store) {
 	s.same("the notes", len(s.notes("room", chat.FactNote, 5)), 0)
 }
 
+func noteExpires(t *testing.T, s store) {
+	s.opened("room", 1)
+	fact := noted(chat.FactNote, "a", "", "")
+	fact.About, fact.Expires = "ada", time.Now().Add(time.Hour).UTC()
+	s.must(s.SaveNote(t.Context(), fact))
+	s.must(s.SaveNote(t.Context(), noted(chat.FactNote, "b", "", "")))
+	expire := func() {
+		t.Helper()
+		for more := true; more; {
+			var err error
+			more, err = s.Expire(t.Context(), chat.Expiry{})
+			s.must(err)
+		}
+	}
+	expire()
+	s.same("before its time", s.notes("room", chat.FactNote, 5), []chat.RoomNote{fact, noted(chat.FactNote, "b", "", "")})
+	time.Sleep(time.Hour)
+	s.same("at its time", s.notes("room", chat.FactNote, 5), []chat.RoomNote{noted(chat.FactNote, "b", "", "")})
+	s.same("elsewhere", len(s.about("ada", false)), 0)
+	time.Sleep(time.Second)
+	expire()
+	s.same("when it is deleted", s.notes("room", chat.FactNote, 5), []chat.RoomNote{noted(chat.FactNote, "b", "", "")})
+}
+
+// about returns the texts of the facts about a person.
+func (s store) about(person chat.EntityID, shared bool) (texts []string) {
+	s.t.Helper()
+	all, err := s.NotesAbout(s.t.Context(), person, chat.FactNote, shared, 3)
+	s.must(err)
+	for _, n := range all {
+		texts = append(texts, n.Text)
+	}
+	return texts
+}
+
+// knows stores a fact about a person from a message of a room.
+func (s store) knows(room chat.RoomID, kind chat.RoomKind, person chat.EntityID, fact string) chat.MemoryID {
+	s.t.Helper()
+	in := message(room, int(s.turns(room))+1)
+	in.Place.Kind = kind
+	s.accept(in, alone)
+	s.must(s.SaveNote(s.t.Context(), chat.RoomNote{Room: room, Kind: chat.FactNote, Key: fact, About: person, Text: fact, First: in.ID, Last: in.ID, At: time.Now()}))
+	return in.ID
+}
+
+// turns returns how many turns a room had.
+func (s store) turns(room chat.RoomID) chat.ResponseID {
+	s.t.Helper()
+	acc, err := s.Mark(s.t.Context(), room, chat.MemoryID(fmt.Sprint(room, time.Now().UnixNano())))
+	s.must(err)
+	time.Sleep(time.Nanosecond)
+	return acc.Response
+}
+
+func notesAbout(_ *testing.T, s store) {
+	s.knows("group", chat.Group, "ada", "in the group")
+	s.knows("direct", chat.Direct, "ada", "in private")
+	s.knows("api", chat.API, "ada", "on the web")
+	s.knows("group", chat.Group, "bob", "of bob")
+	s.knows("group", chat.Group, "", "of the room")
+	s.knows("thread", chat.Thread, "ada", "in a thread")
+	s.same("about Ada", s.about("ada", false), []string{"in private", "on the web", "in a thread"})
+	s.same("about Ada, shared", s.about("ada", true), []string{"in the group", "in a thread"})
+	s.same("about Bob", s.about("bob", true), []string{"of bob"})
+	s.same("about no one", s.about("", false), []string(nil))
+}
+
+func notesAboutForgotten(t *testing.T, s store) {
+	first := s.knows("group", chat.Group, "ada", "first")
+	second := s.knows("direct", chat.Direct, "ada", "second")
+	s.knows("group", chat.Group, "ada", "third")
+	s.must(s.Forget(t.Context(), first))
+	s.same("after a deletion", s.about("ada", false), []string{"second", "third"})
+	s.must(s.Revise(t.Context(), second, "something else", nil))
+	s.same("after an edit", s.about("ada", false), []string{"third"})
+	_, err := s.Clear(t.Context(), "group")
+	s.must(err)
+	s.same("after a clear", s.about("ada", false), []string(nil))
+}
+
 // keptNote is a note of the [storeModel], with the turns it is about.
 type keptNote struct {
 	chat.RoomNote
@@ -165,7 +248,20 @@ func (s *storeModel) Notes(_ context.Context, room chat.RoomID, kind chat.NoteKi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.notes {
-		if n.Room == room && n.Kind == kind {
+		if n.Room == room && n.Kind == kind && n.holds() {
+			all = append(all, n.RoomNote)
+		}
+	}
+	return all[max(0, len(all)-limit):], nil
+}
+
+func (n keptNote) holds() bool { return n.Expires.IsZero() || n.Expires.After(time.Now()) }
+
+func (s *storeModel) NotesAbout(_ context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) (all []chat.RoomNote, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.notes {
+		if n.About == person && person != "" && n.Kind == kind && n.holds() && !(shared && s.rooms[n.Room].Kind.Private()) {
 			all = append(all, n.RoomNote)
 		}
 	}

@@ -13,24 +13,26 @@ import (
 	"parley/core/text"
 )
 
-// rememberFact stores a fact about the asker or the room, for this room: what was said here must not appear elsewhere.
+// rememberFact stores a fact about the asker or the room; what was said here appears elsewhere only as Deps.FactScope says.
 // Facts about the room are read to everyone in it, so guests can't store them.
-func rememberFact(store Store) namedAction {
+func rememberFact(d Deps) namedAction {
 	return namedAction{
 		spec: action.Spec{
 			Name: "REMEMBER_FACT", Similes: []string{"REMEMBER", "SAVE_FACT", "ADD_MEMORY"},
 			Description: "Remember a lasting fact for your later conversations in this room. Only when the user asks you to remember it, or corrects a fact that you know.",
 			Parameters: object(`"fact":{"type":"string","minLength":1,"maxLength":240,"description":"the fact, in a few words"},`+
 				`"about":{"type":"string","enum":["user","room"],"description":"who it is about: the user who asks (if omitted), or the room"},`+
-				`"instead_of":{"type":"string","description":"the fact that you know and that is no longer true, as it is written there"}`, "fact"),
+				`"instead_of":{"type":"string","description":"the fact that you know and that is no longer true, as it is written there"},`+
+				`"days":{"type":"integer","minimum":1,"maximum":3650,"description":"for how many days it is true, if that is known"}`, "fact"),
 			Effect: action.Writes,
 		},
 		available: asked,
 		act: reading(func(ctx context.Context, c *action.Call, p struct {
 			Fact, About string
 			InsteadOf   string `json:"instead_of"`
+			Days        int
 		}) (action.Result, error) {
-			n := chat.RoomNote{Room: c.Turn.Room.ID, Kind: chat.FactNote, First: c.Turn.Message.ID, Last: c.Turn.Message.ID, At: time.Now()}
+			n := chat.RoomNote{Room: c.Turn.Room.ID, Kind: chat.FactNote, First: c.Turn.Message.ID, Last: c.Turn.Message.ID, At: time.Now(), Expires: d.expiry(p.Days)}
 			fact, name := text.OneLine(p.Fact, factSize), text.Label(c.Turn.Message.Name)
 			switch {
 			case len(words(fact)) == 0:
@@ -50,11 +52,11 @@ func rememberFact(store Store) namedAction {
 			// The old fact is dropped first. If that is not permitted or there is none, nothing is stored: the model
 			// has mistaken something.
 			if p.InsteadOf != "" {
-				if err := dropFact(ctx, store, c.Turn, p.InsteadOf); err != nil {
+				if err := d.dropFact(ctx, c.Turn, p.InsteadOf); err != nil {
 					return action.Result{}, err
 				}
 			}
-			if err := store.SaveNote(ctx, n); err != nil {
+			if err := d.Store.SaveNote(ctx, n); err != nil {
 				return action.Result{}, fmt.Errorf("save the fact: %w", err)
 			}
 			return action.Result{Text: "Remembered: " + n.Text, Short: "noted"}, nil
@@ -62,8 +64,8 @@ func rememberFact(store Store) namedAction {
 	}
 }
 
-// forgetFact forgets a fact of this room.
-func forgetFact(store Store) namedAction {
+// forgetFact forgets a fact that is used in this room.
+func forgetFact(d Deps) namedAction {
 	return namedAction{
 		spec: action.Spec{
 			Name: "FORGET_FACT", Similes: []string{"FORGET", "DELETE_FACT", "REMOVE_MEMORY"},
@@ -73,7 +75,7 @@ func forgetFact(store Store) namedAction {
 		},
 		available: asked,
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Fact string }) (action.Result, error) {
-			if err := dropFact(ctx, store, c.Turn, p.Fact); err != nil {
+			if err := d.dropFact(ctx, c.Turn, p.Fact); err != nil {
 				return action.Result{}, err
 			}
 			return action.Result{Text: "Forgotten.", Short: "forgotten"}, nil
@@ -81,15 +83,15 @@ func forgetFact(store Store) namedAction {
 	}
 }
 
-// dropFact removes a fact of the room, by its text. People can remove facts about themselves; known users also those
-// about the room, and owners all.
-func dropFact(ctx context.Context, store Store, s action.TurnContext, fact string) error {
-	all, err := store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
+// dropFact removes a fact that is used in the room, by its text. People can remove facts about themselves; known users also those about the room,
+// and owners all.
+func (d Deps) dropFact(ctx context.Context, s action.TurnContext, fact string) error {
+	all, elsewhere, err := d.factsFor(ctx, s.Room, askerOf(s))
 	if err != nil {
 		return fmt.Errorf("read facts: %w", err)
 	}
 	why := errors.New("no such fact is known here; write it as it stands in the list of facts")
-	for _, n := range all {
+	for _, n := range append(all, elsewhere...) {
 		_, bare, _ := strings.Cut(n.Text, ": ")
 		if !sameWords(fact, n.Text) && !sameWords(fact, bare) {
 			continue
@@ -99,7 +101,7 @@ func dropFact(ctx context.Context, store Store, s action.TurnContext, fact strin
 			why = errors.New("that fact is about someone else; only they and the owner can have it forgotten")
 			continue
 		}
-		if err := store.SaveNote(ctx, chat.RoomNote{Room: n.Room, Kind: n.Kind, Key: n.Key}); err != nil {
+		if err := d.Store.SaveNote(ctx, chat.RoomNote{Room: n.Room, Kind: n.Kind, Key: n.Key}); err != nil {
 			return fmt.Errorf("forget the fact: %w", err)
 		}
 		return nil

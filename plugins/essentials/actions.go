@@ -13,7 +13,7 @@ import (
 // cache.
 func actions(d Deps) (all []action.Action) {
 	named := slices.Concat(turnActions(d.Store), roomActions(d.Store), []namedAction{
-		sendMessage(d.Store), createPost(d.Store), chooseOption(), updateEntity(d.Store), rememberFact(d.Store), forgetFact(d.Store), updateSettings(d.Store),
+		sendMessage(d.Store), createPost(d.Store), chooseOption(), updateEntity(d.Store), rememberFact(d), forgetFact(d), updateSettings(d.Store),
 	})
 	if d.Painter != nil {
 		named = append(named, generateImage(d.Painter))

@@ -26,6 +26,8 @@ type Deps struct {
 	Painter    llm.ImageGenerator // nil without image generation
 	Reflection bool               // whether to extract facts from conversations
 	Evaluation bool               // whether the character's template for evaluations is used
+	FactScope  FactScope          // where facts about a person are used; default: InRoom
+	FactLife   time.Duration      // how long facts are used; 0: they don't expire
 	Zone       *time.Location     // of the time in prompts; nil: this machine's
 	Log        *slog.Logger
 }
@@ -39,6 +41,7 @@ type Store interface {
 	World(ctx context.Context, id chat.WorldID) (chat.World, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
+	NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error)
 	SaveNote(ctx context.Context, n chat.RoomNote) error
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	Forget(ctx context.Context, id chat.MemoryID) error
@@ -48,7 +51,7 @@ type Store interface {
 func New(d Deps) action.Plugin {
 	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(), Commands: d.commands()}
 	if d.Reflection {
-		p.Evaluators = []action.Evaluator{reflection{d.Store}}
+		p.Evaluators = []action.Evaluator{reflection{d}}
 	}
 	if d.Evaluation {
 		p.Evaluators = append(p.Evaluators, evaluation{d.Store})

@@ -24,19 +24,19 @@ type remembered struct {
 	forget func(context.Context) error
 }
 
-// about returns what the agent remembers about the author of a command, in its room: facts from there, and details that
-// apply everywhere. The order is stable, because /forget uses the numbers of /memory.
+// about returns what the agent remembers about the author of a command, in its room: facts that it uses there, and
+// details that apply everywhere. The order is stable, because /forget uses the numbers of /memory.
 func (d Deps) about(ctx context.Context, c action.CommandCall) (all []remembered, err error) {
-	facts, err := d.Store.Notes(ctx, c.Room.ID, chat.FactNote, chat.MaxNotes)
+	here, elsewhere, err := d.factsFor(ctx, c.Room, c.Message.Author)
 	if err != nil {
 		return nil, fmt.Errorf("read facts: %w", err)
 	}
-	for _, n := range facts {
+	for _, n := range append(here, elsewhere...) {
 		if n.About == "" || n.About != c.Message.Author {
 			continue
 		}
 		all = append(all, remembered{
-			text: fmt.Sprintf("%s (noted here on %s)", text.OneLine(n.Text, factSize), n.At.Format("2 Jan 2006")),
+			text: text.OneLine(n.Text, factSize) + " " + d.origin(ctx, c, n),
 			forget: func(ctx context.Context) error {
 				return d.Store.SaveNote(ctx, chat.RoomNote{Room: n.Room, Kind: n.Kind, Key: n.Key})
 			},

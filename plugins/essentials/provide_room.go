@@ -121,27 +121,6 @@ func (d Deps) settings(ctx context.Context, s action.TurnContext) (action.Provid
 	return action.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 }
 
-// facts lists the facts from this room. Those about the author and the room take precedence over those about others.
-// The most important come last, where models pay most attention.
-func (d Deps) facts(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-	notes, err := d.Store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
-	if err != nil || len(notes) == 0 {
-		return action.ProviderResult{}, err
-	}
-	var near, far []string
-	for _, n := range notes {
-		if n.About == "" || n.About == s.Message.Author {
-			near = append(near, n.Text)
-		} else {
-			far = append(far, n.Text)
-		}
-	}
-	near = near[max(0, len(near)-lastFacts):]
-	far = far[max(0, len(far)-(lastFacts-len(near))):]
-	text := dashes(append(far, near...))
-	return action.ProviderResult{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
-}
-
 // actionState lists the results of the agent's actions in earlier turns of the room.
 func (d Deps) actionState(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	results, err := d.Store.Recent(ctx, s.Room.ID, chat.ActionResult, 0, lastResults)

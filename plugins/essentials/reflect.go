@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,12 +16,12 @@ import (
 
 const (
 	lookedAt = 12  // messages to extract facts from
-	newFacts = 5   // facts per reflection
+	newFacts = 5   // facts and removals per reflection
 	factSize = 240 // characters
 )
 
-// reflection extracts lasting facts from a conversation.
-type reflection struct{ store Store }
+// reflection extracts lasting facts from a conversation, and replaces those that are no longer true.
+type reflection struct{ Deps }
 
 // Name implements [action.Evaluator].
 func (reflection) Name() string { return "REFLECTION" }
@@ -31,46 +32,130 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 	if len(s.Recent) == 0 {
 		return nil
 	}
-	known, err := r.store.Notes(ctx, s.Room.ID, chat.FactNote, lastFacts)
+	all, err := r.Store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
 	if err != nil {
 		return fmt.Errorf("read facts: %w", err)
 	}
-	var texts []string
-	for _, n := range known {
-		texts = append(texts, n.Text)
-	}
-	answer, err := s.Ask(ctx, prompt.Reflection, map[string]string{"facts": dashes(texts)})
+	known := all[max(0, len(all)-lastFacts):]
+	lines, numbered := numberedFacts(s, known)
+	answer, err := s.Ask(ctx, prompt.Reflection, map[string]string{"facts": strings.Join(lines, "\n")})
 	if err != nil {
 		return fmt.Errorf("extract facts: %w", err)
 	}
-	for _, n := range noted(s, answer) {
-		if err := r.store.SaveNote(ctx, n); err != nil && !errors.Is(err, chat.ErrNotFound) { // not found: just deleted
-			return fmt.Errorf("save a fact: %w", err)
+	for _, c := range r.changes(s, answer, all, numbered) {
+		if err := r.apply(ctx, c); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// noted parses the facts in an answer: one per line, starting with the name of a participant, or with "room".
-func noted(s action.TurnContext, answer string) (facts []chat.RoomNote) {
+// numberedFacts returns the lines in which the prompt shows known facts. Those that the reflection can change have numbers: those about who
+// asks, and about the room if a known user asks. What a person says never changes what is known about another.
+func numberedFacts(s action.TurnContext, known []chat.RoomNote) (lines []string, numbered map[int]chat.RoomNote) {
+	numbered = map[int]chat.RoomNote{}
+	for _, n := range known {
+		mark := "-"
+		if n.About == "" && s.Allowed || n.About != "" && n.About == askerOf(s) {
+			mark = strconv.Itoa(len(numbered)+1) + "."
+			numbered[len(numbered)+1] = n
+		}
+		lines = append(lines, mark+" "+text.OneLine(n.Text, factSize))
+	}
+	return lines, numbered
+}
+
+// factChange is a fact to note, a fact to remove, or both.
+type factChange struct{ add, remove *chat.RoomNote }
+
+func (r reflection) apply(ctx context.Context, c factChange) error {
+	if c.add != nil {
+		err := r.Store.SaveNote(ctx, *c.add)
+		if errors.Is(err, chat.ErrNotFound) {
+			return nil // what it came from was just deleted: the earlier fact stays
+		} else if err != nil {
+			return fmt.Errorf("save a fact: %w", err)
+		}
+	}
+	if c.remove == nil || c.add != nil && c.add.Key == c.remove.Key {
+		return nil
+	}
+	if err := r.Store.SaveNote(ctx, chat.RoomNote{Room: c.remove.Room, Kind: c.remove.Kind, Key: c.remove.Key}); err != nil {
+		return fmt.Errorf("remove a fact: %w", err)
+	}
+	return nil
+}
+
+// changes parses the answer. A line is a fact, which starts with the name of a participant or with "room"; "replace" and a number before a
+// fact take the place of a known one, and "remove" and a number take it away.
+func (r reflection) changes(s action.TurnContext, answer string, all []chat.RoomNote, numbered map[int]chat.RoomNote) (changes []factChange) {
+	who := participants(s)
+	for _, line := range strings.Split(answer, "\n") {
+		if len(changes) == newFacts {
+			break
+		}
+		line, verb, old := ordered(strings.TrimLeft(strings.TrimSpace(line), "-* "), numbered)
+		if verb != "" && old == nil {
+			continue // there is no such number, or it was used already
+		}
+		if verb == "remove" {
+			changes = append(changes, factChange{remove: old})
+			continue
+		}
+		n, ok := factOf(s, line, who)
+		if !ok || old != nil && n.About != old.About || hasFact(all, n.About, n.Text) {
+			continue
+		}
+		n.Expires = r.expiry(0)
+		all = append(all, n)
+		changes = append(changes, factChange{add: &n, remove: old})
+	}
+	return changes
+}
+
+// ordered separates what a line says about a known fact, which can be used once, from the fact that follows.
+func ordered(line string, numbered map[int]chat.RoomNote) (rest, verb string, old *chat.RoomNote) {
+	for _, verb := range []string{"replace", "remove"} {
+		after, ok := strings.CutPrefix(strings.ToLower(line), verb+" ")
+		if !ok {
+			continue
+		}
+		number, _, _ := strings.Cut(after, ":")
+		_, rest, _ := strings.Cut(line, ":")
+		n, err := strconv.Atoi(strings.Trim(number, " .#"))
+		if err != nil {
+			return line, "", nil // someone with this name
+		}
+		if known, ok := numbered[n]; ok {
+			delete(numbered, n)
+			return rest, verb, &known
+		}
+		return rest, verb, nil
+	}
+	return line, "", nil
+}
+
+// participants are the people who wrote, by their names in lower case, and the room.
+func participants(s action.TurnContext) map[string]chat.EntityID {
 	who := map[string]chat.EntityID{"room": ""}
 	for _, m := range s.Recent {
 		if m.Author != chat.EntityID(s.Agent.ID) && !m.Author.Automatic() {
 			who[strings.ToLower(text.Label(m.Name))] = m.Author
 		}
 	}
-	for _, line := range strings.Split(answer, "\n") {
-		name, fact, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(line), "-* "), ":")
-		about, known := who[strings.ToLower(strings.TrimSpace(name))]
-		fact = strings.TrimSpace(fact)
-		if !ok || !known || fact == "" || len([]rune(fact)) > factSize || len(facts) == newFacts {
-			continue
-		}
-		text := strings.TrimSpace(name) + ": " + fact
-		facts = append(facts, chat.RoomNote{
-			Room: s.Room.ID, Kind: chat.FactNote, Key: strings.Join(words(text), " "), About: about, Text: text,
-			First: s.Recent[0].ID, Last: s.Message.ID, At: time.Now(),
-		})
+	return who
+}
+
+// factOf parses a fact.
+func factOf(s action.TurnContext, line string, who map[string]chat.EntityID) (chat.RoomNote, bool) {
+	name, fact, ok := strings.Cut(line, ":")
+	name, fact = strings.TrimSpace(name), strings.TrimSpace(fact)
+	about, known := who[strings.ToLower(name)]
+	if !ok || !known || len(words(fact)) == 0 || len([]rune(fact)) > factSize {
+		return chat.RoomNote{}, false
 	}
-	return facts
+	return chat.RoomNote{
+		Room: s.Room.ID, Kind: chat.FactNote, Key: factKey(about, fact), About: about, Text: name + ": " + fact,
+		First: s.Recent[0].ID, Last: s.Message.ID, At: time.Now(),
+	}, true
 }

@@ -45,16 +45,23 @@ var (
 
 func inWorld(t *testing.T, play func(w *world)) {
 	t.Helper()
+	inWorldWith(t, Deps{}, play)
+}
+
+// inWorldWith is inWorld with a plugin that d sets up.
+func inWorldWith(t *testing.T, d Deps, play func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer store.Close()
+		d.Store = store
 		w := &world{T: t, store: store, model: &model{}, paint: &illustrator{}}
 		w.rt, err = core.New(core.Config{
 			Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-			Models: llm.Models{Large: w.model, Painter: w.paint}, Plugins: []action.Plugin{New(Deps{Store: store})}, Schema: schema.Compile,
+			Models: llm.Models{Large: w.model, Painter: w.paint}, Plugins: []action.Plugin{New(d)}, Schema: schema.Compile,
 			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 			Turns:  schedule.TurnPolicy{Direct: schedule.Queue, Group: schedule.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},

@@ -1,0 +1,114 @@
+package essentials
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// FactScope is where facts about a person are used, besides the room in which they were noted. Facts about a room are only used there.
+type FactScope string
+
+// The scopes. Nothing that was noted in a direct chat is ever used in a room that others read.
+const (
+	InRoom     FactScope = "room"       // nowhere else
+	ForPerson  FactScope = "person"     // in direct chats with that person
+	Everywhere FactScope = "everywhere" // in direct chats with that person, and where they ask; the latter not with facts from direct chats
+)
+
+// factsFor returns the facts that can be used in room when asker asks, and all that room knows: those of the room, and those about the
+// asker that were noted elsewhere. Asker is empty if that is not one person.
+func (d Deps) factsFor(ctx context.Context, room chat.Room, asker chat.EntityID) (here, elsewhere []chat.RoomNote, err error) {
+	here, err = d.Store.Notes(ctx, room.ID, chat.FactNote, chat.MaxNotes)
+	private := room.Kind.Private()
+	if err != nil || asker == "" || asker.Automatic() || d.FactScope != Everywhere && (d.FactScope != ForPerson || !private) {
+		return here, nil, err
+	}
+	elsewhere, err = d.Store.NotesAbout(ctx, asker, chat.FactNote, !private, chat.MaxNotes)
+	return here, slices.DeleteFunc(elsewhere, func(n chat.RoomNote) bool { return n.Room == room.ID || hasFact(here, n.About, n.Text) }), err
+}
+
+// askerOf returns who asks in a turn; empty if several people do.
+func askerOf(s action.TurnContext) chat.EntityID {
+	if s.Several() {
+		return ""
+	}
+	return s.Message.Author
+}
+
+// hasFact reports whether one of the facts about someone has the words of text.
+func hasFact(all []chat.RoomNote, about chat.EntityID, text string) bool {
+	return slices.ContainsFunc(all, func(n chat.RoomNote) bool { return n.About == about && sameWords(n.Text, text) })
+}
+
+// facts lists the facts that can be used in this room. Those about the author and the room take precedence over
+// those about others. The most important come last, where models pay most attention.
+func (d Deps) facts(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
+	here, elsewhere, err := d.factsFor(ctx, s.Room, askerOf(s))
+	if err != nil || len(here)+len(elsewhere) == 0 {
+		return action.ProviderResult{}, err
+	}
+	var near, far, other []string
+	for _, n := range here {
+		if n.About == "" || n.About == s.Message.Author {
+			near = append(near, n.Text)
+		} else {
+			far = append(far, n.Text)
+		}
+	}
+	for _, n := range elsewhere {
+		other = append(other, n.Text)
+	}
+	near = near[max(0, len(near)-lastFacts):]
+	other = other[max(0, len(other)-(lastFacts-len(near))):]
+	far = far[max(0, len(far)-(lastFacts-len(near)-len(other))):]
+	var parts []string
+	if known := append(far, near...); len(known) > 0 {
+		parts = append(parts, "# Facts from earlier conversations here\n"+dashes(known))
+	}
+	if len(other) > 0 {
+		parts = append([]string{"# Facts about the user from other conversations\n" + dashes(other)}, parts...)
+	}
+	return action.ProviderResult{Text: strings.Join(parts, "\n\n"), Values: map[string]string{"facts": dashes(slices.Concat(other, far, near))}}, nil
+}
+
+// expiry returns when a fact that is noted now expires: after days, or as the owner has set it.
+func (d Deps) expiry(days int) time.Time {
+	life := d.FactLife
+	if days > 0 {
+		life = time.Duration(days) * 24 * time.Hour
+	}
+	if life == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(life)
+}
+
+// excerptSize is how much of a message /memory shows.
+const excerptSize = 80
+
+// origin says where a fact about the author of a command comes from, and until when it holds. A message is only quoted where it stands, or
+// in private.
+func (d Deps) origin(ctx context.Context, c action.CommandCall, n chat.RoomNote) string {
+	where, from := "here", ""
+	if n.Room != c.Room.ID {
+		where = "in another chat"
+	}
+	if n.First != "" && n.First == n.Last && (n.Room == c.Room.ID || c.Room.Kind.Private()) {
+		if m, err := d.Store.Memory(ctx, n.Last); err == nil && m.Author == c.Message.Author {
+			from = fmt.Sprintf(", from your message %q", text.Excerpt(text.OneLine(m.Text, factSize), excerptSize))
+		}
+	} else if n.First != n.Last {
+		from = ", from the conversation"
+	}
+	if !n.Expires.IsZero() {
+		from += n.Expires.Format(", until 2 Jan 2006")
+	}
+	return fmt.Sprintf("(noted %s on %s%s)", where, n.At.Format("2 Jan 2006"), from)
+}
