@@ -43,9 +43,9 @@ type Connector interface {
 // Poster opens conversations on platforms with messages of their own. Readers of a connector without it follow the
 // answer itself.
 type Poster interface {
-	// Open returns a sink for a stored address. It is called once for each message that is to be shown, also for
-	// addresses of an earlier process, so all that it needs is in the address. It can fail with [chat.ErrUnreached]:
-	// the address can't be reached any more. After other errors it is tried again.
+	// Open returns a sink for a stored address, for one answer. It is called once for each run that is to be shown,
+	// also for runs of an earlier process, so all that it needs is in the address. It can fail with
+	// [chat.ErrUnreached]: the address can't be reached any more. After other errors it is tried again.
 	Open(ctx context.Context, a chat.Address) (progressive.Sink, error)
 }
 

@@ -45,8 +45,9 @@ func (c *Config) Budgets() map[string]progressive.Budget {
 	}
 }
 
-// sink posts to one conversation. It belongs to one message at a time: its methods are called by one goroutine. What it
-// learns (alone, closed, blocked) holds until the sink is closed, and is learned again by a later one.
+// sink posts one answer to one conversation. Requests come one after the other. Render and Scopes can be called during
+// a typing request, which comes from another goroutine; they read only fields that it does not change. What the sink
+// learns (alone, closed, blocked) is learned again by the next one.
 type sink struct {
 	client  *client
 	bot     string

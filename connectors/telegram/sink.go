@@ -16,9 +16,10 @@ import (
 // typingTime is how long clients show the typing indicator.
 const typingTime = 5 * time.Second
 
-// sink posts to one conversation. Telegram has no nonces, so after a create of unknown outcome there is no way to find
-// out whether the message exists. Therefore only a final message is sent again, once, with a mark. A sink is used by
-// one goroutine.
+// sink posts one answer to one conversation. Telegram has no nonces, so after a create of unknown outcome there is no
+// way to find out whether the message exists. Therefore only a final message is sent again, once, with a mark. Requests
+// come one after the other; Render and Scopes can be called during a typing request, which comes from another
+// goroutine.
 type sink struct {
 	telegram *Telegram
 	to       address

@@ -42,8 +42,9 @@ var ErrEnded = errors.New("the web chat has ended")
 
 // Answers gives access to running answers.
 type Answers interface {
-	// Watch returns the run's answer, as core.Runtime.Watch does: also that of a run in another process. It blocks
-	// until the answer exists.
+	// Watch returns the run's answer, as core.Runtime.Watch does: also that of a run in another process, or of one that
+	// has not begun. Waiting on it can fail with [answer.ErrLost]; then Watch returns another one. The answer is kept
+	// up to date until ctx is done.
 	Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error)
 }
 

@@ -6,8 +6,8 @@ import (
 	"parley/core/chat"
 )
 
-// Lane is one of the two run queues of a room: that of answers, and that of control runs (commands and the like), which
-// must not wait behind an answer.
+// Lane is one of the two run queues of a room: that of answers, and that of control runs (commands, and results of
+// choices), which are short and must not wait behind an answer.
 type Lane struct {
 	Room    chat.RoomID
 	Control bool
