@@ -150,9 +150,6 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	if _, err := f.rt.changes.Clear(ctx, chat.Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
-	if err := f.rt.desk.Store.LapseApprovals(ctx, q.Room); err != nil {
-		return "", err
-	}
 	return "Done. I've forgotten this conversation.", nil
 }
 

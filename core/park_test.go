@@ -396,3 +396,36 @@ func TestEditOfParkedRun(t *testing.T) {
 		}
 	})
 }
+
+// /new ends approvals in the same step that forgets the conversation, even if the answers of the room could not be stopped first: a press
+// that comes later makes no call, and nothing is approved in advance.
+func TestForgottenApprovals(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		shop := w.withShop()
+		n := w.start()
+		w.orders()
+		acc := n.say("Order tea")
+		n.tell(chat.Choice(pressed(w.parked(acc), 1))) // always
+		w.ended(acc)
+		w.model.queue([]step{call(0, "w", "ORDER", `{"item":"tea"}`)}, []step{write("Again.")})
+		w.ended(n.say("And again"))
+		if shop.times() != 2 {
+			t.Fatalf("made %d times", shop.times())
+		}
+		_, err := w.store.Clear(w.Context(), room)
+		w.must(err)
+		w.accepted = nil // it was forgotten
+		w.orders()
+		acc = n.say("Order tea")
+		q := w.parked(acc)
+		_, err = w.store.Clear(w.Context(), room) // as if the process had died between this and stopping the answers
+		w.must(err)
+		w.accepted = nil
+		_, _ = n.ProcessMessage(w.Context(), chat.Choice(pressed(q, 0)))
+		time.Sleep(2 * time.Hour)
+		if got := w.decided(room); shop.times() != 2 || !slices.Equal(got, []chat.Decision{chat.Lapsed, chat.Standing, chat.Stopped}) || !w.run(acc).Outcome.Done() {
+			t.Errorf("made %d times, decided %q, the run is %+v", shop.times(), got, w.run(acc))
+		}
+	})
+}

@@ -72,12 +72,3 @@ func (s *questions) RecentApprovals(ctx context.Context, room chat.RoomID, limit
 	})
 	return all, wrap(err, "reading the approvals of %q", room)
 }
-
-// LapseApprovals implements [storage.Approvals].
-func (s *questions) LapseApprovals(ctx context.Context, room chat.RoomID) error {
-	err := s.write(ctx, roomScope(room), func(ctx context.Context, q querier) error {
-		_, err := q.Exec(ctx, `UPDATE approvals SET decision = $1 WHERE room = $2 AND decision = $3`, chat.Lapsed, room, chat.Always)
-		return err
-	})
-	return wrap(err, "ending the approvals of %q", room)
-}

@@ -107,7 +107,8 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 }
 
 // clearRoom deletes all that was said in a room. Open questions are withdrawn before runs are erased, so that no button
-// of a forgotten question works any more. Settings stay: they were made for the room, not taken from the conversation.
+// of a forgotten question works any more. Approvals end with it: no call of a forgotten conversation is made, and none is approved in
+// advance. Settings stay: they were made for the room, not taken from the conversation.
 func (s *memories) clearRoom(ctx context.Context, q querier, room chat.RoomID) (deleted int, err error) {
 	all, err := s.remove(ctx, q, `DELETE FROM memories WHERE room = $1 RETURNING id, room, turn, role`, room)
 	if err != nil {
@@ -120,6 +121,11 @@ func (s *memories) clearRoom(ctx context.Context, q querier, room chat.RoomID) (
 		return 0, err
 	}
 	if err := withdraw(ctx, q, room, ""); err != nil {
+		return 0, err
+	}
+	if _, err := q.Exec(ctx, `
+		UPDATE approvals SET decision = CASE decision WHEN 'always' THEN 'lapsed' ELSE 'stopped' END
+		WHERE room = $1 AND decision IN ('always', 'pending', 'approved')`, room); err != nil {
 		return 0, err
 	}
 	return len(all), eraseRoom(ctx, q, room)

@@ -82,12 +82,3 @@ func (s *questions) RecentApprovals(ctx context.Context, room chat.RoomID, limit
 	})
 	return all, wrap(err, "reading the approvals of %q", room)
 }
-
-// LapseApprovals implements [storage.Approvals].
-func (s *questions) LapseApprovals(ctx context.Context, room chat.RoomID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		_, err := tx.ExecContext(ctx, `UPDATE approvals SET decision = ? WHERE room = ? AND decision = ?`, chat.Lapsed, room, chat.Always)
-		return err
-	})
-	return wrap(err, "ending the approvals of %q", room)
-}

@@ -95,7 +95,8 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 }
 
 // clearRoom deletes all that was said in a room. Open questions are withdrawn before runs are erased, so that no button
-// of a forgotten question works any more. Settings stay: they were made for the room, not taken from the conversation.
+// of a forgotten question works any more. Approvals end with it: no call of a forgotten conversation is made, and none is approved in
+// advance. Settings stay: they were made for the room, not taken from the conversation.
 func clearRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) (deleted int, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 	if err != nil {
@@ -108,6 +109,11 @@ func clearRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) (deleted int
 		return 0, err
 	}
 	if err := withdraw(ctx, tx, room, ""); err != nil {
+		return 0, err
+	}
+	if _, err := tx.ExecContext(ctx, `
+		UPDATE approvals SET decision = CASE decision WHEN 'always' THEN 'lapsed' ELSE 'stopped' END
+		WHERE room = ? AND decision IN ('always', 'pending', 'approved')`, room); err != nil {
 		return 0, err
 	}
 	return len(all), eraseRoom(ctx, tx, room)

@@ -63,8 +63,6 @@ func (s rows) RecentApprovals(_ context.Context, room chat.RoomID, _ int) (all [
 	return all, nil
 }
 
-func (rows) LapseApprovals(context.Context, chat.RoomID) error { return nil }
-
 // desk is a desk of Olga, who owns the agent, with what it does outside.
 type desk struct {
 	*approval.Desk

@@ -78,12 +78,25 @@ func approvalStanding(t *testing.T, s store) {
 	s.fails(err, chat.ErrNotFound)
 	_, err = s.StandingApproval(t.Context(), "room", "other kind")
 	s.fails(err, chat.ErrNotFound)
-	s.must(s.LapseApprovals(t.Context(), "other"))
+	s.asked(pending("b", "room", 2))
+	s.asked(pending("c", "room", 3))
+	s.must(s.DecideApproval(t.Context(), "c", chat.Pending, chat.Approved, "owner", time.Unix(60, 0)))
+	s.asked(pending("d", "room", 4))
+	s.must(s.DecideApproval(t.Context(), "d", chat.Pending, chat.Denied, "owner", time.Unix(60, 0)))
+	_, err = s.Clear(t.Context(), "other")
+	s.must(err)
 	_, err = s.StandingApproval(t.Context(), "room", "kind")
 	s.must(err)
-	s.must(s.LapseApprovals(t.Context(), "room"))
+	_, err = s.Clear(t.Context(), "room")
+	s.must(err)
 	_, err = s.StandingApproval(t.Context(), "room", "kind")
 	s.fails(err, chat.ErrNotFound)
+	for id, want := range map[string]chat.Decision{"a": chat.Lapsed, "b": chat.Stopped, "c": chat.Stopped, "d": chat.Denied} {
+		a, err := s.Approval(t.Context(), id)
+		s.must(err)
+		s.same("the decision about "+id+" after the room was cleared", a.Decision, want)
+	}
+	s.fails(s.DecideApproval(t.Context(), "c", chat.Approved, chat.Used, "owner", time.Unix(60, 0)), answer.ErrLost)
 }
 
 func approvalExpires(t *testing.T, s store) {
@@ -116,7 +129,8 @@ func approvalExpires(t *testing.T, s store) {
 		ids = append(ids, a.ID)
 	}
 	s.same("what is left", ids, []string{"new always", "new denied", "new lapsed", "new pending", "new used", "old always"})
-	s.must(s.LapseApprovals(t.Context(), "room"))
+	_, err = s.Clear(t.Context(), "room")
+	s.must(err)
 	expire()
 	_, err = s.Approval(t.Context(), "old always")
 	s.fails(err, chat.ErrNotFound)

@@ -178,6 +178,7 @@ func (s *storeModel) clear(room chat.RoomID) (int, error) {
 		}
 	}
 	s.withdraw(room, "")
+	s.endApprovals(room)
 	s.erase(room)
 	return before - len(s.said), nil
 }

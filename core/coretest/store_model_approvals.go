@@ -75,13 +75,17 @@ func (s *approvalModel) dropApprovals(before time.Time) {
 	s.all = slices.DeleteFunc(s.all, func(a chat.Approval) bool { return a.Expires.Before(before) && a.Decision != chat.Always })
 }
 
-func (s *approvalModel) LapseApprovals(_ context.Context, room chat.RoomID) error {
+// endApprovals ends those of a room that was cleared.
+func (s *approvalModel) endApprovals(room chat.RoomID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, a := range s.all {
-		if a.Room == room && a.Decision == chat.Always {
+		switch {
+		case a.Room != room:
+		case a.Decision == chat.Always:
 			s.all[i].Decision = chat.Lapsed
+		case a.Decision == chat.Pending, a.Decision == chat.Approved:
+			s.all[i].Decision = chat.Stopped
 		}
 	}
-	return nil
 }

@@ -19,6 +19,4 @@ type Approvals interface {
 	StandingApproval(ctx context.Context, room chat.RoomID, kind string) (chat.Approval, error)
 	// RecentApprovals returns the newest of room, the newest first.
 	RecentApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
-	// LapseApprovals makes every [chat.Always] of room [chat.Lapsed].
-	LapseApprovals(ctx context.Context, room chat.RoomID) error
 }

@@ -59,7 +59,8 @@ type Memories interface {
 	// arrived leaves a mark. Of what is not there nothing is removed.
 	Forget(ctx context.Context, id chat.MemoryID) error
 	// Clear removes all memories of room and all notes but settings, and returns how many memories there were. Its runs stay, without
-	// inputs, and open ones end by themselves; turn numbers go on. Open questions are withdrawn. Messages that arrived leave marks. Runs
+	// inputs, and open ones end by themselves; turn numbers go on. Open questions are withdrawn, and approvals end: those for
+	// all calls are [chat.Lapsed], and those that are pending or not used yet, [chat.Stopped]. Messages that arrived leave marks. Runs
 	// keep no text once they have ended, and their questions go: of Acting and Acted only whether there was any.
 	Clear(ctx context.Context, room chat.RoomID) (deleted int, err error)
 	// ClearEntirely is Clear for a room that is gone: its settings go too, and the names and details of person, unless that is empty.
