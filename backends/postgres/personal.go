@@ -27,7 +27,9 @@ func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, af
 	return page, wrap(err, "reading what is stored about %q", person)
 }
 
-// DeletePersonal implements [storage.PersonalData].
+// DeletePersonal implements [storage.PersonalData]. It works in transactions of one room each, so that other writers
+// never wait long, and so can be interrupted: what is left is found by the next call. Messages come first, as what is
+// stored about a person elsewhere (deleteRest) can only be recognized and deleted without them.
 func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error) {
 	d := chat.PersonalDeletion{Deleted: map[string]int{}}
 	err := s.deleteChats(ctx, person, &d)
@@ -40,7 +42,7 @@ func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (ch
 	return d, wrap(err, "deleting what is stored about %q", person)
 }
 
-// list returns the rows that a query of a text finds.
+// list returns the rows of a query of both stores whose only parameter is a text.
 func list[T any](ctx context.Context, s *database, query, of string, scan func(record.Row) (T, error)) (all []T, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		rows, err := q.Query(ctx, numbered(query), of)
@@ -52,7 +54,8 @@ func list[T any](ctx context.Context, s *database, query, of string, scan func(r
 
 func scanText[T ~string](r record.Row) (text T, err error) { return text, r.Scan(&text) }
 
-// deleteChats deletes all of a person's own chats.
+// deleteChats deletes the next of a person's own chats. A chat with an open run stays in the list and would be found
+// again, so there is more only if something was deleted.
 func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	query := fmt.Sprintf(`%s LIMIT %d`, record.OwnChats, record.PersonalChats)
 	chats, err := list(ctx, s.database, query, string(person), scanText[chat.RoomID])
@@ -68,10 +71,11 @@ func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *cha
 	return nil
 }
 
-// counts are how many rows of each section were deleted.
+// counts has the number of deleted rows by section of an export.
 type counts map[string]int
 
-// deleting is write that counts.
+// deleting is write for transactions that count what they delete. The counts are added to d after the commit, as the
+// transaction can be repeated.
 func (s *personal) deleting(ctx context.Context, on scope, d *chat.PersonalDeletion, do func(context.Context, querier, counts) error) error {
 	var n counts
 	err := s.write(ctx, on, func(ctx context.Context, q querier) error {
@@ -86,12 +90,13 @@ func (s *personal) deleting(ctx context.Context, on scope, d *chat.PersonalDelet
 	return err
 }
 
+// deleteChat deletes a chat with everything in it, except what belongs to runs that have not ended.
 func (s *personal) deleteChat(ctx context.Context, q querier, room chat.RoomID, deleted counts) error {
 	var files int
 	if err := q.QueryRow(ctx, numbered(record.CountFilesOfRoom), room).Scan(&files); err != nil {
 		return err
 	}
-	for _, statement := range record.PersonalRoom() { // before the messages: what goes with them is counted
+	for _, statement := range record.PersonalRoom() { // before the messages, whose deletion takes some of it along, uncounted
 		if err := execute(ctx, q, statement, chat.EntityID(room), deleted); err != nil {
 			return err
 		}
@@ -102,7 +107,7 @@ func (s *personal) deleteChat(ctx context.Context, q querier, room chat.RoomID, 
 	return err
 }
 
-// deleteMessages forgets the next messages of a person in rooms of others.
+// deleteMessages forgets the next messages of a person in other rooms, with the lock of one room at a time.
 func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	all, err := list(ctx, s.database, record.SelectPersonalMessages, string(person), record.ScanPersonalMessage)
 	d.More = d.More || len(all) == record.PersonalMessages
@@ -122,7 +127,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 	return err
 }
 
-// unquote takes what messages said out of the replies to them.
+// unquote removes what messages said from the replies to them: a reply has a copy of the text that it quotes.
 func unquote(ctx context.Context, q querier, room chat.RoomID, ids []chat.MemoryID) error {
 	rows, err := q.Query(ctx, numbered(record.SelectQuoting), room)
 	replies, err := collect(rows, err, record.ScanMemory)
@@ -139,7 +144,9 @@ func unquote(ctx context.Context, q querier, room chat.RoomID, ids []chat.Memory
 	return nil
 }
 
-// deleteRest deletes what is stored about a person besides messages, and has parked answers to them end.
+// deleteRest deletes what is stored about a person other than messages. Parked runs whose questions were deleted are
+// woken to end; nothing else would wake them before their time. It returns how many runs are open, for which the caller
+// waits. It takes the locks of all that it deletes from, sorted as all locks are.
 func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	parked, err := list(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
 	if err != nil {
@@ -151,7 +158,7 @@ func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat
 		}
 	}
 	on := slices.Concat(everyone, remindersLock, uploadsLock, scopeOf("entity", person))
-	slices.Sort(on) // no two wait for each other
+	slices.Sort(on) // locks are always taken in this order
 	err = s.deleting(ctx, on, d, func(ctx context.Context, q querier, deleted counts) error {
 		for _, statement := range record.PersonalStatements() {
 			if err := execute(ctx, q, statement, person, deleted); err != nil {
@@ -168,6 +175,7 @@ func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat
 	})
 }
 
+// execute runs one statement of a deletion and counts its rows.
 func execute(ctx context.Context, q querier, statement record.PersonalStatement, of chat.EntityID, deleted counts) error {
 	tag, err := q.Exec(ctx, numbered(statement.SQL), statement.Args(of)...)
 	if err != nil {
@@ -179,5 +187,6 @@ func execute(ctx context.Context, q querier, statement record.PersonalStatement,
 	return nil
 }
 
-// numbered returns a statement that both stores have, with parameters as they are named here.
+// numbered returns a statement of both stores with parameters as PostgreSQL names them. The statements have no other
+// question marks.
 func numbered(statement string) string { return strings.ReplaceAll(statement, "?", "$") }

@@ -10,25 +10,28 @@ import (
 	"parley/core/chat"
 )
 
-// PersonalTable says which rows of a table are about a person.
+// PersonalTable says which rows of a table are about a person. Every table of [Tables] has one, so that a new table
+// can't be forgotten: a test compares them.
 type PersonalTable struct {
-	Section string
+	Section string // the name in an export; several tables have one each
 	Table          // Columns are those that an export shows
-	Where   string // ?1 is the person; empty: no row is
-	Why     string // if no row is exported
+	Where   string // a condition, with the person as ?1; empty if no row is about a person
+	Why     string // what the table holds, if no row is about a person
 }
 
-// OwnChats selects the ids of the person's own chats, see [parley/core/storage.PersonalData]. ?1 is the person.
+// OwnChats selects the ids of a person's own chats, with the person as ?1: direct chats and those of the API that the
+// person has used and in which no other person has written. Schedules and hooks don't count as persons. See
+// [parley/core/storage.PersonalData].
 const OwnChats = `SELECT r.id FROM rooms r WHERE r.kind IN ('direct', 'api') AND r.id IN (
 		SELECT room FROM memories WHERE author = ?1 UNION SELECT room FROM runs WHERE author = ?1
 		UNION SELECT room FROM reminders WHERE person = ?1 UNION SELECT room FROM uploads WHERE sender = ?1)
 	AND NOT EXISTS (SELECT 1 FROM memories o WHERE o.room = r.id AND o.role IN ('input', 'heard') AND o.kind = '' AND o.author <> ?1
 		AND o.author NOT LIKE '` + chat.SchedulePrefix + `%' AND o.author NOT LIKE '` + chat.HookPrefix + `%')`
 
-// answered reports whether a memory m is of the answer to a message of the person.
+// answered is true for a memory m that belongs to the answer to a message of the person.
 const answered = `m.role IN ('said', 'beside') AND (m.room, m.turn) IN (SELECT i.room, i.turn FROM memories i WHERE i.author = ?1 AND i.role = 'input')`
 
-// PersonalTables says for each table of [Tables] which rows are about a person, in the order of an export.
+// PersonalTables returns for each table of [Tables] which rows are about a person, in the order of an export.
 func PersonalTables() []PersonalTable {
 	all := []PersonalTable{
 		personal("account", "entities", "id connector names bot details met", `id = ?1`),
@@ -66,6 +69,8 @@ func PersonalTables() []PersonalTable {
 
 const theirUploads = `sender = ?1 OR room IN (` + OwnChats + `)`
 
+// personal returns the entry of a table with rows about persons. columns are those that an export shows: internal ones,
+// such as pairing codes and attempts, are left out.
 func personal(section, table, columns, where string) PersonalTable {
 	i := slices.IndexFunc(Tables(), func(t Table) bool { return t.Name == table })
 	is := Tables()[i]
@@ -76,8 +81,8 @@ func personal(section, table, columns, where string) PersonalTable {
 	return PersonalTable{Section: section, Table: Table{Name: table, Key: key, Columns: strings.Fields(columns), Page: is.Page}, Where: where}
 }
 
-// Query returns the statement that reads a page of rows: first the columns of the key, then those of the export. Its parameters are
-// the person and, unless it is the first page, the key that it follows.
+// Query returns the statement that reads a page of rows: first the columns of the key, by which the next page
+// continues, then those of the export. Its parameters are the person and, unless it is the first page, the last key.
 func (t PersonalTable) Query(first bool) string {
 	after := ""
 	if !first {
@@ -91,14 +96,15 @@ func (t PersonalTable) Query(first bool) string {
 		t.Where, after, strings.Join(t.Key, ", "), t.Page)
 }
 
-// The columns whose values an export shows in another form than they are stored in.
+// The columns that an export shows in another form than they are stored in, each between spaces.
 const (
 	timeColumns = " at since expires decided created opened met due told ends "
 	boolColumns = " owner bot gone interrupted complete thumbnail evicted "
 	jsonColumns = " names details history content question "
 )
 
-// Object returns a row of an export as a JSON object.
+// Object returns a row of an export as a JSON object: times in words, booleans alike for both stores, and stored JSON
+// as JSON.
 func (t PersonalTable) Object(row []any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	for i, value := range row {
@@ -129,7 +135,8 @@ func (t PersonalTable) Object(row []any) (json.RawMessage, error) {
 	return slices.Concat([]byte("{"), out.Bytes(), []byte("}")), nil
 }
 
-// PersonalCursor is where a page of an export begins: after the key in the table of a section.
+// PersonalCursor is where a page of an export begins: in the table of a section, after a key. Callers get it as an
+// opaque text.
 type PersonalCursor struct {
 	Section string `json:"section"`
 	After   []any  `json:"after,omitempty"`
@@ -138,7 +145,8 @@ type PersonalCursor struct {
 // Encode returns c as a text.
 func (c PersonalCursor) Encode() string { return JSON(c) }
 
-// ParsePersonalCursor returns the tables that are still to be read, and after which key the first of them is.
+// ParsePersonalCursor returns the tables that are still to be read, and the key after which the first of them is to be
+// read.
 func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err error) {
 	all := slices.DeleteFunc(PersonalTables(), func(t PersonalTable) bool { return t.Where == "" })
 	if text == "" {
@@ -146,7 +154,7 @@ func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err er
 	}
 	var c PersonalCursor
 	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber() // a float has not all digits of a number
+	d.UseNumber() // a float64 would round large keys
 	if err := d.Decode(&c); err != nil {
 		return nil, nil, fmt.Errorf("read the place in the export: %w", err)
 	}
@@ -164,7 +172,8 @@ func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err er
 	return all[i:], c.After, nil
 }
 
-// PersonalPageOf reads the next page of an export: rows returns the rows of a table for a person that follow a key.
+// PersonalPageOf reads the next page of an export. rows returns the rows of a table that follow a key. A page has
+// records of one table, so that a reader can write one section after the other.
 func PersonalPageOf(after string, rows func(t PersonalTable, key []any) ([][]any, error)) (page chat.PersonalPage, err error) {
 	tables, key, err := ParsePersonalCursor(after)
 	for i := 0; err == nil && i < len(tables); i, key = i+1, nil {
@@ -194,12 +203,13 @@ func PersonalPageOf(after string, rows func(t PersonalTable, key []any) ([][]any
 	return page, err
 }
 
-// PersonalStatement deletes rows about a person, or takes the person out of them. ?1 is the person, ?2 how the key of a JSON object names
-// them.
+// PersonalStatement deletes rows about a person, or removes the person from rows that stay. ?1 is the person; ?2, if
+// Key is set, is the text that names the person under Key in a stored JSON object.
 type PersonalStatement struct{ Section, SQL, Key string }
 
-// PersonalStatements returns what deletes the rest about a person whose messages are deleted, in this order. What belongs to runs that
-// have not ended stays.
+// PersonalStatements returns the statements that delete the rest about a person whose messages are deleted, in this
+// order: earlier ones find rows by others that later ones delete. What belongs to runs that have not ended stays,
+// because their processes still write it. Standing approvals that the person gave lapse.
 func PersonalStatements() []PersonalStatement {
 	const (
 		ended  = `NOT EXISTS (SELECT 1 FROM runs o WHERE o.id IN (questions.run, questions.carrier) AND o.status = '')`
@@ -228,7 +238,8 @@ func PersonalStatements() []PersonalStatement {
 	}
 }
 
-// Args returns the parameters of the statement.
+// Args returns the parameters of the statement. The text for ?2 is removed from stored JSON by replacing it, so it
+// includes the comma that precedes the field, where there always is one.
 func (s PersonalStatement) Args(person chat.EntityID) []any {
 	switch s.Key {
 	case "":
@@ -236,10 +247,11 @@ func (s PersonalStatement) Args(person chat.EntityID) []any {
 	case "by":
 		return []any{string(person), JSON(s.Key) + ":" + JSON(person)}
 	}
-	return []any{string(person), "," + JSON(s.Key) + ":" + JSON(person)} // it is never the first of an address
+	return []any{string(person), "," + JSON(s.Key) + ":" + JSON(person)} // these are never the first field of an address
 }
 
-// PersonalRoom returns what deletes the rest of a person's own chat that is cleared, ?1. What belongs to runs that have not ended stays.
+// PersonalRoom returns the statements that delete the rest of a person's own chat, ?1, which is then cleared. What
+// belongs to runs that have not ended stays.
 func PersonalRoom() []PersonalStatement {
 	return []PersonalStatement{
 		{"facts", `DELETE FROM room_notes WHERE room = ?1`, ""},
@@ -255,7 +267,7 @@ func PersonalRoom() []PersonalStatement {
 	}
 }
 
-// Bounds of one step of the deletion of a person. PersonalMessages is that of SelectPersonalMessages.
+// Bounds of one step of the deletion of a person. PersonalMessages is also the limit in SelectPersonalMessages.
 const (
 	PersonalChats    = 50
 	PersonalMessages = 50
@@ -270,7 +282,7 @@ type PersonalMessage struct {
 // ScanPersonalMessage reads a message's room and id.
 func ScanPersonalMessage(r Row) (m PersonalMessage, err error) { return m, r.Scan(&m.Room, &m.ID) }
 
-// PersonalBatch returns the ids of those of all messages that are in the room of the first, and the other messages.
+// PersonalBatch splits all messages into those in the room of the first, and the others: a transaction locks one room.
 func PersonalBatch(all []PersonalMessage) (ids []chat.MemoryID, rest []PersonalMessage) {
 	for i, m := range all {
 		if m.Room != all[0].Room {

@@ -27,7 +27,10 @@ func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, af
 	return page, wrap(err, "reading what is stored about %q", person)
 }
 
-// DeletePersonal implements [storage.PersonalData].
+// DeletePersonal implements [storage.PersonalData]. It works in transactions of one room each, so that writers never
+// wait long, and so can be interrupted: what is left is found by the next call. Messages come first, as what is stored
+// about a person elsewhere (deleteRest) can only be recognized and deleted without them. The last call empties the
+// write-ahead log.
 func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error) {
 	d := chat.PersonalDeletion{Deleted: map[string]int{}}
 	err := s.deleteChats(ctx, person, &d)
@@ -43,7 +46,7 @@ func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (ch
 	return d, wrap(err, "deleting what is stored about %q", person)
 }
 
-// list returns the rows that a query of a text finds.
+// list returns the rows of a query whose only parameter is a text.
 func list[T any](ctx context.Context, s *database, query, of string, scan func(record.Row) (T, error)) (all []T, err error) {
 	err = s.read(ctx, func(db reader) error {
 		rows, err := db.QueryContext(ctx, query, of)
@@ -57,7 +60,8 @@ func list[T any](ctx context.Context, s *database, query, of string, scan func(r
 
 func scanText[T ~string](r record.Row) (text T, err error) { return text, r.Scan(&text) }
 
-// deleteChats deletes all of a person's own chats.
+// deleteChats deletes the next of a person's own chats. A chat with an open run stays in the list and would be found
+// again, so there is more only if something was deleted.
 func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	query := fmt.Sprintf(`%s LIMIT %d`, record.OwnChats, record.PersonalChats)
 	chats, err := list(ctx, s.database, query, string(person), scanText[chat.RoomID])
@@ -73,10 +77,11 @@ func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *cha
 	return nil
 }
 
-// counts are how many rows of each section were deleted.
+// counts has the number of deleted rows by section of an export.
 type counts map[string]int
 
-// deleting is forgetting that counts.
+// deleting is forgetting for transactions that count what they delete. The counts are added to d after the commit, as
+// the transaction can be repeated.
 func (s *personal) deleting(ctx context.Context, d *chat.PersonalDeletion, do func(context.Context, *sql.Conn, counts) error) error {
 	var n counts
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
@@ -91,12 +96,13 @@ func (s *personal) deleting(ctx context.Context, d *chat.PersonalDeletion, do fu
 	return err
 }
 
+// deleteChat deletes a chat with everything in it, except what belongs to runs that have not ended.
 func deleteChat(ctx context.Context, tx *sql.Conn, room chat.RoomID, deleted counts) error {
 	var files int
 	if err := tx.QueryRowContext(ctx, record.CountFilesOfRoom, room).Scan(&files); err != nil {
 		return err
 	}
-	for _, statement := range record.PersonalRoom() { // before the messages: what goes with them is counted
+	for _, statement := range record.PersonalRoom() { // before the messages, whose deletion takes some of it along, uncounted
 		if err := execute(ctx, tx, statement, chat.EntityID(room), deleted); err != nil {
 			return err
 		}
@@ -107,7 +113,7 @@ func deleteChat(ctx context.Context, tx *sql.Conn, room chat.RoomID, deleted cou
 	return err
 }
 
-// deleteMessages forgets the next messages of a person in rooms of others.
+// deleteMessages forgets the next messages of a person in other rooms, room by room.
 func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	all, err := list(ctx, s.database, record.SelectPersonalMessages, string(person), record.ScanPersonalMessage)
 	d.More = d.More || len(all) == record.PersonalMessages
@@ -127,7 +133,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 	return err
 }
 
-// unquote takes what messages said out of the replies to them.
+// unquote removes what messages said from the replies to them: a reply has a copy of the text that it quotes.
 func unquote(ctx context.Context, tx *sql.Conn, room chat.RoomID, ids []chat.MemoryID) error {
 	rows, err := tx.QueryContext(ctx, record.SelectQuoting, room)
 	if err != nil {
@@ -147,7 +153,9 @@ func unquote(ctx context.Context, tx *sql.Conn, room chat.RoomID, ids []chat.Mem
 	return nil
 }
 
-// deleteRest deletes what is stored about a person besides messages, and has parked answers to them end.
+// deleteRest deletes what is stored about a person other than messages. Parked runs whose questions were deleted are
+// woken to end; nothing else would wake them before their time. It returns how many runs are open, for which the caller
+// waits.
 func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	parked, err := list(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
 	if err != nil {
@@ -174,6 +182,7 @@ func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat
 	})
 }
 
+// execute runs one statement of a deletion and counts its rows.
 func execute(ctx context.Context, tx *sql.Conn, statement record.PersonalStatement, of chat.EntityID, deleted counts) error {
 	r, err := tx.ExecContext(ctx, statement.SQL, statement.Args(of)...)
 	if err != nil {

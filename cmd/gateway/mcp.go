@@ -9,14 +9,18 @@ import (
 	"parley"
 )
 
+// mcpCmd manages MCP servers.
 type mcpCmd struct {
 	Login mcpLoginCmd `cmd:"" help:"Log in to an MCP server with oauth.enabled, with a browser."`
 }
 
+// mcpLoginCmd logs in to an MCP server with OAuth.
 type mcpLoginCmd struct {
 	Name string `arg:"" help:"The name of the server in the configuration."`
 }
 
+// loginText explains the login. On another machine than the browser's, the redirect to this one can't be followed, so
+// the address that it leads to is pasted.
 const loginText = `Open this address in a browser and log in:
 
   %s
@@ -24,14 +28,14 @@ const loginText = `Open this address in a browser and log in:
 If the browser runs on another machine, it ends on a page that can't be loaded. Paste the address of that page here, and press Enter.
 `
 
-// Run implements the command.
+// Run waits until the browser is redirected here, or its address is pasted.
 func (l *mcpLoginCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {
 		return err
 	}
 	pasted := make(chan string)
-	go func() { // it ends with the process: reading from a terminal can't be cancelled
+	go func() { // ends with the process, as reading from a terminal can't be canceled
 		if line, err := bufio.NewReader(os.Stdin).ReadString('\n'); err == nil {
 			pasted <- line
 		}

@@ -17,6 +17,7 @@ import (
 	"parley/internal/local"
 )
 
+// personCmd exports or deletes what is stored about a person.
 type personCmd struct {
 	Export exportPersonCmd `cmd:"" help:"Write everything that is stored about a person, as JSON."`
 	Delete deletePersonCmd `cmd:"" help:"Delete everything that is stored about a person."`
@@ -27,10 +28,10 @@ type exportPersonCmd struct {
 	Output  string `short:"o" placeholder:"FILE" help:"Write to this file, which must not exist, instead of standard output."`
 }
 
-// exportVersion is the version of the document that an export writes. It rises when a program that reads it has to change.
+// exportVersion is the version of the format of exports. It rises when programs that read it have to change.
 const exportVersion = 1
 
-// Run implements the command.
+// Run writes the export. A file is private and must not exist, so that it can't replace another.
 func (e *exportPersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	p, err := openPerson(ctx, c, e.Account)
 	if err != nil {
@@ -47,12 +48,13 @@ func (e *exportPersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	}
 	records, err := writeExport(ctx, file, p, e.Account)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(e.Output)) // half an export looks like a whole one
+		return errors.Join(err, os.Remove(e.Output)) // a part of an export could be taken for all of it
 	}
 	fmt.Printf("%d records were written to %s.\n", records, e.Output)
 	return nil
 }
 
+// openPerson checks the form of an account and returns access to what is stored about it.
 func openPerson(ctx context.Context, c *cli, account string) (*local.Person, error) {
 	platform, id, ok := strings.Cut(account, ":")
 	if !ok || platform == "" || id == "" {
@@ -65,8 +67,8 @@ func openPerson(ctx context.Context, c *cli, account string) (*local.Person, err
 	return local.OpenPerson(ctx, cfg, account)
 }
 
-// writeExport writes what is stored about the person as one JSON object, without holding more than a page, and returns how many records
-// there are.
+// writeExport writes what is stored about the person as one JSON object, keeping no more than a page in memory, and
+// returns the number of records. Each record is on a line of its own, so that programs can read it line by line too.
 func writeExport(ctx context.Context, to io.Writer, p *local.Person, account string) (records int, err error) {
 	out := bufio.NewWriter(to)
 	head, err := json.Marshal(account)
@@ -105,7 +107,7 @@ type deletePersonCmd struct {
 	Yes     bool   `help:"Don't ask for confirmation."`
 }
 
-// Run implements the command.
+// Run deletes after a confirmation, and prints how many records were deleted of each section.
 func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	p, err := openPerson(ctx, c, d.Account)
 	if err != nil {
@@ -132,7 +134,7 @@ func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	return nil
 }
 
-// confirmed asks for a confirmation, and reports whether it is given.
+// confirmed asks for a confirmation and reports whether it was given. Without an answer nothing is deleted.
 func confirmed(from io.Reader, account string) bool {
 	fmt.Printf("This deletes the messages, facts, files and settings of %s, also in groups, and can't be undone. Delete them? [yes/no] ", account)
 	line, err := bufio.NewReader(io.LimitReader(from, 100)).ReadString('\n')
