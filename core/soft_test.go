@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +150,23 @@ func TestHardLimitWins(t *testing.T) {
 		n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"})
 		if o, said := w.ended(acc); !strings.Contains(said, "I've reached my daily limit") || len(dear.asked())+len(cheap.asked()) > 0 {
 			t.Errorf("%+v %q", o, said)
+		}
+	})
+}
+
+// What a model used before it failed costs its own price, and what the one used that goes on costs its own.
+func TestEachModelAtItsPrice(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dear, cheap := w.softly(0, true)
+		w.cfg.Models.Chat[0].Fallback = []string{"cheap"}
+		dear.queue([]step{write("Half"), reported(llm.Usage{Prompt: 1000, Completion: 10}), fails(&llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("cut")})})
+		cheap.queue([]step{write("Whole."), reported(llm.Usage{Prompt: 700, Completion: 20})})
+		n := w.start()
+		acc := n.submit(w.addressed("ada", "A long story"))
+		n.tell(chat.Choice{Question: w.parked(acc).ID, Room: group, Author: "ada"})
+		w.ended(acc)
+		if got, want := w.spent("total").USD, price.USD(1010*2000+720*1000); got != want {
+			t.Errorf("%s was spent, not %s", got, want)
 		}
 	})
 }

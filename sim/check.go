@@ -126,7 +126,7 @@ func lastWordStored(e Evidence) (wrong []string) {
 	return wrong
 }
 
-var notice = regexp.MustCompile(`[_*]?(` + regexp.QuoteMeta(strings.Trim(answer.AnotherModel, "_")) + `|` + regexp.QuoteMeta(strings.Trim(answer.RemovedModel, "_")) + `|` + answer.CostSign + `.*)[_*]?\n*`)
+var notice = regexp.MustCompile(`[_*]?(` + regexp.QuoteMeta(strings.Trim(answer.AnotherModel, "_")) + `|` + regexp.QuoteMeta(strings.Trim(answer.RemovedModel, "_")) + `|\(The usual model .* is not available\. .* answers\.\)|` + answer.CostSign + `.*)[_*]?\n*`)
 
 // WithoutNotice returns a visible text without the notice that another model answered or one was removed, which is not stored.
 func WithoutNotice(text string) string {

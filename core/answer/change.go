@@ -52,6 +52,11 @@ const (
 // choose it.
 const AnotherModel = "_(The usual model is not available. Another one answers.)_"
 
+// AnotherModelNamed is [AnotherModel] for the owner, in a chat that no one else reads.
+func AnotherModelNamed(failed, next string) string {
+	return "_(The usual model `" + failed + "` is not available. `" + next + "` answers.)_"
+}
+
 // RemovedModel is the notice that the model which was chosen for a room is no longer configured.
 const RemovedModel = "_(The model chosen for this chat was removed. The default one answers.)_"
 

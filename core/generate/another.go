@@ -18,8 +18,16 @@ func (w *Writer) another(r *round, err error) bool {
 	}
 	w.Log.Warn("a model failed; another one continues", "run", w.Info.Run, "model", failed, "next", w.Route.Current().Name, "withdrawn_bytes", r.text.Len(), "err", err)
 	r.takeBack()
-	w.notice(r.step, answer.AnotherModel)
+	w.notice(r.step, w.anotherModel(failed))
 	return true
+}
+
+// anotherModel is the notice that another model answers than the one of that name. Names are for the owner alone.
+func (w *Writer) anotherModel(usual string) string {
+	if t := w.Calls.Turn; t.Owner && t.Private {
+		return answer.AnotherModelNamed(usual, w.Route.Current().Name)
+	}
+	return answer.AnotherModel
 }
 
 // takeBack withdraws the visible text of r, and ends the calls that people have seen the beginning of. None of them was

@@ -105,7 +105,7 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	if w.Removed {
 		w.notice(0, answer.RemovedModel)
 	} else if w.Route.Replaced() {
-		w.notice(0, answer.AnotherModel)
+		w.notice(0, w.anotherModel(w.Route.Wanted()))
 	}
 	// A parked run continues in the mode in which it was parked, even if the configuration has changed since: only
 	// native rounds are stored.

@@ -82,8 +82,14 @@ func write(t *testing.T, models []llm.Named, a *answer.Answer, mode generate.Mod
 
 func writeWith(t *testing.T, models []llm.Named, a *answer.Answer, mode generate.Mode, journal toolcall.Journal) error {
 	t.Helper()
+	return writeTo(t, action.TurnContext{}, models, a, mode, journal)
+}
+
+// writeTo has a turn answered of which only who asks, and where, is given.
+func writeTo(t *testing.T, turn action.TurnContext, models []llm.Named, a *answer.Answer, mode generate.Mode, journal toolcall.Journal) error {
+	t.Helper()
 	asked := chat.Memory{ID: "1", Author: "ada", Text: "What is the time?"}
-	turn := action.TurnContext{Run: "run", Message: asked, Recent: []chat.Memory{asked}}
+	turn.Run, turn.Message, turn.Recent = "run", asked, []chat.Memory{asked}
 	composer, err := prompt.NewComposer(nil, nil, prompt.Recall{}, mode == generate.Native, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -198,4 +204,22 @@ func TestModelWithoutTools(t *testing.T) {
 			t.Errorf("it is given %d tools and told %q", len(plain.asked[0].Tools), told)
 		}
 	})
+}
+
+// The names of the models are for the owner, and only where no one else reads them.
+func TestFailoverNamesModelsToTheOwner(t *testing.T) {
+	for turn, want := range map[*action.TurnContext]string{
+		{Owner: true, Private: true}: "_(The usual model `a_1` is not available. `b` answers.)_",
+		{Owner: true}:                answer.AnotherModel,
+		{Private: true}:              answer.AnotherModel,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := new(answer.Answer)
+			then := &broken{chunks: []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}}
+			err := writeTo(t, *turn, []llm.Named{{Name: "a_1", Model: &broken{err: errDown}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, generate.Native, nil)
+			if got := a.View().Text(); err != nil || got != want+"\n\nIt is noon." {
+				t.Errorf("%+v: %q, %v", turn, got, err)
+			}
+		})
+	}
 }

@@ -110,6 +110,9 @@ func (r *Route) Current() llm.Named { return r.models[0] }
 // Replaced reports whether the current model is not the one that was wanted.
 func (r *Route) Replaced() bool { return r.models[0].Name != r.wanted }
 
+// Wanted returns the name of the model that usually answers.
+func (r *Route) Wanted() string { return r.wanted }
+
 // Worked notes that the current model has answered.
 func (r *Route) Worked() {
 	r.table.mu.Lock()

@@ -60,6 +60,9 @@ func (c *chunk) decodeAny(data []byte) error {
 			Cached: int(from.Usage.PromptTokensDetails.CachedTokens), CacheWritten: int(from.Usage.PromptTokensDetails.CacheWriteTokens),
 		},
 	}
+	if c.usage.Cached == 0 { // DeepSeek has a field of its own
+		_ = json.Unmarshal([]byte(from.Usage.JSON.ExtraFields["prompt_cache_hit_tokens"].Raw()), &c.usage.Cached) // 0
+	}
 	for _, f := range from.Choices {
 		if f.Index != 0 {
 			continue

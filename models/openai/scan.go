@@ -172,6 +172,8 @@ func (s *scanner) piece() (p piece) {
 // usage reads the numbers of tokens.
 func (s *scanner) usage(c *chunk) {
 	var seen fields
+	hits := 0
+	defer func() { c.usage.Cached = cmp.Or(c.usage.Cached, hits) }()
 	s.object(func(key []byte) {
 		switch string(key) {
 		case "prompt_tokens":
@@ -183,6 +185,9 @@ func (s *scanner) usage(c *chunk) {
 		case "prompt_tokens_details":
 			s.once(&seen, 2)
 			s.details(c)
+		case "prompt_cache_hit_tokens": // of DeepSeek
+			s.once(&seen, 3)
+			hits = int(s.count())
 		default:
 			s.value(0)
 		}

@@ -70,6 +70,10 @@ func TestDeltas(t *testing.T) {
 		"last usage": {`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n" +
 			`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":5}}` + "\n\n" + events(),
 			[]llm.Chunk{{Usage: &llm.Usage{Prompt: 1, Completion: 5}}}},
+		"cache of DeepSeek": {`data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_cache_hit_tokens":7,"prompt_cache_miss_tokens":3}}` + "\n\n" + events(),
+			[]llm.Chunk{{Usage: &llm.Usage{Prompt: 10, Completion: 1, Cached: 7}}}},
+		"cache twice": {`data: {"choices":[],"usage":{"prompt_cache_hit_tokens":7,"prompt_tokens":10,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":6}}}` + "\n\n" + events(),
+			[]llm.Chunk{{Usage: &llm.Usage{Prompt: 10, Completion: 1, Cached: 6}}}},
 		"no usage": {`data: {"choices":[],"usage":null}` + "\n\n" + events(), nil},
 		"call": {events(`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"F","arguments":""}}]}`,
 			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`),
