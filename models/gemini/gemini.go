@@ -37,7 +37,7 @@ type Config struct {
 func Section() sections.Section {
 	return sections.Section{
 		Name: "gemini", Title: "Google Gemini", About: "Google's Gemini.", Secret: "api_key", Values: &Config{},
-		Can:     []sections.Ability{sections.Answers, sections.Images, sections.Embeddings},
+		Can:     []sections.Ability{sections.Answers, sections.Images, sections.Transcription, sections.Painting, sections.Embeddings},
 		Budget:  1,
 		Efforts: []string{"minimal", "low", "medium", "high"},
 	}

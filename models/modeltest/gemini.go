@@ -35,6 +35,9 @@ func (gemini) other(w http.ResponseWriter, r *http.Request, raw []byte) bool {
 		}
 		writeJSON(w, http.StatusOK, object{"embeddings": embeddings})
 		return true
+	case strings.HasSuffix(r.URL.Path, ":generateContent"):
+		geminiWhole(w, raw)
+		return true
 	}
 	return false
 }

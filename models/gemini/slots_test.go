@@ -1,0 +1,52 @@
+package gemini
+
+import (
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"parley/core/llm"
+	"parley/models/modeltest"
+)
+
+// A recording is given with its type, and only what was said comes back.
+func TestTranscribe(t *testing.T) {
+	server := httptest.NewServer(modeltest.Gemini())
+	defer server.Close()
+	m := opened(server.URL, "model-a")
+	for media, want := range map[string]string{
+		"audio/ogg; codecs=opus": "audio/ogg", "audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav", "audio/x-m4a": "audio/mp4", "": "audio/ogg", "text/html": "audio/ogg", "audio/flac": "audio/flac",
+	} {
+		if got, err := m.Transcribe(t.Context(), "../a.exe", media, []byte("sound")); err != nil || got != want+" is sound, true" {
+			t.Errorf("%q: %q, %v", media, got, err)
+		}
+	}
+	_, err := m.Transcribe(t.Context(), "", "audio/ogg", make([]byte, maxSound+1))
+	if f, ok := errors.AsType[*llm.Failure](err); !ok || f.Retry {
+		t.Errorf("too much: %v", err)
+	}
+	server.Close()
+	if _, err := m.Transcribe(t.Context(), "", "audio/ogg", nil); err == nil {
+		t.Error("no server: no error")
+	}
+}
+
+// Models that answer in images draw. What the filter refuses is an error that says so.
+func TestPaint(t *testing.T) {
+	server := httptest.NewServer(modeltest.Gemini())
+	defer server.Close()
+	for _, model := range []string{"gemini-2.5-flash-image", "models/gemini-3-pro-image"} {
+		m := opened(server.URL, model)
+		got, err := m.Paint(t.Context(), "a fox")
+		if err != nil || got.Name != "picture.png" || got.Type != "image/png" || string(got.Data) != modeltest.GeminiPicture {
+			t.Errorf("%s: %+v, %v", model, got, err)
+		}
+		for prompt, want := range map[string]string{modeltest.Forbidden: "generate an image: ", modeltest.Blank: "the response has no image"} {
+			_, err := m.Paint(t.Context(), prompt)
+			if _, ok := errors.AsType[*llm.Failure](err); !ok || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %s: %v", model, prompt, err)
+			}
+		}
+	}
+}
