@@ -63,6 +63,7 @@ type backends struct {
 	ledger  progressive.SharedBudget                                         // nil without Redis
 	ready   func(context.Context) error
 	shared  func(context.Context) error // checks that Redis responds; nil without Redis
+	limited func() string               // what works with limits, and why; "" for nothing. It does not wait. May be nil
 	closers []func() error              // called by close, the last one first
 }
 
@@ -121,7 +122,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 			return backends{}, fmt.Errorf("open shared: %w", err)
 		}
 		b.tracker, b.bus, b.ledger = shared.Tracker(), shared.Bus(), shared.Ledger()
-		b.shared = shared.Ping
+		b.shared, b.limited = shared.Ping, limitedBy(shared)
 		b.closers = append(b.closers, shared.Close)
 	}
 	return b, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	stores "parley/backends"
+	"parley/backends/redis"
 	"parley/config"
 )
 
@@ -67,6 +68,17 @@ func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, 
 		env.Log.Warn("can't report on web.listen that the gateway is waiting", "err", closing)
 	}
 	return err
+}
+
+// limitedBy returns a check that explains in plain words what works with limits while Redis is away. It does not make a gateway unready:
+// all of them would be, although they accept and answer messages.
+func limitedBy(shared *redis.Backend) func() string {
+	return func() string {
+		if shared.Unreachable() {
+			return "Redis can't be reached, so each gateway uses its share of the request budgets, and learns of the others' turns late"
+		}
+		return ""
+	}
 }
 
 // unready answers 503 to all requests except liveness probes: restarting the process would not help.

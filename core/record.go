@@ -46,7 +46,9 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 		if err == nil || errors.Is(err, answer.ErrLost) || ctx.Err() != nil {
 			return err
 		}
-		x.rt.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
+		if wait == schedule.HeartbeatEvery/10 { // what follows is no news
+			x.rt.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
+		}
 		select {
 		case <-time.After(x.rt.jitter(wait)):
 		case <-ctx.Done():
@@ -123,6 +125,7 @@ func (x *execution) noteText() (stop func()) {
 		tick := time.NewTicker(noteEvery)
 		defer tick.Stop()
 		var at answer.Cursor
+		var outage schedule.Outage
 		for {
 			select {
 			case <-tick.C:
@@ -135,10 +138,11 @@ func (x *execution) noteText() (stop func()) {
 			}
 			if err := x.note(chat.Note{Text: v.Remembered().Text()}); err == nil {
 				at = v.At
+				outage.Ended()
 			} else if errors.Is(err, answer.ErrLost) {
 				x.quit(answer.ErrLost)
 				return
-			} else {
+			} else if outage.Failed() {
 				x.rt.cfg.Log.Warn("can't note how far an answer has come; trying again", "run", x.run.ID, "err", err)
 			}
 		}

@@ -17,6 +17,7 @@ type scheduler struct {
 	rt       *Runtime
 	store    scheduleStore
 	suspects schedule.Suspects
+	outage   schedule.Outage // of the heartbeat
 	parallel *schedule.Parallel
 	signal   chan struct{} // wakes Run
 

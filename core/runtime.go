@@ -231,10 +231,15 @@ func (s *scheduler) heartbeat(ctx context.Context) {
 	defer cancel()
 	until := time.Now().Add(LeaseTTL) // measured before the write: it must not last longer here than in the store
 	if err := s.store.Beat(ctx, s.rt.cfg.Owner, until); err != nil {
-		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
+		if s.outage.Failed() {
+			s.rt.cfg.Log.Error("can't renew the process lease in the store; trying again", "err", err)
+		}
 		return
 	}
 	s.rt.lease.Renewed(until)
+	if lasted, ended := s.outage.Ended(); ended {
+		s.rt.cfg.Log.Info("the store answers again", "after", lasted.Round(time.Second))
+	}
 	rooms, err := s.store.OpenRooms(ctx)
 	if err != nil {
 		s.rt.cfg.Log.Error("can't list open runs", "err", err)

@@ -110,6 +110,33 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	}
 }
 
+// probe reads /readyz.
+func probe(t *testing.T, base string) (code int, text string) {
+	t.Helper()
+	resp, err := http.Get(base + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// wantsProbe waits until /readyz says so.
+func wantsProbe(t *testing.T, base string, code int, text string) {
+	t.Helper()
+	got, said := probe(t, base)
+	for deadline := time.Now().Add(30 * time.Second); got != code || !strings.Contains(said, text); got, said = probe(t, base) {
+		if time.Now().After(deadline) {
+			t.Fatalf("/readyz says %d %q; want %d %q", got, said, code, text)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
 // DI-02: while the database is away the gateway is not ready and says why; when it is back, messages are answered without a restart.
 // A gateway that starts meanwhile waits.
 func TestPostgresAway(t *testing.T) {
@@ -117,34 +144,11 @@ func TestPostgresAway(t *testing.T) {
 	cfg := onPostgres(t, server.Create(t, ""), modelfake.New(modelfake.Options{}))
 	g, end := live(t, cfg, parley.Env{})
 	base := "http://" + g.Addr().String()
-	ready := func() (int, string) {
-		resp, err := http.Get(base + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
-	}
-	wants := func(code int, text string) {
-		t.Helper()
-		for range 600 {
-			if got, said := ready(); got == code && strings.Contains(said, text) {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		got, said := ready()
-		t.Fatalf("/readyz says %d %q; want %d %q", got, said, code, text)
-	}
-	wants(http.StatusOK, "")
+	wantsProbe(t, base, http.StatusOK, "")
 	server.Kill()
-	wants(http.StatusServiceUnavailable, "the database can't be reached")
+	wantsProbe(t, base, http.StatusServiceUnavailable, "the database can't be reached")
 	server.Restart(t)
-	wants(http.StatusOK, "")
+	wantsProbe(t, base, http.StatusOK, "")
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(t.Context())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -30,6 +31,7 @@ type listener struct {
 	at      layout
 	tracker *Tracker
 	log     *slog.Logger
+	down    atomic.Bool
 	local   *inmem.Bus // hands frames to the readers of this replica
 
 	// mu guards what follows. It is held while subscribing, so that the session that is in use is subscribed to exactly
@@ -52,22 +54,20 @@ func newListener(client goredis.UniversalClient, at layout, tracker *Tracker, lo
 // run holds one session after another until ctx is done, with random pauses that grow while Redis is unreachable, so
 // that replicas don't all return at once.
 func (l *listener) run(ctx context.Context) {
-	wait, down := backOffMin, false
+	wait := backOffMin
 	for {
 		began := time.Now()
 		err := l.session(ctx, func() {
-			if down {
+			if l.down.Swap(false) {
 				l.log.Info("redis: connected again")
 			}
-			down = false
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		if !down {
+		if !l.down.Swap(true) {
 			l.log.Warn("redis: unreachable; turns of other replicas are not visible until it is back", "err", err)
 		}
-		down = true
 		if time.Since(began) > backOffMax {
 			wait = backOffMin
 		}

@@ -53,6 +53,7 @@ type Backend struct {
 	log     *slog.Logger
 	name    *name
 	tracker *Tracker
+	ear     *listener
 	bus     *Bus
 	ledger  *Ledger
 	quit    context.CancelCauseFunc
@@ -87,7 +88,7 @@ func Open(url string, o Options) (*Backend, error) {
 	ctx, quit := context.WithCancelCause(context.Background())
 	b := &Backend{
 		client: client, log: o.Log, name: newName(client, o), quit: quit,
-		tracker: tracker, bus: &Bus{client, at, ear}, ledger: newLedger(client, at, o.Log),
+		tracker: tracker, ear: ear, bus: &Bus{client, at, ear}, ledger: newLedger(client, at, o.Log),
 	}
 	b.running.Go(func() { tracker.keep(ctx) })
 	b.running.Go(func() { ear.run(ctx) })
@@ -121,6 +122,9 @@ func (b *Backend) Ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Unreachable reports whether Redis did not answer when it was last needed, which is at most [quietFor] and [limit] ago. It does not wait.
+func (b *Backend) Unreachable() bool { return b.ear.down.Load() }
 
 // Close ends the background work and waits for it, then closes all connections. Claims and subscriptions end with their
 // own contexts, but receive nothing from other replicas any more.

@@ -287,6 +287,25 @@ func TestReady(t *testing.T) {
 		})
 }
 
+// A gateway that works with limits is ready, and says what they are.
+func TestReadyWithLimits(t *testing.T) {
+	for limits, want := range map[string]string{"": "ready\n", "no Redis": "ready, with limits: no Redis\n"} {
+		serve(t, func(o *Options) {
+			o.Ready = func(context.Context) error { return nil }
+			o.Limited = func() string { return limits }
+		}, accept, func(client *http.Client, _ *answer.Answer) {
+			resp, err := client.Get("http://127.0.0.1:8080/readyz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || string(body) != want {
+				t.Errorf("/readyz says %d %q, %v", resp.StatusCode, body, err)
+			}
+		})
+	}
+}
+
 func TestAddressTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -73,6 +73,7 @@ type Options struct {
 	Memo     connectors.StateStore       // stores the key that hashes visitors' addresses
 	Zone     *time.Location              // time zone of the key's days, as of the spending limits'
 	Ready    func(context.Context) error // for /readyz, which shows the error to everyone: it must contain no secrets
+	Limited  func() string               // for /readyz: what works with limits, and why; "" for nothing, nil for never
 	// Local serves programs on the same machine below LocalPath, if they send LocalToken; nil disables it.
 	Local      http.Handler
 	LocalToken string
@@ -214,6 +215,12 @@ func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {
 	if w.gone() {
 		http.Error(rw, "not ready: the gateway is stopping", http.StatusServiceUnavailable)
 		return
+	}
+	if w.opts.Limited != nil {
+		if text := w.opts.Limited(); text != "" {
+			_, _ = rw.Write([]byte("ready, with limits: " + text + "\n"))
+			return
+		}
 	}
 	_, _ = rw.Write([]byte("ready\n"))
 }

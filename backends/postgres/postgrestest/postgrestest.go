@@ -111,11 +111,58 @@ func startOne(safe bool) (*Server, error) {
 	return s, s.start()
 }
 
+// Standby starts a server that follows this one, until the end of the test. From then on this one commits nothing before the standby has
+// it. With [Server.Promote] the standby takes over.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "postgrestest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	standby := &Server{dir: dir, bin: s.bin}
+	if err := give(dir); err != nil {
+		t.Fatal(err)
+	}
+	backup := exec.Command(filepath.Join(s.bin, "pg_basebackup"), "-D", filepath.Join(dir, "data"), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", owner,
+		"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	as(backup)
+	if out, err := backup.CombinedOutput(); err != nil {
+		t.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	if standby.port, err = freePort(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(standby.Stop)
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if err := s.Exec(t.Context(), "postgres", statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return standby
+}
+
+// Promote makes a standby the server that accepts writes, which waits for no other standby.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	for _, statement := range []string{"SELECT pg_promote()", "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"} {
+		if err := s.Exec(t.Context(), "postgres", statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Address is the host and the port of the server.
+func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
 // programs returns the folder of PostgreSQL's programs: that of initdb in PATH, or the newest version where Debian
 // installs them.
 func programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path), nil
+		real, err := filepath.EvalSymlinks(path) // the other programs need not have links
+		return filepath.Dir(real), err
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
