@@ -76,12 +76,14 @@ func (b backends) close() {
 // ErrRunning is the error of [New] if another gateway has the configured store open.
 var ErrRunning = errors.New("a gateway is running")
 
+// several reports whether other gateways can use the store at the same time.
+func several(cfg config.Config) bool { return cfg.Shared.Scheme() != "inmem" }
+
 // openBackends opens the store and the shared state. With shared memory it claims the store for itself.
 func openBackends(cfg config.Config, env Env) (backends, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), stores.Wait)
 	defer cancel()
-	several := cfg.Shared.Scheme() != "inmem"
-	store, err := env.OpenStore(ctx, cfg.Store.Reveal(), stores.Options{Several: several})
+	store, err := env.OpenStore(ctx, cfg.Store.Reveal(), stores.Options{Several: several(cfg)})
 	if _, used := stores.InUse(err); used {
 		return backends{}, fmt.Errorf("open the store: %w: %w", ErrRunning, err)
 	} else if err != nil {
@@ -91,7 +93,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	if memo, ok := b.store.(connectors.StateStore); ok { // a wrapper of tests that implements it too is preferred
 		b.memo = memo
 	}
-	if leases, ok := store.(connectors.Leases); ok && several {
+	if leases, ok := store.(connectors.Leases); ok && several(cfg) {
 		b.leases = leases
 	}
 	if w, ok := store.(interface {
@@ -136,6 +138,7 @@ func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models
 		return d
 	}
 	d.Embedder, d.Backfill, d.Model = models.Embedder, cfg.Agent.RecallBackfill, embedding(cfg)
+	d.Several = several(cfg)
 	if d.Embedder == nil {
 		env.Log.Warn("agent.recall: meaning needs an embedding model; recall searches by words", "set", "models.embedding.model")
 	}

@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"fmt"
+	"time"
 
 	stores "parley/backends"
 	"parley/config"
@@ -26,6 +27,13 @@ func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) 
 		return "", fmt.Errorf("open the store: %w", err)
 	}
 	defer store.Close() //nolint:errcheck // nothing was written
+	value, err := store.Kept(ctx, pluginKey("recall", recall.ClaimKey))
+	if err != nil {
+		return "", err
+	}
+	if other := recall.Claimant(value, time.Now()); several(cfg) && other != "" && other != embedding(cfg) {
+		return "", warning(fmt.Sprintf("messages are embedded with %q by a running gateway, not with %q; set the same models.embedding for all gateways", other, embedding(cfg)))
+	}
 	messages, characters, err := store.BackfillSize(ctx, recall.EmbedCharacters)
 	if err != nil {
 		return "", err

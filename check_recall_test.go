@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,12 +12,28 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/core/chat"
+	"parley/core/recall"
 )
 
 type noEmbedder struct{}
 
 func (noEmbedder) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("it is not asked")
+}
+
+// keepClaim stores which model messages are embedded with.
+func keepClaim(t *testing.T, cfg config.Config, value string) {
+	t.Helper()
+	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Keep(t.Context(), pluginKey("recall", recall.ClaimKey), value); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The check tells how many messages a backfill embeds before it costs anything.
@@ -44,6 +61,15 @@ func TestCheckRecall(t *testing.T) {
 	says("1 earlier messages, about 100 tokens are searched by words only")
 	cfg.Agent.RecallBackfill = true
 	says("the next start embeds 1 earlier messages, about 100 tokens")
+	for shared, claimed := range map[string]bool{"redis://127.0.0.1": true, "inmem:": false} {
+		for until, holds := range map[time.Time]bool{time.Now().Add(time.Minute): true, time.Now().Add(-time.Minute): false} {
+			keepClaim(t, cfg, fmt.Sprintf("%d openai other", until.Unix()))
+			cfg.Shared = config.DSN(shared)
+			if _, err := checkRecall(t.Context(), cfg, noEmbedder{}); (err != nil) != (claimed && holds) || err != nil && !strings.Contains(err.Error(), `embedded with "openai other"`) {
+				t.Errorf("with another model until %v, the check of %s says %v", until, shared, err)
+			}
+		}
+	}
 	if _, err := checkRecall(t.Context(), cfg, nil); err == nil || !strings.Contains(err.Error(), "models.embedding.model") {
 		t.Errorf("without an embedder it says %v", err)
 	}

@@ -47,6 +47,9 @@ func (w *worker) embedAll(ctx context.Context) error {
 		return nil
 	}
 	for w.size = max(w.size, 1); ; w.size = min(2*w.size, together) {
+		if ours, err := w.claims(ctx); err != nil || !ours { // each time: there can be many messages
+			return err
+		}
 		waiting, err := w.Store.Unembedded(ctx, w.Model, w.size)
 		if err != nil || len(waiting) == 0 {
 			return err

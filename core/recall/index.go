@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"parley/core/action"
 	"parley/core/event"
 )
 
@@ -16,6 +17,9 @@ type worker struct {
 	failed bool          // this was logged
 	saved  bool          // vectors were, since the last failure
 	filled bool          // earlier messages wait for vectors
+
+	state   action.State // what all replicas know; nil in tests: there are no others
+	yielded bool         // messages are left to another model, which was logged
 }
 
 // Observe implements [event.Observer]. It never blocks: several events are one token.

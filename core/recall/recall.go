@@ -49,6 +49,7 @@ type Deps struct {
 	Embedder llm.Embedder // nil: search by words only
 	Model    string       // names the model of Embedder
 	Backfill bool         // also embed messages from before there was an embedder
+	Several  bool         // other gateways use the store at the same time
 	Asker    *Asker       // embeds questions; nil: a new one of Embedder
 	Log      *slog.Logger
 }
@@ -64,6 +65,10 @@ func New(d Deps) action.Plugin {
 	w := &worker{Deps: d, wake: make(chan struct{}, 1)}
 	return action.Plugin{
 		Name: "recall", Providers: []action.Provider{&finder{d}}, Observers: []event.Observer{w}, Work: w.work,
+		Init: func(_ context.Context, s action.Services) error {
+			w.state = s.State
+			return nil
+		},
 	}
 }
 
