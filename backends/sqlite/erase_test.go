@@ -161,6 +161,17 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
+		"a revoked user": func(t *testing.T, s *Store) {
+			if err := s.Approve(t.Context(), chat.Person{ID: "eve", Name: secret(300)}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // moves the name from the log into the file
+				t.Fatal(err)
+			}
+			if err := s.Dismiss(t.Context(), "eve"); err != nil {
+				t.Fatal(err)
+			}
+		},
 		"a stranger": func(t *testing.T, s *Store) {
 			if _, err := s.Meet(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
 				t.Fatal(err)

@@ -92,9 +92,9 @@ func own(ctx context.Context, tx *sql.Conn, p chat.Person) (bool, error) {
 	return err == nil, err
 }
 
-// Dismiss implements [storage.People].
+// Dismiss implements [storage.People]. The name and the address of a revoked user leave the write-ahead log too.
 func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		gone := int64(0)
 		for _, from := range []string{`DELETE FROM people WHERE id = ?`, `DELETE FROM knocks WHERE id = ?`} {
 			r, err := tx.ExecContext(ctx, from, id)
