@@ -167,7 +167,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 	return nil
 }
 
-// keptStore is a store, and what is kept in it under names.
+// keptStore joins a store with the values that are stored in it under names, as the commands need both.
 type keptStore struct {
 	storage.Store
 	connectors.StateStore

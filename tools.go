@@ -35,8 +35,9 @@ func mcpServers(cfg config.Config) (all []mcp.Server) {
 	return all
 }
 
-// LoginMCP logs in to the MCP server with that name, and stores its tokens at the running gateway of cfg, or in its store. show gets the
-// address that a person opens in a browser; pasted, the address to which they were sent in the end, if this machine does not receive it.
+// LoginMCP logs in to the MCP server with that name, and stores its tokens, encrypted with secrets.key, at the running
+// gateway of cfg or in its store. It calls show with the address that a person opens in a browser. The login ends there with
+// a redirect to this machine; from another machine, the address of the redirect can be sent to pasted instead.
 func LoginMCP(ctx context.Context, cfg config.Config, name string, show func(address string), pasted <-chan string) error {
 	all := mcpServers(cfg)
 	i := slices.IndexFunc(all, func(s mcp.Server) bool { return s.Name == name && s.OAuth != nil })
@@ -47,6 +48,7 @@ func LoginMCP(ctx context.Context, cfg config.Config, name string, show func(add
 	if err != nil {
 		return fmt.Errorf("read secrets.key: %w", err)
 	}
+	// It listens before the login begins, because the redirect names the port.
 	browser, err := oauth.Listen(ctx)
 	if err != nil {
 		return err
