@@ -156,6 +156,34 @@ func TestReflectionReplaces(t *testing.T) {
 	}
 }
 
+// Of people with the same name, and of one who is called like the room, nothing is noted: it could be about the other.
+func TestReflectionOnOneName(t *testing.T) {
+	for _, name := range []string{"Bob", "room"} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				s := action.TurnContext{Room: tea, Allowed: true}
+				for _, id := range []chat.EntityID{"eve", "bob"} {
+					m, err := w.store.Memory(w.Context(), w.hear(tea, id, "hello").Memory)
+					w.must(err)
+					if id == "eve" {
+						m.Name = name
+					}
+					s.Recent, s.Message, s.Answered = append(s.Recent, m), m, []chat.MemoryID{m.ID}
+				}
+				s.AskModel = func(context.Context, action.TurnContext, string, map[string]string) (string, error) {
+					return name + ": sings", nil
+				}
+				w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
+				notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
+				w.must(err)
+				if len(notes) > 0 {
+					t.Errorf("noted is %v", notes)
+				}
+			})
+		})
+	}
+}
+
 // A reflection on messages that were just deleted notes nothing, and the fact that it would have replaced stays.
 func TestReflectionOnDeletedMessages(t *testing.T) {
 	inWorld(t, func(w *world) {

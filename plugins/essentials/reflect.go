@@ -135,13 +135,22 @@ func ordered(line string, numbered map[int]chat.RoomNote) (rest, verb string, ol
 	return line, "", nil
 }
 
-// participants are the people who wrote, by their names in lower case, and the room.
+// participants returns the people who wrote, by their names in lower case, and the room. A name that two of them have is
+// left out: people choose their names, so what one says could otherwise be noted about the other.
 func participants(s action.TurnContext) map[string]chat.EntityID {
-	who := map[string]chat.EntityID{"room": ""}
+	who, ambiguous := map[string]chat.EntityID{"room": ""}, map[string]bool{}
 	for _, m := range s.Recent {
-		if m.Author != chat.EntityID(s.Agent.ID) && !m.Author.Automatic() {
-			who[strings.ToLower(text.Label(m.Name))] = m.Author
+		if m.Author == chat.EntityID(s.Agent.ID) || m.Author.Automatic() {
+			continue
 		}
+		name := strings.ToLower(text.Label(m.Name))
+		if other, taken := who[name]; taken && other != m.Author {
+			ambiguous[name] = true
+		}
+		who[name] = m.Author
+	}
+	for name := range ambiguous {
+		delete(who, name)
 	}
 	return who
 }
