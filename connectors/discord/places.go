@@ -26,6 +26,7 @@ type places struct {
 	known map[string]remembered
 }
 
+// remembered is a channel in the cache.
 type remembered struct {
 	place
 	until time.Time

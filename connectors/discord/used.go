@@ -23,6 +23,7 @@ type used struct {
 	dirty bool
 }
 
+// use is when a channel was used last.
 type use struct {
 	Guild string `json:"g,omitempty"` // empty in direct messages
 	At    int64  `json:"t"`           // Unix seconds

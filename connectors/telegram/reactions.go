@@ -21,6 +21,7 @@ type reactions struct {
 	New     []reaction     `json:"new_reaction"`
 }
 
+// reaction is an emoji, a custom emoji or a paid star.
 type reaction struct {
 	Type  string `json:"type"`
 	Emoji string `json:"emoji"`

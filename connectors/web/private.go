@@ -20,6 +20,7 @@ func HideConversations(h slog.Handler, key string) slog.Handler {
 	return hiding{h, []byte(key)}
 }
 
+// hiding is the handler that HideConversations returns.
 type hiding struct {
 	slog.Handler
 	key []byte

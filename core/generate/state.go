@@ -70,8 +70,8 @@ func restoreCalls(calls []storedCall) (all []llm.ToolCall) {
 	return all
 }
 
-// storeMessages and restoreMessages convert between messages and their stored form. Images are left out: they belong to
-// the question, which is in the prompt that is built again.
+// storeMessages converts messages to their stored form. Images are left out: they belong to the question, which is in
+// the prompt that is built again.
 func storeMessages(messages []llm.Message) (all []storedMessage) {
 	for _, m := range messages {
 		s := storedMessage{Role: m.Role, Text: m.Text, Calls: storeCalls(m.Calls), Call: m.Call}

@@ -102,6 +102,7 @@ func (c *Composer) SetTemplates(texts map[string]string) error {
 // Serves reports whether a provider or an evaluator is used with the current templates: see [action.Templated].
 func (c *Composer) Serves(part any) bool { return c.set.Load().serves(part) }
 
+// serves reports whether part needs no template, or has it.
 func (s promptSet) serves(part any) bool {
 	t, ok := part.(action.Templated)
 	if !ok {

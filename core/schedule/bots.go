@@ -27,6 +27,7 @@ type Bots struct {
 	chains map[chat.RoomID]*exchange
 }
 
+// pair is a bot in a room, whose turns are counted together.
 type pair struct {
 	room chat.RoomID
 	bot  chat.EntityID

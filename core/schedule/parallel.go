@@ -39,6 +39,7 @@ type queue struct {
 	waiting []queued            // in order
 }
 
+// queued is a lane that waits, with the time at which its run was opened.
 type queued struct {
 	lane   Lane
 	opened time.Time

@@ -68,6 +68,8 @@ func numberedFacts(s action.TurnContext, known []chat.RoomNote) (lines []string,
 // factChange is a fact to note, a fact to remove, or both.
 type factChange struct{ add, remove *chat.RoomNote }
 
+// apply stores a change. The new fact is stored before the old one is removed: a crash in between leaves both, and none
+// is lost.
 func (r reflection) apply(ctx context.Context, c factChange) error {
 	if c.add != nil {
 		err := r.Store.SaveNote(ctx, *c.add)
@@ -113,7 +115,8 @@ func (r reflection) changes(s action.TurnContext, answer string, all []chat.Room
 	return changes
 }
 
-// ordered separates what a line says about a known fact, which can be used once, from the fact that follows.
+// ordered separates the order about a known fact ("replace 2:"), which can be used once, from the fact that follows.
+// Numbers that the model made up yield a verb without a fact.
 func ordered(line string, numbered map[int]chat.RoomNote) (rest, verb string, old *chat.RoomNote) {
 	for _, verb := range []string{"replace", "remove"} {
 		after, ok := strings.CutPrefix(strings.ToLower(line), verb+" ")
@@ -155,7 +158,7 @@ func participants(s action.TurnContext) map[string]chat.EntityID {
 	return who
 }
 
-// factOf parses a fact.
+// factOf parses a fact. ok is false if the line is about no participant, has no words, or is too long.
 func factOf(s action.TurnContext, line string, who map[string]chat.EntityID) (chat.RoomNote, bool) {
 	name, fact, ok := strings.Cut(line, ":")
 	name, fact = strings.TrimSpace(name), strings.TrimSpace(fact)

@@ -35,10 +35,12 @@ func (a remindMe) Spec() action.Spec {
 // Available implements [action.Conditional]: no person asks in a feed, or by a schedule.
 func (remindMe) Available(s action.TurnContext) bool { return asked(s) }
 
+// asked reports whether a person asks.
 func asked(s action.TurnContext) bool {
 	return s.Room.Kind != chat.Feed && !s.Message.Author.Automatic()
 }
 
+// parameters are those of REMIND_ME, as the model writes them.
 type parameters struct {
 	Text, At, Repeat string
 	InMinutes        int    `json:"in_minutes"`
