@@ -92,15 +92,16 @@ func TestReminderAndACrash(t *testing.T) {
 
 // Only their author lists and cancels reminders; repeated ones come again, and not in the quiet hours.
 func TestReminders(t *testing.T) {
-	// Soon after the story begins, at midnight: every simulated hour costs the test time.
+	// Soon after the story begins: every simulated hour costs the test time.
 	quiet := func(cfg *config.Config) {
-		cfg.Initiative.Timezone, cfg.Initiative.QuietHours = "UTC", "01:00-04:00"
+		cfg.Initiative.Timezone, cfg.Initiative.QuietHours = "UTC", "22:00-23:30"
+		time.Sleep(22*time.Hour + 10*time.Minute) // before the gateway runs, which costs nothing
 	}
 	onEach(t, quiet, func(c *chatStory) {
 		now := time.Now().UTC()
-		late := time.Date(now.Year(), now.Month(), now.Day(), 2, 0, 0, 0, time.UTC)
-		c.asksFor(Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"daily"}`, late.Format("2006-01-02T15:04")))
-		if got := c.prompt(1); !strings.Contains(got, "quiet hours, so it will be sent at 04:00") {
+		late := time.Date(now.Year(), now.Month(), now.Day(), 23, 0, 0, 0, time.UTC)
+		c.asksFor(Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"hourly"}`, late.Format("2006-01-02T15:04")))
+		if got := c.prompt(1); !strings.Contains(got, "quiet hours, so it will be sent at 23:30") {
 			c.Errorf("the model reads %s", got)
 		}
 		c.asksFor(Ada, c.group, `{"text":"tea","in_minutes":6000}`)
@@ -110,7 +111,7 @@ func TestReminders(t *testing.T) {
 			own := Own(c, c.group)
 			return own[len(own)-1]
 		}
-		if got := list(Ada, "/reminders"); !strings.Contains(got, "02:00 UTC: sleep (daily)") || !strings.Contains(got, "2. ") {
+		if got := list(Ada, "/reminders"); !strings.Contains(got, "23:00 UTC: sleep (hourly)") || !strings.Contains(got, "2. ") {
 			c.Errorf("her list is %q", got)
 		}
 		if got := list(Bob, "/reminders"); got != "You have no reminders here." {
@@ -122,14 +123,14 @@ func TestReminders(t *testing.T) {
 		if got := list(Ada, "/reminders cancel 2"); got != "Cancelled: tea" {
 			c.Errorf("she cancels: %q", got)
 		}
-		c.pass(time.Until(late.Add(time.Hour)))
+		c.pass(time.Until(late.Add(29 * time.Minute)))
 		if got := c.reminded(c.group); len(got) != 0 {
 			c.Errorf("in the quiet hours they read %q", got)
 		}
-		c.pass(2 * time.Hour)
-		c.pass(24 * time.Hour)
+		c.pass(2 * time.Minute)
+		c.pass(time.Hour)
 		if got := c.reminded(c.group); len(got) != 2 || !strings.HasPrefix(got[0], "⏰ Ada: sleep\n(This was due on ") {
-			c.Errorf("in two days they read %q", got)
+			c.Errorf("in two hours they read %q", got)
 		}
 	})
 }
@@ -137,7 +138,11 @@ func TestReminders(t *testing.T) {
 // Reminders count towards the limit of messages, and wait for the next day.
 func TestReminderAtALimit(t *testing.T) {
 	most := 1
-	onEach(t, func(cfg *config.Config) { cfg.Limits.Person.Messages = &most }, func(c *chatStory) {
+	evening := func(cfg *config.Config) {
+		cfg.Limits.Person.Messages = &most
+		time.Sleep(23*time.Hour + 30*time.Minute) // before the gateway runs, which costs nothing
+	}
+	onEach(t, evening, func(c *chatStory) {
 		c.asksFor(Ada, c.ada, `{"text":"call mum","in_minutes":5}`)
 		now := time.Now().UTC()
 		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
