@@ -21,7 +21,7 @@ import (
 func mcpServers(cfg config.Config) (all []mcp.Server) {
 	for _, s := range cfg.MCP {
 		made := mcp.Server{
-			Name: s.Name, Command: s.Command, Dir: s.Dir, Env: settings.Reveal(s.Env), URL: s.URL, Headers: settings.Reveal(s.Headers),
+			Name: s.Name, Command: s.Command, Dir: s.Dir, Env: settings.Reveal(s.Env), Limits: mcp.Limits{Memory: s.Memory, CPU: s.CPU}, URL: s.URL, Headers: settings.Reveal(s.Headers),
 			Allow: s.Tools.Allow, Deny: s.Tools.Deny, Read: s.Tools.Read, Dangerous: s.Tools.Dangerous,
 			Available: settings.Users(s.Who, s.Rooms), Timeout: s.Timeout,
 		}

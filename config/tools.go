@@ -20,6 +20,10 @@ type MCPServer struct {
 	Dir string `yaml:"dir"`
 	// Its environment variables, such as {API_TOKEN: "${env:API_TOKEN}"}.
 	Env map[string]Secret `yaml:"env"`
+	// How many MiB of memory each of its processes can use for data, on Linux. 0 = no limit.
+	Memory int `yaml:"memory" default:"2048"`
+	// How long each of its processes can compute in all. After that it is ended and started again. 0 = no limit.
+	CPU time.Duration `yaml:"cpu" default:"1h"`
 	// Instead of command: the URL of a server that speaks streamable HTTP. It can be private.
 	URL string `yaml:"url"`
 	// Headers for that URL, such as {Authorization: "Bearer ${env:TOKEN}"}. They are never sent elsewhere.
@@ -184,6 +188,12 @@ func (d *decoder) checkTools(c *Config) {
 		names[s.Name] = true
 		sections.Reject(d.reject).URL(path+".url", s.URL)
 		d.checkOAuth(path, s, c.Secrets.Key)
+		if s.Memory < 0 || s.Memory > 1<<20 {
+			d.reject(path+".memory", "is not between 0 and 1048576", "set MiB, such as 2048, or 0 for no limit")
+		}
+		if s.CPU < 0 || s.CPU > 0 && s.CPU < time.Second {
+			d.reject(path+".cpu", "is not at least 1s", "set a duration, such as 1h, or 0 for no limit")
+		}
 		d.checkTable(path+".headers", s.Headers, headerName)
 		d.checkTable(path+".env", s.Env, variableName)
 		if s.Timeout < time.Second || s.Timeout > longestCall {

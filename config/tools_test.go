@@ -26,7 +26,7 @@ tools:
     effect: read
 approvals: {users: ["telegram:1"], timeout: 10m}
 `, map[string]string{"TOKEN": "s3cr3t", "KEY": "czNjcjN0LXMzY3IzdC1zM2NyM3QtczNjcjN0LXMzY3I="})
-	if len(c.MCP) != 3 || c.MCP[0].Env["API_TOKEN"] != "s3cr3t" || c.MCP[0].Who != ToolsAllowed || c.MCP[0].Timeout != time.Minute || c.MCP[0].Tools.Read[0] != "read_file" {
+	if len(c.MCP) != 3 || c.MCP[0].Env["API_TOKEN"] != "s3cr3t" || c.MCP[0].Who != ToolsAllowed || c.MCP[0].Timeout != time.Minute || c.MCP[0].Memory != 2048 || c.MCP[0].CPU != time.Hour || c.MCP[0].Tools.Read[0] != "read_file" {
 		t.Errorf("%+v", c.MCP)
 	}
 	if s := c.MCP[1]; s.Headers["Authorization"] != "Bearer s3cr3t" || s.Who != ToolsOwner || s.Timeout != 5*time.Minute {
@@ -58,6 +58,8 @@ func TestWrongTools(t *testing.T) {
 		`mcp: [{name: a, url: "http://x", headers: {A: "x\ny"}}]`:   "line break",
 		`mcp: [{name: a, command: [x], timeout: 1h}]`:               "is not between 1s and 15m",
 		`mcp: [{name: a, command: [x], tool: {}}]`:                  "is not a known key",
+		`mcp: [{name: a, command: [x], memory: -1}]`:                "mcp[0].memory",
+		`mcp: [{name: a, command: [x], cpu: 1ms}]`:                  "mcp[0].cpu",
 		`mcp: [{name: a, url: "http://x", oauth: {enabled: true}}]`: "secrets.key",
 		`mcp: [{name: a, command: [x], oauth: {enabled: true}}]`:    "has no effect without a url",
 		`secrets: {key: c2hvcnQ=}

@@ -46,10 +46,10 @@ func npmServers(t *testing.T, folder string) []config.MCPServer {
 		return filepath.Join(dir, "node_modules", "@modelcontextprotocol", name, "dist", "index.js")
 	}
 	return []config.MCPServer{{
-		Name: "files", Command: []string{"node", program("server-filesystem"), folder}, Who: config.ToolsEveryone, Timeout: time.Minute,
+		Name: "files", Command: []string{"node", program("server-filesystem"), folder}, Who: config.ToolsEveryone, Timeout: time.Minute, Memory: 2048, CPU: time.Hour,
 		Tools: config.MCPTools{Read: []string{"read_text_file"}},
 	}, {
-		Name: "everything", Command: []string{"node", program("server-everything")}, Who: config.ToolsEveryone, Timeout: time.Minute,
+		Name: "everything", Command: []string{"node", program("server-everything")}, Who: config.ToolsEveryone, Timeout: time.Minute, Memory: 2048, CPU: time.Hour,
 		Tools: config.MCPTools{Read: []string{"echo", "get-sum", "get-tiny-image", "get-env", "trigger-long-running-operation"}, Deny: []string{"simulate-research-query"}},
 	}}
 }

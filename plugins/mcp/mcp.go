@@ -36,6 +36,7 @@ type Server struct {
 	Command []string          // the program and its arguments
 	Dir     string            // its working folder; empty: a new one that is removed at the end
 	Env     map[string]string // in addition to what every program needs
+	Limits  Limits            // of the program
 	URL     string
 	Headers map[string]string // sent to the origin of URL only
 	OAuth   *oauth.Settings   // how to log in to URL; nil: without

@@ -42,7 +42,13 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 		}
 		dir, remove = made, func() { _ = os.RemoveAll(made) }
 	}
-	cmd := exec.CommandContext(ctx, c.cfg.Command[0], c.cfg.Command[1:]...)
+	command, err := found(c.cfg.Command, dir)
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	command = c.cfg.Limits.limited(command)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Env = dir, c.environment(dir)
 	errs := &tail{}
 	cmd.Stderr = errs
