@@ -1,4 +1,5 @@
-// Package backends opens stores by their addresses.
+// Package backends opens stores by their addresses, and moves rows from SQLite to PostgreSQL. The packages below it
+// implement the stores (sqlite, postgres) and what replicas share (inmem, redis).
 package backends
 
 import (
@@ -14,7 +15,8 @@ import (
 	"parley/progressive"
 )
 
-// Store is all that a gateway keeps in one place.
+// Store is all that a gateway keeps in one place. Both SQL stores implement it. Its methods are safe for concurrent
+// use.
 type Store interface {
 	storage.Store
 	progressive.Holds
@@ -31,10 +33,10 @@ type Store interface {
 	Close() error
 }
 
-// Options say how a store is used.
+// Options says how a store is used. SQLite ignores them: a file has one opener in any case.
 type Options struct {
 	Several bool // by several gateways, which share what is kept in memory
-	Guest   bool // for a moment, beside a running gateway if the store allows it
+	Guest   bool // for a moment, next to a running gateway if the store allows it
 }
 
 // Open opens the store at address: sqlite: and a path, or the URL of a PostgreSQL database.
@@ -48,7 +50,7 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 	return nil, errors.New("the store is not supported; use sqlite:PATH or postgres://HOST/DATABASE")
 }
 
-// orNil returns no store that is a nil pointer.
+// orNil returns a nil interface with an error, instead of an interface that holds a nil pointer and is not nil.
 func orNil[S Store](s S, err error) (Store, error) {
 	if err != nil {
 		return nil, err
@@ -69,7 +71,8 @@ func Path(address string) string {
 	return path
 }
 
-// Check tests the store at address, and describes it. It changes nothing in a database, and creates a file that is missing.
+// Check tests the store at address and returns a description for the owner. It changes nothing in a database; a missing
+// file is created, which shows that it can be. A store that a running gateway has open counts as tested.
 func Check(ctx context.Context, address string) (string, error) {
 	if isPostgres(address) {
 		return postgres.Describe(ctx, address)
@@ -86,7 +89,8 @@ func Check(ctx context.Context, address string) (string, error) {
 	return Path(address) + " is writable", nil
 }
 
-// Unavailable reports whether err of a store can resolve without a change of the configuration, with a reason for the owner.
+// Unavailable reports whether an error of a store can resolve without a change of the configuration, with a reason for
+// the owner.
 func Unavailable(err error) (reason string, ok bool) {
 	if reason, ok = sqlite.Unavailable(err); ok {
 		return reason, true
@@ -94,7 +98,7 @@ func Unavailable(err error) (reason string, ok bool) {
 	return postgres.Unavailable(err)
 }
 
-// InUse reports whether a store could not be opened because a running gateway has it, and which.
+// InUse reports whether a store could not be opened because a running gateway has it, and returns which one.
 func InUse(err error) (holder string, ok bool) {
 	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
 		return used.Holder, true
@@ -105,5 +109,5 @@ func InUse(err error) (holder string, ok bool) {
 	return "", false
 }
 
-// Wait is how long opening a store can take.
+// Wait is how long opening a store can take, including migrations.
 const Wait = 30 * time.Second

@@ -19,8 +19,11 @@ func Migrate(ctx context.Context, address string) error {
 	return s.Close()
 }
 
-// Move copies the store in a file to an empty PostgreSQL database, and compares all rows. The file stays as it is, and no gateway
-// can use it meanwhile. A move that was interrupted goes on where it stopped. It calls moved after each table.
+// Move copies the store in the file at from to the empty PostgreSQL database at to, and calls moved after each table.
+// The file stays as it is, and no gateway can use it meanwhile, so nothing is written that would be missed. A move that
+// was interrupted continues where it stopped: rows are copied in the order of their keys, and the last key in the
+// target tells how far it came. Each table is read again from both sides and compared, because forms of values differ
+// between the databases; only then can a gateway use the target.
 func Move(ctx context.Context, from, to string, moved func(table string, rows int)) error {
 	path := Path(from)
 	if path == "" || !isPostgres(to) {
@@ -49,6 +52,7 @@ func Move(ctx context.Context, from, to string, moved func(table string, rows in
 	return target.Finish(ctx, source.ID())
 }
 
+// copyRows copies the rows of a table that the target does not have yet, page by page.
 func copyRows(ctx context.Context, source *sqlite.Store, target *postgres.Target, table record.Table) error {
 	after, err := target.Last(ctx, table)
 	if err != nil {
@@ -84,6 +88,7 @@ func compareRows(ctx context.Context, source, target rower, table record.Table) 
 	return was.Rows, err
 }
 
+// sum returns the checksum of all rows of a table.
 func sum(ctx context.Context, from rower, table record.Table) (*record.Sum, error) {
 	all := record.NewSum()
 	for after := []any(nil); ; {
