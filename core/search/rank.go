@@ -20,7 +20,7 @@ type Scored struct {
 
 // Rank returns the texts that have a word of the question, the best first: rare words count more, and a word again
 // counts less (BM25, with its usual constants). How rare a word is, is measured among texts. Of equal ones the one with
-// the greater ID is first. The words of question must differ, as those of [Question] do.
+// the greater ID is first. A word that question repeats counts once.
 func Rank(texts []Text, question []string) []Scored {
 	const saturation, length = 1.2, 0.75
 	asked := map[string]int{}
@@ -28,10 +28,10 @@ func Rank(texts []Text, question []string) []Scored {
 		asked[w] = i
 	}
 	// One slice for all texts: this runs for each question, over thousands of texts.
-	counts := make([]float64, len(texts)*len(asked))
+	counts := make([]float64, len(texts)*len(question))
 	spread, average := make([]float64, len(question)), 0.0
 	for i, t := range texts {
-		of := counts[i*len(asked) : (i+1)*len(asked)]
+		of := counts[i*len(question) : (i+1)*len(question)]
 		for _, w := range t.Words {
 			if q, ok := asked[w]; ok {
 				if of[q]++; of[q] == 1 {
@@ -44,7 +44,7 @@ func Rank(texts []Text, question []string) []Scored {
 	var all []Scored
 	for i, t := range texts {
 		sum := 0.0
-		for q, f := range counts[i*len(asked) : (i+1)*len(asked)] {
+		for q, f := range counts[i*len(question) : (i+1)*len(question)] {
 			if f > 0 {
 				rare := math.Log(1 + (float64(len(texts))-spread[q]+0.5)/(spread[q]+0.5))
 				sum += rare * f * (saturation + 1) / (f + saturation*(1-length+length*float64(len(t.Words))/average))

@@ -56,6 +56,9 @@ func TestRareWordsRankFirst(t *testing.T) {
 	if !slices.Equal(got, []int64{2, 3, 1}) {
 		t.Errorf("the order is %v", got)
 	}
+	if once, twice := Rank(texts, []string{"dog", "fish"}), Rank(texts, []string{"dog", "dog", "fish"}); !slices.Equal(once, twice) {
+		t.Errorf("a repeated word ranks %v, and once %v", twice, once)
+	}
 	if got := Rank(nil, []string{"dog"}); got != nil {
 		t.Errorf("nothing ranks as %v", got)
 	}
