@@ -22,6 +22,8 @@ const (
 	ProviderIssue       FailureKind = "provider_issue"
 	PromptTooLong       FailureKind = "prompt_too_long"
 	ConversationTooLong FailureKind = "conversation_too_long" // exceeds the context window
+	NoTools             FailureKind = "no_tools"              // the model refuses tools
+	NoVision            FailureKind = "no_vision"             // the model refuses images
 	SetAside            FailureKind = "set_aside"             // processes crashed while they held the run
 	ActionFailed        FailureKind = "action_failed"         // only of an [chat.ActionResult]
 )
@@ -39,6 +41,10 @@ func (k FailureKind) Sentence() string {
 		return "The model is busy right now. Please try again in a minute."
 	case ConversationTooLong:
 		return "This conversation is too long for the model. Send /new to start over."
+	case NoTools:
+		return "This model can't use tools. The person who runs this bot can set tools: false for it, or choose another model."
+	case NoVision:
+		return "This model can't see images. The person who runs this bot can set vision: false for it. Please ask again without the image."
 	case SetAside:
 		return "I couldn't finish answering this. Please ask again or rephrase it."
 	case GenerationTimeout:
@@ -53,7 +59,7 @@ func (k FailureKind) Sentence() string {
 // Unpaid reports whether a call that failed this way is not billed by the provider.
 func (k FailureKind) Unpaid() bool {
 	switch k {
-	case InsufficientCredits, NoProvider, LocalInference, RateLimited:
+	case InsufficientCredits, NoProvider, LocalInference, RateLimited, NoTools, NoVision:
 		return true
 	}
 	return false

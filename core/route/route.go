@@ -138,8 +138,8 @@ func (t *Table) failed(name string, err error) bool {
 		f = &llm.Failure{Kind: llm.GenerationTimeout}
 	case !errors.As(err, &f), f.Kind == llm.PromptTooLong:
 		return false
-	case f.Kind == llm.ConversationTooLong:
-		return true // another one may have more room; this one is well
+	case f.Kind == llm.ConversationTooLong, f.Kind == llm.NoTools, f.Kind == llm.NoVision:
+		return true // another one may have more room, or can what this one can't; this one is well
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

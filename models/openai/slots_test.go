@@ -218,7 +218,7 @@ func TestCheckUses(t *testing.T) {
 	}{
 		"listed":     {slot("whisper").CheckListed, "whisper is listed at"},
 		"not listed": {slot("wisper").CheckListed, `the model "wisper" does not exist at`},
-		"what to do": {slot("wisper").CheckListed, "set models.some.model to one of vectors, whisper"},
+		"what to do": {slot("wisper").CheckListed, "set models.some.model to whisper, the nearest of its 2 models"},
 		"embeds":     {slot("vectors").CheckEmbeds, "vectors of 8 dimensions"},
 	}
 	for name, test := range tests {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"parley/core/llm"
@@ -90,6 +91,10 @@ func (r *Refusal) says(word string) bool {
 // before the status, because statuses are ambiguous: an empty account is a 429 at OpenAI, a wrong key a 400 at Google.
 func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	switch {
+	case r.refuses("does not support tools", "support tool use", "tool choice requires", "does not support function calling", "tools is not supported", "tool calling is not supported"):
+		return llm.NoTools, false
+	case r.refuses("does not support image", "support image input", "is not a multimodal model", "image input is not supported", "image_url is only supported"):
+		return llm.NoVision, false
 	case r.status == http.StatusPaymentRequired, r.saysAny(
 		"insufficient_quota", "insufficient_credits", "insufficient_balance", "exceeded_current_quota_error",
 		"billing_hard_limit_reached", "billing_not_active", "billing_error"),
@@ -113,6 +118,13 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	default:
 		return llm.ProviderIssue, true
 	}
+}
+
+// refuses reports whether the message says one of parts, in any case. Servers have no codes for what a model can't take: it compares the
+// messages of Ollama, OpenRouter, vLLM, Google and Groq.
+func (r *Refusal) refuses(parts ...string) bool {
+	said := strings.ToLower(r.message)
+	return r.status >= 400 && r.status < 500 && slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(said, p) })
 }
 
 // tooLong reports whether the prompt exceeds the model's context. Few servers have a code for it, so it also compares

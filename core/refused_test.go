@@ -1,0 +1,23 @@
+package core_test
+
+import (
+	"errors"
+	"testing"
+
+	"parley/core/answer"
+	"parley/core/llm"
+)
+
+// A model that refuses tools or images is answered for in one sentence, and the room goes on.
+func TestRefusedAbilitiesAreSaid(t *testing.T) {
+	for _, kind := range []llm.FailureKind{llm.NoTools, llm.NoVision} {
+		inWorld(t, func(w *world) {
+			w.model.queue([]step{fails(&llm.Failure{Kind: kind, Err: errors.New("400")})}, []step{write("Noon.")})
+			n := w.start()
+			if o, said := w.ended(n.say("What is it?")); o.Status != answer.Failed || o.Failure != kind || said != kind.Sentence() || len(w.model.asked()) != 1 {
+				t.Errorf("%+v %q", o, said)
+			}
+			w.wants(n.say("And the time?"), answer.Completed, "Noon.")
+		})
+	}
+}
