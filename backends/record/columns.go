@@ -38,6 +38,11 @@ func (c jsonColumn) Scan(v any) error {
 	if !ok {
 		return fmt.Errorf("a JSON column holds %T", v)
 	}
+	return c.ScanText(text)
+}
+
+// ScanText implements [TextScanner].
+func (c jsonColumn) ScanText(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -78,6 +83,17 @@ func (c timeColumn) Scan(v any) error {
 	if !ok {
 		return fmt.Errorf("a time column holds %T", v)
 	}
+	return c.ScanInt(n)
+}
+
+// ScanInt implements [IntScanner].
+func (c timeColumn) ScanInt(n int64) error {
 	*c.into = Time(n)
 	return nil
 }
+
+// TextScanner is a destination for columns of text, and IntScanner for integers, that costs no conversion to any.
+type (
+	TextScanner interface{ ScanText(text string) error }
+	IntScanner  interface{ ScanInt(n int64) error }
+)

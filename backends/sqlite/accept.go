@@ -19,7 +19,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 	var acc chat.Accepted
 	err := record.CheckMessage(in)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			// Looked up within the transaction: two deliveries of one event can run at the same time.
 			acc, err = known(ctx, tx, in.Memory)
 			if errors.Is(err, chat.ErrNotFound) {
@@ -36,7 +36,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 
 // Known implements [storage.Inbox].
 func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		acc, err = known(ctx, db, in)
 		return err
 	})
@@ -48,7 +48,7 @@ func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted,
 
 // known returns what in was accepted as when it first arrived, or [chat.ErrNotFound]. A message is known by its memory
 // or, if that was deleted, by its mark. One query looks for both, because every accepted message makes it.
-func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
+func known(ctx context.Context, q *conn, in chat.Memory) (chat.Accepted, error) {
 	var room chat.RoomID
 	var role, text string
 	var remembered, isMarked, answered bool
@@ -80,7 +80,7 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 }
 
 // accept stores a new message: it joins a run that waits, opens a run, or is only remembered, as j says.
-func accept(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+func accept(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID}
 	if err := saveRoom(ctx, tx, in.Here()); err != nil {
 		return acc, err
@@ -119,7 +119,7 @@ func accept(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule)
 }
 
 // hear stores a message that is only remembered, under a turn number of its own.
-func hear(ctx context.Context, tx *sql.Conn, in chat.Message) (chat.Accepted, error) {
+func hear(ctx context.Context, tx *conn, in chat.Message) (chat.Accepted, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err == nil {
 		err = remember(ctx, tx, in.Memory, turn, record.Heard)
@@ -130,7 +130,7 @@ func hear(ctx context.Context, tx *sql.Conn, in chat.Message) (chat.Accepted, er
 // restrain applies j.Limit: if that many runs of the room wait, it changes j so that no further one is opened, except
 // for a single one that tells the room that messages remain unanswered. j belongs to this attempt; the caller's rule
 // does not change.
-func restrain(ctx context.Context, tx *sql.Conn, room chat.RoomID, j *chat.JoinRule) error {
+func restrain(ctx context.Context, tx *conn, room chat.RoomID, j *chat.JoinRule) error {
 	if j.Limit == 0 {
 		return nil
 	}
@@ -151,7 +151,7 @@ func restrain(ctx context.Context, tx *sql.Conn, room chat.RoomID, j *chat.JoinR
 // replies. Each message extends the wait by the window, but not beyond most(j) after the run was opened: otherwise a
 // room that never rests would never be answered. That sum is compared by subtraction, because opened plus an unlimited
 // wait would overflow.
-func join(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (turn chat.ResponseID, err error) {
+func join(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (turn chat.ResponseID, err error) {
 	if j.Kind.Single() {
 		return 0, chat.ErrNotFound
 	}
@@ -178,7 +178,7 @@ func most(j chat.JoinRule) time.Duration {
 
 // openRun opens a run under the room's next turn number. It is ready to start after the window in which more messages
 // can join.
-func openRun(ctx context.Context, tx *sql.Conn, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
+func openRun(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err != nil {
 		return 0, err

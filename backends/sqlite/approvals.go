@@ -2,11 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
-	"parley/core/answer"
 	"parley/core/chat"
 )
 
@@ -14,7 +12,7 @@ const selectApprovals = `SELECT ` + record.ApprovalColumns + ` FROM approvals `
 
 // RequestApproval implements [storage.Approvals].
 func (s *questions) RequestApproval(ctx context.Context, a chat.Approval) (stored chat.Approval, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
 		_, err = tx.ExecContext(ctx, `
 			INSERT INTO approvals (`+record.ApprovalColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 			a.ID, a.Room, a.Run, a.Call, a.Tool, a.Kind, a.Arguments, a.Effect, a.Asker, record.Nanos(a.At), record.Nanos(a.Expires),
@@ -29,7 +27,7 @@ func (s *questions) RequestApproval(ctx context.Context, a chat.Approval) (store
 
 // Approval implements [storage.Approvals].
 func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, err error) {
-	err = s.read(ctx, func(db reader) (err error) {
+	err = s.read(ctx, func(db *conn) (err error) {
 		a, err = record.ScanApproval(db.QueryRowContext(ctx, selectApprovals+`WHERE id = ?`, id))
 		return err
 	})
@@ -39,31 +37,16 @@ func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, e
 // DecideApproval implements [storage.Approvals]. The earlier decision is compared in the statement: of several people
 // who decide at the same time, one succeeds.
 func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		res, err := tx.ExecContext(ctx, `UPDATE approvals SET decision = ?, decider = ?, decided = ? WHERE id = ? AND decision = ?`,
-			to, by, record.Nanos(at), id, from)
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return lostUnless(err)
-		}
-		return nil
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
+		return some(tx.ExecContext(ctx, `UPDATE approvals SET decision = ?, decider = ?, decided = ? WHERE id = ? AND decision = ?`,
+			to, by, record.Nanos(at), id, from))
 	})
 	return wrap(err, "deciding the approval %q", id)
 }
 
-// lostUnless returns err, or [answer.ErrLost] if err is nil.
-func lostUnless(err error) error {
-	if err != nil {
-		return err
-	}
-	return answer.ErrLost
-}
-
 // StandingApproval implements [storage.Approvals].
 func (s *questions) StandingApproval(ctx context.Context, room chat.RoomID, kind string) (a chat.Approval, err error) {
-	err = s.read(ctx, func(db reader) (err error) {
+	err = s.read(ctx, func(db *conn) (err error) {
 		a, err = record.ScanApproval(db.QueryRowContext(ctx, selectApprovals+`WHERE room = ? AND kind = ? AND decision = ? ORDER BY at DESC, id LIMIT 1`,
 			room, kind, chat.Always))
 		return err
@@ -73,7 +56,7 @@ func (s *questions) StandingApproval(ctx context.Context, room chat.RoomID, kind
 
 // RecentApprovals implements [storage.Approvals].
 func (s *questions) RecentApprovals(ctx context.Context, room chat.RoomID, limit int) (all []chat.Approval, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectApprovals+`WHERE room = ? ORDER BY at DESC, id LIMIT ?`, room, max(limit, 0))
 		if err == nil {
 			all, err = collect(rows, record.ScanApproval)

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -19,7 +18,7 @@ const batch = 128
 // turn on. With one caller at a time, each write is simply its own transaction. The turn is a channel and no mutex,
 // because callers wait for it and for their job at the same time.
 type writes struct {
-	db      *sql.DB               // the writer, with one connection
+	db      *conn                 // the writer
 	jobs    chan *job             // writes that wait to be committed, in order of arrival
 	turn    chan struct{}         // has room for one holder, the caller that commits
 	along   atomic.Pointer[along] // what every commit saves too, see budgets.go; nil for nothing
@@ -29,12 +28,12 @@ type writes struct {
 // job is one write, and its result.
 type job struct {
 	ctx  context.Context
-	do   func(context.Context, *sql.Conn) error
+	do   func(context.Context, *conn) error
 	err  error         // the result; only valid after done is closed
 	done chan struct{} // closed when err is final
 }
 
-func newWrites(db *sql.DB) *writes {
+func newWrites(db *conn) *writes {
 	return &writes{db: db, jobs: make(chan *job, batch), turn: make(chan struct{}, 1)}
 }
 
@@ -44,7 +43,7 @@ func newWrites(db *sql.DB) *writes {
 // ctx bounds the wait for a place in the queue. A job in the queue is not canceled any more: the transaction that it
 // shares is committed by another caller, and what run returns must be what happened. So do also gets a context without
 // cancellation.
-func (w *writes) run(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
+func (w *writes) run(ctx context.Context, do func(context.Context, *conn) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -107,19 +106,14 @@ func (w *writes) take() (waiting []*job) {
 // commit means that nothing was committed.
 func (w *writes) commit(jobs []*job) error {
 	ctx := context.Background()
-	tx, err := w.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Close() //nolint:errcheck // it only goes back to the pool
 	// The budgets are saved in the same transaction, so they cost no sync of their own.
 	along, done := w.jobAlong(ctx)
 	if along != nil {
 		jobs = append(slices.Clip(jobs), along)
 	}
-	failed, err := transact(ctx, tx, jobs, false)
+	failed, err := transact(ctx, w.db, jobs, false)
 	if failed && err == nil {
-		_, err = transact(ctx, tx, jobs, true)
+		_, err = transact(ctx, w.db, jobs, true)
 	}
 	if along != nil && err == nil {
 		done(along.err)
@@ -132,7 +126,7 @@ func (w *writes) commit(jobs []*job) error {
 // transact runs all jobs in one transaction. With apart, each has a savepoint, and failing ones are rolled back alone.
 // Without it, the first job that fails ends the attempt: transact rolls back and returns failed without an error, and
 // the caller tries again with apart. An error means that nothing was committed.
-func transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart bool) (failed bool, err error) {
+func transact(ctx context.Context, tx *conn, jobs []*job, apart bool) (failed bool, err error) {
 	if _, err := tx.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return false, err
 	}
@@ -155,7 +149,8 @@ func transact(ctx context.Context, tx *sql.Conn, jobs []*job, apart bool) (faile
 // rollback rolls the transaction back because of cause. It returns an error only if that fails: SQLite has then rolled
 // back by itself, as it does when the disk is full (https://www.sqlite.org/lang_transaction.html), and the connection
 // has no transaction.
-func rollback(ctx context.Context, tx *sql.Conn, cause error) error {
+func rollback(ctx context.Context, tx *conn, cause error) error {
+	tx.reset()
 	if _, err := tx.ExecContext(ctx, `ROLLBACK`); err != nil {
 		return errors.Join(cause, err)
 	}
@@ -164,7 +159,7 @@ func rollback(ctx context.Context, tx *sql.Conn, cause error) error {
 
 // in runs j within a savepoint. If j fails, only its changes are rolled back. An error means that the transaction is
 // gone, and the other jobs with it.
-func (j *job) in(ctx context.Context, tx *sql.Conn) error {
+func (j *job) in(ctx context.Context, tx *conn) error {
 	if _, err := tx.ExecContext(ctx, `SAVEPOINT job`); err != nil {
 		return err
 	}
@@ -178,7 +173,7 @@ func (j *job) in(ctx context.Context, tx *sql.Conn) error {
 }
 
 // try runs j and turns a panic into its error, so that the jobs of other callers in the same transaction still succeed.
-func (j *job) try(tx *sql.Conn) (err error) {
+func (j *job) try(tx *conn) (err error) {
 	defer contain.Recover(&err, "a write")
 	return j.do(j.ctx, tx)
 }

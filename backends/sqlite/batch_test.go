@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"path/filepath"
 	"sync"
@@ -20,8 +19,8 @@ func TestWritesShareATransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		insert := func(id string, then func() error) func(context.Context, *sql.Conn) error {
-			return func(ctx context.Context, tx *sql.Conn) error {
+		insert := func(id string, then func() error) func(context.Context, *conn) error {
+			return func(ctx context.Context, tx *conn) error {
 				if _, err := tx.ExecContext(ctx, `INSERT INTO owners (id, alive_until) VALUES (?, 0)`, id); err != nil {
 					return err
 				}
@@ -29,7 +28,7 @@ func TestWritesShareATransaction(t *testing.T) {
 			}
 		}
 		refuse := errors.New("refused")
-		jobs := []func(context.Context, *sql.Conn) error{
+		jobs := []func(context.Context, *conn) error{
 			insert("a", func() error { return nil }),
 			insert("b", func() error { return refuse }),
 			insert("c", func() error { panic("broken") }),
@@ -75,7 +74,7 @@ func TestReservationIsDoneOnceMore(t *testing.T) {
 			func() {
 				got[1], _, _ = s.Reserve(t.Context(), "2026-01-01", quota.Reservation{Least: 1, Most: 5}, charges...)
 			},
-			func() { _ = s.write(t.Context(), func(context.Context, *sql.Conn) error { return refuse }) },
+			func() { _ = s.write(t.Context(), func(context.Context, *conn) error { return refuse }) },
 		} {
 			wg.Go(do)
 			synctest.Wait()

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -20,7 +19,7 @@ var sizes = []int{10, 100_000}
 func filled(b *testing.B, n int) *Store {
 	b.Helper()
 	s := open(b, filepath.Join(b.TempDir(), "parley.db"))
-	err := s.write(b.Context(), func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(b.Context(), func(ctx context.Context, tx *conn) error {
 		for i := range n {
 			acc, err := accept(ctx, tx, message("room", i), chat.JoinRule{})
 			if err == nil && i%10 > 0 {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -23,7 +22,7 @@ const (
 // BeginWindows implements [progressive.Windows]. It reads what the process before has saved and marks the state as
 // running in one transaction, so that a crash right after the start is noticed too.
 func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}
 		rows, err := tx.QueryContext(ctx, `SELECT scope, saved FROM windows WHERE until > ? OR scope = ''`, record.Nanos(time.Now()))
 		if err != nil {
@@ -54,14 +53,14 @@ func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindow
 	return saved, wrap(err, "reading what was spent")
 }
 
-func markWindows(ctx context.Context, tx *sql.Conn, how string) error {
+func markWindows(ctx context.Context, tx *conn, how string) error {
 	_, err := tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES ('', 0, ?)`, how)
 	return err
 }
 
 // SaveWindows implements [progressive.Windows].
 func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		if err := s.saveWindows(ctx, tx, changed); err != nil || !end {
 			return err
 		}
@@ -78,7 +77,7 @@ func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWi
 const pruneEvery = time.Minute
 
 // saveWindows stores changed windows. Once per pruneEvery it also deletes expired ones.
-func (s *database) saveWindows(ctx context.Context, tx *sql.Conn, changed []progressive.ChangedWindow) error {
+func (s *database) saveWindows(ctx context.Context, tx *conn, changed []progressive.ChangedWindow) error {
 	for _, w := range changed {
 		text, err := json.Marshal(w.Window)
 		if err != nil {
@@ -96,7 +95,7 @@ func (s *database) saveWindows(ctx context.Context, tx *sql.Conn, changed []prog
 	return nil
 }
 
-func pruneWindows(ctx context.Context, tx *sql.Conn) error {
+func pruneWindows(ctx context.Context, tx *conn) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM windows WHERE until <= ? AND scope <> ''`, record.Nanos(time.Now()))
 	return err
 }
@@ -110,7 +109,7 @@ func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error
 // often, so saving them costs no sync of their own.
 type along struct {
 	take func() ([]progressive.ChangedWindow, func(error))
-	save func(context.Context, *sql.Conn, []progressive.ChangedWindow) error
+	save func(context.Context, *conn, []progressive.ChangedWindow) error
 }
 
 // jobAlong returns the write that saves the changed windows with a commit, or nil if none has changed. It is a job like others: if it
@@ -125,5 +124,5 @@ func (w *writes) jobAlong(ctx context.Context) (j *job, done func(error)) {
 	if len(changed) == 0 {
 		return nil, func(error) {}
 	}
-	return &job{ctx: ctx, do: func(ctx context.Context, tx *sql.Conn) error { return a.save(ctx, tx, changed) }}, done
+	return &job{ctx: ctx, do: func(ctx context.Context, tx *conn) error { return a.save(ctx, tx, changed) }}, done
 }

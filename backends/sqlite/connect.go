@@ -15,6 +15,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 	driver "modernc.org/sqlite"
+	native "zombiezen.com/go/sqlite"
 )
 
 // resolve returns the absolute path without symbolic links, so that all names of a file have the same lock. It also
@@ -49,23 +50,20 @@ func touch(path string) error {
 	return f.Close()
 }
 
-// connect returns a pool for the file. Nothing is opened yet. param is the setting in which readers and the writer
-// differ.
-func connect(path string, o Options, param string) (*sql.DB, error) {
-	wait := o.BusyTimeout
-	if wait == 0 {
-		wait = 5 * time.Second
-	}
+// connect returns the connection on which tables are migrated, in the form that goose needs. Everything else uses [dial].
+func connect(path string, o Options) (*sql.DB, error) {
 	// The parameters are applied to each new connection, see https://pkg.go.dev/modernc.org/sqlite#Driver.Open.
 	params := []string{
-		fmt.Sprintf("_busy_timeout=%d", wait.Milliseconds()),
-		"_journal_mode=WAL", "_synchronous=FULL", "_foreign_keys=1", // WAL: readers don't wait for the writer; FULL: a commit is synced
-		"_pragma=secure_delete(1)", // what is deleted is overwritten with zeros
-		"_pragma=fullfsync(1)",     // without it, macOS doesn't write through the cache of the disk; other systems ignore it
-		// A misspelled column in double quotes is an error, not a string; statements can't corrupt the file by writing
-		// to internal tables; error texts describe the failed call.
-		"_dqs=0", "_defensive=1", "_error_rc=1",
-		param,
+		fmt.Sprintf("_busy_timeout=%d", o.busyTimeout().Milliseconds()),
+		"_journal_mode=WAL",                     // readers don't wait for the writer; the file remembers it
+		"_dqs=0", "_defensive=1", "_error_rc=1", // as in dial; error texts describe the failed call
+		// An immediate transaction takes SQLite's write lock when it begins. A deferred one takes it at its first write,
+		// where it would fail as busy if another program wrote in between.
+		"_txlock=immediate",
+	}
+	for _, pragma := range settings() {
+		name, value, _ := strings.Cut(pragma, " = ")
+		params = append(params, fmt.Sprintf("_pragma=%s(%s)", name, value))
 	}
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") { // C:/...
@@ -76,7 +74,49 @@ func connect(path string, o Options, param string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(preparing{connector, o.Trace}), nil
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// dial opens a connection to the file at path, which exists and has its tables. Strings in double quotes are names, so a
+// misspelled column is an error. SetDefensive must not be used here: version 1.4.2 passes SQLite one value too few, and SQLite
+// then writes to wherever the memory after it points. It would refuse statements that write to internal tables; the store has
+// none, and no statement comes from outside.
+func dial(path string, o Options, pragmas ...string) (*conn, error) {
+	db, err := native.OpenConn(path, native.OpenReadWrite)
+	if err != nil {
+		return nil, bare(err)
+	}
+	c := &conn{db: db, known: map[string]*statement{}}
+	db.SetBusyTimeout(o.busyTimeout())
+	for _, pragma := range append(settings(), pragmas...) {
+		if err == nil {
+			_, err = c.ExecContext(context.Background(), "PRAGMA "+pragma)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	c.trace = o.Trace
+	return c, nil
+}
+
+// settings are the pragmas of each connection.
+func settings() []string {
+	return []string{
+		"synchronous = FULL", // a commit is synced
+		"foreign_keys = ON",
+		"secure_delete = ON", // what is deleted is overwritten with zeros
+		"fullfsync = ON",     // without it, macOS doesn't write through the cache of the disk; other systems ignore it
+	}
+}
+
+func (o Options) busyTimeout() time.Duration {
+	if o.BusyTimeout == 0 {
+		return 5 * time.Second
+	}
+	return o.BusyTimeout
 }
 
 //go:embed migrations/*.sql
@@ -85,7 +125,15 @@ var migrations embed.FS
 // migrate upgrades the tables to this program's version. Each migration is a transaction with its version number, so a
 // crash leaves a state from which the next start continues. It refuses the tables of a newer program: unlike with
 // PostgreSQL, no two versions run at the same time, so there is no reason to support that.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, path string, o Options) error {
+	db, err := connect(path, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(upgrade(ctx, db), db.Close())
+}
+
+func upgrade(ctx context.Context, db *sql.DB) error {
 	steps, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
@@ -13,7 +12,7 @@ import (
 
 // buryOwners ends all leases when the file is opened: its only owner has just changed, so all earlier ones are dead.
 // Owners with open runs keep their rows, because the column leaving tells whether those runs count a death.
-func buryOwners(ctx context.Context, tx *sql.Conn) error {
+func buryOwners(ctx context.Context, tx *conn) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM owners WHERE id NOT IN (SELECT owner FROM runs WHERE status = '')`)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `UPDATE owners SET alive_until = 0`)
@@ -23,7 +22,7 @@ func buryOwners(ctx context.Context, tx *sql.Conn) error {
 
 // Leave implements [storage.Leases].
 func (s *journal) Leave(ctx context.Context, owner string) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		_, err := tx.ExecContext(ctx, `UPDATE owners SET leaving = 1 WHERE id = ?`, owner)
 		return err
 	})
@@ -33,7 +32,7 @@ func (s *journal) Leave(ctx context.Context, owner string) error {
 // SetAside implements [storage.Retries].
 func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 	var all []chat.Run
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`
 			WHERE r.failure = 'set_aside' AND r.status <> '' ORDER BY r.opened DESC, r.rowid DESC LIMIT ?`, record.Nanos(time.Now()), limit)
 		if err != nil {
@@ -50,7 +49,7 @@ func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 
 // RetryRun implements [storage.Retries].
 func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
 			return err
@@ -70,7 +69,7 @@ func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
 
 // retryable returns nil if the run was set aside and can be tried again: no writing action has begun, which would be
 // repeated, its question was not deleted, and the room is free.
-func retryable(ctx context.Context, tx *sql.Conn, run chat.Run) error {
+func retryable(ctx context.Context, tx *conn, run chat.Run) error {
 	switch {
 	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:
 		return chat.ErrNotFound

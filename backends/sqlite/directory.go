@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,11 +13,11 @@ import (
 
 // Entity implements [storage.Directory].
 func (s *directory) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity, err error) {
-	err = s.read(ctx, func(db reader) error { e, err = findEntity(ctx, db, id); return err })
+	err = s.read(ctx, func(db *conn) error { e, err = findEntity(ctx, db, id); return err })
 	return e, wrap(err, "reading the entity %q", id)
 }
 
-func findEntity(ctx context.Context, q querier, id chat.EntityID) (e chat.Entity, err error) {
+func findEntity(ctx context.Context, q *conn, id chat.EntityID) (e chat.Entity, err error) {
 	err = q.QueryRowContext(ctx, `SELECT id, connector, names, bot, details FROM entities WHERE id = ?`, id).
 		Scan(&e.ID, &e.Connector, record.JSONInto(&e.Names), &e.Bot, record.JSONInto(&e.Details))
 	return e, record.Found(err)
@@ -36,7 +35,7 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 	if err != nil {
 		return chat.Nothing, wrap(err, "saving the entity %q", e.ID)
 	}
-	news, err := save(ctx, s.database, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
+	news, err := save(ctx, s.database, func(ctx context.Context, q *conn) (chat.News, string, []any, error) {
 		old, err := findEntity(ctx, q, e.ID)
 		known := err == nil
 		names := old.Names
@@ -55,11 +54,11 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 
 // World implements [storage.Directory].
 func (s *directory) World(ctx context.Context, id chat.WorldID) (w chat.World, err error) {
-	err = s.read(ctx, func(db reader) error { w, err = findWorld(ctx, db, id); return err })
+	err = s.read(ctx, func(db *conn) error { w, err = findWorld(ctx, db, id); return err })
 	return w, wrap(err, "reading the world %q", id)
 }
 
-func findWorld(ctx context.Context, q querier, id chat.WorldID) (w chat.World, err error) {
+func findWorld(ctx context.Context, q *conn, id chat.WorldID) (w chat.World, err error) {
 	err = q.QueryRowContext(ctx, `SELECT id, connector, name, gone FROM worlds WHERE id = ?`, id).
 		Scan(&w.ID, &w.Connector, &w.Name, &w.Gone)
 	return w, record.Found(err)
@@ -74,7 +73,7 @@ func (s *directory) SaveWorld(ctx context.Context, w chat.World) (chat.News, err
 	if err != nil {
 		return chat.Nothing, wrap(err, "saving the world %q", w.ID)
 	}
-	news, err := save(ctx, s.database, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
+	news, err := save(ctx, s.database, func(ctx context.Context, q *conn) (chat.News, string, []any, error) {
 		old, err := findWorld(ctx, q, w.ID)
 		name := w.Name
 		if name == "" {
@@ -95,7 +94,7 @@ func (s *directory) SaveMember(ctx context.Context, m chat.Member) (chat.News, e
 	if err != nil {
 		return chat.Nothing, wrap(err, "saving the member %q of %q", m.Entity, m.World)
 	}
-	news, err := save(ctx, s.database, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
+	news, err := save(ctx, s.database, func(ctx context.Context, q *conn) (chat.News, string, []any, error) {
 		old, err := record.ScanMember(q.QueryRowContext(ctx, selectMember+`WHERE world = ? AND entity = ?`, m.World, m.Entity))
 		role := m.Role
 		if role == "" {
@@ -111,7 +110,7 @@ const selectMember = `SELECT world, entity, role, gone FROM members `
 
 // Members implements [storage.Directory].
 func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectMember+`WHERE world = ? AND entity > ? ORDER BY entity LIMIT ?`, world, after, max(limit, 0))
 		if err == nil {
 			all, err = collect(rows, record.ScanMember)
@@ -123,7 +122,7 @@ func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.
 
 // RoomsOf implements [storage.Directory].
 func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat.RoomID, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `SELECT id FROM rooms WHERE world = ? AND world <> '' ORDER BY id`, world)
 		if err == nil {
 			all, err = collect(rows, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
@@ -135,19 +134,19 @@ func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat
 
 // compare looks up what is stored and returns what is news, and the statement that stores the new state. The error
 // [chat.ErrNotFound] means that nothing is stored yet.
-type compare func(context.Context, querier) (news chat.News, statement string, args []any, err error)
+type compare func(context.Context, *conn) (news chat.News, statement string, args []any, err error)
 
 // save stores what c reports as news. It looks with a read connection first, because directory entries are saved with
 // every message and rarely change: what is known costs no transaction.
 func save(ctx context.Context, s *database, c compare) (news chat.News, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		news, _, _, err = c(ctx, db)
 		return record.UnlessMissing(err)
 	})
 	if err != nil || news == chat.Nothing {
 		return news, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { // compared again: another write can have come in between
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error { // compared again: another write can have come in between
 		var statement string
 		var args []any
 		if news, statement, args, err = c(ctx, tx); record.UnlessMissing(err) != nil || news == chat.Nothing {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -17,7 +16,7 @@ import (
 //
 // The ids are a range of the primary key, so that one run and all runs of a room are erased by the same statements. The
 // range can contain runs of other rooms, whose ids begin alike, hence the condition on room.
-func erase(ctx context.Context, tx *sql.Conn, room chat.RoomID, first, last chat.RunID) error {
+func erase(ctx context.Context, tx *conn, room chat.RoomID, first, last chat.RunID) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM questions WHERE run BETWEEN ?1 AND ?2 AND room = ?3
 			AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier) AND status = '')
@@ -35,12 +34,12 @@ func erase(ctx context.Context, tx *sql.Conn, room chat.RoomID, first, last chat
 }
 
 // eraseRoom is erase for all runs of room.
-func eraseRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) error {
+func eraseRoom(ctx context.Context, tx *conn, room chat.RoomID) error {
 	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // a run id is room#turn, and $ follows # in ASCII, see record.RunID
 }
 
 // eraseEnded erases a run that has just ended, and the one whose question it carried out, which had to wait for it.
-func eraseEnded(ctx context.Context, tx *sql.Conn, run chat.RunID) error {
+func eraseEnded(ctx context.Context, tx *conn, run chat.RunID) error {
 	var room chat.RoomID
 	if err := tx.QueryRowContext(ctx, `SELECT room FROM runs WHERE id = ?`, run).Scan(&room); err != nil {
 		return err
@@ -57,8 +56,8 @@ func eraseEnded(ctx context.Context, tx *sql.Conn, run chat.RunID) error {
 
 // forgetting is write for transactions that delete text on request. They leave earlier versions of the pages in the
 // write-ahead log, so it also requests the next truncate.
-func (s *database) forgetting(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
-	return s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+func (s *database) forgetting(ctx context.Context, do func(context.Context, *conn) error) error {
+	return s.write(ctx, func(ctx context.Context, tx *conn) error {
 		s.deleted.Store(true) // before the commit: truncate needs the writer's connection, so it runs after this transaction or finds the flag set
 		return do(ctx, tx)
 	})
@@ -91,11 +90,13 @@ const logWait = 250 * time.Millisecond
 // checkpoint moves the write-ahead log into the file and empties it. It reports false if another connection, such as a
 // backup, reads the log.
 func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
-	writer, err := s.writer.Conn(ctx) // the only one, so nothing is written meanwhile
-	if err != nil {
-		return false, err
+	select {
+	case s.writes.turn <- struct{}{}: // so nothing is written meanwhile
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
 	}
-	defer func() { err = errors.Join(err, writer.Close()) }()
+	defer func() { <-s.writes.turn }()
+	writer := s.writer
 	var before, busy, frames, moved int
 	if err := writer.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&before); err != nil {
 		return false, err
@@ -109,7 +110,7 @@ func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
 }
 
 // waitOn sets the busy timeout of a connection, in milliseconds. The pragma returns the new value, which must be read.
-func waitOn(ctx context.Context, c *sql.Conn, wait int) error {
+func waitOn(ctx context.Context, c *conn, wait int) error {
 	var is int
 	return c.QueryRowContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, wait)).Scan(&is)
 }

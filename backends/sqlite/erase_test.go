@@ -197,8 +197,11 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
 	confide(t, s, "room", 10)
-	backup, err := s.readers.Begin()
+	backup, err := s.readers.take(t.Context())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Exec(`BEGIN`); err != nil {
 		t.Fatal(err)
 	}
 	var n int
@@ -215,9 +218,10 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	if len(holds(t, path, "sesame-open")) == 0 {
 		t.Error("a reader has lost what it reads")
 	}
-	if err := backup.Rollback(); err != nil {
+	if _, err := backup.Exec(`ROLLBACK`); err != nil {
 		t.Fatal(err)
 	}
+	s.readers.put(backup)
 	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
 		t.Error(err)
 	}

@@ -72,13 +72,13 @@ func (s *upkeep) expireMarks(ctx context.Context, before int64) (more bool, err 
 	from := s.expired // never nil: compared with NULL, no key would be greater
 	var last []byte
 	var old int
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return db.QueryRowContext(ctx, `
 			SELECT max(id), count(*) = ?3, count(*) FILTER (WHERE at < ?2)
 			FROM (SELECT id, at FROM marks WHERE id > ?1 ORDER BY id LIMIT ?3)`, from, before, expireRows).Scan(&last, &more, &old)
 	})
 	if err == nil && old > 0 {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			_, err := tx.ExecContext(ctx, `DELETE FROM marks WHERE id > ? AND id <= ? AND at < ?`, from, last, before)
 			return err
 		})
@@ -99,7 +99,7 @@ func (s *upkeep) expireRows(ctx context.Context, table, old string, before int64
 	from := s.aged[table]
 	var last sql.NullInt64
 	var some int
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		err := db.QueryRowContext(ctx, `
 			SELECT max(rowid), count(*) = ?2 FROM (SELECT rowid FROM `+table+` WHERE rowid > ?1 ORDER BY rowid LIMIT ?2)`,
 			from, expireRows).Scan(&last, &more)
@@ -114,7 +114,7 @@ func (s *upkeep) expireRows(ctx context.Context, table, old string, before int64
 		return err
 	})
 	if err == nil && some > 0 {
-		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 			_, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE rowid > ?1 AND rowid <= ?2 AND `+old, from, last.Int64, before)
 			return err
 		})

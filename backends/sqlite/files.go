@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 
 	"parley/backends/record"
 	"parley/core/chat"
@@ -11,7 +10,7 @@ import (
 
 // File implements [storage.Files].
 func (s *memories) File(ctx context.Context, run chat.RunID, n int) (b llm.File, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
 	})
 	return b, wrap(err, "reading file %d of %q", n, run)
@@ -19,7 +18,7 @@ func (s *memories) File(ctx context.Context, run chat.RunID, n int) (b llm.File,
 
 // FilePart implements [storage.Files].
 func (s *memories) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (p chat.FilePart, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT name, type, length(data), CASE WHEN ?1 > 0 THEN substr(data, ?2, ?1) END
 			FROM files WHERE run = ?3 AND n = ?4`, length, from+1, run, n).
 			Scan(&p.Name, &p.Type, &p.Size, &p.Data))
@@ -28,7 +27,7 @@ func (s *memories) FilePart(ctx context.Context, run chat.RunID, n int, from, le
 }
 
 // keepFiles replaces the files of a run. Verdicts refer to files by number, so the numbers begin at 0 again.
-func keepFiles(ctx context.Context, tx *sql.Conn, run chat.RunID, all []llm.File) error {
+func keepFiles(ctx context.Context, tx *conn, run chat.RunID, all []llm.File) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM files WHERE run = ?`, run); err != nil {
 		return err
 	}

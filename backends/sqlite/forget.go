@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 
 	"parley/backends/record"
 	"parley/core/chat"
@@ -13,7 +12,7 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 	// Only the new parts are checked; the room stands for the one that is stored.
 	err := record.CheckMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
-		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 			m, err := record.ScanMemory(tx.QueryRowContext(ctx, `SELECT `+record.MemoryColumns+` FROM memories WHERE id = ?`, id))
 			if err != nil {
 				return err
@@ -37,13 +36,13 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 
 // Forget implements [storage.Memories].
 func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error { return forget(ctx, tx, id) })
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error { return forget(ctx, tx, id) })
 	return wrap(err, "forgetting the memory %q", id)
 }
 
 // forget deletes a memory. If it was the last input of its run, it also deletes what the run said, and erases the run:
 // an answer quotes its question.
-func forget(ctx context.Context, tx *sql.Conn, id chat.MemoryID) error {
+func forget(ctx context.Context, tx *conn, id chat.MemoryID) error {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
 		return err
@@ -64,7 +63,7 @@ func forget(ctx context.Context, tx *sql.Conn, id chat.MemoryID) error {
 
 // Clear implements [storage.Memories].
 func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, err error) {
-	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 		deleted, err = clearRoom(ctx, tx, room)
 		return err
 	})
@@ -76,7 +75,7 @@ func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, er
 
 // ClearEntirely implements [storage.Memories].
 func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error) {
-	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 		if deleted, err = clearRoom(ctx, tx, room); err != nil {
 			return err
 		}
@@ -97,7 +96,7 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 // clearRoom deletes all that was said in a room. Open questions are withdrawn before runs are erased, so that no button
 // of a forgotten question works any more. Approvals end with it: no call of a forgotten conversation is made, and none is approved in
 // advance. Settings stay: they were made for the room, not taken from the conversation.
-func clearRoom(ctx context.Context, tx *sql.Conn, room chat.RoomID) (deleted int, err error) {
+func clearRoom(ctx context.Context, tx *conn, room chat.RoomID) (deleted int, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 	if err != nil {
 		return 0, err

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
@@ -11,7 +10,7 @@ import (
 // Holds implements [progressive.Holds]: it returns the ends of the holds in effect, by scope.
 func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 	ends := map[string]time.Time{}
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `SELECT scope, until FROM holds WHERE until > ?`, record.Nanos(time.Now()))
 		if err != nil {
 			return err
@@ -30,7 +29,7 @@ func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 // SaveHold implements [progressive.Holds]. It also deletes holds that have ended, so the table stays as small as the
 // number of scopes that are closed.
 func (s *upkeep) SaveHold(ctx context.Context, scope string, until time.Time) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM holds WHERE until <= ?`, record.Nanos(time.Now())); err != nil {
 			return err
 		}

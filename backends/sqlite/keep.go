@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	"parley/backends/record"
@@ -14,7 +13,7 @@ import (
 func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	err := record.CheckText(name, value)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			_, err := tx.ExecContext(ctx, `REPLACE INTO notes (name, value) VALUES (?, ?)`, name, value)
 			return err
 		})
@@ -27,16 +26,12 @@ func (s *upkeep) Swap(ctx context.Context, name, old, value string) (done bool, 
 	if err := record.CheckText(name, value); err != nil {
 		return false, wrap(err, "saving %q", name)
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		query := `UPDATE notes SET value = ?3 WHERE name = ?1 AND value = ?2`
 		if old == "" {
 			query = `INSERT INTO notes (name, value) VALUES (?1, ?3) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE notes.value = ?2`
 		}
-		res, err := tx.ExecContext(ctx, query, name, old, value)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
+		n, err := tx.ExecContext(ctx, query, name, old, value)
 		done = n > 0
 		return err
 	})
@@ -45,7 +40,7 @@ func (s *upkeep) Swap(ctx context.Context, name, old, value string) (done bool, 
 
 // Kept returns the value last stored under name, or "" if there is none.
 func (s *upkeep) Kept(ctx context.Context, name string) (value string, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))
 	})
 	if errors.Is(err, chat.ErrNotFound) {

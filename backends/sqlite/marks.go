@@ -14,7 +14,7 @@ import (
 func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (acc chat.Accepted, err error) {
 	err = record.CheckText(string(room), string(id))
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			if acc, err = known(ctx, tx, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
 				return err
 			}
@@ -33,7 +33,7 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 }
 
 // mark stores that the event id was accepted in a turn. The first mark stays: it says what the event was answered by.
-func mark(ctx context.Context, tx *sql.Conn, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
+func mark(ctx context.Context, tx *conn, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		record.MarkID(id), turn, answered, record.Nanos(time.Now()))
@@ -42,7 +42,7 @@ func mark(ctx context.Context, tx *sql.Conn, id chat.MemoryID, turn chat.Respons
 
 // marked completes acc for a message of which only the mark is left. Its run is named only while that is open: the
 // redelivery then attaches to it; later there is nothing to attach to.
-func marked(ctx context.Context, q querier, in chat.Memory, acc chat.Accepted, answered bool) (chat.Accepted, error) {
+func marked(ctx context.Context, q *conn, in chat.Memory, acc chat.Accepted, answered bool) (chat.Accepted, error) {
 	if !answered {
 		return acc, nil
 	}
@@ -65,7 +65,7 @@ type gone struct {
 
 // remove deletes memories and leaves marks in their place, so that a redelivery by the platform does not bring them
 // back. The query must return the id, room, turn and role of each.
-func remove(ctx context.Context, tx *sql.Conn, query string, args ...any) ([]gone, error) {
+func remove(ctx context.Context, tx *conn, query string, args ...any) ([]gone, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"math"
 	"slices"
@@ -25,7 +24,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		upTo = math.MaxInt64
 	}
 	var all []chat.Memory
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectRecent, room, kind, upTo, max(limit, 0))
 		if err != nil {
 			return err
@@ -43,7 +42,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 
 // Memory implements [storage.Memories].
 func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		m, err = record.ScanMemory(db.QueryRowContext(ctx, `SELECT `+record.MemoryColumns+` FROM memories WHERE id = ?`, id))
 		return err
 	})
@@ -53,7 +52,7 @@ func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory,
 // remember stores m, whose id must be new: a message never replaces another. There is one exception: some platforms
 // deliver the agent's own messages too, and this echo can be stored as heard before the answer itself is. The answer
 // then replaces its echo.
-func remember(ctx context.Context, tx *sql.Conn, m chat.Memory, turn chat.ResponseID, role string) error {
+func remember(ctx context.Context, tx *conn, m chat.Memory, turn chat.ResponseID, role string) error {
 	if role == record.Said {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ?`, m.ID, record.Heard); err != nil {
 			return err
@@ -70,14 +69,14 @@ func remember(ctx context.Context, tx *sql.Conn, m chat.Memory, turn chat.Respon
 func (s *memories) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
 	err := record.CheckMemory(m)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return rememberBeside(ctx, tx, run, m) })
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error { return rememberBeside(ctx, tx, run, m) })
 	}
 	return wrap(err, "saving the memory %q", m.ID)
 }
 
 // rememberBeside stores m with the turn of run. Without inputs the run was forgotten, and storing m would bring a part
 // of it back.
-func rememberBeside(ctx context.Context, tx *sql.Conn, run chat.RunID, m chat.Memory) error {
+func rememberBeside(ctx context.Context, tx *conn, run chat.RunID, m chat.Memory) error {
 	var turn chat.ResponseID
 	err := tx.QueryRowContext(ctx, `
 		SELECT turn FROM runs WHERE id = ?1 AND room = ?2
@@ -95,7 +94,7 @@ func rememberBeside(ctx context.Context, tx *sql.Conn, run chat.RunID, m chat.Me
 }
 
 // collect reads all rows and closes them. Errors of scan, of reading and of closing are returned.
-func collect[T any](rows *sql.Rows, scan func(record.Row) (T, error)) (all []T, err error) {
+func collect[T any](rows *rows, scan func(record.Row) (T, error)) (all []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		one, err := scan(rows)

@@ -14,7 +14,7 @@ import (
 // Notes implements [storage.Notebook].
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, ` -- the limit is a sum, as in selectRecent
 			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? AND (expires = 0 OR expires > ?) ORDER BY seq DESC LIMIT ? + 0`,
 			room, kind, record.Nanos(time.Now()), max(limit, 0))
@@ -31,7 +31,7 @@ func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKi
 // NotesAbout implements [storage.Notebook].
 func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT `+record.NoteColumns+` FROM room_notes WHERE about = ?1 AND about <> '' AND kind = ?2 AND (expires = 0 OR expires > ?3)
 				AND (NOT ?4 OR room NOT IN (SELECT id FROM rooms WHERE kind IN (?5, ?6))) ORDER BY seq DESC LIMIT ?7 + 0`,
@@ -50,7 +50,7 @@ func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind ch
 func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	err := record.CheckText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {
-		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error { return saveNote(ctx, tx, n) })
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error { return saveNote(ctx, tx, n) })
 	}
 	return wrap(err, "saving a note on %q", n.Room)
 }
@@ -58,7 +58,7 @@ func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 // saveNote stores or deletes a note, and deletes the oldest beyond chat.MaxNotes. First and Last must still be
 // remembered: a summary that was being written while its messages were deleted must not bring them back. REPLACE gives
 // the note a new seq, so it is the newest again.
-func saveNote(ctx context.Context, tx *sql.Conn, n chat.RoomNote) error {
+func saveNote(ctx context.Context, tx *conn, n chat.RoomNote) error {
 	var known int
 	if err := tx.QueryRowContext(ctx, `SELECT 1 FROM rooms WHERE id = ?`, n.Room).Scan(&known); err != nil {
 		return record.Found(err)
@@ -89,7 +89,7 @@ func saveNote(ctx context.Context, tx *sql.Conn, n chat.RoomNote) error {
 }
 
 // turnOf returns the turn of a memory of room; 0 if id is empty, and [chat.ErrNotFound] if the memory is gone.
-func turnOf(ctx context.Context, tx *sql.Conn, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
+func turnOf(ctx context.Context, tx *conn, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
 	if id == "" {
 		return 0, nil
 	}
@@ -101,7 +101,7 @@ func turnOf(ctx context.Context, tx *sql.Conn, room chat.RoomID, id chat.MemoryI
 }
 
 // dropNotes deletes the notes that were taken from a part of the conversation that includes turn.
-func dropNotes(ctx context.Context, tx *sql.Conn, room chat.RoomID, turn chat.ResponseID) error {
+func dropNotes(ctx context.Context, tx *conn, room chat.RoomID, turn chat.ResponseID) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?1 AND last_turn > 0 AND first_turn <= ?2 AND last_turn >= ?2`, room, turn)
 	return err
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -88,9 +87,14 @@ func TestOpenAtOnce(t *testing.T) {
 // DI-14: these settings are what makes accepted mean stored.
 func TestConnectionsAreSafe(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	for db, settings := range map[*sql.DB]map[string]string{
-		s.writer:  {"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "foreign_keys": "1", "busy_timeout": "5000", "query_only": "0"},
-		s.readers: {"journal_mode": "wal", "query_only": "1", "busy_timeout": "5000"},
+	reader, err := s.readers.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.readers.put(reader)
+	for db, settings := range map[*conn]map[string]string{
+		s.writer: {"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "foreign_keys": "1", "busy_timeout": "5000", "query_only": "0"},
+		reader:   {"journal_mode": "wal", "query_only": "1", "busy_timeout": "5000"},
 	} {
 		for name, want := range settings {
 			var got string

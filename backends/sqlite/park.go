@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
@@ -19,7 +18,7 @@ const newestStarted = `(SELECT max(max(s.turn, s.retried)) FROM runs s WHERE s.r
 // Park implements [storage.Parking]. The epoch rises, so that nothing which the previous holder still writes can
 // succeed.
 func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		return held(tx.QueryRowContext(ctx, `
 			UPDATE runs SET parked = 1, ready = ?, ending = '', continuation = ?, epoch = epoch + 1, owner = '', deaths = 0, attempts = 0
 			WHERE id = ? AND epoch = ? AND status = '' AND NOT parked RETURNING id`,
@@ -31,7 +30,7 @@ func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, unt
 // Wake implements [storage.Parking]. min and iif keep an earlier time and the first ending: of several people who
 // decide, the first one counts.
 func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		return held(tx.QueryRowContext(ctx, `
 			UPDATE runs SET ready = min(ready, ?), ending = iif(ending = '', ?, ending) WHERE id = ? AND parked AND status = '' RETURNING id`,
 			record.Nanos(time.Now()), end, id).Scan(&id))
@@ -41,7 +40,7 @@ func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) er
 
 // Continuation implements [storage.Parking].
 func (s *journal) Continuation(ctx context.Context, id chat.RunID) (continuation []byte, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT continuation FROM runs WHERE id = ? AND continuation <> ''`, id).Scan(&continuation))
 	})
 	return continuation, wrap(err, "reading how the run %q goes on", id)

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -14,7 +13,7 @@ const selectPeople = `SELECT ` + record.PersonColumns + ` FROM people `
 
 // Person implements [storage.People].
 func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
-	err = s.read(ctx, func(db reader) (err error) {
+	err = s.read(ctx, func(db *conn) (err error) {
 		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE id = ?`, id))
 		return err
 	})
@@ -23,7 +22,7 @@ func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, e
 
 // Owner implements [storage.People].
 func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
-	err = s.read(ctx, func(db reader) (err error) {
+	err = s.read(ctx, func(db *conn) (err error) {
 		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 		return err
 	})
@@ -32,7 +31,7 @@ func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
 
 // People implements [storage.People].
 func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectPeople+`ORDER BY seq`)
 		if err == nil {
 			all, err = collect(rows, record.ScanPerson)
@@ -46,14 +45,14 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	err := record.CheckPerson(p)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return letIn(ctx, tx, p) })
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error { return letIn(ctx, tx, p) })
 	}
 	return wrap(err, "letting %q in", p.ID)
 }
 
 // letIn stores p as an approved user and deletes their request. The owner flag is not part of the update: approving the
 // owner once more does not take it away.
-func letIn(ctx context.Context, tx *sql.Conn, p chat.Person) error {
+func letIn(ctx context.Context, tx *conn, p chat.Person) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE id = ?`, p.ID); err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func letIn(ctx context.Context, tx *sql.Conn, p chat.Person) error {
 // Own implements [storage.People].
 func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
 			owns, err = own(ctx, tx, p)
 			return err
 		})
@@ -77,7 +76,7 @@ func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) 
 
 // own makes p the owner, if there is none, and deletes the request with which the gateway offered its owner code (the
 // one with the empty id). The unique index people_one_owner would refuse a second owner in any case.
-func own(ctx context.Context, tx *sql.Conn, p chat.Person) (bool, error) {
+func own(ctx context.Context, tx *conn, p chat.Person) (bool, error) {
 	_, err := record.ScanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 	if !errors.Is(err, chat.ErrNotFound) {
 		return false, err
@@ -94,14 +93,10 @@ func own(ctx context.Context, tx *sql.Conn, p chat.Person) (bool, error) {
 
 // Dismiss implements [storage.People]. The name and the address of a revoked user leave the write-ahead log too.
 func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		gone := int64(0)
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
+		gone := 0
 		for _, from := range []string{`DELETE FROM people WHERE id = ?`, `DELETE FROM knocks WHERE id = ?`} {
-			r, err := tx.ExecContext(ctx, from, id)
-			if err != nil {
-				return err
-			}
-			n, err := r.RowsAffected()
+			n, err := tx.ExecContext(ctx, from, id)
 			if err != nil {
 				return err
 			}
@@ -118,7 +113,7 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 // Reject implements [storage.People]. The request stays without its code until it ends, so that its user is not greeted
 // with a new code by writing again.
 func (s *people) Reject(ctx context.Context, code string) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		var id string
 		return record.Found(tx.QueryRowContext(ctx, `
 			UPDATE knocks SET code = '' WHERE code = ? AND code <> '' AND id <> '' AND ends > ? RETURNING id`, code, record.Nanos(time.Now())).Scan(&id))
@@ -130,7 +125,7 @@ const selectRequests = `SELECT ` + record.RequestColumns + ` FROM knocks `
 
 // PairingRequests implements [storage.People].
 func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectRequests+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, record.Nanos(time.Now()))
 		if err == nil {
 			all, err = collect(rows, record.ScanRequest)
@@ -143,7 +138,7 @@ func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest
 // RequestPairing implements [storage.People].
 func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = record.CheckText(string(k.ID), k.Name, k.Code); err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
 			waiting, tell, err = requestPairing(ctx, tx, k, r)
 			return err
 		})
@@ -153,7 +148,7 @@ func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r ch
 
 // requestPairing returns the open request of a user, or adds one within the limit of its connector. The limit keeps
 // strangers from filling the table; told is updated in the same transaction, so a user who writes quickly is told once.
-func requestPairing(ctx context.Context, tx *sql.Conn, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
+func requestPairing(ctx context.Context, tx *conn, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	now := time.Now()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, record.Nanos(now)); err != nil {
 		return chat.PairingRequest{}, false, err

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -14,7 +13,7 @@ import (
 // PersonalRecords implements [storage.PersonalData].
 func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, after string) (page chat.PersonalPage, err error) {
 	page, err = record.PersonalPageOf(after, func(t record.PersonalTable, key []any) (found [][]any, err error) {
-		err = s.read(ctx, func(db reader) error {
+		err = s.read(ctx, func(db *conn) error {
 			rows, err := db.QueryContext(ctx, t.Query(len(key) == 0), append([]any{string(person)}, key...)...)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.Name, err)
@@ -48,7 +47,7 @@ func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (ch
 
 // list returns the rows of a query whose only parameter is a text.
 func list[T any](ctx context.Context, s *database, query, of string, scan func(record.Row) (T, error)) (all []T, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, query, of)
 		if err == nil {
 			all, err = collect(rows, scan)
@@ -69,7 +68,7 @@ func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *cha
 		return err
 	}
 	for _, room := range chats {
-		if err := s.deleting(ctx, d, func(ctx context.Context, tx *sql.Conn, n counts) error { return deleteChat(ctx, tx, room, n) }); err != nil {
+		if err := s.deleting(ctx, d, func(ctx context.Context, tx *conn, n counts) error { return deleteChat(ctx, tx, room, n) }); err != nil {
 			return err
 		}
 	}
@@ -82,9 +81,9 @@ type counts map[string]int
 
 // deleting is forgetting for transactions that count what they delete. The counts are added to d after the commit, as
 // the transaction can be repeated.
-func (s *personal) deleting(ctx context.Context, d *chat.PersonalDeletion, do func(context.Context, *sql.Conn, counts) error) error {
+func (s *personal) deleting(ctx context.Context, d *chat.PersonalDeletion, do func(context.Context, *conn, counts) error) error {
 	var n counts
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 		n = counts{} // it may run again
 		return do(ctx, tx, n)
 	})
@@ -97,7 +96,7 @@ func (s *personal) deleting(ctx context.Context, d *chat.PersonalDeletion, do fu
 }
 
 // deleteChat deletes a chat with everything in it, except what belongs to runs that have not ended.
-func deleteChat(ctx context.Context, tx *sql.Conn, room chat.RoomID, deleted counts) error {
+func deleteChat(ctx context.Context, tx *conn, room chat.RoomID, deleted counts) error {
 	var files int
 	if err := tx.QueryRowContext(ctx, record.CountFilesOfRoom, room).Scan(&files); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 		var ids []chat.MemoryID
 		room := all[0].Room
 		ids, all = record.PersonalBatch(all)
-		err = s.deleting(ctx, d, func(ctx context.Context, tx *sql.Conn, deleted counts) error {
+		err = s.deleting(ctx, d, func(ctx context.Context, tx *conn, deleted counts) error {
 			deleted["messages"] = len(ids)
 			err := unquote(ctx, tx, room, ids)
 			for i := 0; err == nil && i < len(ids); i++ {
@@ -134,7 +133,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 }
 
 // unquote removes what messages said from the replies to them: a reply has a copy of the text that it quotes.
-func unquote(ctx context.Context, tx *sql.Conn, room chat.RoomID, ids []chat.MemoryID) error {
+func unquote(ctx context.Context, tx *conn, room chat.RoomID, ids []chat.MemoryID) error {
 	rows, err := tx.QueryContext(ctx, record.SelectQuoting, room)
 	if err != nil {
 		return err
@@ -166,7 +165,7 @@ func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat
 			return err
 		}
 	}
-	err = s.deleting(ctx, d, func(ctx context.Context, tx *sql.Conn, deleted counts) error {
+	err = s.deleting(ctx, d, func(ctx context.Context, tx *conn, deleted counts) error {
 		for _, statement := range record.PersonalStatements() {
 			if err := execute(ctx, tx, statement, person, deleted); err != nil {
 				return err
@@ -177,20 +176,19 @@ func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat
 	if err != nil {
 		return err
 	}
-	return s.read(ctx, func(db reader) error {
+	return s.read(ctx, func(db *conn) error {
 		return db.QueryRowContext(ctx, record.CountOpenPersonal, string(person)).Scan(&d.Open)
 	})
 }
 
 // execute runs one statement of a deletion and counts its rows.
-func execute(ctx context.Context, tx *sql.Conn, statement record.PersonalStatement, of chat.EntityID, deleted counts) error {
-	r, err := tx.ExecContext(ctx, statement.SQL, statement.Args(of)...)
+func execute(ctx context.Context, tx *conn, statement record.PersonalStatement, of chat.EntityID, deleted counts) error {
+	n, err := tx.ExecContext(ctx, statement.SQL, statement.Args(of)...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", statement.SQL, err)
 	}
-	n, err := r.RowsAffected()
 	if statement.Section != "" {
-		deleted[statement.Section] += int(n)
+		deleted[statement.Section] += n
 	}
-	return err
+	return nil
 }

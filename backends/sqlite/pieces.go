@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
@@ -12,7 +11,7 @@ import (
 // PieceVectors implements [storage.PieceVectors]. The keys travel as one JSON list, so that the statement is the same
 // for any number.
 func (s *memories) PieceVectors(ctx context.Context, model string, keys []chat.PieceKey) (found map[chat.PieceKey][]byte, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT piece, vector FROM piece_vectors WHERE model = ? AND piece IN (SELECT unhex(value) FROM json_each(?))`,
 			record.HashOf(model), record.JSON(record.PieceKeys(keys)))
@@ -29,7 +28,7 @@ func (s *memories) PieceVectors(ctx context.Context, model string, keys []chat.P
 // SavePieceVectors implements [storage.PieceVectors].
 func (s *memories) SavePieceVectors(ctx context.Context, model string, vectors map[chat.PieceKey][]byte) error {
 	now := record.Nanos(time.Now())
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		for key, vector := range vectors {
 			_, err := tx.ExecContext(ctx, `
 				INSERT INTO piece_vectors (model, piece, used, vector) VALUES (?, ?, ?, ?)
@@ -46,7 +45,7 @@ func (s *memories) SavePieceVectors(ctx context.Context, model string, vectors m
 
 // UsePieceVectors implements [storage.PieceVectors].
 func (s *memories) UsePieceVectors(ctx context.Context, model string, keys []chat.PieceKey) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		_, err := tx.ExecContext(ctx, `UPDATE piece_vectors SET used = ? WHERE model = ? AND piece IN (SELECT unhex(value) FROM json_each(?))`,
 			record.Nanos(time.Now()), record.HashOf(model), record.JSON(record.PieceKeys(keys)))
 		return err

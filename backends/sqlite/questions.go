@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -15,14 +14,14 @@ import (
 func (s *questions) Ask(ctx context.Context, q chat.Question) error {
 	err := record.CheckQuestion(q)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return ask(ctx, tx, q) })
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error { return ask(ctx, tx, q) })
 	}
 	return wrap(err, "asking the question of %q", q.Run)
 }
 
 // ask stores q. A run has at most one question that is not answered, which the unique partial index
 // questions_unanswered says; a further one takes its place.
-func ask(ctx context.Context, tx *sql.Conn, q chat.Question) error {
+func ask(ctx context.Context, tx *conn, q chat.Question) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO questions (id, run, room, expires, question) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (run) WHERE carrier = '' DO UPDATE SET
@@ -35,7 +34,7 @@ const selectQuestions = `SELECT question, expires FROM questions `
 
 // Question implements [storage.Questions].
 func (s *questions) Question(ctx context.Context, id string) (q chat.Question, err error) {
-	err = s.read(ctx, func(db reader) (err error) {
+	err = s.read(ctx, func(db *conn) (err error) {
 		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 		return err
 	})
@@ -44,7 +43,7 @@ func (s *questions) Question(ctx context.Context, id string) (q chat.Question, e
 
 // QuestionOf implements [storage.Questions].
 func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
-	err = s.read(ctx, func(db reader) (err error) {
+	err = s.read(ctx, func(db *conn) (err error) {
 		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
 		return err
 	})
@@ -53,7 +52,7 @@ func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Ques
 
 // OpenQuestions implements [storage.Questions].
 func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
 			room, record.Nanos(time.Now()))
 		if err == nil {
@@ -66,13 +65,13 @@ func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open [
 
 // Withdraw implements [storage.Questions].
 func (s *questions) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return withdraw(ctx, tx, room, run) })
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error { return withdraw(ctx, tx, room, run) })
 	return wrap(err, "withdrawing the open questions in %q", room)
 }
 
 // withdraw closes the open questions of a room, or of one run. The rows stay, with the time 0: their options may still
 // be shown and have to be removed, see [storage.Questions.Retire].
-func withdraw(ctx context.Context, tx *sql.Conn, room chat.RoomID, run chat.RunID) error {
+func withdraw(ctx context.Context, tx *conn, room chat.RoomID, run chat.RunID) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE questions SET expires = 0 WHERE room = ?1 AND carrier = '' AND expires > 0 AND (?2 = '' OR run = ?2)`, room, run)
 	return err
@@ -83,7 +82,7 @@ func (s *questions) Choose(ctx context.Context, id string, option int, in chat.M
 	var acc chat.Accepted
 	err := errors.Join(record.CheckMemory(in), record.CheckText(string(payer)))
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			acc, err = choose(ctx, tx, id, option, in, payer)
 			return err
 		})
@@ -96,7 +95,7 @@ func (s *questions) Choose(ctx context.Context, id string, option int, in chat.M
 
 // choose records the choice, opens the run that carries it out, and stores in as its input. The question must be open,
 // and of the room of the press: a forged or replayed press of another room finds nothing.
-func choose(ctx context.Context, tx *sql.Conn, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+func choose(ctx context.Context, tx *conn, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
 	if acc, err := known(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
 		return acc, err
 	}
@@ -118,7 +117,7 @@ func choose(ctx context.Context, tx *sql.Conn, id string, option int, in chat.Me
 
 // Retire implements [storage.Questions].
 func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
 		if errors.Is(err, chat.ErrNotFound) {
 			return answer.ErrLost
@@ -137,7 +136,7 @@ func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, e
 // carryOn opens the run that continues after question q, under the room's next turn. It takes over the messages of the
 // run that asked, if that is done with them (it has ended or has a verdict); otherwise both would edit the same
 // messages. Storing the new run's id in the question closes it, so it can be answered once only.
-func carryOn(ctx context.Context, tx *sql.Conn, q chat.Question) (acc chat.Accepted, err error) {
+func carryOn(ctx context.Context, tx *conn, q chat.Question) (acc chat.Accepted, err error) {
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
 	}

@@ -1,13 +1,10 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
-	"parley/core/answer"
 	"parley/core/chat"
 )
 
@@ -17,14 +14,14 @@ const selectReminders = `SELECT ` + record.ReminderColumns + ` FROM reminders `
 func (s *reminders) AddReminder(ctx context.Context, r chat.Reminder, rule chat.ReminderRule) error {
 	err := record.CheckReminder(r)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return addReminder(ctx, tx, r, rule) })
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error { return addReminder(ctx, tx, r, rule) })
 	}
 	return wrap(err, "saving a reminder in %q", r.Room)
 }
 
 // addReminder checks the limits and stores r in one transaction. An id that is stored already changes nothing: the call
 // of a tool can be repeated after a crash.
-func addReminder(ctx context.Context, tx *sql.Conn, r chat.Reminder, rule chat.ReminderRule) error {
+func addReminder(ctx context.Context, tx *conn, r chat.Reminder, rule chat.ReminderRule) error {
 	var known bool
 	var ofPerson, inRoom int
 	err := tx.QueryRowContext(ctx, `
@@ -54,7 +51,7 @@ func (s *reminders) DueReminders(ctx context.Context, at time.Time, limit int) (
 }
 
 func (s *reminders) reminders(ctx context.Context, where string, args ...any) (all []chat.Reminder, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectReminders+where, args...)
 		if err == nil {
 			all, err = collect(rows, record.ScanReminder)
@@ -67,19 +64,12 @@ func (s *reminders) reminders(ctx context.Context, where string, args ...any) (a
 // MoveReminder implements [storage.Reminders]. The time it had is compared in the statement, so a reminder that is
 // found due twice moves once, and is sent once.
 func (s *reminders) MoveReminder(ctx context.Context, id string, due, next time.Time) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 		change, args := `UPDATE reminders SET due = ? WHERE id = ? AND due = ?`, []any{record.Nanos(next), id, record.Nanos(due)}
 		if next.IsZero() {
 			change, args = `DELETE FROM reminders WHERE id = ? AND due = ?`, args[1:]
 		}
-		done, err := tx.ExecContext(ctx, change, args...)
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return cmp.Or(err, answer.ErrLost)
-		}
-		return nil
+		return some(tx.ExecContext(ctx, change, args...))
 	})
 	return wrap(err, "moving the reminder %q", id)
 }

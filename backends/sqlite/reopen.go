@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"parley/backends/record"
@@ -13,7 +12,7 @@ import (
 // RunOf implements [storage.Runs].
 func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 	var run record.HeldRun
-	err := s.read(ctx, func(db reader) (err error) {
+	err := s.read(ctx, func(db *conn) (err error) {
 		run, err = record.ScanRun(db.QueryRowContext(ctx, selectRuns+`
 			JOIN memories i ON i.room = r.room AND i.turn = r.turn AND i.role = 'input' WHERE i.id = ?`,
 			record.Nanos(time.Now()), id))
@@ -24,7 +23,7 @@ func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 
 // Reopen implements [storage.Retries].
 func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
 			return err
@@ -40,7 +39,7 @@ func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 // reopen makes an ended or lost run one that was never answered. The epoch rises, so a holder that still works on it
 // loses it. The text of the verdict stays as Text: the next answer is edited into the messages that show it, instead of
 // being posted once more.
-func reopen(ctx context.Context, tx *sql.Conn, run record.HeldRun) error {
+func reopen(ctx context.Context, tx *conn, run record.HeldRun) error {
 	if run.Outcome.Done() {
 		run.Owner = "" // its last owner may be alive, but works on it no more; another can start it at once
 	}
@@ -63,7 +62,7 @@ func reopen(ctx context.Context, tx *sql.Conn, run record.HeldRun) error {
 
 // reopenable returns [answer.ErrLost] if the run must stay as it is. A newer run of the room has seen this answer in
 // its prompt, so changing it would falsify the conversation; commands and choices do not count, as they read none.
-func reopenable(ctx context.Context, tx *sql.Conn, run chat.Run) error {
+func reopenable(ctx context.Context, tx *conn, run chat.Run) error {
 	var newer bool
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ? AND duty NOT IN (?, ?))`,
 		run.Room, run.Response, chat.RunCommand, chat.RunChoiceResult).Scan(&newer)

@@ -13,7 +13,7 @@ import (
 // parked.
 func (s *journal) Replicas(ctx context.Context) (fleet chat.Fleet, err error) {
 	now := record.Nanos(time.Now())
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT o.id, o.alive_until, o.leaving, count(r.id) AS held FROM owners o
 				LEFT JOIN runs r ON r.owner = o.id AND r.status = '' AND r.epoch > 0

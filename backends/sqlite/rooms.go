@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	"parley/backends/record"
@@ -11,7 +10,7 @@ import (
 
 // Room implements [storage.Rooms].
 func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		r, err = record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = ?`, id))
 		return record.Found(err)
 	})
@@ -23,7 +22,7 @@ const maxNamed = 10
 
 // RoomsNamed implements [storage.RoomFinder].
 func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT `+record.RoomColumns+` FROM rooms
 			WHERE (id = ?1 OR name <> '' AND name = ?1 COLLATE NOCASE)
@@ -41,7 +40,7 @@ func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.Ent
 
 // DirectRoom implements [storage.RoomFinder].
 func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		r, err = record.ScanRoom(db.QueryRowContext(ctx, `
 			SELECT `+record.RoomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = ? GROUP BY room) ON room = rooms.id
 			WHERE kind = ? AND NOT gone ORDER BY last DESC LIMIT 1`, author, chat.Direct))
@@ -52,7 +51,7 @@ func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r cha
 
 // ChatRoom implements [storage.RoomFinder].
 func (s *directory) ChatRoom(ctx context.Context, connector, id string) (r chat.Room, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		r, err = record.ScanRoom(db.QueryRowContext(ctx, `
 			SELECT `+record.RoomColumns+` FROM rooms WHERE connector = ? AND NOT gone AND chats <> '' AND json_extract(chats, '$[0]') = ?
 			ORDER BY created DESC, id LIMIT 1`, connector, id))
@@ -65,14 +64,14 @@ func (s *directory) ChatRoom(ctx context.Context, connector, id string) (r chat.
 func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 	err := record.CheckRoom(r)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return saveRoom(ctx, tx, r) })
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error { return saveRoom(ctx, tx, r) })
 	}
 	return wrap(err, "saving the room %q", r.ID)
 }
 
 // saveRoom stores r. It writes nothing if nothing has changed, which every accepted message would otherwise pay for. An
 // empty address keeps the stored one: it is where the room was last reached.
-func saveRoom(ctx context.Context, tx *sql.Conn, r chat.Room) error {
+func saveRoom(ctx context.Context, tx *conn, r chat.Room) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO rooms (id, world, kind, connector, name, chats, created, address, gone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET
@@ -86,7 +85,7 @@ func saveRoom(ctx context.Context, tx *sql.Conn, r chat.Room) error {
 
 // Attention implements [storage.Attentions].
 func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
 	})
 	if errors.Is(err, chat.ErrNotFound) {
@@ -97,7 +96,7 @@ func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Att
 
 // SetAttention implements [storage.Attentions].
 func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		return record.Found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))
 	})
 	return wrap(err, "setting the attention for the room %q", room)
@@ -105,7 +104,7 @@ func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.A
 
 // nextTurn returns the next turn number of a room that exists. Numbers rise within a room and are never given twice,
 // because the counter is stored with the room and survives the deletion of its messages.
-func nextTurn(ctx context.Context, tx *sql.Conn, room chat.RoomID) (turn chat.ResponseID, err error) {
+func nextTurn(ctx context.Context, tx *conn, room chat.RoomID) (turn chat.ResponseID, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = ? RETURNING turns`, room).Scan(&turn)
 	return turn, err
 }

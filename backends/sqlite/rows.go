@@ -19,7 +19,7 @@ func (s *upkeep) Rows(ctx context.Context, t record.Table, after []any) (all [][
 		where = fmt.Sprintf("WHERE (%s) > (%s)", names(t.Key), strings.TrimSuffix(strings.Repeat("?, ", len(after)), ", "))
 	}
 	statement := fmt.Sprintf("SELECT %s FROM %s %s ORDER BY %s LIMIT %d", names(t.Columns), t.Name, where, names(t.Key), t.Page)
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, statement, after...)
 		if err != nil {
 			return err

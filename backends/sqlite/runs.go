@@ -26,19 +26,14 @@ const selectRuns = `
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
 
-// querier is what a [reader] and the writer's connection have in common, for lookups that both make.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func findRun(ctx context.Context, q querier, id chat.RunID) (record.HeldRun, error) {
+func findRun(ctx context.Context, q *conn, id chat.RunID) (record.HeldRun, error) {
 	return record.ScanRun(q.QueryRowContext(ctx, selectRuns+`WHERE r.id = ?`, record.Nanos(time.Now()), id))
 }
 
 // Run implements [storage.Runs].
 func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 	var run record.HeldRun
-	err := s.read(ctx, func(db reader) (err error) {
+	err := s.read(ctx, func(db *conn) (err error) {
 		run, err = findRun(ctx, db, id)
 		return err
 	})
@@ -48,7 +43,7 @@ func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 // OpenRuns implements [storage.Runs].
 func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
 	var open []chat.Run
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`WHERE r.room = ? AND r.status = '' ORDER BY r.turn`,
 			record.Nanos(time.Now()), room)
 		if err != nil {
@@ -66,7 +61,7 @@ func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, e
 // OpenRooms implements [storage.Runs].
 func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 	var rooms []chat.RoomID
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT DISTINCT room FROM runs WHERE status = '' AND (NOT parked OR ready <= ?) ORDER BY room`, record.Nanos(time.Now()))
 		if err != nil {
@@ -81,7 +76,7 @@ func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 // Start implements [storage.Journal].
 func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	var run record.HeldRun
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
 		if run, err = findRun(ctx, tx, id); err != nil {
 			return err
 		}
@@ -102,7 +97,7 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 // run takes the newest turn that was started meanwhile as its claim, so that the tracker does not cancel it in favor of
 // those turns. The statement itself checks that no other run is under way and returns the new columns: starting is on
 // the path of every message, and a second query would cost as much again.
-func start(ctx context.Context, tx *sql.Conn, run *record.HeldRun, owner string) error {
+func start(ctx context.Context, tx *conn, run *record.HeldRun, owner string) error {
 	if run.Outcome.Done() {
 		return answer.ErrLost
 	}
@@ -137,7 +132,7 @@ func underWay(run chat.Run) []any {
 }
 
 // roomFree returns [chat.ErrBusy] if another run of the room is under way.
-func roomFree(ctx context.Context, tx *sql.Conn, run chat.Run) error {
+func roomFree(ctx context.Context, tx *conn, run chat.Run) error {
 	var other bool
 	err := tx.QueryRowContext(ctx, `SELECT `+existsUnderWay, underWay(run)...).Scan(&other)
 	if err == nil && other {
@@ -150,14 +145,14 @@ func roomFree(ctx context.Context, tx *sql.Conn, run chat.Run) error {
 func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := record.CheckNote(n)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error { return note(ctx, tx, id, epoch, n) })
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error { return note(ctx, tx, id, epoch, n) })
 	}
 	return wrap(err, "noting on the run %q", id)
 }
 
 // note adds n to the run if it is open and has this epoch. Empty fields of n leave the stored ones as they are, hence
 // ifnull and nullif.
-func note(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
+func note(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	var shown any // nil leaves the column unchanged, while '' would be an empty list
 	if len(n.Shown) > 0 {
 		var before []chat.Shown
@@ -201,7 +196,7 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 		err = record.CheckMemory(out)
 	}
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			// Without an input, all that the run was about was deleted while it ran. Then nothing of its text may stay,
 			// neither in its row nor in the log.
 			asked, err := endRun(ctx, tx, id, epoch, o, out)
@@ -217,7 +212,7 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 
 // endRun ends the run, stores its answer, and reports whether the run still has an input. Without inputs the answer is
 // not stored, as it would quote what was deleted, unless the run carries out a choice, which has none by nature.
-func endRun(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
+func endRun(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
 	var room chat.RoomID
 	var turn chat.ResponseID
 	err = tx.QueryRowContext(ctx, `
@@ -248,7 +243,7 @@ func endRun(ctx context.Context, tx *sql.Conn, id chat.RunID, epoch chat.Epoch, 
 
 // carriesOut reports whether the run carries out what a person chose, or removes the options of a question that is
 // still remembered (a run that [storage.Questions.Retire] opened: its question was answered by no one).
-func carriesOut(ctx context.Context, tx *sql.Conn, id chat.RunID) (carried bool, err error) {
+func carriesOut(ctx context.Context, tx *conn, id chat.RunID) (carried bool, err error) {
 	q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))
 	if err != nil || q.By != "" {
 		return err == nil, record.UnlessMissing(err)
@@ -261,7 +256,7 @@ func carriesOut(ctx context.Context, tx *sql.Conn, id chat.RunID) (carried bool,
 
 // Beat implements [storage.Leases].
 func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO owners (id, alive_until) VALUES (?, ?)
 			ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`, owner, record.Nanos(until))

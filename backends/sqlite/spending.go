@@ -19,7 +19,7 @@ var errOver = errors.New("over the limit")
 
 // Spend implements [quota.UsageStore].
 func (s *usage) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
 		over, err = spendAll(ctx, tx, day, charges)
 		return err
 	})
@@ -31,7 +31,7 @@ func (s *usage) Spend(ctx context.Context, day string, charges ...quota.Charge) 
 
 // Count implements [quota.UsageStore].
 func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges ...quota.Charge) (over string, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		var known bool
 		err := tx.QueryRowContext(ctx, `UPDATE runs SET counted = 1 WHERE id = ? AND NOT counted RETURNING TRUE`, run).Scan(&known)
 		// The update counts the run and finds out whether it was counted, in one statement.
@@ -52,7 +52,7 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 // Reserve implements [quota.UsageStore]. It looks and charges in one transaction, so parallel calls can't reserve the
 // same rest.
 func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) (err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
 		tokens, over, err = fitting(ctx, tx, day, r, charges)
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, ch
 
 // fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest, which is the
 // one to report.
-func fitting(ctx context.Context, tx *sql.Conn, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
+func fitting(ctx context.Context, tx *conn, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
 	tokens = r.Most
 	spent, err := spentOf(ctx, tx, day, charges)
 	for _, c := range charges {
@@ -90,7 +90,7 @@ func fitting(ctx context.Context, tx *sql.Conn, day string, r quota.Reservation,
 }
 
 // spentOf returns what was spent on day from the buckets that limit calls; others need no look.
-func spentOf(ctx context.Context, tx *sql.Conn, day string, charges []quota.Charge) (map[string]quota.Cost, error) {
+func spentOf(ctx context.Context, tx *conn, day string, charges []quota.Charge) (map[string]quota.Cost, error) {
 	args := []any{day}
 	for _, c := range charges {
 		if c.Max.Tokens > 0 || c.Max.USD > 0 {
@@ -120,7 +120,7 @@ func repeated(what string, n int) string { return strings.Repeat(what+", ", n-1)
 // spendAll adds all charges in one statement, or returns [errOver] and the first bucket that exceeds its limit. It adds
 // before it compares: the caller's transaction is rolled back if a limit is exceeded, and the usual case takes one
 // statement.
-func spendAll(ctx context.Context, tx *sql.Conn, day string, charges []quota.Charge) (over string, err error) {
+func spendAll(ctx context.Context, tx *conn, day string, charges []quota.Charge) (over string, err error) {
 	if len(charges) == 0 {
 		return "", nil
 	}
@@ -166,7 +166,7 @@ func spendAll(ctx context.Context, tx *sql.Conn, day string, charges []quota.Cha
 
 // pruneSpending deletes days that are no longer kept. Buckets of single answers go after one day already: there is one
 // for each answer, and only calls under way still settle with them.
-func pruneSpending(ctx context.Context, tx *sql.Conn, day string) error {
+func pruneSpending(ctx context.Context, tx *conn, day string) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM spending WHERE day < date(?, ?)`, day, fmt.Sprintf("-%d day", quota.KeptDays))
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `DELETE FROM spending WHERE day < date(?, '-1 day') AND bucket >= ? AND bucket < ?`,
@@ -195,7 +195,7 @@ func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (a
 	if len(where) == 0 {
 		return nil, nil
 	}
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `SELECT bucket, sum(messages), sum(tokens), sum(usd), sum(input), sum(cached), sum(output), sum(unpriced) FROM spending
 			WHERE day >= ? AND day <= ? AND (`+strings.Join(where, " OR ")+`) GROUP BY bucket ORDER BY bucket`, args...)
 		if err != nil {
@@ -212,7 +212,7 @@ func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (a
 
 // Spent implements [quota.UsageStore].
 func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT messages, tokens, usd FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
 			Scan(&c.Messages, &c.Tokens, &c.USD))
 	})
@@ -224,7 +224,7 @@ func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, er
 
 // Warn implements [quota.UsageStore].
 func (s *usage) Warn(ctx context.Context, day, bucket string) (first bool, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		return tx.QueryRowContext(ctx, `
 			INSERT INTO spending (day, bucket, warned) VALUES (?, ?, 1)
 			ON CONFLICT (day, bucket) DO UPDATE SET warned = warned + 1

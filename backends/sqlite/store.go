@@ -19,7 +19,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -78,10 +77,10 @@ type database struct {
 	lock *lock
 	// writer has exactly one connection, which only the holder of the turn in writes uses. SQLite allows one writer at
 	// a time anyway; with a second connection, transactions would fail as busy instead of waiting in order.
-	writer  *sql.DB // one connection; see also checkpoint in erase.go
+	writer  *conn // used by who holds the turn of writes
 	writes  *writes
-	readers *sql.DB // opened with query_only, so a read can't write by mistake
-	id      string  // see [Store.ID]
+	readers *pool  // opened with query_only, so a read can't write by mistake
+	id      string // see [Store.ID]
 
 	// expiring guards expired and aged. Expire walks through the tables in steps; these remember where each walk
 	// stopped. They start at the beginning in each process, which costs a walk but loses nothing.
@@ -121,32 +120,21 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 	if err := touch(path); err != nil {
 		return err
 	}
-	var err error
-	// An immediate transaction takes SQLite's write lock when it begins. A deferred one takes it at its first write,
-	// where it would fail as busy if another program wrote in between. Migrations run in such transactions; batches
-	// begin theirs explicitly.
-	if s.writer, err = connect(path, o, "_txlock=immediate"); err != nil {
+	if err := migrate(ctx, path, o); err != nil {
 		return err
 	}
-	s.writer.SetMaxOpenConns(1)
-	s.writes = newWrites(s.writer)
-	if err := migrate(ctx, s.writer); err != nil {
+	// These connections are made after the migration, so that none has parsed statements for tables that have changed since.
+	writer, err := dial(path, o)
+	if err != nil {
 		return err
 	}
-	// The readers connect after the migration, so that no connection has parsed statements for tables that have changed
-	// since.
-	if s.readers, err = connect(path, o, "_query_only=1"); err != nil {
-		return err
-	}
+	s.writer, s.writes = writer, newWrites(writer)
 	readers := o.Readers
 	if readers == 0 {
 		readers = 4
 	}
-	s.readers.SetMaxOpenConns(readers)
-	// The default of database/sql keeps two idle connections. A connection that is closed loses its prepared statements
-	// and its page cache, so all of them stay open.
-	s.readers.SetMaxIdleConns(readers)
-	return s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	s.readers = newPool(readers, func() (*conn, error) { return dial(path, o, "query_only = ON") })
+	return s.write(ctx, func(ctx context.Context, tx *conn) error {
 		if err := tx.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&s.id); err != nil {
 			return err
 		}
@@ -168,10 +156,11 @@ func (s *database) Close() error {
 	}
 	s.closed = true
 	var errs []error
-	for _, db := range []*sql.DB{s.readers, s.writer} { // the last connection to be closed moves the log into the file and removes it
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
+	if s.readers != nil {
+		errs = append(errs, s.readers.Close())
+	}
+	if s.writer != nil { // the last connection to be closed moves the log into the file and removes it
+		errs = append(errs, s.writer.Close())
 	}
 	// The lock goes last: until the connections are closed, another process must not open the file.
 	return errors.Join(append(errs, s.lock.release())...)
@@ -180,7 +169,7 @@ func (s *database) Close() error {
 // Ping reports an error if the file can't be read, or if the last write could not be committed, for example because the
 // disk is full. It writes nothing itself: a probe every few seconds must not cost a sync each.
 func (s *database) Ping(ctx context.Context) error {
-	err := s.read(ctx, func(db reader) error {
+	err := s.read(ctx, func(db *conn) error {
 		if err := s.writes.trouble.get(); err != nil {
 			return err
 		}
@@ -192,48 +181,26 @@ func (s *database) Ping(ctx context.Context) error {
 
 // read calls do with a read connection, concurrently with the writer. Each statement of do sees the last committed
 // state at its own beginning; two statements can see different states, because read opens no transaction. ctx bounds
-// the wait for a connection, not the queries, see [reader].
-func (s *database) read(ctx context.Context, do func(reader) error) error {
+// the wait for a connection, not the queries: each is short, and to watch a context takes a goroutine for each. The one query
+// that can take long, the search for words, uses [conn.interruptible].
+func (s *database) read(ctx context.Context, do func(*conn) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
-	conn, err := s.readers.Conn(ctx)
+	c, err := s.readers.take(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // it only goes back to the pool
-	return do(reader{conn})
-}
-
-// reader is a read connection whose queries ignore the cancellation of their context once they run: each is short, and
-// watching a context takes two goroutines for each query. The one query that can take long, the search for words, uses
-// conn directly.
-type reader struct{ conn *sql.Conn }
-
-// QueryContext is that of [sql.Conn].
-func (r reader) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return r.conn.QueryContext(uninterrupted(ctx), query, args...)
-}
-
-// QueryRowContext is that of [sql.Conn].
-func (r reader) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return r.conn.QueryRowContext(uninterrupted(ctx), query, args...)
-}
-
-// uninterrupted returns a context without cancellation, unless ctx is already done: then the query must not begin.
-func uninterrupted(ctx context.Context) context.Context {
-	if ctx.Err() != nil {
-		return ctx
-	}
-	return context.WithoutCancel(ctx)
+	defer s.readers.put(c)
+	return do(c)
 }
 
 // write calls do as if in a transaction of its own, which is committed when write returns without an error. If do
 // returns an error, its changes are rolled back and write returns that error. do can be called more than once, so it
 // must assign its results, not add to them. See writes.run for what a canceled ctx does.
-func (s *database) write(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
+func (s *database) write(ctx context.Context, do func(context.Context, *conn) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {

@@ -7,23 +7,25 @@ import (
 	"syscall"
 
 	driver "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	native "zombiezen.com/go/sqlite"
 )
 
 // Unavailable reports whether err can resolve without a change of the configuration, with a reason for the owner: the
 // disk is full or fails, or another program has locked the file. Callers retry after such errors, and give up after
 // others.
 func Unavailable(err error) (reason string, ok bool) {
-	var e *driver.Error
+	code := native.ErrCode(err)
+	var e *driver.Error // of a migration
 	if errors.As(err, &e) {
-		switch e.Code() & 0xff { // the low byte is the primary code; the others say more about it
-		case sqlite3.SQLITE_FULL:
-			return diskFull, true
-		case sqlite3.SQLITE_IOERR:
-			return "the disk can't be read or written", true
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			return "another program has locked the store", true
-		}
+		code = native.ResultCode(e.Code())
+	}
+	switch code.ToPrimary() {
+	case native.ResultFull:
+		return diskFull, true
+	case native.ResultIOErr:
+		return "the disk can't be read or written", true
+	case native.ResultBusy, native.ResultLocked:
+		return "another program has locked the store", true
 	}
 	switch {
 	// Errors from outside of SQLite: the lock file, or creating the database.

@@ -18,7 +18,7 @@ import (
 // goBack takes the tables of a closed store back to an earlier version.
 func goBack(t *testing.T, path string, version int64, fill ...string) {
 	t.Helper()
-	db, err := connect(path, Options{}, "_txlock=immediate")
+	db, err := connect(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 
 	"parley/backends/record"
 	"parley/core/answer"
@@ -16,7 +14,7 @@ const selectUploads = `SELECT ` + record.UploadColumns + ` FROM uploads `
 // starts from the beginning under a new attempt; pieces of the earlier attempt are refused by AddPiece.
 func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.UploadRule) (is chat.Upload, err error) {
 	if err = record.CheckUpload(u); err == nil {
-		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 			is, err = record.ScanUpload(tx.QueryRowContext(ctx, selectUploads+`WHERE id = ?`, u.ID))
 			if err == nil && is.Complete || record.UnlessMissing(err) != nil {
 				return err
@@ -31,7 +29,7 @@ func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.Uplo
 // beginUpload checks the limits and adds the row. Size is what the sender announced, so the space is reserved before
 // the bytes arrive. Deleting the earlier attempt first also deletes its pieces (ON DELETE CASCADE) and its share of
 // both limits.
-func beginUpload(ctx context.Context, tx *sql.Conn, u chat.Upload, rule chat.UploadRule) error {
+func beginUpload(ctx context.Context, tx *conn, u chat.Upload, rule chat.UploadRule) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ?`, u.ID); err != nil {
 		return err
 	}
@@ -60,7 +58,7 @@ func beginUpload(ctx context.Context, tx *sql.Conn, u chat.Upload, rule chat.Upl
 // [chat.ErrNoSpace]. The running sum selects exactly as many as are needed. Thumbnails (n < 0) stay, so that a history
 // can still show what there was. Uploads that no message names yet are never chosen: their senders are about to use
 // them.
-func evictUploads(ctx context.Context, tx *sql.Conn, enough int64) error {
+func evictUploads(ctx context.Context, tx *conn, enough int64) error {
 	rows, err := tx.QueryContext(ctx, selectUploads+`WHERE id IN (
 		SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY at, id) - size AS before FROM uploads WHERE NOT evicted AND message <> '') WHERE before < ?)`, enough)
 	if err != nil {
@@ -88,7 +86,7 @@ func evictUploads(ctx context.Context, tx *sql.Conn, enough int64) error {
 // AddPiece implements [storage.Uploads]. The INSERT selects from the upload, so it adds nothing if the attempt is over.
 // A piece that is sent twice replaces itself.
 func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		return some(tx.ExecContext(ctx, `INSERT INTO upload_pieces (upload, n, data) SELECT id, ?, ? FROM uploads WHERE id = ? AND attempt = ? AND NOT complete
 			ON CONFLICT (upload, n) DO UPDATE SET data = excluded.data`, n, data, id, attempt))
 	})
@@ -99,7 +97,7 @@ func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data 
 func (s *uploads) EndUpload(ctx context.Context, id, attempt, kind string, thumbnail []byte) error {
 	err := record.CheckText(kind)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			err := some(tx.ExecContext(ctx, `UPDATE uploads SET complete = TRUE, type = ?, thumbnail = ? WHERE id = ? AND attempt = ? AND NOT complete`,
 				kind, len(thumbnail) > 0, id, attempt))
 			if err == nil && len(thumbnail) > 0 {
@@ -112,19 +110,16 @@ func (s *uploads) EndUpload(ctx context.Context, id, attempt, kind string, thumb
 }
 
 // some returns [answer.ErrLost] if a statement has changed nothing. It takes the results of ExecContext.
-func some(done sql.Result, err error) error {
-	if err != nil {
-		return err
+func some(changed int, err error) error {
+	if err == nil && changed == 0 {
+		return answer.ErrLost
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return cmp.Or(err, answer.ErrLost)
-	}
-	return nil
+	return err
 }
 
 // Upload implements [storage.Uploads].
 func (s *uploads) Upload(ctx context.Context, id string) (u chat.Upload, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		u, err = record.ScanUpload(db.QueryRowContext(ctx, selectUploads+`WHERE id = ?`, id))
 		return err
 	})
@@ -133,7 +128,7 @@ func (s *uploads) Upload(ctx context.Context, id string) (u chat.Upload, err err
 
 // Piece implements [storage.Uploads].
 func (s *uploads) Piece(ctx context.Context, id string, n int) (data []byte, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT data FROM upload_pieces WHERE upload = ? AND n = ?`, id, n).Scan(&data))
 	})
 	return data, wrap(err, "reading a piece of an upload")
@@ -142,7 +137,7 @@ func (s *uploads) Piece(ctx context.Context, id string, n int) (data []byte, err
 // NameUploads implements [storage.Uploads]. An error for one of them rolls all back. The same message may name them
 // again, because its acceptance can be retried.
 func (s *uploads) NameUploads(ctx context.Context, message chat.MemoryID, ids ...string) (all []chat.Upload, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		all = nil
 		for _, id := range ids {
 			u, err := record.ScanUpload(tx.QueryRowContext(ctx, `
@@ -162,7 +157,7 @@ func (s *uploads) NameUploads(ctx context.Context, message chat.MemoryID, ids ..
 
 // DropUpload implements [storage.Uploads].
 func (s *uploads) DropUpload(ctx context.Context, id string) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ? AND message = ''`, id)
 		return err
 	})

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"math"
 
@@ -15,7 +14,7 @@ import (
 // (model, seq) can answer; each part stops at the limit. One part with <> would read the whole table while nothing
 // waits.
 func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT v.seq, v.version, `+record.MemoryColumns+` FROM (
 				SELECT seq, version FROM (SELECT seq, version FROM memory_vectors WHERE model < ?1 ORDER BY model DESC, seq DESC LIMIT ?2 + 0)
@@ -38,7 +37,7 @@ func (*memories) ReleaseUnembedded(context.Context, []chat.Ticket) error { retur
 // SaveVectors implements [storage.VectorIndex]. The version is compared, so a vector of a text that was revised
 // meanwhile is dropped.
 func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat.Vector) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		for _, v := range vectors {
 			_, err := tx.ExecContext(ctx, `UPDATE memory_vectors SET model = ?, vector = ? WHERE seq = ? AND version = ?`,
 				record.HashOf(model), search.Pack(v.Vector), v.Ticket.Seq, v.Ticket.Version)
@@ -53,7 +52,7 @@ func (s *memories) SaveVectors(ctx context.Context, model string, vectors []chat
 
 // awaitVector adds a row without a vector for a message, which Unembedded then returns. Model 0 is none: see
 // record.HashOf.
-func awaitVector(ctx context.Context, tx *sql.Conn, m record.Numbered) error {
+func awaitVector(ctx context.Context, tx *conn, m record.Numbered) error {
 	if record.WordsOf(m.Memory) == "" || m.Kind != chat.Said {
 		return nil
 	}
@@ -66,7 +65,7 @@ func awaitVector(ctx context.Context, tx *sql.Conn, m record.Numbered) error {
 // Backfill implements [storage.VectorBackfill]. It looks at the indexed messages only, since others get their row when
 // they are indexed.
 func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		rows, err := tx.QueryContext(ctx, `
 			SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 			WHERE seq IN (SELECT rowid FROM memory_words WHERE rowid NOT IN (SELECT seq FROM memory_vectors) LIMIT ? + 0)`, limit)
@@ -85,7 +84,7 @@ func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err erro
 
 // BackfillSize implements [storage.VectorBackfill].
 func (s *memories) BackfillSize(ctx context.Context, longest int) (messages, characters int, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return db.QueryRowContext(ctx, `
 			SELECT count(*), ifnull(sum(min(?, length(text) + CASE content WHEN '' THEN 0 ELSE (
 				SELECT ifnull(sum(length(concat(value->>'title', value->>'description', value->>'text'))), 0)
@@ -104,7 +103,7 @@ func (s *memories) FindVectors(ctx context.Context, q chat.Search) (found []chat
 	if near == nil {
 		return nil, nil
 	}
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rooms, err := searchable(ctx, db, q)
 		for _, room := range rooms {
 			if err == nil {
@@ -119,7 +118,7 @@ func (s *memories) FindVectors(ctx context.Context, q chat.Search) (found []chat
 		return err
 	})
 	if err == nil && len(near.Damaged) > 0 {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			_, err := tx.ExecContext(ctx, `UPDATE memory_vectors SET model = 0, vector = x'' WHERE seq IN (SELECT value FROM json_each(?))`, record.JSON(near.Damaged))
 			return err
 		})
@@ -129,7 +128,7 @@ func (s *memories) FindVectors(ctx context.Context, q chat.Search) (found []chat
 
 // compareVectors adds the vectors of a room to near; in the room of q only those before q.Before. The rows of a room
 // are neighbors in the table, sorted by turn, so this reads one range.
-func compareVectors(ctx context.Context, db reader, q chat.Search, room chat.RoomID, near *search.Nearest) (err error) {
+func compareVectors(ctx context.Context, db *conn, q chat.Search, room chat.RoomID, near *search.Nearest) (err error) {
 	before := int64(math.MaxInt64)
 	if room == q.Room {
 		err := db.QueryRowContext(ctx, `SELECT turn FROM memories WHERE id = ? AND room = ?`, q.Before, room).Scan(&before)
@@ -144,8 +143,8 @@ func compareVectors(ctx context.Context, db reader, q chat.Search, room chat.Roo
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var seq int64
-	// RawBytes is only valid until the next row, but saves a copy of each vector; near.Add keeps none.
-	var vector sql.RawBytes
+	// A rawBytes is only valid until the next row, but saves a copy of each vector; near.Add keeps none.
+	var vector rawBytes
 	for rows.Next() {
 		if err := rows.Scan(&seq, &vector); err != nil {
 			return err

@@ -18,11 +18,11 @@ const directRooms = 20
 // IndexWords implements [storage.WordIndex]. It looks with a read connection first: while nothing is new, which is most
 // of the time, it writes nothing.
 func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (more bool, err error) {
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		return db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE seq > (SELECT seq FROM memory_words_until))`).Scan(&more)
 	})
 	if err == nil && more {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 			more, err = indexWords(ctx, tx, limit, embed)
 			return err
 		})
@@ -33,7 +33,7 @@ func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (
 // indexWords indexes the next messages after memory_words_until and moves that on, in one transaction. All messages are
 // numbered in the order of their commits here, as there is one writer, so a single number separates the indexed from
 // the others.
-func indexWords(ctx context.Context, tx *sql.Conn, limit int, embed time.Time) (more bool, err error) {
+func indexWords(ctx context.Context, tx *conn, limit int, embed time.Time) (more bool, err error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 		WHERE seq > (SELECT seq FROM memory_words_until) ORDER BY seq LIMIT ? + 0`, limit)
@@ -60,7 +60,7 @@ func indexWords(ctx context.Context, tx *sql.Conn, limit int, embed time.Time) (
 
 // insertWords adds a message to the index. The words are made by the program (record.WordsOf), not by SQLite's
 // tokenizer, so that all stores find the same messages.
-func insertWords(ctx context.Context, tx *sql.Conn, seq int64, m chat.Memory) error {
+func insertWords(ctx context.Context, tx *conn, seq int64, m chat.Memory) error {
 	words := record.WordsOf(m)
 	if words == "" || m.Kind != chat.Said {
 		return nil
@@ -71,7 +71,7 @@ func insertWords(ctx context.Context, tx *sql.Conn, seq int64, m chat.Memory) er
 
 // replaceWords indexes a revised message again, if it was indexed, and invalidates its vector: the new version makes a
 // vector of the old text, which may be under way, be discarded when it arrives.
-func replaceWords(ctx context.Context, tx *sql.Conn, m chat.Memory) error {
+func replaceWords(ctx context.Context, tx *conn, m chat.Memory) error {
 	var seq int64
 	err := tx.QueryRowContext(ctx, `SELECT seq FROM memories WHERE id = ? AND seq <= (SELECT seq FROM memory_words_until)`, m.ID).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -95,7 +95,7 @@ func (s *memories) FindWords(ctx context.Context, q chat.Search) (found []chat.P
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	err = s.read(ctx, func(db reader) error {
+	err = s.read(ctx, func(db *conn) error {
 		rooms, err := searchable(ctx, db, q)
 		if err != nil || len(rooms) == 0 {
 			return err
@@ -115,7 +115,7 @@ func (s *memories) FindWords(ctx context.Context, q chat.Search) (found []chat.P
 // searchable returns the rooms in which there is something to search: the room of q if it has turns before q.Before,
 // and other direct rooms of the person. It is a cheap first look: usually the prompt has all messages of the room, so
 // none are left to search.
-func searchable(ctx context.Context, db reader, q chat.Search) ([]chat.RoomID, error) {
+func searchable(ctx context.Context, db *conn, q chat.Search) ([]chat.RoomID, error) {
 	rows, err := db.QueryContext(ctx, `
 		SELECT ?1 WHERE EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn < (SELECT turn FROM memories WHERE id = ?2 AND room = ?1))
 		UNION ALL
@@ -134,21 +134,24 @@ func searchable(ctx context.Context, db reader, q chat.Search) ([]chat.RoomID, e
 // search reads only the entries of its rooms; the join then excludes turns that are not before q.Before, and checks the
 // room itself, of which the word is only a hash. CROSS JOIN makes SQLite begin with the index. Words are letters and
 // digits only, so quotes can't be escaped from.
-func matches(ctx context.Context, db reader, q chat.Search, rooms []chat.RoomID, asked []string) ([]search.Text, error) {
+func matches(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, asked []string) (all []search.Text, err error) {
 	var in []string
 	for _, r := range rooms {
 		in = append(in, record.RoomWord(r))
 	}
-	rows, err := db.conn.QueryContext(ctx, ` -- a search can take long, so that it can be interrupted
+	err = db.interruptible(ctx, func() error { // it can take long
+		rows, err := db.QueryContext(ctx, `
 		SELECT w.rowid, w.words FROM memory_words w CROSS JOIN memories m ON m.seq = w.rowid
 		WHERE memory_words MATCH ?1 AND iif(m.room = ?2, m.turn < (SELECT turn FROM memories WHERE id = ?3 AND room = ?2),
 			m.room IN (SELECT value FROM json_each(?4)))
 		ORDER BY w.rowid DESC LIMIT ?5 + 0`,
-		`room : (`+anyOf(in)+`) AND words : (`+anyOf(asked)+`)`, q.Room, q.Before, record.JSON(rooms), record.Candidates)
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows, record.ScanText)
+			`room : (`+anyOf(in)+`) AND words : (`+anyOf(asked)+`)`, q.Room, q.Before, record.JSON(rooms), record.Candidates)
+		if err == nil {
+			all, err = collect(rows, record.ScanText)
+		}
+		return err
+	})
+	return all, err
 }
 
 // anyOf returns an FTS5 expression that matches any of words.
@@ -156,7 +159,7 @@ func anyOf(words []string) string { return `"` + strings.Join(words, `" OR "`) +
 
 // turnsOf returns the messages of the turns to which the given ones belong, oldest first: a passage is a turn, with
 // question and answer.
-func turnsOf(ctx context.Context, db reader, seqs []int64) ([]record.Numbered, error) {
+func turnsOf(ctx context.Context, db *conn, seqs []int64) ([]record.Numbered, error) {
 	if len(seqs) == 0 {
 		return nil, nil
 	}

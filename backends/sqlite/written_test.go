@@ -16,7 +16,7 @@ var writtenByA661299 string
 func openWrittenByA661299(t *testing.T, extra ...string) *Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "parley.db")
-	db, err := connect(path, Options{}, "_txlock=immediate")
+	db, err := connect(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

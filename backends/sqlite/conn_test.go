@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,13 +12,16 @@ import (
 )
 
 // plain opens a database without the store's tables.
-func plain(t *testing.T) *sql.DB {
+func plain(t *testing.T) *conn {
 	t.Helper()
-	db, err := connect(filepath.Join(t.TempDir(), "plain.db"), Options{}, "_txlock=immediate")
+	path := filepath.Join(t.TempDir(), "plain.db")
+	if err := touch(path); err != nil {
+		t.Fatal(err)
+	}
+	db, err := dial(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -32,19 +34,16 @@ func plain(t *testing.T) *sql.DB {
 	return db
 }
 
-func mustExec(t *testing.T, db *sql.DB, query string, args ...any) {
+func mustExec(t *testing.T, db *conn, query string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func numbers(t *testing.T, q interface {
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}, query string, args ...any,
-) (all []int) {
+func numbers(t *testing.T, db *conn, query string, args ...any) (all []int) {
 	t.Helper()
-	rows, err := q.QueryContext(t.Context(), query, args...)
+	rows, err := db.QueryContext(t.Context(), query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +64,8 @@ func TestKeptStatements(t *testing.T) {
 			t.Errorf("from %d there are %d", least, got)
 		}
 	}
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	outer, err := tx.QueryContext(t.Context(), from, 2)
+	mustExec(t, db, `BEGIN`)
+	outer, err := db.QueryContext(t.Context(), from, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +75,12 @@ func TestKeptStatements(t *testing.T) {
 		if err := outer.Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-		inner = append(inner, numbers(t, tx, from, n)...)
+		inner = append(inner, numbers(t, db, from, n)...)
 	}
-	if err := errors.Join(outer.Err(), outer.Close(), tx.Commit()); err != nil || !slices.Equal(inner, []int{2, 3, 4, 3, 4, 4}) {
+	if err := errors.Join(outer.Err(), outer.Close()); err != nil || !slices.Equal(inner, []int{2, 3, 4, 3, 4, 4}) {
 		t.Errorf("within itself it gives %d, %v", inner, err)
 	}
+	mustExec(t, db, `COMMIT`)
 	if _, err := db.ExecContext(t.Context(), `INSERT INTO numbers VALUES (?)`, 1); err == nil {
 		t.Error("a number is there twice")
 	}
@@ -109,24 +106,10 @@ func TestKeptStatements(t *testing.T) {
 func TestStatementsAreKept(t *testing.T) {
 	db := plain(t)
 	const from = `SELECT n FROM numbers WHERE n >= ? ORDER BY n`
-	kept := func() (s *statement) {
-		t.Helper()
-		numbers(t, db, from, 2)
-		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		err = c.Raw(func(c any) error {
-			s = c.(*prepared).known[from]
-			return nil
-		})
-		if err != nil || s == nil {
-			t.Fatalf("kept is %v, %v", s, err)
-		}
-		return s
-	}
-	if first, second := kept(), kept(); first != second {
+	numbers(t, db, from, 2)
+	first := db.known[from]
+	numbers(t, db, from, 3)
+	if first == nil || db.known[from] != first {
 		t.Error("the second time it is prepared again")
 	}
 }
@@ -139,18 +122,59 @@ func TestStatementsAreBounded(t *testing.T) {
 			t.Fatalf("query %d gives %d", n, got)
 		}
 	}
-	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	if kept := len(db.known); kept != remembered {
+		t.Errorf("it keeps %d", kept)
 	}
-	defer c.Close()
-	err = c.Raw(func(c any) error {
-		if kept := len(c.(*prepared).known); kept != remembered {
-			t.Errorf("it keeps %d", kept)
+}
+
+// Values that do not fit where they are read or bound are errors, not other values.
+func TestValuesThatDoNotFit(t *testing.T) {
+	db := plain(t)
+	var small int8
+	var positive uint
+	var text string
+	var list []int
+	for query, into := range map[string]any{
+		`SELECT 1000`: &small, `SELECT -1`: &positive, `SELECT NULL`: &text, `SELECT 1`: &list, `SELECT 'no time'`: record.TimeInto(nil), `SELECT 5`: record.JSONInto(nil), `SELECT 1, 2`: &text,
+	} {
+		if err := db.QueryRow(query).Scan(into); err == nil {
+			t.Errorf("%s was read into %T", query, into)
 		}
-		return nil
+	}
+	for _, arg := range []any{uint64(1 << 63), []int{1}, struct{}{}} {
+		if _, err := db.Exec(`SELECT ?`, arg); err == nil {
+			t.Errorf("%v was bound", arg)
+		}
+	}
+	if _, err := db.Exec(`SELECT ?, ?`, 1); err == nil {
+		t.Error("a value is missing")
+	}
+	if _, err := db.Exec(`SELECT 1; SELECT 2`); err == nil {
+		t.Error("two statements are one")
+	}
+	if got := numbers(t, db, `SELECT n FROM numbers WHERE n > ?`, 3); !slices.Equal(got, []int{4}) {
+		t.Errorf("after that there are %d", got)
+	}
+}
+
+// A search that takes long ends with its context, and the connection can be used after it.
+func TestQueriesAreInterrupted(t *testing.T) {
+	db := plain(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := db.interruptible(ctx, func() error {
+		rows, err := db.QueryContext(ctx, `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT n FROM n`)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			cancel()
+		}
+		return errors.Join(rows.Err(), rows.Close())
 	})
-	if err != nil {
-		t.Error(err)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+	if got := numbers(t, db, `SELECT n FROM numbers WHERE n > ?`, 3); !slices.Equal(got, []int{4}) {
+		t.Errorf("after that there are %d", got)
 	}
 }

@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	driver "zombiezen.com/go/sqlite"
+)
+
+// statement is a prepared statement, and the rows of its current run.
+type statement struct {
+	*driver.Stmt
+	kept bool // in the cache of its connection
+	busy bool // its rows are being read, so it can't be started again
+	rows rows
+}
+
+// bind sets the parameters of s.
+func (s *statement) bind(args []any) error {
+	n := s.BindParamCount()
+	if n > len(args) {
+		return fmt.Errorf("%d values for %d parameters", len(args), n)
+	}
+	for i, arg := range args[:n] {
+		if err := s.set(i+1, arg); err != nil {
+			return fmt.Errorf("parameter %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// set sets the nth parameter, from 1.
+func (s *statement) set(n int, arg any) error {
+	switch v := arg.(type) {
+	case nil:
+		s.BindNull(n)
+	case string:
+		s.BindText(n, v)
+	case int64:
+		s.BindInt64(n, v)
+	case int:
+		s.BindInt64(n, int64(v))
+	case bool:
+		s.BindBool(n, v)
+	case []byte:
+		s.BindBytes(n, v)
+	default:
+		return s.setKind(n, reflect.ValueOf(arg))
+	}
+	return nil
+}
+
+// setKind sets a value of a type that is named.
+func (s *statement) setKind(n int, v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.String:
+		s.BindText(n, v.String())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		s.BindInt64(n, v.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if int64(v.Uint()) < 0 {
+			return errors.New("the number is too large")
+		}
+		s.BindInt64(n, int64(v.Uint()))
+	case reflect.Bool:
+		s.BindBool(n, v.Bool())
+	case reflect.Float32, reflect.Float64:
+		s.BindFloat(n, v.Float())
+	default:
+		return fmt.Errorf("%s can't be stored", v.Type())
+	}
+	return nil
+}
