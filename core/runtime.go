@@ -102,6 +102,7 @@ type Runtime struct {
 	counts     counts.Counters
 	lease      schedule.Lease
 	evaluators schedule.Background
+	announcing schedule.Outage // of the tracker
 
 	stores    stores
 	intake    intake

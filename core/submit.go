@@ -168,7 +168,10 @@ func (t *intake) follows(ctx context.Context, room chat.RoomID) {
 func (t *intake) announce(ctx context.Context, room chat.RoomID, id chat.ResponseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()
-	if _, err := t.rt.cfg.Tracker.Claim(ctx, t.rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {
-		t.rt.cfg.Log.Warn("can't announce a turn; earlier runs will end on their own", "room", room, "err", err)
+	_, err := t.rt.cfg.Tracker.Claim(ctx, t.rt.cfg.Agent.ID, room, id)
+	if err == nil || settled(err) != nil {
+		t.rt.announcing.Ended()
+	} else if t.rt.announcing.Failed() { // what follows is no news
+		t.rt.cfg.Log.Warn("can't announce a turn; until that works again, earlier runs end on their own", "room", room, "err", err)
 	}
 }

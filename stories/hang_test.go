@@ -54,6 +54,7 @@ func TestServersHang(t *testing.T) {
 	shared.Pause()
 	wantsProbe(t, base, http.StatusOK, "ready, with limits: Redis can't be reached")
 	answered("without-redis")
+	answered("still-without-redis")
 	shared.Resume()
 	wantsProbe(t, base, http.StatusOK, "ready\n")
 
@@ -75,7 +76,7 @@ func TestServersHang(t *testing.T) {
 	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), "the store answers again") && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond) // until the next heartbeat
 	}
-	for _, once := range []string{"redis: unreachable", "redis: connected again", "can't renew the process lease", "the store answers again"} {
+	for _, once := range []string{"can't announce a turn", "can't follow answers", "redis: unreachable", "redis: connected again", "can't renew the process lease", "the store answers again"} {
 		if n := strings.Count(log.String(), once); n != 1 {
 			t.Errorf("the log says %q %d times", once, n)
 		}

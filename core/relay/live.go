@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/core/answer"
@@ -30,9 +31,10 @@ type watchStore interface {
 
 // Registry contains the answers that are generated or watched in this process. It is safe for concurrent use.
 type Registry struct {
-	store watchStore
-	bus   Bus
-	log   *slog.Logger
+	store   watchStore
+	bus     Bus
+	log     *slog.Logger
+	unheard atomic.Bool // the last answer could not be offered to other replicas
 
 	// mu guards runs and the fields of its elements, except the answers, which have locks of their own. It is never
 	// held during a request to the store or the bus.
@@ -334,8 +336,8 @@ func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) boo
 // changes follow at a steady pace, so that the cost does not depend on the speed of the model.
 func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := l.bus.Subscribe(ctx, run.Room)
-	if err != nil {
-		l.log.Warn("readers on other replicas can't follow this answer for now", "run", run.ID, "err", err)
+	if unheard := err != nil; l.unheard.Swap(unheard) != unheard && unheard { // what follows is no news
+		l.log.Warn("readers on other replicas can't follow answers for now", "run", run.ID, "err", err)
 	}
 	var at answer.Cursor
 	var asked time.Time
