@@ -19,6 +19,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
+	"parley/core/text"
 	"parley/plugins/essentials"
 	"parley/plugins/knowledge"
 )
@@ -168,10 +169,22 @@ func promptOf(t *testing.T, form, text, name string) (req llm.Request) {
 		m.Addressed, m.Name, m.Place.Name = true, name, name
 		m.Quoted = chat.Quoted{Name: name, Text: text}
 		m.Files = []chat.Attachment{{Ref: "f", Name: name, Type: "text/plain", Text: text, Title: name}}
+		w.poisons(m, text, name)
 		w.ended(n.submit(m))
 		req = w.lastPrompt()
 	})
 	return req
+}
+
+// poisons stores facts, details and a setting with this text before m, without what people can't see, as plugins do.
+func (w *world) poisons(m chat.Message, evil, name string) {
+	evil, name = text.Visible(evil), text.Visible(name)
+	w.must(w.store.SaveRoom(w.Context(), m.Place))
+	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
+		w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: m.Room, Kind: kind, Key: "x " + name, About: m.Author, Text: name + ": " + evil, At: time.Now()}))
+	}
+	_, err := w.store.Meet(w.Context(), chat.Entity{ID: m.Author, Names: []string{name}, Details: map[string]string{"language": evil}})
+	w.must(err)
 }
 
 // structure is what of a prompt divides it into parts: who speaks, and the tags and lines that begin or end something,

@@ -60,7 +60,7 @@ func numberedFacts(s action.TurnContext, known []chat.RoomNote) (lines []string,
 			mark = strconv.Itoa(len(numbered)+1) + "."
 			numbered[len(numbered)+1] = n
 		}
-		lines = append(lines, mark+" "+text.OneLine(n.Text, factSize))
+		lines = append(lines, mark+" "+text.Quote(n.Text))
 	}
 	return lines, numbered
 }
@@ -166,6 +166,7 @@ func factOf(s action.TurnContext, line string, who map[string]chat.EntityID) (ch
 	if !ok || !known || len(words(fact)) == 0 || len([]rune(fact)) > factSize {
 		return chat.RoomNote{}, false
 	}
+	name, fact = text.Label(name), text.OneLine(fact, factSize) // a model can repeat what people can't see
 	return chat.RoomNote{
 		Room: s.Room.ID, Kind: chat.FactNote, Key: factKey(about, fact), About: about, Text: name + ": " + fact,
 		First: s.Recent[0].ID, Last: s.Message.ID, At: time.Now(),
