@@ -58,7 +58,7 @@ func eraseEnded(ctx context.Context, tx *conn, run chat.RunID) error {
 // write-ahead log, so it also requests the next truncate.
 func (s *database) forgetting(ctx context.Context, do func(context.Context, *conn) error) error {
 	return s.write(ctx, func(ctx context.Context, tx *conn) error {
-		s.deleted.Store(true) // before the commit: truncate needs the writer's connection, so it runs after this transaction or finds the flag set
+		s.deleted.Store(true) // before the commit: truncate needs the turn of writes, so it runs after this transaction or finds the flag set
 		return do(ctx, tx)
 	})
 }
@@ -105,7 +105,7 @@ func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	err = writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved)
-	// The timeout is restored even if ctx has ended: the connection goes back to the pool and serves all later writes.
+	// The timeout is restored even if ctx has ended, because the connection serves all later writes.
 	return err == nil && busy == 0, errors.Join(err, waitOn(context.WithoutCancel(ctx), writer, before))
 }
 

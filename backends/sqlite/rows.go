@@ -36,7 +36,7 @@ func names(columns []string) string {
 	return strings.Replace(strings.Join(columns, ", "), "seq", "rowid", 1)
 }
 
-// scanAny reads a row of any types. database/sql returns int64, string and []byte for SQLite's STRICT tables.
+// scanAny reads a row of any types: int64, string and []byte in STRICT tables.
 func scanAny(r record.Row, columns int) ([]any, error) {
 	row, into := make([]any, columns), make([]any, columns)
 	for i := range row {

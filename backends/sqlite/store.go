@@ -77,7 +77,7 @@ type database struct {
 	lock *lock
 	// writer has exactly one connection, which only the holder of the turn in writes uses. SQLite allows one writer at
 	// a time anyway; with a second connection, transactions would fail as busy instead of waiting in order.
-	writer  *conn // used by who holds the turn of writes
+	writer  *conn
 	writes  *writes
 	readers *pool  // opened with query_only, so a read can't write by mistake
 	id      string // see [Store.ID]
