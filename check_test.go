@@ -205,7 +205,7 @@ func TestCheckModels(t *testing.T) {
 		"models.small":         {true, "small answers at"},
 		"models.vision":        {true, "eyes answers at"},
 		"models.transcription": {true, "ears is listed at"},
-		"models.image":         {false, "set models.image.model to one of brush, ears"},
+		"models.image":         {false, "set models.image.model to brush, the nearest of its"},
 		"models.embedding":     {true, "vectors of 8 dimensions"},
 	} {
 		if got := told[part]; got.OK != want.ok || !strings.Contains(got.Text, want.text) {
