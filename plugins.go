@@ -26,6 +26,9 @@ func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 		return nil, err
 	}
 	plugins = slices.Concat(plugins, more, env.Plugins)
+	for i, p := range plugins {
+		plugins[i] = p.For(cfg.Agent.Type)
+	}
 	return plugins, checkNames("plugin", plugins, func(p action.Plugin) string { return p.Name }, "")
 }
 

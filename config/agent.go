@@ -20,6 +20,8 @@ type Agent struct {
 	Names []string `yaml:"names"`
 	// Its name on chat platforms, if different. It also responds to this name.
 	Username string `yaml:"username"`
+	// What kind of agent it is, such as support. Plugins can bring prompts for agents of one type. Empty = no type.
+	Type string `yaml:"type"`
 	// How the model answers: native = text and tool calls, which most models support;
 	// xml = text with tags around its parts, for models without reliable tool calls.
 	Generation Generation `yaml:"generation" default:"native"`

@@ -16,7 +16,7 @@ const maxCharacter = 4 << 20
 
 // characterKeys are the keys of the agent section that character files can have, there also in camel case.
 var characterKeys = []string{ // never changed
-	"name", "names", "username", "system", "bio", "topics", "adjectives", "style", "message_examples", "post_examples", "knowledge", "templates",
+	"name", "names", "username", "type", "system", "bio", "topics", "adjectives", "style", "message_examples", "post_examples", "knowledge", "templates",
 }
 
 // elsewhere returns a hint for a key of elizaOS's character files that has no meaning here.

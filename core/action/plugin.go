@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"parley/core/chat"
@@ -16,8 +17,11 @@ type Plugin struct {
 	Providers  []Provider
 	Evaluators []Evaluator
 	Templates  map[string]string // by [prompt.TemplateName]: they override the built-in ones; the character's override both
-	Observers  []event.Observer
-	Choosers   []ChoiceHandler
+	// TypeTemplates override Templates for the agents of one type, by agent.type of the configuration and [prompt.TemplateName]: so
+	// one plugin can serve a support agent and a storyteller.
+	TypeTemplates map[string]map[string]string
+	Observers     []event.Observer
+	Choosers      []ChoiceHandler
 	// Live, if set, returns further actions that come and go while the gateway runs, such as those of a server. It is called in
 	// each turn and must return at once: the same slice contents until something changes. One with an invalid schema, or with a
 	// name that is taken, is left out and logged.
@@ -37,6 +41,21 @@ type Plugin struct {
 	// Work, if set, runs in the background: [core.Runtime] calls it once at the start and waits for it at the end. It
 	// must return soon after ctx is done, and can return earlier. A panic is logged and ends only this work.
 	Work func(ctx context.Context)
+}
+
+// For returns the plugin as an agent of a type uses it: with the templates of that type in Templates.
+func (p Plugin) For(agentType string) Plugin {
+	own := p.TypeTemplates[agentType]
+	if agentType == "" || len(own) == 0 {
+		return p
+	}
+	templates := maps.Clone(p.Templates)
+	if templates == nil {
+		templates = map[string]string{}
+	}
+	maps.Copy(templates, own)
+	p.Templates = templates
+	return p
 }
 
 // A Provider adds context to the prompt of a turn.
