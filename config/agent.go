@@ -153,7 +153,7 @@ func camel(key string) string {
 // maxFactDays is ten years.
 const maxFactDays = 3650
 
-func (d *decoder) checkPrompts(a Agent) {
+func (d checker) checkPrompts(a Agent) {
 	if a.PromptTokens < 1000 {
 		d.reject("agent.prompt_tokens", "is less than 1000", "no question would fit; set the model's context window, such as 32000")
 	}

@@ -35,7 +35,7 @@ func (d *decoder) firstChat(c *Config) {
 }
 
 // checkChat checks models.chat, including its fallbacks.
-func (d *decoder) checkChat(c *Config) {
+func (d checker) checkChat(c *Config) {
 	if len(c.Models.Chat) > maxChat {
 		d.reject("models.chat", fmt.Sprintf("has more than %d models", maxChat), "remove some")
 	}
@@ -82,7 +82,7 @@ func (d *decoder) checkChat(c *Config) {
 }
 
 // checkAddress checks the address and the key of an agent of the owner's own.
-func (d *decoder) checkAddress(c *Config, path string, provider Provider, m ChatModel) {
+func (d checker) checkAddress(c *Config, path string, provider Provider, m ChatModel) {
 	agent := c.answersByAgent(provider)
 	section, _ := c.Provider(provider)
 	reject := sections.Reject(d.reject)
@@ -99,7 +99,7 @@ func (d *decoder) checkAddress(c *Config, path string, provider Provider, m Chat
 }
 
 // checkFallback checks one fallback of the model called name.
-func (d *decoder) checkFallback(path, name, fallback string, names []string) {
+func (d checker) checkFallback(path, name, fallback string, names []string) {
 	switch {
 	case fallback == name:
 		d.reject(path, "is the model itself", "name another one")

@@ -13,8 +13,12 @@ import (
 	"parley/internal/sections"
 )
 
+// checker checks what a decoder has read, once that is complete: values that can't be right, alone or together with others. It reports
+// through the decoder, which knows where each value stands.
+type checker struct{ *decoder }
+
 // check reports values that are well-formed but invalid, alone or together with others.
-func (d *decoder) check(c *Config) {
+func (d checker) check(c *Config) {
 	d.firstChat(c)
 	if strings.TrimSpace(c.Agent.Name) == "" {
 		d.reject("agent.name", "is empty", "give the agent a name")
@@ -37,11 +41,11 @@ func (d *decoder) check(c *Config) {
 	d.checkInitiative(c.Initiative)
 	d.checkSchedules(c)
 	d.checkHooks(c.Hooks)
-	c.Connectors.check(d)
+	c.Connectors.check(d.decoder)
 }
 
 // checkModels checks the models and their providers.
-func (d *decoder) checkModels(c *Config) {
+func (d checker) checkModels(c *Config) {
 	if len(c.Models.Chat) > 0 {
 		d.checkChat(c)
 	} else {
@@ -55,7 +59,7 @@ func (d *decoder) checkModels(c *Config) {
 }
 
 // checkModel checks the parameters of a model that answers.
-func (d *decoder) checkModel(c *Config, path string, provider Provider, m Model) {
+func (d checker) checkModel(c *Config, path string, provider Provider, m Model) {
 	if m.MaxTokens < 0 {
 		d.reject(path+".max_tokens", "is negative", "set 0 for the provider's limit")
 	}
@@ -66,7 +70,7 @@ func (d *decoder) checkModel(c *Config, path string, provider Provider, m Model)
 }
 
 // checkTokens requires credentials for what is turned on explicitly.
-func (d *decoder) checkTokens(c *Config) {
+func (d checker) checkTokens(c *Config) {
 	for _, s := range c.sections() {
 		if s.enabled != nil && *s.enabled && !s.given && !d.broken(s.path) {
 			d.reject(s.path+".enabled", "has no credentials", s.howOn()+", or write enabled: auto")
@@ -77,7 +81,7 @@ func (d *decoder) checkTokens(c *Config) {
 }
 
 // checkAddresses checks where things are: servers, the store, and the shared state.
-func (d *decoder) checkAddresses(c *Config) {
+func (d checker) checkAddresses(c *Config) {
 	sections.Reject(d.reject).URL("providers.openai.base_url", c.Providers.OpenAI.BaseURL)
 	if !storeAddress(c.Store) {
 		d.reject("store", "is not a supported store",
@@ -116,7 +120,7 @@ func sharedAddress(shared DSN) bool {
 	return err == nil && strings.HasPrefix(shared.Scheme(), "redis") && u.Hostname() != ""
 }
 
-func (d *decoder) checkAgent(a Agent) {
+func (d checker) checkAgent(a Agent) {
 	if a.MaxSteps < 2 || a.MaxSteps > 32 {
 		d.reject("agent.max_steps", "is not between 2 and 32", "the default is 6")
 	}
@@ -125,7 +129,7 @@ func (d *decoder) checkAgent(a Agent) {
 	}
 }
 
-func (d *decoder) checkTimes(c *Config) {
+func (d checker) checkTimes(c *Config) {
 	const longest = time.Hour
 	if t := c.Turns.Timeout; t < time.Second || t > longest {
 		d.reject("turns.timeout", "is not between 1s and 60m", "an answer may take at most an hour")
@@ -143,7 +147,7 @@ func (d *decoder) checkTimes(c *Config) {
 	}
 }
 
-func (d *decoder) checkWeb(w Web) {
+func (d checker) checkWeb(w Web) {
 	for i, origin := range w.Origins {
 		if exact, ok := exactOrigin(origin); !ok || exact != origin {
 			d.reject(fmt.Sprintf("web.origins[%d]", i), "is not an origin as browsers send it",
@@ -165,7 +169,7 @@ func (d *decoder) checkWeb(w Web) {
 }
 
 // checkExposure requires several explicit settings before strangers can spend the owner's money.
-func (d *decoder) checkExposure(w Web, local bool) {
+func (d checker) checkExposure(w Web, local bool) {
 	switch {
 	case !local && !w.Public:
 		d.reject("web.listen", "can be reached from other machines",

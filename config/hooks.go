@@ -27,7 +27,7 @@ type Hook struct {
 
 const shortestSecret = 16
 
-func (d *decoder) checkHooks(all []Hook) {
+func (d checker) checkHooks(all []Hook) {
 	names := map[string]bool{}
 	for i, h := range all {
 		path := fmt.Sprintf("hooks[%d]", i)

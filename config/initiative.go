@@ -36,7 +36,7 @@ func (i Initiative) Quiet() quiet.Hours {
 	return h
 }
 
-func (d *decoder) checkInitiative(i Initiative) {
+func (d checker) checkInitiative(i Initiative) {
 	if _, err := time.LoadLocation(i.Timezone); err != nil || i.Timezone == "" {
 		d.reject("initiative.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}

@@ -66,7 +66,7 @@ func (l DayLimits) MoneyLimit() string {
 }
 
 // checkDay checks the numbers, and requires limits for a public web chat.
-func (d *decoder) checkDay(l DayLimits, public bool) {
+func (d checker) checkDay(l DayLimits, public bool) {
 	if _, err := time.LoadLocation(l.Timezone); err != nil || l.Timezone == "" {
 		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}

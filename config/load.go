@@ -52,7 +52,7 @@ func build(name string, root *node, refs resolver, platforms []sections.Section)
 	d := &decoder{file: name, refs: refs, config: &c, marks: map[string]*mark{}}
 	c.Warnings = d.withCharacter(root)
 	d.decode("", root, reflect.ValueOf(&c).Elem())
-	d.check(&c)
+	checker{d}.check(&c)
 	if len(d.problems) > 0 {
 		return Config{}, d.problems.sorted()
 	}

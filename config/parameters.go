@@ -66,7 +66,7 @@ func reservedBody() []string {
 }
 
 // checkParameters checks the parameters of a model of provider: their values, and whether its requests have them.
-func (d *decoder) checkParameters(c *Config, path string, provider Provider, p Parameters) {
+func (d checker) checkParameters(c *Config, path string, provider Provider, p Parameters) {
 	if t := p.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
 		d.reject(path+".temperature", "is not between 0 and 2", "set auto for the provider's default")
 	}
@@ -96,7 +96,7 @@ func (d *decoder) checkParameters(c *Config, path string, provider Provider, p P
 }
 
 // checkWire rejects parameters that the requests of provider don't have.
-func (d *decoder) checkWire(c *Config, path string, provider Provider, p Parameters) {
+func (d checker) checkWire(c *Config, path string, provider Provider, p Parameters) {
 	section, ok := c.Provider(provider)
 	d.checkBudget(path+".thinking_budget", provider, section, p.ThinkingBudget)
 	if !ok {
@@ -113,7 +113,7 @@ func (d *decoder) checkWire(c *Config, path string, provider Provider, p Paramet
 }
 
 // checkBudget rejects a budget that requests of provider don't have.
-func (d *decoder) checkBudget(path string, provider Provider, section sections.Section, budget *int) {
+func (d checker) checkBudget(path string, provider Provider, section sections.Section, budget *int) {
 	switch {
 	case budget == nil || *budget < 0 || provider == ProviderDemo:
 	case section.Budget == 0:

@@ -66,7 +66,7 @@ func (d *decoder) decodePrice(path string, n *node, into reflect.Value, form for
 }
 
 // checkPrice requires the keys that a model for a task is billed by, and only those.
-func (d *decoder) checkPrice(path string, p Price, task sections.Ability) {
+func (d checker) checkPrice(path string, p Price, task sections.Ability) {
 	if p.Free || p == (Price{}) || d.broken(path) {
 		return
 	}
@@ -90,7 +90,7 @@ func (d *decoder) checkPrice(path string, p Price, task sections.Ability) {
 }
 
 // checkPrices checks the prices of all models.
-func (d *decoder) checkPrices(c *Config) {
+func (d checker) checkPrices(c *Config) {
 	d.checkPrice("models.large.price", c.Models.Large.Price, sections.Answers)
 	for i, m := range c.Models.Chat {
 		d.checkPrice(fmt.Sprintf("models.chat[%d].price", i), m.Price, sections.Answers)

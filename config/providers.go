@@ -86,7 +86,7 @@ func (c Config) answersByAgent(p Provider) bool {
 func (c Config) LargeAgent() bool { return c.answersByAgent(c.LargeProvider()) }
 
 // checkProvider requires that a model's provider exists, is on, and has models for the task.
-func (d *decoder) checkProvider(c *Config, s namedSlot) {
+func (d checker) checkProvider(c *Config, s namedSlot) {
 	given, provider := s.Provider != ProviderAuto, c.SlotProvider(s.Slot)
 	key := s.path + ".provider"
 	if s.path == "models.large" {
@@ -162,7 +162,7 @@ func (c Config) able(to sections.Ability) string {
 }
 
 // checkOthers rejects keys and addresses of providers that can't be used.
-func (d *decoder) checkOthers(all Others) {
+func (d checker) checkOthers(all Others) {
 	reject := sections.Reject(d.reject)
 	for _, s := range all {
 		path := "providers." + s.Name

@@ -63,7 +63,7 @@ const longestJitter = time.Hour
 
 var taskName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-func (d *decoder) checkSchedules(c *Config) {
+func (d checker) checkSchedules(c *Config) {
 	names := map[string]bool{}
 	for i, s := range c.Schedules {
 		path := fmt.Sprintf("schedules[%d]", i)
@@ -84,7 +84,7 @@ func (d *decoder) checkSchedules(c *Config) {
 }
 
 // checkTask checks what schedules and hooks have in common.
-func (d *decoder) checkTask(path, name string, names map[string]bool, room Place, prompt, text string) {
+func (d checker) checkTask(path, name string, names map[string]bool, room Place, prompt, text string) {
 	prompt, text = strings.TrimSpace(prompt), strings.TrimSpace(text)
 	switch {
 	case !taskName.MatchString(name):

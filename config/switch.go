@@ -24,7 +24,7 @@ func (c Config) SwitchDirect() (direct, web bool) {
 }
 
 // checkOverrides requires each override to apply to something, and its model to exist.
-func (d *decoder) checkOverrides(c *Config) {
+func (d checker) checkOverrides(c *Config) {
 	var names []string
 	for _, m := range c.Models.Chat {
 		names = append(names, m.Name)

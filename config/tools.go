@@ -170,7 +170,7 @@ var (
 
 const longestCall = 15 * time.Minute
 
-func (d *decoder) checkTools(c *Config) {
+func (d checker) checkTools(c *Config) {
 	names := map[string]bool{}
 	for i, s := range c.MCP {
 		path := fmt.Sprintf("mcp[%d]", i)
@@ -216,7 +216,7 @@ func (d *decoder) checkTools(c *Config) {
 }
 
 // checkOAuth checks how the gateway logs in to a server.
-func (d *decoder) checkOAuth(path string, s MCPServer, key Secret) {
+func (d checker) checkOAuth(path string, s MCPServer, key Secret) {
 	if !s.OAuth.Enabled {
 		return
 	}
@@ -244,7 +244,7 @@ const secretKeySize = 32 // bytes: AES-256
 
 var actionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
-func (d *decoder) checkWebhooks(all []WebhookTool) {
+func (d checker) checkWebhooks(all []WebhookTool) {
 	for i, t := range all {
 		path := fmt.Sprintf("tools[%d]", i)
 		switch {
@@ -265,7 +265,7 @@ func (d *decoder) checkWebhooks(all []WebhookTool) {
 }
 
 // checkTable rejects keys that could not be sent as they are.
-func (d *decoder) checkTable(path string, table map[string]Secret, fit *regexp.Regexp) {
+func (d checker) checkTable(path string, table map[string]Secret, fit *regexp.Regexp) {
 	for key, value := range table {
 		if !fit.MatchString(key) {
 			d.reject(path, "has an unusable name", "use letters, digits, and - or _")

@@ -29,22 +29,29 @@ func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func(
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { m.typing(ctx, t, a) })
+	i := indicator{typer: t, message: m}
+	running.Go(func() { i.keep(ctx, a) })
 	return func() {
 		cancel(errText)
 		running.Wait()
 	}
 }
 
-// typing renews the indicator just before the platform hides it, while the answer makes progress.
-func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
+// indicator is the typing indicator of a message. It runs beside the message, and reads only what is set when that is made.
+type indicator struct {
+	typer   Typer
+	message *Message
+}
+
+// keep renews the indicator just before the platform hides it, while the answer makes progress.
+func (i indicator) keep(ctx context.Context, a *answer.Answer) {
 	seen, moved := a.View().At, time.Now()
 	select {
 	case <-time.After(typingDelay):
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		wait, ok := m.showTyping(ctx, t)
+		wait, ok := i.show(ctx)
 		if !ok {
 			return
 		}
@@ -65,8 +72,9 @@ func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 	}
 }
 
-// showTyping shows the indicator once, and returns when to show it again. again is false if it can't be shown at all.
-func (m *Message) showTyping(ctx context.Context, t Typer) (wait time.Duration, again bool) {
+// show shows the indicator once, and returns when to show it again. again is false if it can't be shown at all.
+func (i indicator) show(ctx context.Context) (wait time.Duration, again bool) {
+	m := i.message
 	leave, err := m.gate.Enter(ctx, Ticket{Scopes: m.sink.Scopes(Typing), Priority: PriorityTyping, UnshownSince: time.Now()})
 	if errors.Is(err, ErrNoPermit) {
 		return typingRetry, true
@@ -75,7 +83,7 @@ func (m *Message) showTyping(ctx context.Context, t Typer) (wait time.Duration, 
 	}
 	request, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), typingTimeout, errSilent)
 	defer cancel()
-	stays, err := t.Typing(request)
+	stays, err := i.typer.Typing(request)
 	leave(m.withBudgetHint(err))
 	switch {
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone), errors.Is(err, ErrStale):

@@ -37,15 +37,15 @@ func (q *question) addFile(dec *json.Decoder) error {
 
 // attach makes the message of q the one that its files belong to, and returns them. A file can belong to one message
 // only: otherwise its deletion with that message would break another. It answers the request itself on failure.
-func (w *Web) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, sender chat.EntityID, q question) (files []chat.Attachment, ok bool) {
+func (a fileAPI) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, sender chat.EntityID, q question) (files []chat.Attachment, ok bool) {
 	if len(q.Images)+len(q.Files) == 0 {
 		return nil, true
 	}
 	var ids []string
 	for n, i := range q.Images {
-		id, err := w.keepImage(r.Context(), room, sender, fmt.Sprintf("%s~%d", q.ClientMessageID, n), i)
+		id, err := a.keepImage(r.Context(), room, sender, fmt.Sprintf("%s~%d", q.ClientMessageID, n), i)
 		if err != nil {
-			w.broken(rw, "store an image", err)
+			a.web.broken(rw, "store an image", err)
 			return nil, false
 		}
 		ids = append(ids, id)
@@ -54,13 +54,13 @@ func (w *Web) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 		ids = append(ids, uploadID(room, key))
 	}
 	// All or none: a message must not be accepted with some of its files.
-	all, err := w.opts.Store.NameUploads(r.Context(), q.id(room), ids...)
+	all, err := a.web.opts.Store.NameUploads(r.Context(), q.id(room), ids...)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		fail(rw, http.StatusConflict, "A file is not there any more. Please attach it again.")
 		return nil, false
 	case err != nil:
-		w.broken(rw, "find the files of a message", err)
+		a.web.broken(rw, "find the files of a message", err)
 		return nil, false
 	}
 	for _, u := range all {
@@ -71,11 +71,11 @@ func (w *Web) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 
 // keepImage stores an image that came inside a message, once: its id is made of the message's, so a repeated request
 // finds it. The store bounds only the sum of files here, as the message's own limits bound their number.
-func (w *Web) keepImage(ctx context.Context, room chat.RoomID, sender chat.EntityID, key string, i image) (id string, err error) {
+func (a fileAPI) keepImage(ctx context.Context, room chat.RoomID, sender chat.EntityID, key string, i image) (id string, err error) {
 	u := chat.Upload{ID: uploadID(room, key), Room: room, Sender: sender, Name: i.name, Type: i.mimeType, Size: int64(len(i.data)), At: time.Now(), Attempt: rand.Text()}
-	is, err := w.opts.Store.BeginUpload(ctx, u, chat.UploadRule{Total: maxStored})
+	is, err := a.web.opts.Store.BeginUpload(ctx, u, chat.UploadRule{Total: maxStored})
 	if err == nil && !is.Complete {
-		_, err = w.keep(ctx, is, bytes.NewReader(i.data), anyKind)
+		_, err = a.keep(ctx, is, bytes.NewReader(i.data), anyKind)
 	}
 	return u.ID, err
 }
@@ -94,15 +94,15 @@ func (w *Web) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.Fi
 	case u.Size > limit:
 		return llm.File{}, chat.ErrTooLarge
 	}
-	data, err := w.content(ctx, u)
+	data, err := fileAPI{w}.content(ctx, u)
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
 // content returns all of a file. Its size was checked when it arrived, so it is safe to allocate.
-func (w *Web) content(ctx context.Context, u chat.Upload) ([]byte, error) {
+func (a fileAPI) content(ctx context.Context, u chat.Upload) ([]byte, error) {
 	data := make([]byte, 0, u.Size)
 	for n := 0; int64(len(data)) < u.Size; n++ {
-		piece, err := w.opts.Store.Piece(ctx, u.ID, n)
+		piece, err := a.web.opts.Store.Piece(ctx, u.ID, n)
 		if err != nil {
 			return nil, fmt.Errorf("read an uploaded file: %w", err)
 		}
@@ -119,23 +119,23 @@ const (
 
 // draw returns the thumbnail of a stored file, or nil. One is made at a time: a decoded image can need hundreds of
 // times its size. A missing thumbnail is no error; the file itself is shown instead.
-func (w *Web) draw(ctx context.Context, u chat.Upload) []byte {
-	if w.opts.Thumbnail == nil || !(llm.File{Type: u.Type}).Picture() || u.Size > maxDrawn {
+func (a fileAPI) draw(ctx context.Context, u chat.Upload) []byte {
+	if a.web.opts.Thumbnail == nil || !(llm.File{Type: u.Type}).Picture() || u.Size > maxDrawn {
 		return nil
 	}
 	select {
-	case w.drawing <- struct{}{}:
-		defer func() { <-w.drawing }()
+	case a.web.drawing <- struct{}{}:
+		defer func() { <-a.web.drawing }()
 	case <-ctx.Done():
 		return nil
 	}
-	data, err := w.content(ctx, u)
+	data, err := a.content(ctx, u)
 	var small []byte
 	if err == nil {
-		small, err = w.opts.Thumbnail(data)
+		small, err = a.web.opts.Thumbnail(data)
 	}
 	if err != nil || len(small) > maxThumbnail {
-		w.opts.Log.Debug("an image has no thumbnail", "type", u.Type, "bytes", u.Size, "err", err)
+		a.web.opts.Log.Debug("an image has no thumbnail", "type", u.Type, "bytes", u.Size, "err", err)
 		return nil
 	}
 	return small

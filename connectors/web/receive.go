@@ -37,23 +37,26 @@ func uploadPath(room chat.RoomID, key string) string {
 // uploadID returns the id of a file in the store. It contains the conversation's, so like that it gives access.
 func uploadID(room chat.RoomID, key string) string { return string(room) + "/" + key }
 
+// fileAPI is the part of the web API that takes, shows and deletes the files of visitors.
+type fileAPI struct{ web *Web }
+
 // receiveFile stores a file that a message can name later: POST …/files. The body is passed to the store piece by
 // piece, so that memory does not depend on its size. The same request again, after its reply was lost, returns the same
 // file; one that was interrupted begins again.
 //
 // The checks come in the order of their cost: the headers, the rate of the address, then the store.
-func (w *Web) receiveFile(rw http.ResponseWriter, r *http.Request) {
+func (a fileAPI) receiveFile(rw http.ResponseWriter, r *http.Request) {
 	body := r.Body
-	u, no := w.announced(r)
-	if wait := w.attempts.take(w.guard.client(r)); wait > 0 {
+	u, no := a.announced(r)
+	if wait := a.web.attempts.take(a.web.guard.client(r)); wait > 0 {
 		retryLater(rw, wait)
 		no = &refusal{http.StatusTooManyRequests, "That was a lot at once. Please wait a moment."}
 	}
 	if no == nil {
-		u.Sender, no = w.sender(r)
+		u.Sender, no = a.sender(r)
 	}
 	if no == nil {
-		u, no = w.begin(r, u)
+		u, no = a.begin(r, u)
 	}
 	switch {
 	case no != nil:
@@ -61,13 +64,13 @@ func (w *Web) receiveFile(rw http.ResponseWriter, r *http.Request) {
 	case u.Complete:
 		replyEarly(rw, body, func() { reply(rw, http.StatusOK, uploadReply(u)) })
 	default:
-		w.receivePieces(rw, r, u)
+		a.receivePieces(rw, r, u)
 	}
 }
 
 // announced checks what the request says about its file. A length is required, because the store reserves space by it.
 // Attempt tells this request apart from an earlier one with the same key, whose late pieces the store refuses.
-func (w *Web) announced(r *http.Request) (u chat.Upload, no *refusal) {
+func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	q := r.URL.Query()
 	key, name := q.Get("clientFileId"), q.Get("name")
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -97,26 +100,26 @@ func (w *Web) announced(r *http.Request) (u chat.Upload, no *refusal) {
 
 // sender returns whose limit an upload counts against: an address with all its conversations, since a new conversation
 // costs nothing.
-func (w *Web) sender(r *http.Request) (chat.EntityID, *refusal) {
-	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
+func (a fileAPI) sender(r *http.Request) (chat.EntityID, *refusal) {
+	id, err := a.web.addresses.name(r.Context(), a.web.guard.client(r).String())
 	if err != nil {
-		return "", w.failed("hash a visitor's address", err)
+		return "", a.failed("hash a visitor's address", err)
 	}
 	return id, nil
 }
 
 // failed logs an internal error and returns what the client is told.
-func (w *Web) failed(what string, err error) *refusal {
+func (a fileAPI) failed(what string, err error) *refusal {
 	if errors.Is(err, chat.ErrShutdown) {
 		return &refusal{http.StatusServiceUnavailable, "The gateway is restarting. Please try again."}
 	}
-	w.opts.Log.Error("a web request failed", "what", what, "err", err)
+	a.web.opts.Log.Error("a web request failed", "what", what, "err", err)
 	return &refusal{http.StatusServiceUnavailable, "This file could not be saved. Please try again."}
 }
 
 // begin announces a file to the store, and returns what that has of it.
-func (w *Web) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
-	is, err := w.opts.Store.BeginUpload(r.Context(), u, chat.UploadRule{Waiting: maxWaiting, Total: maxStored})
+func (a fileAPI) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
+	is, err := a.web.opts.Store.BeginUpload(r.Context(), u, chat.UploadRule{Waiting: maxWaiting, Total: maxStored})
 	switch {
 	case err == nil:
 		return is, nil
@@ -127,21 +130,21 @@ func (w *Web) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
 	case errors.Is(err, chat.ErrNoSpace):
 		return u, &refusal{http.StatusServiceUnavailable, "There is no space for files right now. Please try again later."}
 	}
-	return u, w.failed("begin an upload", err)
+	return u, a.failed("begin an upload", err)
 }
 
 // receivePieces stores the body of r, and replies. It holds one piece in memory at a time, which counts against the
 // shared memory.
-func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Upload) {
-	who, body := w.guard.client(r), r.Body
-	if !w.uploads.take(who, chat.UploadPiece) {
+func (a fileAPI) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Upload) {
+	who, body := a.web.guard.client(r), r.Body
+	if !a.web.uploads.take(who, chat.UploadPiece) {
 		refuseBody(rw, body, refuse(errUploads, ""))
 		return
 	}
-	defer w.uploads.give(who, chat.UploadPiece)
+	defer a.web.uploads.give(who, chat.UploadPiece)
 	in := &upload{ReadCloser: body, ctl: http.NewResponseController(rw), who: who, within: fileArrival}
 	in.begin()
-	u, err := w.keep(r.Context(), u, in, w.refuse)
+	u, err := a.keep(r.Context(), u, in, a.refuse)
 	var no *refusal
 	switch {
 	case err == nil:
@@ -155,7 +158,7 @@ func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Uplo
 	case errors.Is(err, answer.ErrLost):
 		no = &refusal{http.StatusConflict, "This file is being sent again."}
 	default:
-		no = w.failed("store an upload", err)
+		no = a.failed("store an upload", err)
 	}
 	refuseBody(rw, body, no)
 }
@@ -163,7 +166,7 @@ func (w *Web) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Uplo
 // keep stores a file from content, which has u.Size bytes, unless refuse does by its beginning. It holds one piece in
 // memory. Only EndUpload makes the file complete: one that was interrupted can't be named by a message, and is removed
 // by the store later. The error is errCut if content ends early, and [answer.ErrLost] if another attempt has begun.
-func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse func(chat.Upload, []byte) *refusal) (chat.Upload, error) {
+func (a fileAPI) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse func(chat.Upload, []byte) *refusal) (chat.Upload, error) {
 	piece := make([]byte, min(u.Size, chat.UploadPiece))
 	for n, got := 0, int64(0); got < u.Size; n++ {
 		// Whole pieces, because the store addresses them by their number. Only the last one may be shorter.
@@ -175,17 +178,17 @@ func (w *Web) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse
 			return u, fmt.Errorf("receive a file: %w", err)
 		case n == 0:
 			if no := refuse(u, piece[:k]); no != nil {
-				return u, errors.Join(no, w.opts.Store.DropUpload(ctx, u.ID))
+				return u, errors.Join(no, a.web.opts.Store.DropUpload(ctx, u.ID))
 			}
 			u.Type = pictureType(u.Type, piece[:k])
 		}
-		if err := w.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k]); err != nil {
+		if err := a.web.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k]); err != nil {
 			return u, fmt.Errorf("store a piece of a file: %w", err)
 		}
 		got += int64(k)
 	}
-	small := w.draw(ctx, u)
-	if err := w.opts.Store.EndUpload(ctx, u.ID, u.Attempt, u.Type, small); err != nil {
+	small := a.draw(ctx, u)
+	if err := a.web.opts.Store.EndUpload(ctx, u.ID, u.Attempt, u.Type, small); err != nil {
 		return u, fmt.Errorf("store a file: %w", err)
 	}
 	u.Complete, u.Thumbnail = true, len(small) > 0
@@ -205,11 +208,11 @@ func pictureType(claimed string, head []byte) string {
 }
 
 // refuse refuses a file that can't be read, by its beginning.
-func (w *Web) refuse(u chat.Upload, head []byte) *refusal {
-	if w.opts.Refuse == nil {
+func (a fileAPI) refuse(u chat.Upload, head []byte) *refusal {
+	if a.web.opts.Refuse == nil {
 		return nil
 	}
-	if why := w.opts.Refuse(u.Name, u.Type, head); why != "" {
+	if why := a.web.opts.Refuse(u.Name, u.Type, head); why != "" {
 		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("This file can't be read: %s.", why)}
 	}
 	return nil

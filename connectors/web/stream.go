@@ -99,7 +99,7 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		if !w.allow(rw, r, w.messages) {
 			return nil
 		}
-		if files, ok = w.attach(rw, r, room.ID, payer, q); !ok {
+		if files, ok = (fileAPI{w}).attach(rw, r, room.ID, payer, q); !ok {
 			return nil
 		}
 	}

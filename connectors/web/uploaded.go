@@ -13,57 +13,57 @@ import (
 )
 
 // find returns the file that the request names, or answers the request. A file that is not complete does not exist yet.
-func (w *Web) find(rw http.ResponseWriter, r *http.Request) (chat.Upload, bool) {
-	u, err := w.opts.Store.Upload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file")))
+func (a fileAPI) find(rw http.ResponseWriter, r *http.Request) (chat.Upload, bool) {
+	u, err := a.web.opts.Store.Upload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file")))
 	if err == nil && !u.Complete {
 		err = chat.ErrNotFound
 	}
-	w.missing(rw, err)
+	a.missing(rw, err)
 	return u, err == nil
 }
 
 // missing answers a request for a file that can't be given.
-func (w *Web) missing(rw http.ResponseWriter, err error) {
+func (a fileAPI) missing(rw http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, chat.ErrNotFound):
 		fail(rw, http.StatusNotFound, "File not found.")
 	default:
-		w.broken(rw, "find an uploaded file", err)
+		a.web.broken(rw, "find an uploaded file", err)
 	}
 }
 
 // uploaded serves a file that a visitor has sent.
-func (w *Web) uploaded(rw http.ResponseWriter, r *http.Request) {
-	u, ok := w.find(rw, r)
+func (a fileAPI) uploaded(rw http.ResponseWriter, r *http.Request) {
+	u, ok := a.find(rw, r)
 	if !ok {
 		return
 	}
 	// The store has removed the content to make room for newer files. Its description is kept for the conversation.
 	if u.Evicted {
-		w.missing(rw, chat.ErrNotFound)
+		a.missing(rw, chat.ErrNotFound)
 		return
 	}
-	serveFile(rw, r, u.Name, u.Type, &pieces{ctx: r.Context(), store: w.opts.Store, id: u.ID, size: u.Size, n: -1})
+	serveFile(rw, r, u.Name, u.Type, &pieces{ctx: r.Context(), store: a.web.opts.Store, id: u.ID, size: u.Size, n: -1})
 }
 
 // thumbnail serves the thumbnail of an image that a visitor has sent.
-func (w *Web) thumbnail(rw http.ResponseWriter, r *http.Request) {
-	u, ok := w.find(rw, r)
+func (a fileAPI) thumbnail(rw http.ResponseWriter, r *http.Request) {
+	u, ok := a.find(rw, r)
 	if !ok {
 		return
 	}
-	small, err := w.opts.Store.Piece(r.Context(), u.ID, chat.ThumbnailPiece)
-	if w.missing(rw, err); err == nil {
+	small, err := a.web.opts.Store.Piece(r.Context(), u.ID, chat.ThumbnailPiece)
+	if a.missing(rw, err); err == nil {
 		serveFile(rw, r, "", "image/jpeg", bytes.NewReader(small))
 	}
 }
 
 // dropFile removes a file that no message names: DELETE …/files/{file}. One that a message names stays, and so the
 // conversation stays as it was; one that does not exist is removed already.
-func (w *Web) dropFile(rw http.ResponseWriter, r *http.Request) {
-	if err := w.opts.Store.DropUpload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file"))); err != nil {
-		w.broken(rw, "remove an uploaded file", err)
+func (a fileAPI) dropFile(rw http.ResponseWriter, r *http.Request) {
+	if err := a.web.opts.Store.DropUpload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file"))); err != nil {
+		a.web.broken(rw, "remove an uploaded file", err)
 		return
 	}
 	reply(rw, http.StatusOK, map[string]any{"ok": true})
