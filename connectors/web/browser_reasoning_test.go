@@ -18,18 +18,18 @@ func playReasoning(t *testing.T, g *gateway, p *tab) {
 	p.is(`all('.reasoning')[0].hidden`, "true")
 	r.Apply(answer.Change{Kind: answer.Reasoning, Text: "<b>I count"})
 	r.Apply(answer.Change{Kind: answer.Reasoning, Text: " to 3."})
-	p.wait(`all('.reasoning .text')[0].textContent === '<b>I count to 3.'`)
+	p.wait(`all('.reasoning .thoughts')[0].textContent === '<b>I count to 3.'`)
 	p.is(`all('.reasoning')[0].open`, "false")
 	r.say("It is 3.")
 	p.shows(".answer .said", "It is 3.")
 	p.wait(`all('.status').every((line) => line.hidden)`)
 	p.click(".reasoning summary")
-	p.is(`all('.reasoning')[0].open && shown('.reasoning .text')`, "<b>I count to 3.")
+	p.is(`all('.reasoning')[0].open && shown('.reasoning .thoughts')`, "<b>I count to 3.")
 	p.offline = true
 	g.tap.cut() // the next stream starts over
 	r.say(" Yes.")
 	p.shows(".answer .said", "It is 3. Yes.")
-	p.is(`all('.reasoning .text')[0].textContent`, "<b>I count to 3.")
+	p.is(`all('.reasoning .thoughts')[0].textContent`, "<b>I count to 3.")
 	r.finish(completed, "")
 	p.wait(`all('.stop')[0].hidden`)
 	if text := r.View().Text(); text != "It is 3. Yes." {

@@ -42,7 +42,7 @@ const alone = /^_?\(?([^\n]{1,100}?)\)?_?$/;
 export class Answer {
   element;
   #steps = el('div', { class: 'steps' });
-  #reasoned = el('div', { class: 'text', dir: 'auto' });
+  #reasoned = el('div', { class: 'thoughts', dir: 'auto' });
   #reasoning = el('details', { class: 'reasoning', hidden: true }, el('summary', {}, 'Reasoning'), this.#reasoned);
   #said = new Said();
   #shown = el('div');
