@@ -70,10 +70,11 @@ func embedsOnce(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	var log bytes.Buffer
+	var lines bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&lines, nil)) // one handler, whose lock the gateways share
 	embedder := &counting{given: map[string]int{}}
 	run := func(model string, several bool) (stop func()) {
-		p := recall.New(recall.Deps{Store: store, Embedder: embedder, Model: model, Several: several, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		p := recall.New(recall.Deps{Store: store, Embedder: embedder, Model: model, Several: several, Log: log})
 		if err := p.Init(t.Context(), action.Services{State: state{store}}); err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +102,8 @@ func embedsOnce(t *testing.T, address string) {
 	third := run("second", true)
 	said(2, "map[message number 1:1 message number 2:1]")
 	said(3, "map[message number 1:1 message number 2:1 message number 3:1]")
-	if n := strings.Count(log.String(), "another gateway with this store"); n != 2 || strings.Count(log.String(), "other=first") != n {
-		t.Errorf("two gateways warn %d times:\n%s", n, &log)
+	if n := strings.Count(lines.String(), "another gateway with this store"); n != 2 || strings.Count(lines.String(), "other=first") != n {
+		t.Errorf("two gateways warn %d times:\n%s", n, &lines)
 	}
 	third()
 	first()
