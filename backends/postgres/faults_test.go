@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -25,55 +24,13 @@ func TestKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	s := open(t, server.Create(t, ""), Options{})
-	var all sync.Map // what was accepted
-	var n atomic.Int64
-	stop := make(chan struct{})
-	var writers sync.WaitGroup
-	for w := range 8 {
-		writers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				id := chat.MemoryID(fmt.Sprintf("%d/%d", w, n.Add(1)))
-				acc, err := s.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("room ", w%4)), id), chat.JoinRule{})
-				if err == nil {
-					all.Store(id, acc)
-				} else if _, waits := Unavailable(err); !waits {
-					t.Errorf("the server was killed, and the error is lasting: %v", err)
-				}
-			}
-		})
-	}
+	l := acceptAll(t, s, 8)
 	for range 3 {
-		before := count(&all)
-		for deadline := time.Now().Add(time.Minute); count(&all) < before+50 && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond)
-		}
+		l.more(t, 50)
 		server.Kill()
 		server.Restart(t)
 	}
-	close(stop)
-	writers.Wait()
-	if count(&all) < 100 {
-		t.Fatalf("only %d were accepted", count(&all))
-	}
-	all.Range(func(id, was any) bool {
-		acc, err := s.Known(t.Context(), message("", id.(chat.MemoryID)).Memory)
-		want := was.(chat.Accepted)
-		want.Duplicate = true
-		if err != nil || acc != want {
-			t.Errorf("%s was accepted as %+v, and is known as %+v, %v", id, want, acc, err)
-		}
-		return true
-	})
-}
-
-func count(all *sync.Map) (n int) {
-	all.Range(func(any, any) bool { n++; return true })
-	return n
+	l.check(t)
 }
 
 // cutter passes bytes on to a server. It cuts the connection of a client that says a word, once, before or after it passes that on.
