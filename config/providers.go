@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/nearest"
 	"parley/internal/sections"
 )
 
@@ -125,15 +126,9 @@ func (d *decoder) nearest(name string, known []string) string {
 
 // nearestOf is nearest for names of another kind, such as models.
 func (d *decoder) nearestOf(kind, name string, known []string) string {
-	best, distance := "", 4
-	for _, k := range known {
-		if n := editDistance(strings.ToLower(name), strings.ToLower(k)); n < distance && n < len(k) {
-			best, distance = k, n
-		}
-	}
 	hint := "the " + kind + " are " + strings.Join(known, ", ")
-	if best != "" {
-		hint = fmt.Sprintf("did you mean %s? %s", best, hint)
+	if near := nearest.Names(name, known, 3); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %s? %s", near[0], hint)
 	}
 	return hint
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"parley/internal/nearest"
 )
 
 // keysOf returns the keys of entries.
@@ -18,15 +20,9 @@ func keysOf(all []entry) []string {
 // suggest returns a hint for an unknown key: the known key that was probably meant, the section where the key belongs,
 // or all known keys.
 func (d *decoder) suggest(key string, known []string) string {
-	best, distance := "", 3
 	key = strings.ToLower(shorten(key))
-	for _, candidate := range known {
-		if d := editDistance(key, candidate); d < distance && d < len(candidate) {
-			best, distance = candidate, d
-		}
-	}
-	if best != "" {
-		return fmt.Sprintf("did you mean %s?", best)
+	if near := nearest.Names(key, known, 2); len(near) > 0 {
+		return fmt.Sprintf("did you mean %s?", near[0])
 	}
 	if places := d.placesOf(key, "", reflect.ValueOf(d.config).Elem()); len(places) == 1 {
 		return "it belongs in another section: write it as " + places[0]
@@ -48,27 +44,6 @@ func (d *decoder) placesOf(key, path string, in reflect.Value) (all []string) {
 		}
 	}
 	return all
-}
-
-// editDistance returns the Levenshtein distance between a and b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // shorten returns text on one short line, as messages quote from the file.

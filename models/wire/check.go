@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/core/llm"
+	"parley/internal/nearest"
 )
 
 // checkTokens is the limit of an answer to a check. Some servers refuse lower limits.
@@ -90,42 +91,13 @@ func pick(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// nearest returns the names that a wrong one was probably meant to be, or all of them if none is near.
-func nearest(wrong string, names []string) string {
-	var near []string
-	most := max(2, len(wrong)/4)
-	for distance := range most + 1 {
-		for _, name := range names {
-			if editDistance(strings.ToLower(wrong), strings.ToLower(name)) == distance && len(near) < 3 {
-				near = append(near, name)
-			}
-		}
-	}
+// meant returns the names that a wrong one was probably meant to be, or all of them if none is near.
+func meant(wrong string, names []string) string {
+	near := nearest.Names(wrong, names, max(2, len(wrong)/4))
 	if len(near) == 0 {
 		return "one of " + pick(names)
 	}
 	return fmt.Sprintf("%s, the nearest of its %d models", strings.Join(near, " or "), len(names))
-}
-
-// editDistance returns the Levenshtein distance between a and b, by bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Check makes the smallest request to with, which is the model of m, that shows that answers arrive, and returns which
@@ -158,7 +130,7 @@ func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case !slices.Contains(names, name):
-		return "", fmt.Errorf("the model %q does not exist at %s: set %s to %s", name, Place(m.Base), m.Settings.Model, nearest(m.Model, names))
+		return "", fmt.Errorf("the model %q does not exist at %s: set %s to %s", name, Place(m.Base), m.Settings.Model, meant(m.Model, names))
 	}
 	return fmt.Sprintf("%s is listed at %s; it will be tested on first use", name, Place(m.Base)), nil
 }
@@ -244,5 +216,5 @@ func (m *Endpoint) admission(ctx context.Context, f *llm.Failure) string {
 	if err != nil || len(names) == 0 {
 		return "nothing found at " + Place(m.Base) + ": correct " + m.Settings.URL + ", which usually ends with /v1, or " + m.Settings.Model
 	}
-	return fmt.Sprintf("the model %q does not exist at %s: set %s to %s", m.Model, Place(m.Base), m.Settings.Model, nearest(m.Model, names))
+	return fmt.Sprintf("the model %q does not exist at %s: set %s to %s", m.Model, Place(m.Base), m.Settings.Model, meant(m.Model, names))
 }

@@ -30,12 +30,12 @@ func TestRefusedAbilities(t *testing.T) {
 }
 
 // A misspelled model gets the nearest names, or all of them where none is near.
-func TestNearest(t *testing.T) {
+func TestMeant(t *testing.T) {
 	names := []string{"gpt-4o", "gpt-4o-mini", "o3", "whisper-1"}
 	for wrong, want := range map[string]string{
 		"gpt-4o-mni": "gpt-4o-mini, the nearest of its 4 models", "GPT4o": "gpt-4o, the nearest of its 4 models", "claude-opus": "one of gpt-4o, gpt-4o-mini, o3, whisper-1",
 	} {
-		if got := nearest(wrong, names); got != want {
+		if got := meant(wrong, names); got != want {
 			t.Errorf("%q: %s", wrong, got)
 		}
 	}
