@@ -6,6 +6,12 @@
 local id, lease = ARGV[1], tonumber(ARGV[2])
 local poll = 50 -- retry interval while permits are in use
 
+-- A client that misses the reply sends the same booking again. Counted twice, it would find its own permit in use, or
+-- take another one, which nothing settles.
+if KEYS[1] and redis.call('ZSCORE', KEYS[1], id) then
+  return {0, 0}
+end
+
 -- Returns when the scope has a permit; a time that is not after now means at once.
 local function opens(log, key, n, per, keep, soon, even)
   local held, wide, left, resets = state(key)
@@ -13,11 +19,11 @@ local function opens(log, key, n, per, keep, soon, even)
   if left <= 0 then
     at = math.max(at, resets)
   end
+  -- A booking counts for per, and for twice as long while the scope goes at half its pace.
+  redis.call('ZREMRANGEBYSCORE', log, '-inf', now - 2 * per)
   if n == 0 then
     return at
   end
-  -- A booking counts for per, and for twice as long while the scope goes at half its pace.
-  redis.call('ZREMRANGEBYSCORE', log, '-inf', now - 2 * per)
   local spent = redis.call('ZRANGE', log, 0, -1, 'WITHSCORES')
   local function settled(i)
     return tonumber(spent[2 * i])
@@ -73,11 +79,11 @@ for i = 1, #KEYS / 2 do
   end
 end
 for i = 1, #KEYS / 2 do
-  local log, key, n, per = KEYS[2 * i - 1], KEYS[2 * i], tonumber(ARGV[5 * i - 2]), tonumber(ARGV[5 * i - 1])
-  if n > 0 then
-    redis.call('ZADD', log, told + lease, id)
-    redis.call('PEXPIRE', log, math.ceil(lease + 2 * per))
-  end
+  local log, key, per = KEYS[2 * i - 1], KEYS[2 * i], tonumber(ARGV[5 * i - 1])
+  -- A scope without a limit of its own (n is 0) has a log too: the platform's count below is taken back once for each
+  -- booking that was not used.
+  redis.call('ZADD', log, told + lease, id)
+  redis.call('PEXPIRE', log, math.ceil(lease + 2 * per))
   -- What the platform said is left is counted down as well, until it says it again.
   if redis.call('EXISTS', key) == 1 then
     redis.call('HINCRBY', key, 'left', -1)

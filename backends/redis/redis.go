@@ -11,7 +11,7 @@
 // Redis.
 //
 // State changes are Lua scripts, which Redis runs without interleaving. A request whose reply was lost can be repeated:
-// marks only rise, and a booking that is counted twice counts until its lease ends.
+// marks only rise, and a booking has an id, under which it counts once.
 package redis
 
 import (
