@@ -11,15 +11,22 @@ import (
 // An Inbox accepts what arrives, once. Events that were accepted are told from new ones for longer than what they said is
 // remembered: a redelivery repeats nothing. A memory of a message is its own mark; Forget and Clear leave one in its place.
 type Inbox interface {
-	// Accept stores in once by its id, with its room if that is new or changed, and gives the room's next turn number.
-	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
-	// ready at the time of the call, with its newest input by the same author, or any under j.Collect), whose Address
-	// and readiness become the newer ones, or else opens a run, ready after j.Window. The id of a run is made of its
-	// room and turn number. A run has the duty j.Duty, and that of a message that joins it if this is [chat.RunReply]. Nothing
-	// joins an [chat.RunOverflow], and what is told to [chat.RunKind] neither joins nor is joined. If j.Limit runs of the
-	// room wait, no further one is opened, but for one Excuse if in is to have a Reply and none waits; else in is only
-	// remembered.
-	// A message known already changes nothing, whatever j says.
+	// Accept stores a message, once by its id, with its room if that is new or changed, and assigns the room's next turn
+	// number. The message then joins a run, opens one, or is only remembered:
+	//
+	//   - With j.NoRun it is only remembered.
+	//   - It joins the newest waiting run of the room, one that was never started, whose kind is [chat.RunReply] or
+	//     [chat.RunDecide]: with j.Collect any of them, otherwise one that is not ready yet and whose newest input has the
+	//     same author. It then shares the turn number of the run. The address of the run becomes that of the message. The
+	//     run becomes ready after j.Window, but at most j.Most after it was opened. Its kind becomes [chat.RunReply] if
+	//     j.Kind is that. Messages for kinds that are [chat.RunKind.Single] join nothing.
+	//   - With j.JoinOnly it is otherwise only remembered.
+	//   - Otherwise it opens a run of the kind j.Kind, ready after j.Window. The id of the run is made of its room and turn
+	//     number. If j.Limit runs of the room are waiting, and none of them is a [chat.RunOverflow], a message for a
+	//     [chat.RunReply] opens a [chat.RunOverflow] instead; any other message is only remembered.
+	//
+	// If j.Ask is set, the run that it joins or opens asks that question. A message that was accepted before changes
+	// nothing, whatever j says; the result is that of Known.
 	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
 	// Known returns what in was accepted as when it first arrived, with Duplicate set. Chosen is set if it was taken as a
 	// choice. If it was forgotten since, it has a Run only while that is open, and is not Altered. [chat.ErrNotFound] if it never

@@ -107,7 +107,7 @@ type Questions interface {
 	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
 	// Choose answers a question, once: [answer.ErrLost] if it is not open any more, or of another room than in. It stores in as the
-	// input of a run with the duty [chat.RunChoiceResult], which goes on in the conversation of the run that asked, and with its messages if
+	// input of a run of the kind [chat.RunChoiceResult], which goes on in the conversation of the run that asked, and with its messages if
 	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
 	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
 	// then returns what [Inbox.Known] does.
