@@ -56,11 +56,10 @@ type backends struct {
 	bus     relay.Bus
 	holds   progressive.Holds // the store, or a wrapper of it, as are windows and memo
 	windows progressive.Windows
-	memo    connectors.StateStore
-	swap    func(ctx context.Context, name, old, value string) (bool, error) // see [action.State]
-	leases  connectors.Leases                                                // nil if no other gateway can use the store
-	log     *slog.Logger                                                     // hides conversation ids
-	ledger  progressive.SharedBudget                                         // nil without Redis
+	memo    connectors.SharedState
+	leases  connectors.Leases        // nil if no other gateway can use the store
+	log     *slog.Logger             // hides conversation ids
+	ledger  progressive.SharedBudget // nil without Redis
 	ready   func(context.Context) error
 	shared  func(context.Context) error // checks that Redis responds; nil without Redis
 	limited func() string               // what works with limits, and why; "" for nothing. It does not wait. May be nil
@@ -89,8 +88,8 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	} else if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
-	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, swap: store.Swap, ready: readiness(store), closers: []func() error{store.Close}}
-	if memo, ok := b.store.(connectors.StateStore); ok { // a wrapper of tests that implements it too is preferred
+	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: readiness(store), closers: []func() error{store.Close}}
+	if memo, ok := b.store.(connectors.SharedState); ok { // a wrapper of tests that implements it too is preferred
 		b.memo = memo
 	}
 	if leases, ok := store.(connectors.Leases); ok && several(cfg) {

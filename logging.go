@@ -15,17 +15,35 @@ import (
 const logKeyName = "log key"
 
 // private returns log with conversation ids replaced by hashes, because the ids give access to the conversations. The
-// hashes stay the same for the life of the store.
-func private(ctx context.Context, memo connectors.StateStore, log *slog.Logger) (*slog.Logger, error) {
-	key, err := memo.Kept(ctx, logKeyName)
+// hashes stay the same for the life of the store, and are the same in all gateways that share it.
+func private(ctx context.Context, memo connectors.SharedState, log *slog.Logger) (*slog.Logger, error) {
+	key, err := logKey(ctx, memo)
 	if err != nil {
-		return nil, fmt.Errorf("read the key of the log: %w", err)
-	}
-	if key == "" {
-		key = rand.Text()
-		if err := memo.Keep(ctx, logKeyName, key); err != nil {
-			return nil, fmt.Errorf("store the key of the log: %w", err)
-		}
+		return nil, err
 	}
 	return slog.New(web.HideConversations(log.Handler(), key)), nil
+}
+
+// logKey returns the stored key, and makes one for a new store. If another gateway does the same at the same time, the
+// key that is stored first counts.
+func logKey(ctx context.Context, memo connectors.SharedState) (string, error) {
+	key, err := memo.Kept(ctx, logKeyName)
+	if err != nil {
+		return "", fmt.Errorf("read the key of the log: %w", err)
+	}
+	if key != "" {
+		return key, nil
+	}
+	made := rand.Text()
+	done, err := memo.Swap(ctx, logKeyName, "", made)
+	if err != nil {
+		return "", fmt.Errorf("store the key of the log: %w", err)
+	}
+	if done {
+		return made, nil
+	}
+	if key, err = memo.Kept(ctx, logKeyName); err != nil {
+		return "", fmt.Errorf("read the key of the log: %w", err)
+	}
+	return key, nil
 }

@@ -41,7 +41,7 @@ func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 			continue
 		}
 		err := p.Init(ctx, action.Services{
-			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, g.backends.swap, p.Name}, Models: g.models.Models,
+			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: g.models.Models,
 			Say: g.runtime.Say, TellOwners: g.runtime.TellOwners, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) },
 		})
 		if err != nil {
@@ -53,8 +53,7 @@ func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 
 // pluginState is the part of the store's state that belongs to one plugin.
 type pluginState struct {
-	store  connectors.StateStore
-	swap   func(ctx context.Context, name, old, value string) (bool, error)
+	store  connectors.SharedState
 	plugin string
 }
 
@@ -70,7 +69,7 @@ func (s pluginState) Kept(ctx context.Context, name string) (string, error) {
 
 // Swap implements [action.State].
 func (s pluginState) Swap(ctx context.Context, name, old, value string) (bool, error) {
-	return s.swap(ctx, s.key(name), old, value)
+	return s.store.Swap(ctx, s.key(name), old, value)
 }
 
 func (s pluginState) key(name string) string { return pluginKey(s.plugin, name) }

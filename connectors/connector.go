@@ -80,6 +80,15 @@ type StateStore interface {
 	Kept(ctx context.Context, name string) (string, error)
 }
 
+// SharedState is a [StateStore] for values that several processes create or replace at the same time. Connectors that
+// run under a [Lease] don't need it.
+type SharedState interface {
+	StateStore
+	// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was. One
+	// of several that swap the same old value at the same time succeeds.
+	Swap(ctx context.Context, name, old, value string) (bool, error)
+}
+
 // Fatal is an error that a restart can't fix, such as a rejected token or a missing permission. Its text tells the
 // operator what to do.
 type Fatal struct{ Err error }

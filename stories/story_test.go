@@ -331,6 +331,14 @@ func (w *witness) Keep(ctx context.Context, name, value string) error {
 	return w.Store.(connectors.StateStore).Keep(ctx, name, value)
 }
 
+// Swap implements connectors.SharedState.
+func (w *witness) Swap(ctx context.Context, name, old, value string) (bool, error) {
+	if err := w.alive(); err != nil {
+		return false, err
+	}
+	return w.Store.(connectors.SharedState).Swap(ctx, name, old, value)
+}
+
 // Kept implements connectors.StateStore.
 func (w *witness) Kept(ctx context.Context, name string) (string, error) {
 	return w.Store.(connectors.StateStore).Kept(ctx, name)

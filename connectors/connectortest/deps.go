@@ -2,8 +2,10 @@ package connectortest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
+	"unicode/utf8"
 
 	"parley/connectors"
 )
@@ -13,18 +15,46 @@ func Deps(dial connectors.Dialer) connectors.Deps {
 	return connectors.Deps{Log: slog.New(slog.DiscardHandler), Dial: dial, Memo: &Memory{}}
 }
 
-// Memory is a [connectors.StateStore] in memory. Its zero value is empty.
-type Memory struct{ kept sync.Map }
+// Memory is a [connectors.SharedState] in memory. Its zero value is empty. Like the stores, it refuses text that is not
+// valid UTF-8.
+type Memory struct {
+	mu   sync.Mutex
+	kept map[string]string
+}
 
 // Keep implements [connectors.StateStore].
 func (m *Memory) Keep(_ context.Context, name, value string) error {
-	m.kept.Store(name, value)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.set(name, value)
+}
+
+// set stores a value. m.mu is held.
+func (m *Memory) set(name, value string) error {
+	if !utf8.ValidString(name + value) {
+		return fmt.Errorf("save %q: the text is not valid UTF-8", name)
+	}
+	if m.kept == nil {
+		m.kept = map[string]string{}
+	}
+	m.kept[name] = value
 	return nil
 }
 
 // Kept implements [connectors.StateStore].
 func (m *Memory) Kept(_ context.Context, name string) (string, error) {
-	value, _ := m.kept.Load(name)
-	text, _ := value.(string)
-	return text, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kept[name], nil
+}
+
+// Swap implements [connectors.SharedState].
+func (m *Memory) Swap(_ context.Context, name, old, value string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept[name] != old {
+		return false, nil
+	}
+	err := m.set(name, value)
+	return err == nil, err
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,7 +24,7 @@ const addressKeyName = Name + "/address key"
 // the limits, and the old one is deleted: from then on stored hashes can't be traced to an address, not even by trying
 // all addresses. It is stored because a restart must not reset the limits. Safe for concurrent use.
 type addressKey struct {
-	memo connectors.StateStore
+	memo connectors.SharedState
 	zone *time.Location
 
 	mu   sync.Mutex
@@ -42,27 +43,50 @@ func (k *addressKey) name(ctx context.Context, address string) (chat.EntityID, e
 	return chat.EntityID(Name + "/address/" + hex.EncodeToString(h.Sum(nil)[:8])), nil
 }
 
-// today returns the day's key, creating it if needed. The lock is held during the store's requests, so that one process
-// creates one key. Two replicas that create one at the same moment count a visitor apart for that day.
+// keyAttempts bounds how often today's key is looked for. The second finds what another replica has made meanwhile.
+const keyAttempts = 3
+
+// today returns the day's key, creating it if needed. Replicas that create one at the same moment agree on the one that
+// is stored first. The lock is held during the store's requests, so one process creates at most one key at a time.
 func (k *addressKey) today(ctx context.Context) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	day := time.Now().In(k.zone).Format(time.DateOnly) + " "
-	if k.kept == "" {
-		kept, err := k.memo.Kept(ctx, addressKeyName)
-		if err != nil {
-			return "", fmt.Errorf("read the key of visitors' addresses: %w", err)
+	for range keyAttempts {
+		if err := k.read(ctx); err != nil {
+			return "", err
 		}
-		k.kept = kept
-	}
-	if !strings.HasPrefix(k.kept, day) {
-		kept := day + rand.Text()
-		if err := k.memo.Keep(ctx, addressKeyName, kept); err != nil {
+		now := time.Now().In(k.zone)
+		if key, ok := keyOf(k.kept, now); ok {
+			return key, nil
+		}
+		made := now.Format(time.DateOnly) + " " + rand.Text()
+		done, err := k.memo.Swap(ctx, addressKeyName, k.kept, made)
+		if err != nil {
 			return "", fmt.Errorf("store the key of visitors' addresses: %w", err)
 		}
-		k.kept = kept
+		k.kept = ""
+		if done {
+			k.kept = made
+		}
 	}
-	return strings.TrimPrefix(k.kept, day), nil
+	return "", errors.New("make a key for visitors' addresses: other gateways replace it all the time; compare the clocks of their machines")
+}
+
+// read reads the stored key if this process has none.
+func (k *addressKey) read(ctx context.Context) (err error) {
+	if k.kept == "" {
+		if k.kept, err = k.memo.Kept(ctx, addressKeyName); err != nil {
+			return fmt.Errorf("read the key of visitors' addresses: %w", err)
+		}
+	}
+	return nil
+}
+
+// keyOf returns the key of a stored "day key" if it is used at now. That of the next day is used too: another replica,
+// whose clock is ahead, has made it, and one that goes back to the day before would replace it.
+func keyOf(kept string, now time.Time) (key string, ok bool) {
+	day, key, _ := strings.Cut(kept, " ")
+	return key, key != "" && (day == now.Format(time.DateOnly) || day == now.AddDate(0, 0, 1).Format(time.DateOnly))
 }
 
 // payer returns the entity that pays for r: an address with all its conversations, because a new conversation costs

@@ -47,7 +47,7 @@ func TestHideConversations(t *testing.T) {
 	}
 }
 
-// memo is a connectors.StateStore that can fail.
+// memo is a connectors.SharedState that can fail.
 type memo struct {
 	kept   map[string]string
 	broken error
@@ -58,6 +58,13 @@ func (m *memo) Keep(_ context.Context, name, value string) error {
 		m.kept[name] = value
 	}
 	return m.broken
+}
+
+func (m *memo) Swap(ctx context.Context, name, old, value string) (bool, error) {
+	if m.kept[name] != old {
+		return false, m.broken
+	}
+	return m.broken == nil, m.Keep(ctx, name, value)
 }
 
 func (m *memo) Kept(_ context.Context, name string) (string, error) { return m.kept[name], m.broken }

@@ -70,7 +70,7 @@ type Options struct {
 	Origins  []string       // origins that may use the API, besides the server's own page
 	Proxies  []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Limits   Limits
-	Memo     connectors.StateStore       // stores the key that hashes visitors' addresses
+	Memo     connectors.SharedState      // stores the key that hashes visitors' addresses
 	Zone     *time.Location              // time zone of the key's days, as of the spending limits'
 	Ready    func(context.Context) error // for /readyz, which shows the error to everyone: it must contain no secrets
 	Limited  func() string               // for /readyz: what works with limits, and why; "" for nothing, nil for never
