@@ -7,12 +7,14 @@ type enum interface{ Words() []string }
 // collect lets all waiting messages get one answer.
 type TurnRule string
 
+// Words returns the allowed values.
 func (TurnRule) Words() []string { return []string{"supersede", "queue", "collect"} }
 
 // EditRule selects how an edited question affects its answer: revise rewrites the latest answer in place, remember only
 // updates the stored message.
 type EditRule string
 
+// Words returns the allowed values.
 func (EditRule) Words() []string { return []string{"revise", "remember"} }
 
 // Generation selects the format of a model's answers: native is text and tool calls, xml is text with tags around its
@@ -22,6 +24,7 @@ type Generation string
 // GenerateXML is the format with tags.
 const GenerateXML Generation = "xml"
 
+// Words returns the allowed values.
 func (Generation) Words() []string { return []string{"native", string(GenerateXML)} }
 
 // Recall selects how earlier messages are found.
@@ -33,11 +36,13 @@ const (
 	RecallOff     Recall = "off"
 )
 
+// Words returns the allowed values.
 func (Recall) Words() []string { return []string{"words", string(RecallMeaning), string(RecallOff)} }
 
 // FactScope selects where facts about a person are used.
 type FactScope string
 
+// Words returns the allowed values.
 func (FactScope) Words() []string { return []string{"room", "person", "everywhere"} }
 
 // DirectAccess selects who is answered in direct messages.
@@ -49,6 +54,7 @@ const (
 	DirectOpen    DirectAccess = "open"
 )
 
+// Words returns the allowed values.
 func (DirectAccess) Words() []string {
 	return []string{string(DirectPairing), string(DirectOpen), "allowlist", "off"}
 }
@@ -59,11 +65,13 @@ type GroupAccess string
 // GroupAmbient also answers messages that seem to be meant for the agent.
 const GroupAmbient GroupAccess = "ambient"
 
+// Words returns the allowed values.
 func (GroupAccess) Words() []string { return []string{"mention_only", string(GroupAmbient), "off"} }
 
 // BotAccess selects which bots are answered.
 type BotAccess string
 
+// Words returns the allowed values.
 func (BotAccess) Words() []string { return []string{"off", "mention"} }
 
 // Provider is a model provider: one of these, or the key of a section of [Others].
@@ -79,6 +87,7 @@ const (
 // LogLevel is the minimum level of logged events.
 type LogLevel string
 
+// Words returns the allowed values.
 func (LogLevel) Words() []string { return []string{"debug", "info", "warn", "error"} }
 
 // LogFormat is the format of log lines.
@@ -91,6 +100,7 @@ const (
 	LogJSON LogFormat = "json"
 )
 
+// Words returns the allowed values.
 func (LogFormat) Words() []string {
 	return []string{string(LogAuto), string(LogText), string(LogJSON)}
 }

@@ -37,6 +37,7 @@ type MissedRule string
 // MissedOnce makes up for the latest.
 const MissedOnce MissedRule = "once"
 
+// Words returns the allowed values.
 func (MissedRule) Words() []string { return []string{"skip", string(MissedOnce)} }
 
 // QuietRule is what becomes of what is due in quiet hours.
@@ -45,6 +46,7 @@ type QuietRule string
 // QuietDrop leaves it out.
 const QuietDrop QuietRule = "drop"
 
+// Words returns the allowed values.
 func (QuietRule) Words() []string { return []string{"wait", string(QuietDrop)} }
 
 // Times returns the times of the schedule.

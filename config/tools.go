@@ -95,6 +95,7 @@ type WebhookTool struct {
 // ToolMethod is the method of a request.
 type ToolMethod string
 
+// Words returns the allowed values.
 func (ToolMethod) Words() []string { return []string{"POST", "PUT"} }
 
 // ToolEffect tells what a tool can do.
@@ -106,6 +107,7 @@ const (
 	ToolDangerous ToolEffect = "dangerous"
 )
 
+// Words returns the allowed values.
 func (ToolEffect) Words() []string {
 	return []string{string(ToolReads), "write", string(ToolDangerous)}
 }
@@ -139,6 +141,7 @@ type SearchProvider string
 
 const searXNG SearchProvider = "searxng"
 
+// Words returns the allowed values.
 func (SearchProvider) Words() []string { return []string{"", string(searXNG), "brave", "tavily"} }
 
 // Approvals are the rules of approvals.
@@ -159,6 +162,7 @@ const (
 	ToolsEveryone ToolUsers = "everyone"
 )
 
+// Words returns the allowed values.
 func (ToolUsers) Words() []string {
 	return []string{string(ToolsOwner), string(ToolsAllowed), string(ToolsEveryone)}
 }

@@ -93,8 +93,10 @@ type SharedState interface {
 // operator what to do.
 type Fatal struct{ Err error }
 
+// Error implements error.
 func (f Fatal) Error() string { return f.Err.Error() }
 
+// Unwrap returns the cause.
 func (f Fatal) Unwrap() error { return f.Err }
 
 // Deps holds what every connector receives.

@@ -109,6 +109,7 @@ const (
 	Typing
 )
 
+// String returns a name for logs and metrics.
 func (o Op) String() string { return [...]string{"post", "edit", "delete", "typing"}[o] }
 
 // Scope identifies a budget: a chat, a bot, a route. The part before the first "/" is its kind, which determines its
@@ -123,10 +124,12 @@ type RetryAfter struct {
 	Err   error
 }
 
+// Error implements error.
 func (r RetryAfter) Error() string {
 	return fmt.Sprintf("%s is rate-limited for %v: %v", r.Scope, r.After, r.Err)
 }
 
+// Unwrap returns the cause.
 func (r RetryAfter) Unwrap() error { return r.Err }
 
 // BudgetHint is the remaining budget that a platform reported for a scope without a refusal: Left more requests until
@@ -138,6 +141,7 @@ type BudgetHint struct {
 	After time.Duration
 }
 
+// Error implements error.
 func (l BudgetHint) Error() string {
 	return fmt.Sprintf("%s has room for %d more within %v", l.Scope, l.Left, l.After)
 }

@@ -20,6 +20,7 @@ type InUseError struct {
 	Several bool   // its claim is shared, so this gateway could join with [Options.Several]
 }
 
+// Error implements error.
 func (e *InUseError) Error() string {
 	text := fmt.Sprintf("the database is in use by %s; only one gateway can use it while shared is inmem:", e.Holder)
 	if e.Several {

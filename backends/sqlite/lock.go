@@ -16,6 +16,7 @@ type InUseError struct {
 	Holder string // who has it open, for people: process, host, and start time
 }
 
+// Error implements error.
 func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s is in use by %s; only one gateway can use it at a time", e.Path, e.Holder)
 }

@@ -69,6 +69,7 @@ const (
 // Changes reports whether calls have lasting side effects.
 func (e Effect) Changes() bool { return e != Reads }
 
+// String returns the word of the configuration for the effect.
 func (e Effect) String() string {
 	return [...]string{"write", "read", "write", "dangerous"}[e]
 }

@@ -21,6 +21,7 @@ func (s TurnContext) Transcript() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// Line returns a message as prompts show it: who wrote it, and the text, quoted.
 func (s TurnContext) Line(m chat.Memory) string {
 	return s.Speaker(m) + ": " + text.Quote(m.PromptText())
 }

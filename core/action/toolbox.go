@@ -37,6 +37,7 @@ func NewToolbox(plugins []Plugin, compile SchemaCompiler) (Toolbox, error) {
 	return b, nil
 }
 
+// Add adds a, whose parameters are checked by what compile makes of their schema. Errors are mistakes of the action.
 func (b *Toolbox) Add(a Action, compile SchemaCompiler) error {
 	t := &Tool{Action: a, Def: a.Spec(), Check: func(json.RawMessage) error { return nil }}
 	if t.Def.Effect == undeclared {

@@ -52,6 +52,7 @@ type CallSnapshot struct {
 	Files []llm.File
 }
 
+// Keep returns the calls of an answer as they are stored, each with where it stands, at most mostCalls.
 func (k *CallSnapshot) Keep(v View) (all []PastCall) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {

@@ -169,6 +169,7 @@ func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
 // Any and Voice are what [Reading.Read] may want.
 func Any(chat.Attachment) bool { return true }
 
+// Voice reports whether f is a voice message. [Reading.Read] and [Reading.HasUnread] take it as a filter.
 func Voice(f chat.Attachment) bool { return f.Voice }
 
 // View fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:

@@ -265,6 +265,7 @@ func (h *Handler) Cleared(ctx context.Context, what chat.Cleared) (chat.Accepted
 	return h.Clear(ctx, what)
 }
 
+// Clear is [Handler.Cleared] without an end of the runs that wait for a person: the caller is itself such a run, or has ended them.
 func (h *Handler) Clear(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
 	var n int
 	var err error

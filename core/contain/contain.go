@@ -17,6 +17,7 @@ type Panic struct {
 	Stack []byte
 }
 
+// Error implements error.
 func (e *Panic) Error() string { return fmt.Sprintf("%s panicked: %v\n%s", e.What, e.Value, e.Stack) }
 
 // Recover, when deferred, stores a panic of what in err as a [*Panic].

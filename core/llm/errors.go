@@ -74,6 +74,8 @@ type Failure struct {
 	Err   error
 }
 
+// Error implements error.
 func (f *Failure) Error() string { return fmt.Sprintf("%s: %v", f.Kind, f.Err) }
 
+// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }

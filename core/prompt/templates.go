@@ -83,6 +83,7 @@ type TemplateError struct {
 	Err  error // a [*template.Error] with the position, for errors in the text
 }
 
+// Error implements error.
 func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e.Name, e.Err) }
 
 // Unwrap returns the cause.

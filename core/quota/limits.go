@@ -31,6 +31,7 @@ type LimitError struct {
 	Until  time.Time
 }
 
+// Error implements error.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("the limit of %s is reached until %s", e.Bucket, e.Until.Format(time.RFC3339))
 }

@@ -2,10 +2,10 @@ package text
 
 import "unicode"
 
-const (
-	charsIn = 4 // Latin letters per token
-	CutMark = "\n[truncated]"
-)
+const charsIn = 4 // Latin letters per token
+
+// CutMark stands where the rest of a text was cut off.
+const CutMark = "\n[truncated]"
 
 // Tokens estimates the number of tokens of text, rather too high than too low: a token for four Latin characters, for
 // two of other alphabets, and for each character that is a word by itself.
