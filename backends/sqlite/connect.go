@@ -79,17 +79,19 @@ func connect(path string, o Options) (*sql.DB, error) {
 	return db, nil
 }
 
-// dial opens a connection to the file at path, which exists and has its tables. Strings in double quotes are names, so a
-// misspelled column is an error. SetDefensive must not be used here: version 1.4.2 passes SQLite one value too few, and SQLite
-// then writes to wherever the memory after it points. It would refuse statements that write to internal tables; the store has
-// none, and no statement comes from outside.
+// dial opens a connection to the file at path, which exists. Strings in double quotes are names, so a misspelled column is an
+// error. The connection is defensive, and other files can't be attached to it.
 func dial(path string, o Options, pragmas ...string) (*conn, error) {
+	if err := defend(); err != nil {
+		return nil, err
+	}
 	db, err := native.OpenConn(path, native.OpenReadWrite)
 	if err != nil {
 		return nil, bare(err)
 	}
 	c := &conn{db: db, known: map[string]*statement{}}
 	db.SetBusyTimeout(o.busyTimeout())
+	db.Limit(native.LimitAttached, 0)
 	for _, pragma := range append(settings(), pragmas...) {
 		if err == nil {
 			_, err = c.ExecContext(context.Background(), "PRAGMA "+pragma)
@@ -107,8 +109,9 @@ func settings() []string {
 	return []string{
 		"synchronous = FULL", // a commit is synced
 		"foreign_keys = ON",
-		"secure_delete = ON", // what is deleted is overwritten with zeros
-		"fullfsync = ON",     // without it, macOS doesn't write through the cache of the disk; other systems ignore it
+		"trusted_schema = OFF", // the schema can use no function with side effects
+		"secure_delete = ON",   // what is deleted is overwritten with zeros
+		"fullfsync = ON",       // without it, macOS doesn't write through the cache of the disk; other systems ignore it
 	}
 }
 
@@ -122,6 +125,31 @@ func (o Options) busyTimeout() time.Duration {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// prepare returns the connection that makes all writes, after it has made or upgraded the tables.
+func prepare(ctx context.Context, path string, o Options) (*conn, error) {
+	// Readers don't wait for the writer. The file remembers this, but not its copy that VACUUM INTO makes.
+	const wal = "journal_mode = WAL"
+	writer, err := dial(path, o, wal)
+	if err != nil {
+		return nil, err
+	}
+	err = create(ctx, writer)
+	if err == nil {
+		var ready bool
+		if ready, err = current(ctx, writer); ready {
+			return writer, nil
+		}
+	}
+	// The connection after the migration is a new one, so that none has parsed statements for tables that have changed since.
+	if err = errors.Join(err, writer.Close()); err == nil {
+		err = migrate(ctx, path, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return dial(path, o, wal)
+}
+
 // migrate upgrades the tables to this program's version. Each migration is a transaction with its version number, so a
 // crash leaves a state from which the next start continues. It refuses the tables of a newer program: unlike with
 // PostgreSQL, no two versions run at the same time, so there is no reason to support that.
@@ -134,13 +162,9 @@ func migrate(ctx context.Context, path string, o Options) error {
 }
 
 func upgrade(ctx context.Context, db *sql.DB) error {
-	steps, err := fs.Sub(migrations, "migrations")
+	p, err := steps(db)
 	if err != nil {
 		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return fmt.Errorf("reading the migrations: %w", err)
 	}
 	has, knows, err := p.GetVersions(ctx)
 	if err != nil {
@@ -154,4 +178,17 @@ func upgrade(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("migrating from version %d to %d: %w", has, knows, err)
 	}
 	return nil
+}
+
+// steps returns what migrates db.
+func steps(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return nil, fmt.Errorf("reading the migrations: %w", err)
+	}
+	return p, nil
 }

@@ -120,11 +120,7 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 	if err := touch(path); err != nil {
 		return err
 	}
-	if err := migrate(ctx, path, o); err != nil {
-		return err
-	}
-	// These connections are made after the migration, so that none has parsed statements for tables that have changed since.
-	writer, err := dial(path, o)
+	writer, err := prepare(ctx, path, o)
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,11 @@ package sqlite
 
 import (
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pressly/goose/v3"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -23,11 +21,7 @@ func goBack(t *testing.T, path string, version int64, fill ...string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	steps, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true))
+	p, err := steps(db)
 	if err != nil {
 		t.Fatal(err)
 	}
