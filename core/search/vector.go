@@ -18,9 +18,9 @@ func Unit(v []float32) []float32 {
 	if sum == 0 || math.IsInf(sum, 0) || math.IsNaN(sum) {
 		return nil
 	}
-	unit, by := slices.Clone(v), float32(1/math.Sqrt(sum))
-	for i := range unit {
-		unit[i] *= by
+	unit, length := slices.Clone(v), math.Sqrt(sum)
+	for i, x := range v {
+		unit[i] = float32(float64(x) / length) // not by a factor: that of the smallest numbers is no float32
 	}
 	return unit
 }
@@ -79,7 +79,7 @@ type Nearest struct {
 
 // Add compares a text. One with an empty vector is near to nothing.
 func (n *Nearest) Add(id int64, packed []byte) {
-	if len(packed) == 0 {
+	if len(packed) == 0 || n.Limit <= 0 {
 		return
 	}
 	s, ok := Similarity(n.Unit, packed)
