@@ -20,12 +20,6 @@ const (
 	connections    = 10
 )
 
-// Check reports a mistake in an address, without connecting to it.
-func Check(url string) error {
-	_, err := pgxpool.ParseConfig(url)
-	return err
-}
-
 // settings returns the parameters of every session. Parameters in the address take precedence. The timeouts bound what
 // a lost client or a stuck statement can hold up; they are longer than patience, so they only act when this process
 // can't.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -74,30 +73,4 @@ func holder(f io.ReaderAt) string {
 		return who
 	}
 	return "another process"
-}
-
-// Holder returns a description of the process that has the database at path open, or "" if there is none. It does not
-// open the database, but takes its lock for a moment if that is free, so a gateway that starts in this moment is
-// refused.
-func Holder(path string) (string, error) {
-	path, err := resolve(path)
-	if err != nil {
-		return "", fmt.Errorf("sqlite: %w", err)
-	}
-	f, err := os.OpenFile(path+".lock", os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("sqlite: looking at the lock of %s: %w", path, err)
-	}
-	defer f.Close() //nolint:errcheck // ends the lock, if there is one
-	free, err := tryLock(f)
-	if err != nil {
-		return "", fmt.Errorf("sqlite: looking at the lock of %s: %w", path, err)
-	}
-	if free {
-		return "", nil
-	}
-	return holder(f), nil
 }

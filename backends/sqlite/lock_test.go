@@ -127,10 +127,7 @@ func TestOneProcessOwnsTheFile(t *testing.T) {
 	pid := fmt.Sprintf("process %d on ", c.cmd.Process.Pid)
 	wantInUse(t, path, pid)
 	c.kill(t)
-	if holder, err := Holder(path); err != nil || holder != "" {
-		t.Errorf("the holder is %q, %v, though it is dead", holder, err)
-	}
-	open(t, path)
+	open(t, path) // which fails the test if it is still in use
 }
 
 func TestOneStoreOwnsTheFile(t *testing.T) {
@@ -146,9 +143,6 @@ func TestOneStoreOwnsTheFile(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if holder, err := Holder(path); err != nil || holder != "" {
-		t.Errorf("the holder is %q, %v, though it is closed", holder, err)
-	}
 	open(t, path)
 }
 
@@ -158,8 +152,5 @@ func wantInUse(t *testing.T, path, who string) {
 	var inUse *InUseError
 	if !errors.As(err, &inUse) || !strings.Contains(inUse.Holder, who) || !strings.Contains(err.Error(), who) {
 		t.Errorf("opened twice: %v; want: in use by %s", err, who)
-	}
-	if holder, err := Holder(path); err != nil || !strings.Contains(holder, who) {
-		t.Errorf("the holder is %q, %v; want: %s", holder, err, who)
 	}
 }

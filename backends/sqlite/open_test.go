@@ -50,12 +50,11 @@ func TestOpenRefusesNewerTables(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(t.Context(), path, Options{})
-	if err == nil || !strings.Contains(err.Error(), "version 99999") || !strings.Contains(err.Error(), "newer version of the gateway") {
-		t.Errorf("the error is %v", err)
-	}
-	if holder, err := Holder(path); err != nil || holder != "" {
-		t.Errorf("what could not be opened is held by %q, %v", holder, err)
+	for range 2 { // the second one would find it in use, if the first had kept it
+		_, err := Open(t.Context(), path, Options{})
+		if err == nil || !strings.Contains(err.Error(), "version 99999") || !strings.Contains(err.Error(), "newer version of the gateway") {
+			t.Errorf("the error is %v", err)
+		}
 	}
 }
 
