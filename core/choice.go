@@ -135,7 +135,7 @@ func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, r
 func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 	asker, err := cs.store.Run(ctx, q.Run)
 	if err != nil {
-		return err
+		return chat.Unless(err, chat.ErrNotFound) // it has expired, and there is nothing to edit
 	}
 	asked, err := cs.questionText(ctx, q)
 	if err != nil {

@@ -145,7 +145,8 @@ func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, e
 
 // carryOn opens the run that continues after question q, under the room's next turn. It takes over the messages of the
 // run that asked, if that is done with them (it has ended or has a verdict); otherwise both would edit the same
-// messages. Storing the new run's id in the question closes it, so it can be answered once only.
+// messages. Storing the new run's id in the question closes it, so it can be answered once only. If the asking run has
+// expired, the error is [answer.ErrLost].
 func (s *questions) carryOn(ctx context.Context, tx querier, q chat.Question) (acc chat.Accepted, err error) {
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
@@ -153,10 +154,10 @@ func (s *questions) carryOn(ctx context.Context, tx querier, q chat.Question) (a
 	acc.Run = record.RunID(q.Room, acc.Response)
 	asker, err := s.findRun(ctx, tx, q.Run)
 	if errors.Is(err, chat.ErrNotFound) {
-		err = nil // the asking run has expired: there is no conversation to continue, and the INSERT below adds nothing
+		err = answer.ErrLost // the asking run has expired: there is no conversation to continue
 	}
 	if err != nil {
-		return acc, err
+		return chat.Accepted{}, err
 	}
 	address := asker.Address
 	if q.By != "" {

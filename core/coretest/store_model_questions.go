@@ -77,7 +77,7 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in chat.Me
 		return acc, nil
 	}
 	i := slices.IndexFunc(s.asked, func(q chat.Question) bool { return q.ID == id })
-	if i < 0 || !s.asked[i].Open(time.Now()) || s.asked[i].Room != in.Room {
+	if i < 0 || !s.asked[i].Open(time.Now()) || s.asked[i].Room != in.Room || s.find(s.asked[i].Run) == nil {
 		return chat.Accepted{}, answer.ErrLost
 	}
 	q := &s.asked[i]
@@ -92,7 +92,7 @@ func (s *storeModel) Retire(_ context.Context, id string) (chat.Accepted, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.asked, func(q chat.Question) bool { return q.ID == id && q.ResultRun == "" })
-	if i < 0 {
+	if i < 0 || s.find(s.asked[i].Run) == nil {
 		return chat.Accepted{}, answer.ErrLost
 	}
 	return s.carryOn(&s.asked[i]), nil

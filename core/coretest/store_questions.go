@@ -17,6 +17,7 @@ func questionChecks() []storeCheck {
 		{"an unanswered question is closed once, and its run continues without a choice", retireOnce},
 		{"a run has one question that is not answered, the newest", askAgain},
 		{"while the run goes on that asked, its messages are its own", chooseEarly},
+		{"a question whose run has expired is answered by nothing, and opens no run", chooseExpired},
 		{"a notice is stored with its question", askWith},
 		{"what was chosen goes on beside the room's turns, and is stored though the room was cleared", carryOn},
 	}
@@ -146,6 +147,36 @@ func chooseLate(t *testing.T, s store) {
 	s.must(s.Withdraw(t.Context(), "elsewhere", ""))
 	_, err := s.Choose(t.Context(), "two", 0, pick("press"), "ada")
 	s.must(err)
+}
+
+// The run that asked can be deleted by upkeep before its question is over. Then a choice has nothing to go on with, and
+// must not name a run that does not exist.
+func chooseExpired(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.must(s.Ask(t.Context(), question(r, "q")))
+	s.finish(r, answerOf(r, "which?"))
+	time.Sleep(30 * time.Second)
+	for more := true; more; {
+		var err error
+		more, err = s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(-time.Second)})
+		s.must(err)
+	}
+	_, err := s.Run(t.Context(), r.ID)
+	s.fails(err, chat.ErrNotFound)
+	before, err := s.Question(t.Context(), "q")
+	s.must(err)
+	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
+	s.fails(err, answer.ErrLost)
+	s.same("what was accepted", acc, chat.Accepted{})
+	acc, err = s.Retire(t.Context(), "q")
+	s.fails(err, answer.ErrLost)
+	s.same("what was retired", acc, chat.Accepted{})
+	after, err := s.Question(t.Context(), "q")
+	s.must(err)
+	s.same("the question", after, before)
+	_, err = s.Memory(t.Context(), "press")
+	s.fails(err, chat.ErrNotFound)
+	s.same("the turn of the next message", s.opened("room", 2).Response, chat.ResponseID(2))
 }
 
 func retireOnce(t *testing.T, s store) {

@@ -106,13 +106,13 @@ type Questions interface {
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
 	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
-	// Choose answers a question, once: [answer.ErrLost] if it is not open any more, or of another room than in. It stores in as the
+	// Choose answers a question, once: [answer.ErrLost] if it is not open any more, of another room than in, or asked by a run that has expired. It stores in as the
 	// input of a run of the kind [chat.RunChoiceResult], which goes on in the conversation of the run that asked, and with its messages if
 	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
 	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
 	// then returns what [Inbox.Known] does.
 	Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error)
-	// Retire closes an unanswered question, once, also one whose time was over: [answer.ErrLost] otherwise. It opens a
+	// Retire closes an unanswered question, once, also one whose time was over: [answer.ErrLost] otherwise, or if the run that asked has expired. It opens a
 	// run as Choose does, without an input, to take the options away.
 	Retire(ctx context.Context, id string) (chat.Accepted, error)
 	// Withdraw closes the open questions of room, or the one of a run of it.
