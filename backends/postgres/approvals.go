@@ -13,8 +13,8 @@ const selectApprovals = `SELECT ` + record.ApprovalColumns + ` FROM approvals `
 
 // RequestApproval implements [storage.Approvals].
 func (s *questions) RequestApproval(ctx context.Context, a chat.Approval) (stored chat.Approval, err error) {
-	if err := record.CheckText(a.ID, string(a.Room), a.Call, a.Tool); err != nil {
-		return a, wrap(err, "asking for the approval %q", a.ID)
+	if err := record.CheckApproval(a); err != nil {
+		return chat.Approval{}, wrap(err, "asking for the approval %q", a.ID)
 	}
 	err = s.write(ctx, roomScope(a.Room), func(ctx context.Context, q querier) (err error) {
 		_, err = q.Exec(ctx, `
@@ -42,14 +42,17 @@ func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, e
 // DecideApproval implements [storage.Approvals]. The earlier decision is compared in the statement: of several people
 // who decide at the same time, also on several replicas, one succeeds.
 func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
-	err := s.write(ctx, scopeOf("approval", id), func(ctx context.Context, q querier) error {
-		res, err := q.Exec(ctx, `UPDATE approvals SET decision = $1, decider = $2, decided = $3 WHERE id = $4 AND decision = $5`,
-			to, by, record.Nanos(at), id, from)
-		if err == nil && res.RowsAffected() == 0 {
-			err = answer.ErrLost
-		}
-		return err
-	})
+	err := record.CheckText(id, string(from), string(to), string(by))
+	if err == nil {
+		err = s.write(ctx, scopeOf("approval", id), func(ctx context.Context, q querier) error {
+			res, err := q.Exec(ctx, `UPDATE approvals SET decision = $1, decider = $2, decided = $3 WHERE id = $4 AND decision = $5`,
+				to, by, record.Nanos(at), id, from)
+			if err == nil && res.RowsAffected() == 0 {
+				err = answer.ErrLost
+			}
+			return err
+		})
+	}
 	return wrap(err, "deciding the approval %q", id)
 }
 

@@ -104,6 +104,11 @@ func CheckQuestion(q chat.Question) error {
 	return errors.Join(errs...)
 }
 
+// CheckApproval returns an error if a could not be read back as it is.
+func CheckApproval(a chat.Approval) error {
+	return CheckText(a.ID, string(a.Room), string(a.Run), a.Call, a.Tool, a.Kind, a.Arguments, string(a.Effect), string(a.Asker), string(a.Decision), string(a.By))
+}
+
 // CheckPerson returns an error if p has no id, or could not be read back as it is.
 func CheckPerson(p chat.Person) error {
 	if p.ID == "" {

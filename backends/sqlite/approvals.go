@@ -12,6 +12,9 @@ const selectApprovals = `SELECT ` + record.ApprovalColumns + ` FROM approvals `
 
 // RequestApproval implements [storage.Approvals].
 func (s *questions) RequestApproval(ctx context.Context, a chat.Approval) (stored chat.Approval, err error) {
+	if err := record.CheckApproval(a); err != nil {
+		return chat.Approval{}, wrap(err, "asking for the approval %q", a.ID)
+	}
 	err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
 		_, err = tx.ExecContext(ctx, `
 			INSERT INTO approvals (`+record.ApprovalColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -37,10 +40,13 @@ func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, e
 // DecideApproval implements [storage.Approvals]. The earlier decision is compared in the statement: of several people
 // who decide at the same time, one succeeds.
 func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
-	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
-		return some(tx.ExecContext(ctx, `UPDATE approvals SET decision = ?, decider = ?, decided = ? WHERE id = ? AND decision = ?`,
-			to, by, record.Nanos(at), id, from))
-	})
+	err := record.CheckText(id, string(from), string(to), string(by))
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
+			return some(tx.ExecContext(ctx, `UPDATE approvals SET decision = ?, decider = ?, decided = ? WHERE id = ? AND decision = ?`,
+				to, by, record.Nanos(at), id, from))
+		})
+	}
 	return wrap(err, "deciding the approval %q", id)
 }
 

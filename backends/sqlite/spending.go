@@ -224,11 +224,13 @@ func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, er
 
 // Warn implements [quota.UsageStore].
 func (s *usage) Warn(ctx context.Context, day, bucket string) (first bool, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
-		return tx.QueryRowContext(ctx, `
-			INSERT INTO spending (day, bucket, warned) VALUES (?, ?, 1)
-			ON CONFLICT (day, bucket) DO UPDATE SET warned = warned + 1
-			RETURNING warned = 1`, day, bucket).Scan(&first)
-	})
+	if err = record.CheckText(bucket); err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
+			return tx.QueryRowContext(ctx, `
+				INSERT INTO spending (day, bucket, warned) VALUES (?, ?, 1)
+				ON CONFLICT (day, bucket) DO UPDATE SET warned = warned + 1
+				RETURNING warned = 1`, day, bucket).Scan(&first)
+		})
+	}
 	return first, wrap(err, "noting a warning")
 }

@@ -100,6 +100,9 @@ func ledgerWarns(t *testing.T, s store) {
 		s.same("the first warning of "+c.bucket+" on "+c.day, got, c.first)
 	}
 	s.spent(day, "ada", quota.Cost{Tokens: 1})
+	if first, err := s.Warn(t.Context(), day, "\xff"); err == nil {
+		t.Errorf("a bucket that can't be read back was taken: %v", first)
+	}
 }
 
 func ledgerCountsOnce(t *testing.T, s store) {

@@ -2,10 +2,12 @@ package coretest
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"parley/core/chat"
 	"parley/core/quota"
@@ -108,6 +110,9 @@ func (s *peopleModel) Used(_ context.Context, from, to string, buckets ...string
 }
 
 func (s *peopleModel) Warn(_ context.Context, day, bucket string) (bool, error) {
+	if !utf8.ValidString(bucket) {
+		return false, errors.New("text is not valid")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := [2]string{day, bucket}

@@ -13,6 +13,7 @@ func approvalChecks() []storeCheck {
 		{"an approval comes back as it was asked for, once", approvalOnce},
 		{"an approval is decided once, and used once", approvalDecided},
 		{"an approval for all calls is of its room and kind, until it lapses", approvalStanding},
+		{"an approval with text that can't be read back is refused", approvalExactText},
 		{"approvals expire by age, but for those that stand", approvalExpires},
 	}
 }
@@ -52,6 +53,32 @@ func approvalOnce(t *testing.T, s store) {
 	all, err = s.RecentApprovals(t.Context(), "room", 1)
 	s.must(err)
 	s.same("the newest", all, []chat.Approval{b})
+}
+
+func approvalExactText(t *testing.T, s store) {
+	for name, spoil := range map[string]func(*chat.Approval){
+		"run":       func(a *chat.Approval) { a.Run = "\xff" },
+		"call":      func(a *chat.Approval) { a.Call = "cut \xf0\x9f" },
+		"tool":      func(a *chat.Approval) { a.Tool = "\xff" },
+		"kind":      func(a *chat.Approval) { a.Kind = "\xff" },
+		"arguments": func(a *chat.Approval) { a.Arguments = "\xff" },
+		"asker":     func(a *chat.Approval) { a.Asker = "\xff" },
+	} {
+		a := pending(name, "room", 1)
+		spoil(&a)
+		if stored, err := s.RequestApproval(t.Context(), a); err == nil {
+			t.Errorf("the %s was taken: %+v", name, stored)
+		}
+		_, err := s.Approval(t.Context(), name)
+		s.fails(err, chat.ErrNotFound)
+	}
+	a := s.asked(pending("a", "room", 1))
+	if err := s.DecideApproval(t.Context(), "a", chat.Pending, chat.Approved, "\xff", time.Unix(60, 0)); err == nil {
+		t.Error("the person was taken")
+	}
+	found, err := s.Approval(t.Context(), "a")
+	s.must(err)
+	s.same("the approval", found, a)
 }
 
 func approvalDecided(t *testing.T, s store) {

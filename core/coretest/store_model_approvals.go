@@ -3,9 +3,12 @@ package coretest
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -29,6 +32,9 @@ func (s *approvalModel) find(is func(chat.Approval) bool) (chat.Approval, error)
 }
 
 func (s *approvalModel) RequestApproval(ctx context.Context, a chat.Approval) (chat.Approval, error) {
+	if !utf8.ValidString(fmt.Sprint(a)) {
+		return chat.Approval{}, errors.New("text is not valid")
+	}
 	if known, err := s.Approval(ctx, a.ID); err == nil {
 		return known, nil
 	}
@@ -43,6 +49,9 @@ func (s *approvalModel) Approval(_ context.Context, id string) (chat.Approval, e
 }
 
 func (s *approvalModel) DecideApproval(_ context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
+	if !utf8.ValidString(string(by)) {
+		return errors.New("text is not valid")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.all, func(a chat.Approval) bool { return a.ID == id && a.Decision == from })
