@@ -49,7 +49,7 @@ func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 
 // RetryRun implements [storage.Retries].
 func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
 			return err

@@ -152,6 +152,9 @@ func save(ctx context.Context, s *database, c compare) (news chat.News, err erro
 		if news, statement, args, err = c(ctx, tx); record.UnlessMissing(err) != nil || news == chat.Nothing {
 			return record.UnlessMissing(err)
 		}
+		if news != chat.Came { // it replaces what was known, such as a detail that a person has deleted
+			s.deleted.Store(true)
+		}
 		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
 			return fmt.Errorf("write: %w", err)
 		}

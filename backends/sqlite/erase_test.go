@@ -192,6 +192,71 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 	}
 }
 
+// SE-20: what is taken back, though nothing expires, is gone from the file and its log after the next upkeep.
+func TestReplacedIsGoneFromTheFile(t *testing.T) {
+	for name, replace := range map[string]func(t *testing.T, s *Store){
+		"what a run that is tried again had said": func(t *testing.T, s *Store) {
+			acc, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: "hello"}}, chat.JoinRule{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, err := s.Start(t.Context(), acc.Run, "owner")
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := answer.Outcome{Status: answer.Failed, Failure: llm.SetAside}
+			if err := s.Finish(t.Context(), run.ID, run.Epoch, failed, chat.Memory{ID: "out", Room: "room", Text: secret(300)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.RetryRun(t.Context(), run.ID); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a detail that a person deletes": func(t *testing.T, s *Store) {
+			for _, text := range []string{secret(300), ""} {
+				if _, err := s.Meet(t.Context(), chat.Entity{ID: "eve", Details: map[string]string{"language": text}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"the request of a user who is approved": func(t *testing.T, s *Store) {
+			k := chat.PairingRequest{Person: chat.Person{ID: "eve", Name: secret(300)}, Code: "code", Ends: time.Now().Add(time.Hour)}
+			if _, _, err := s.RequestPairing(t.Context(), k, chat.PairingRule{Limit: 9}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Approve(t.Context(), chat.Person{ID: "eve", Name: "Eve"}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a request that is over": func(t *testing.T, s *Store) {
+			for id, k := range map[chat.EntityID]chat.PairingRequest{"eve": {Person: chat.Person{Name: secret(300)}, Ends: time.Now()}, "ada": {Person: chat.Person{Name: "Ada"}, Ends: time.Now().Add(time.Hour)}} {
+				k.ID, k.Code = id, string(id)
+				if _, _, err := s.RequestPairing(t.Context(), k, chat.PairingRule{Limit: 9}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, _, err := s.RequestPairing(t.Context(), chat.PairingRequest{Person: chat.Person{ID: "bob"}, Code: "c"}, chat.PairingRule{Limit: 9}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "parley.db")
+			s := open(t, path)
+			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // empties the log once, as it may hold text of an earlier process
+				t.Fatal(err)
+			}
+			replace(t, s)
+			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
+				t.Fatal(err)
+			}
+			if in := holds(t, path, "sesame-open"); len(in) > 0 {
+				t.Errorf("it is still in %v", in)
+			}
+		})
+	}
+}
+
 // While a backup reads the log it can't be emptied: no caller waits long for that, and the next upkeep does it.
 func TestLogIsEmptiedLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")

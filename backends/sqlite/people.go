@@ -45,7 +45,7 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	err := record.CheckPerson(p)
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *conn) error { return letIn(ctx, tx, p) })
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error { return letIn(ctx, tx, p) })
 	}
 	return wrap(err, "letting %q in", p.ID)
 }
@@ -66,7 +66,7 @@ func letIn(ctx context.Context, tx *conn, p chat.Person) error {
 // Own implements [storage.People].
 func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) (err error) {
 			owns, err = own(ctx, tx, p)
 			return err
 		})
@@ -135,10 +135,10 @@ func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest
 	return all, wrap(err, "reading pairing requests")
 }
 
-// RequestPairing implements [storage.People].
+// RequestPairing implements [storage.People]. It also deletes requests that have expired.
 func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = record.CheckText(string(k.ID), k.Name, k.Code); err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) (err error) {
 			waiting, tell, err = requestPairing(ctx, tx, k, r)
 			return err
 		})
