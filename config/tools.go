@@ -148,7 +148,7 @@ func (SearchProvider) Words() []string { return []string{"", string(searXNG), "b
 type Approvals struct {
 	// Other accounts that can approve single calls, in the same form as owner.
 	Users []Account `yaml:"users"`
-	// How long an answer waits for an approval. Meanwhile later questions are answered.
+	// How long an answer waits for an approval, or for the confirmation of a call that may be a quote. Meanwhile later questions are answered.
 	Timeout time.Duration `yaml:"timeout" default:"1h"`
 }
 

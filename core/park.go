@@ -16,7 +16,12 @@ func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 	if w.Ask == nil {
 		return ak.x.waiting.Begin(w)
 	}
-	q, err := ak.put(ctx, *w.Ask)
+	q := *w.Ask
+	q.Chooser, q.Payload, q.Expires = action.Parked, w.For, w.Until
+	if len(q.For) == 0 {
+		q.For = []chat.EntityID{ak.x.turn.Message.Author}
+	}
+	q, err := ak.put(ctx, q)
 	if err != nil {
 		return err
 	}

@@ -296,16 +296,35 @@ func TestParkedRunWaitsForItsAction(t *testing.T) {
 
 // I14: the process dies before and behind each effect of a run that waits and goes on. The call is made at most once, and the run ends.
 func TestCrashOfParkedRun(t *testing.T) {
-	var effects []string
-	play := func(k int, behind bool) {
-		inWorld(t, func(w *world) {
-			shop := w.withShop()
+	for name, prepare := range map[string]func(w *world) (times func() int){
+		"an approval": func(w *world) func() int {
 			w.model.play = func(r llm.Request) []step {
 				if last := r.Messages[len(r.Messages)-1]; last.Role == llm.RoleTool {
 					return []step{write("Well.")}
 				}
 				return []step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)}
 			}
+			return w.withShop().times
+		},
+		"what may be a quote": func(w *world) func() int {
+			w.model.play = func(r llm.Request) []step {
+				if last := r.Messages[len(r.Messages)-1]; strings.Contains(last.Text, "already been sent") {
+					return []step{write("<response><text>Well.</text></response>")}
+				}
+				return []step{write(repeats)}
+			}
+			return w.withMail().times
+		},
+	} {
+		t.Run(name, func(t *testing.T) { crashesOfParkedRun(t, prepare) })
+	}
+}
+
+func crashesOfParkedRun(t *testing.T, prepare func(w *world) (times func() int)) {
+	var effects []string
+	play := func(k int, behind bool) {
+		inWorld(t, func(w *world) {
+			times := prepare(w)
 			p, sound := &ports{}, w.cfg
 			p.wrap(&w.cfg)
 			first := w.start()
@@ -328,8 +347,8 @@ func TestCrashOfParkedRun(t *testing.T) {
 			acc := second.submit(m)
 			press(second)
 			press(second)
-			if o, said := w.ended(acc); shop.times() > 1 || k == 0 && (shop.times() != 1 || o.Status != answer.Completed) {
-				w.Errorf("dying at effect %d of %q, behind it: %v: made %d times, ended as %+v with %q", k, effects, behind, shop.times(), o, said)
+			if o, said := w.ended(acc); times() > 1 || k == 0 && (times() != 1 || o.Status != answer.Completed) {
+				w.Errorf("dying at effect %d of %q, behind it: %v: made %d times, ended as %+v with %q", k, effects, behind, times(), o, said)
 			}
 		})
 	}

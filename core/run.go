@@ -167,7 +167,8 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 		Host: action.Host{Await: x.await, Ask: x.asking.ask, Say: func(ctx context.Context, n chat.Notice) error {
 			_, err := rt.Say(ctx, n)
 			return err
-		}, Park: x.asking.wait, Chose: x.waiting.Chose},
+		}, Park: x.asking.wait, Chose: x.waiting.Chose, Waited: x.waiting.Waited},
+		ConfirmFor: rt.desk.Waits(),
 		Outputs: func() []prompt.Output {
 			if x.state == nil {
 				return nil

@@ -23,7 +23,7 @@ func (x *execution) passes() func(context.Context, llm.Request) error {
 	return func(ctx context.Context, req llm.Request) error {
 		before := x.gen.Route.Names()
 		err := gate.Pass(ctx, budget.Answer{
-			Turn: &x.turn, Route: x.gen.Route, Waited: x.run.Continues && x.waiting.For() == budget.For,
+			Turn: &x.turn, Route: x.gen.Route, Waited: x.waiting.Waited(budget.For),
 			Chose: x.waiting.Chose, Wait: x.asking.wait,
 			Say: func(text string, notice bool) {
 				step := -1 - len(x.answer.View().Segments) // each is a segment of its own, above the answer

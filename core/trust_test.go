@@ -179,6 +179,9 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 					}
 					n.tell(chat.Choice(pressed(open[0], c.choose)))
 				}
+				if c.choose == -1 {
+					time.Sleep(time.Hour)
+				}
 				o, said := w.ended(acc)
 				if o.Status != answer.Completed || (send.times() > 0) != c.sent {
 					t.Errorf("sent %d times, ends as %+v: %q", send.times(), o, said)

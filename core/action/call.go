@@ -29,6 +29,8 @@ type Call struct {
 	ask   func(context.Context, chat.Question) (<-chan chat.Question, error)
 	park  func(context.Context, Wait) error
 	chose func(context.Context, string) (chat.Question, bool, error)
+
+	waited func(string) bool
 }
 
 // NewCall returns a call for tests of actions. It shows its output in a, and passes notices to say and questions to
@@ -41,18 +43,19 @@ func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext,
 
 // Host contains what a run provides to its calls.
 type Host struct {
-	Say   func(context.Context, chat.Notice) error                           // sends a message to another room
-	Await func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until users see the answer up to a cursor
-	Ask   func(context.Context, chat.Question) (<-chan chat.Question, error) // asks users a question
-	Park  func(context.Context, Wait) error                                  // see [Call.Park]
-	Chose func(context.Context, string) (chat.Question, bool, error)         // see [Call.Chose]
+	Say    func(context.Context, chat.Notice) error                           // sends a message to another room
+	Await  func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until users see the answer up to a cursor
+	Ask    func(context.Context, chat.Question) (<-chan chat.Question, error) // asks users a question
+	Park   func(context.Context, Wait) error                                  // see [Call.Park]
+	Chose  func(context.Context, string) (chat.Question, bool, error)         // see [Call.Chose]
+	Waited func(string) bool                                                  // see [Call.Waited]
 }
 
 // Call returns the [Call] to pass to the action; its output appears in the block. Output after ctx is done is dropped,
 // because the model was already told that the call was canceled.
 func (b *Block) Call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
 	b.heard(ctx)
-	return &Call{ID: b.ID, Parameters: params, Turn: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask, park: h.Park, chose: h.Chose}
+	return &Call{ID: b.ID, Parameters: params, Turn: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask, park: h.Park, chose: h.Chose, waited: h.Waited}
 }
 
 // Read decodes the parameters into a struct. Fields without a parameter keep their values.

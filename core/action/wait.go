@@ -12,7 +12,8 @@ import (
 type Wait struct {
 	For   string    // identifies it among all that runs wait for
 	Until time.Time // when the run goes on without it
-	// Ask is asked below the answer; a choice wakes the run. It can be nil: then others wake it. Its Payload is For.
+	// Ask is asked below the answer until then; a choice wakes the run. It can be nil: then others wake it. Its Chooser,
+	// Payload and Expires are set by the run. Without For, only the author of the message can choose.
 	Ask *chat.Question
 }
 
@@ -35,3 +36,7 @@ func (c *Call) Chose(ctx context.Context, waitedFor string) (q chat.Question, ok
 	}
 	return c.chose(ctx, waitedFor)
 }
+
+// Waited reports whether this run was parked for waitedFor last. It goes on because of a choice, see [Call.Chose], or because the time is
+// over.
+func (c *Call) Waited(waitedFor string) bool { return c.waited != nil && c.waited(waitedFor) }

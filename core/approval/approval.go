@@ -12,9 +12,8 @@
 package approval
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,6 +37,9 @@ type Policy struct {
 	Users   map[chat.EntityID]bool // may approve single calls, in addition to the owners
 	Timeout time.Duration          // how long a run waits; 0 is an hour
 }
+
+// Waits returns how long a run waits for a decision.
+func (p Policy) Waits() time.Duration { return cmp.Or(p.Timeout, usual) }
 
 // A Desk asks for approvals and records them. Its fields are set before use. It is safe for concurrent use, also by
 // several processes with one store: the store makes each decision once.
@@ -160,24 +162,12 @@ func (d *Desk) standing(ctx context.Context, c *action.Call, t *action.Tool, a a
 	return err == nil, err
 }
 
-// record returns what is asked for. Its id is that of the same call after a restart: it is computed from the run, the
-// action, the arguments and how many such calls came before, because the model's own ids are not the same in a new
-// round.
+// record returns what is asked for. Its id is that of the same call after a restart.
 func (d *Desk) record(c *action.Call, t *action.Tool, a action.Approval) chat.Approval {
-	now, arguments := time.Now(), hash(string(c.Parameters))
-	nth := 0
-	for _, e := range c.Earlier {
-		if e.Action == t.Def.Name && string(e.Parameters) == string(c.Parameters) {
-			nth++
-		}
-	}
-	timeout := d.Timeout
-	if timeout == 0 {
-		timeout = usual
-	}
+	now := time.Now()
 	return chat.Approval{
-		ID: hash(string(c.Turn.Run), t.Def.Name, a.Kind, arguments, fmt.Sprint(nth)), Room: c.Turn.Room.ID, Run: c.Turn.Run, Call: c.ID, Tool: a.Server + "/" + a.Tool,
-		Kind: a.Kind, Arguments: arguments, Effect: t.Def.Effect.String(), Asker: c.Turn.Message.Author, At: now, Expires: now.Add(timeout), Decision: chat.Pending,
+		ID: c.Key(t.Def.Name, a.Kind), Room: c.Turn.Room.ID, Run: c.Turn.Run, Call: c.ID, Tool: a.Server + "/" + a.Tool,
+		Kind: a.Kind, Arguments: action.Hash(string(c.Parameters)), Effect: t.Def.Effect.String(), Asker: c.Turn.Message.Author, At: now, Expires: now.Add(d.Waits()), Decision: chat.Pending,
 	}
 }
 
@@ -261,16 +251,6 @@ func decision(option string) chat.Decision {
 		return chat.Always
 	}
 	return chat.Denied
-}
-
-// hash identifies texts. Their lengths are part of it, so that no other division of the same characters has the same
-// hash.
-func hash(texts ...string) string {
-	h := sha256.New()
-	for _, t := range texts {
-		fmt.Fprintf(h, "%d:%s", len(t), t)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // approvers returns the accounts that may approve and can be named; only they see the buttons work.

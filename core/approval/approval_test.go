@@ -102,6 +102,10 @@ func (d *desk) asks(author chat.EntityID, params string, effect action.Effect, a
 	b := &action.Block{Answer: &answer.Answer{}, ID: "c", Name: "ORDER"}
 	c := b.Call(context.Background(), json.RawMessage(params), s, nil, action.Host{
 		Park: func(_ context.Context, w action.Wait) error {
+			if w.Ask != nil {
+				q := *w.Ask
+				q.Payload, w.Ask = w.For, &q
+			}
 			d.waits = append(d.waits, w)
 			return chat.ErrParked
 		},

@@ -24,10 +24,8 @@ func (d *Desk) askHere(ctx context.Context, c *action.Call, r chat.Approval, sho
 		return "", err
 	}
 	owner := c.Turn.Owner
-	q := chat.Question{
-		Options: options(kinds && owner), For: d.approvers(r.Asker, owners, kinds && owner), Expires: r.Expires, Chooser: action.Parked, Payload: matter + r.ID,
-	}
-	err = c.Park(ctx, shown, action.Wait{For: q.Payload, Until: r.Expires, Ask: &q})
+	q := chat.Question{Options: options(kinds && owner), For: d.approvers(r.Asker, owners, kinds && owner)}
+	err = c.Park(ctx, shown, action.Wait{For: matter + r.ID, Until: r.Expires, Ask: &q})
 	switch {
 	case errors.Is(err, chat.ErrUnseen):
 		return unseenLine, d.decide(context.WithoutCancel(ctx), r, chat.Stopped, "")

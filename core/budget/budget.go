@@ -133,7 +133,7 @@ func (g *Gate) ask(ctx context.Context, a Answer, req llm.Request, cost price.US
 			return err
 		}
 	}
-	q := chat.Question{Chooser: action.Parked, Payload: For, Expires: time.Now().Add(waits)}
+	var q chat.Question
 	if may {
 		q.Options = append(q.Options, fmt.Sprintf(goOn+" (about %s)", cost))
 	}
@@ -159,7 +159,7 @@ func (g *Gate) ask(ctx context.Context, a Answer, req llm.Request, cost price.US
 		q.For = []chat.EntityID{asker}
 	}
 	a.Say(answer.CostSign+fmt.Sprintf(beyondLine, beyond.Whose, beyond.Limit, cost), true)
-	err = a.Wait(ctx, action.Wait{For: For, Until: q.Expires, Ask: &q})
+	err = a.Wait(ctx, action.Wait{For: For, Until: time.Now().Add(waits), Ask: &q})
 	if errors.Is(err, chat.ErrUnseen) { // where no one can be asked
 		a.Say(unseenLine, false)
 		return ErrDeclined

@@ -122,6 +122,9 @@ func (w *Waiting) For() string {
 	return ""
 }
 
+// Waited reports whether the run was parked for waitedFor before this holder, which goes on from there.
+func (w *Waiting) Waited(waitedFor string) bool { return w.from != nil && w.from.For == waitedFor }
+
 // Begin notes what the run is to wait for. It returns [chat.ErrParked], which ends the work of the holder up to LetGo.
 func (w *Waiting) Begin(what action.Wait) error {
 	w.now = &what

@@ -55,7 +55,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	}
 	end.Parameters = string(params)
 	writes := t.Def.Effect.Changes()
-	if guarded := tc.guarded(ctx, c, t, params); guarded != nil || writes && tc.quoted(c, t, params) {
+	if guarded := tc.guarded(ctx, c, t, params); guarded != nil || tc.doubtful(ctx, c, t, params) {
 		refused, err := tc.ask(ctx, c, t, params, guarded)
 		if err != nil {
 			end.Error = tooLate
@@ -236,7 +236,7 @@ func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params
 			return refused, err
 		}
 	}
-	if t.Def.Effect.Changes() && tc.quoted(c, t, params) {
+	if tc.doubtful(ctx, c, t, params) {
 		return tc.confirm(ctx, c, t, params)
 	}
 	return "", nil

@@ -19,6 +19,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
@@ -45,6 +46,8 @@ type Calls struct {
 	Host    action.Host
 	Journal Journal
 	Desk    Approver // asked about calls that need an approval
+	// ConfirmFor is how long the run waits until a call is confirmed that may be a quote.
+	ConfirmFor time.Duration
 	// Life outlives the turn: an action that has begun to write is not cut off by a later message or a stop, since half
 	// of its effect may be worse than all of it.
 	Life context.Context

@@ -9,6 +9,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"time"
 
 	"parley/core/action"
 	"parley/core/chat"
@@ -40,6 +41,19 @@ func (tc *Calls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) 
 	return (tc.block(c, 0).Written || tc.Run.Kind == chat.RunTask) && (tc.Quotes(c.Name, params) || tc.Quotes(t.Def.Name, params))
 }
 
+// doubtful reports whether a call has to be confirmed: it changes something, and may be a quote. A call that people were
+// asked about stays doubtful, because what it may repeat can have left the prompts while the run waited.
+func (tc *Calls) doubtful(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
+	if !t.Def.Effect.Changes() {
+		return false
+	}
+	call := tc.call(ctx, c, params)
+	return call.Waited(quote(call, t)) || tc.quoted(c, t, params)
+}
+
+// quote returns what a run waits for ([action.Wait].For) until a call is confirmed.
+func quote(c *action.Call, t *action.Tool) string { return "quote/" + c.Key(t.Def.Name, "") }
+
 // The text and the options of the question whether a call is carried out that may be a quote.
 const (
 	confirmLine = "This call came from content I was given to read:\n```\n%s\n%s\n```\nRun it?"
@@ -48,29 +62,48 @@ const (
 	maxConfirm  = 1500 // characters of the parameters
 )
 
-// confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn. The
-// question shows all parameters, so a call whose parameters are too long to be read is refused. Invisible characters
-// are made visible, and backticks replaced, which would end the code block.
+// What the model is told of a call that is not confirmed.
+const (
+	noUserLine      = "It came from content that was read, and there is no user to confirm it."
+	longQuoteLine   = "It came from content that was read, and is too long to confirm."
+	declinedLine    = "It came from content that was read, and the user declined it."
+	unconfirmedLine = "It came from content that was read, and the user has not confirmed it."
+)
+
+// confirm asks the person who is answered whether to carry out c. The run waits for that without its room:
+// [chat.ErrParked]. Then confirm is called again when it goes on. Refused is why the call can't be made; any other error
+// ends the turn. The question shows all parameters, so a call whose parameters are too long to be read is refused.
+// Invisible characters are made visible, and backticks replaced, which would end the code block.
 func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if tc.Run.Kind == chat.RunTask {
-		return "It came from content that was read, and there is no user to confirm it.", nil
+		return noUserLine, nil
 	}
 	if len([]rune(string(params))) > maxConfirm {
-		return "It came from content that was read, and is too long to confirm.", nil
+		return longQuoteLine, nil
 	}
-	shown := strings.ReplaceAll(text.Visible(string(params)), "`", "'")
-	q, err := tc.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.Def.Name, shown), chat.Question{Options: []string{doIt, dont}})
+	call := tc.call(ctx, c, params)
+	what, shown := quote(call, t), fmt.Sprintf(confirmLine, t.Def.Name, strings.ReplaceAll(text.Visible(string(params)), "`", "'"))
+	q, chosen, err := call.Chose(ctx, what)
 	switch {
-	case err == nil && q.Choice == 0:
-		return "", nil
-	case err == nil:
-		return "It came from content that was read, and the user declined it.", nil
-	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):
-		return "It came from content that was read, and the user has not confirmed it.", nil
+	case err != nil:
+		return "", fmt.Errorf("read the confirmation of %s: %w", t.Def.Name, err)
+	case chosen:
+		call.Update(shown + "\n\n" + q.ChoiceLine(tc.Turn.Room.Kind))
+		if q.Options[q.Choice] == doIt {
+			return "", nil
+		}
+		return declinedLine, nil
+	case call.Waited(what): // no one has chosen in time
+		return unconfirmedLine, nil
+	}
+	err = call.Park(ctx, shown, action.Wait{For: what, Until: time.Now().Add(tc.ConfirmFor), Ask: &chat.Question{Options: []string{doIt, dont}}})
+	switch {
+	case errors.Is(err, chat.ErrUnseen):
+		return unconfirmedLine, nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	}
-	return "", fmt.Errorf("ask for confirmation of %s: %w", t.Def.Name, err)
+	return "", err
 }
 
 // corpus is what the prompts of a turn contain that the asker did not write, in two forms.
