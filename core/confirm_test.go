@@ -111,7 +111,8 @@ func TestQuoteIsDenied(t *testing.T) {
 					t.Errorf("the model was told %+v", asked[len(asked)-1].Messages)
 				}
 				if name == "cleared" {
-					w.accepted = nil // it was forgotten
+					w.accepted = nil // it was forgotten, perhaps after its end was seen
+					w.chat.forget()
 				}
 				if r := w.run(acc); r.Continues || r.Parked {
 					t.Errorf("of the wait is left %+v", r)

@@ -160,7 +160,8 @@ func TestParkedRunIsDenied(t *testing.T) {
 					t.Error("it can still be chosen")
 				}
 				if name == "cleared" {
-					w.accepted = nil // it was forgotten
+					w.accepted = nil // it was forgotten, perhaps after its end was seen
+					w.chat.forget()
 				}
 				if r := w.run(acc); r.Continues || r.Parked {
 					t.Errorf("of the wait is left %+v", r)
