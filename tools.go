@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -84,14 +85,29 @@ func webhooks(cfg config.Config) (all []webhook.Tool) {
 // ping. They call no tool.
 func checkTools(cfg config.Config, env Env) (parts []part) {
 	for _, s := range mcpServers(cfg) {
-		parts = append(parts, part{"mcp." + s.Name, func(ctx context.Context) (string, error) {
-			return mcp.Check(ctx, s, mcp.Options{Dial: env.Dial, Log: env.Log})
-		}})
+		parts = append(parts, part{"mcp." + s.Name, func(ctx context.Context) (string, error) { return checkMCP(ctx, cfg, env, s) }})
 	}
 	for _, t := range webhooks(cfg) {
 		parts = append(parts, part{"tools." + t.Name, func(ctx context.Context) (string, error) { return webhook.Check(ctx, t, webhook.Dialer(env.Dial)) }})
 	}
 	return parts
+}
+
+// checkMCP connects an MCP server. One that needs a login is used with the stored one; without it, the owner is warned,
+// because everything else works.
+func checkMCP(ctx context.Context, cfg config.Config, env Env, s mcp.Server) (string, error) {
+	o := mcp.Options{Dial: env.Dial, Log: env.Log}
+	if s.OAuth != nil {
+		var err error
+		if o.Key, err = oauth.ParseKey(cfg.Secrets.Key.Reveal()); err != nil {
+			return "", fmt.Errorf("read secrets.key: %w", err)
+		}
+	}
+	line, err := mcp.Check(ctx, s, o, local.State{Config: cfg, Prefix: pluginKey(mcp.Name, "")})
+	if errors.Is(err, oauth.ErrLogin) {
+		return "", warning(err.Error())
+	}
+	return line, err
 }
 
 // commandNames returns the names of the built-in commands, which prompts of MCP servers can't take.

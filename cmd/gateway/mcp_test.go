@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/backends/sqlite"
 )
@@ -32,6 +35,16 @@ func authorizes(t *testing.T) *httptest.Server {
 	})
 	answers("/register", map[string]any{"client_id": "parley", "token_endpoint_auth_method": "none"})
 	answers("/token", map[string]any{"access_token": "s3cr3t-access", "refresh_token": "s3cr3t-refresh", "token_type": "Bearer"})
+	tools := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
+	tools.AddTool(&sdk.Tool{Name: "list", InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tools }, &sdk.StreamableHTTPOptions{Stateless: true})
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer s3cr3t-access" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("/authorize", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		http.Redirect(w, r, q.Get("redirect_uri")+"?code=c&state="+q.Get("state"), http.StatusFound)
@@ -39,7 +52,23 @@ func authorizes(t *testing.T) *httptest.Server {
 	return s
 }
 
+// checkOfShop returns what gateway check says of the server, with the folder and the environment of another command.
+func checkOfShop(t *testing.T, like *exec.Cmd) string {
+	t.Helper()
+	c := command(t, nil, "check")
+	c.Dir, c.Env = like.Dir, like.Env
+	out, _ := c.CombinedOutput() // it also ends with 1 because no one can talk to the agent
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "mcp.shop") && !strings.Contains(line, "s3cr3t") {
+			return line
+		}
+	}
+	t.Fatalf("the check says %s", out)
+	return ""
+}
+
 // gateway mcp login shows an address. The login ends in a browser on this machine, or with a pasted address; the tokens are stored encrypted.
+// gateway check uses them.
 func TestLoginToMCPServer(t *testing.T) {
 	for name, pastes := range map[string]bool{"in a browser": false, "pasted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -48,6 +77,9 @@ func TestLoginToMCPServer(t *testing.T) {
 			cfg := fmt.Sprintf("mcp: [{name: shop, url: %q, oauth: {enabled: true}}]\n", authorizes(t).URL+"/mcp")
 			if err := os.WriteFile(filepath.Join(c.Dir, "config.yaml"), []byte(cfg), 0o600); err != nil {
 				t.Fatal(err)
+			}
+			if said := checkOfShop(t, c); !strings.Contains(said, "it needs a login: gateway mcp login shop") {
+				t.Errorf("before the login: %s", said)
 			}
 			in, err := c.StdinPipe()
 			if err != nil {
@@ -84,6 +116,9 @@ func TestLoginToMCPServer(t *testing.T) {
 			}
 			if code := status(t, c.Wait()); code != 0 || !strings.Contains(shown.String(), "The gateway is logged in to shop.") || strings.Contains(shown.String(), "s3cr3t") {
 				t.Fatalf("it ended with %d and wrote %s", code, shown.String())
+			}
+			if said := checkOfShop(t, c); !strings.Contains(said, "1 tools: list (write)") {
+				t.Errorf("after the login: %s", said)
 			}
 			s, err := sqlite.Open(t.Context(), filepath.Join(c.Dir, "parley.db"), sqlite.Options{})
 			if err != nil {

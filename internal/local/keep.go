@@ -18,3 +18,31 @@ func Keep(ctx context.Context, cfg config.Config, name, value string) error {
 	_, err := keep.run(ctx, cfg, keepRequest{name, value})
 	return err
 }
+
+var kept = command[keepRequest, string]{"kept", func(ctx context.Context, store Store, _ Runtime, req keepRequest) (string, error) {
+	return store.Kept(ctx, req.Name)
+}}
+
+// swapRequest is a value to store under a name where old is stored.
+type swapRequest struct{ Name, Old, Value string }
+
+var swap = command[swapRequest, bool]{"swap", func(ctx context.Context, store Store, _ Runtime, req swapRequest) (bool, error) {
+	return store.Swap(ctx, req.Name, req.Old, req.Value)
+}}
+
+// State is what is stored under names that begin with a prefix, at the running gateway of a configuration, or in its
+// store if none runs.
+type State struct {
+	Config config.Config
+	Prefix string
+}
+
+// Kept returns what is stored under name, or "".
+func (s State) Kept(ctx context.Context, name string) (string, error) {
+	return kept.run(ctx, s.Config, keepRequest{Name: s.Prefix + name})
+}
+
+// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was.
+func (s State) Swap(ctx context.Context, name, old, value string) (bool, error) {
+	return swap.run(ctx, s.Config, swapRequest{s.Prefix + name, old, value})
+}

@@ -36,6 +36,8 @@ type Store interface {
 	PersonalRecords(ctx context.Context, person chat.EntityID, after string) (chat.PersonalPage, error)
 	DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error)
 	Keep(ctx context.Context, name, value string) error
+	Kept(ctx context.Context, name string) (string, error)
+	Swap(ctx context.Context, name, old, value string) (bool, error)
 }
 
 // offline is the Runtime of a store that no gateway has open. The next gateway finds the changes when it starts.
@@ -109,5 +111,7 @@ func Handler(store Store, rt Runtime) http.Handler {
 	status.serve(mux, store, rt)
 	person.serve(mux, store, rt)
 	keep.serve(mux, store, rt)
+	kept.serve(mux, store, rt)
+	swap.serve(mux, store, rt)
 	return mux
 }

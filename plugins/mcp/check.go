@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,18 +12,37 @@ import (
 )
 
 // Check connects a server, lists its tools, and calls none. It returns what there is, in one line. The server's process
-// has ended when it returns.
-func Check(ctx context.Context, s Server, o Options) (string, error) {
+// has ended when it returns. A server with OAuth is used with its login in logins, whose token is renewed if needed;
+// without a login, and if it has ended, the error is [oauth.ErrLogin]. Errors hold no secrets of the configuration.
+func Check(ctx context.Context, s Server, o Options, logins oauth.Store) (string, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := newClient(s, o)
-	if s.OAuth != nil { // its tokens are in the store of the gateway
-		issuer, err := oauth.Discover(ctx, *s.OAuth, c.tokens.Client)
-		if err != nil {
+	line, err := c.check(ctx, logins)
+	if err == nil {
+		return c.hide(line), nil
+	}
+	if said := c.redact(err.Error()); errors.Is(err, oauth.ErrLogin) {
+		return "", fmt.Errorf("%w%s", oauth.ErrLogin, strings.TrimPrefix(said, oauth.ErrLogin.Error()))
+	} else {
+		return "", errors.New(said)
+	}
+}
+
+// check returns what Check does, with secrets.
+func (c *client) check(ctx context.Context, logins oauth.Store) (string, error) {
+	if c.tokens != nil {
+		c.tokens.Store = logins
+		if _, err := c.tokens.Token(ctx, ""); errors.Is(err, oauth.ErrLogin) {
+			issuer, unknown := oauth.Discover(ctx, *c.cfg.OAuth, c.tokens.Client)
+			if unknown != nil {
+				return "", unknown
+			}
+			return "", fmt.Errorf("%w (at %s)", err, issuer)
+		} else if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("logs in at %s; gateway mcp login %s begins a login", text.Label(issuer), s.Name), nil
 	}
 	session, end, err := c.connect(ctx)
 	if err != nil {
@@ -32,17 +52,21 @@ func Check(ctx context.Context, s Server, o Options) (string, error) {
 	if err := c.refresh(ctx, session); err != nil {
 		return "", err
 	}
-	v := c.view()
+	return c.view().summary(), nil
+}
+
+// summary returns what a server offers, in one line.
+func (s state) summary() string {
 	var names []string
-	for _, t := range v.tools {
+	for _, t := range s.tools {
 		names = append(names, fmt.Sprintf("%s (%s)", text.Label(t.name), t.spec.Effect))
 	}
 	line := fmt.Sprintf("%d tools", len(names))
 	if len(names) > 0 {
 		line += ": " + text.Brief(strings.Join(names, ", "), 400)
 	}
-	if n := len(v.resources); n > 0 {
+	if n := len(s.resources); n > 0 {
 		line += fmt.Sprintf("; %d resources", n)
 	}
-	return line, nil
+	return line
 }

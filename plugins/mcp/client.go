@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -99,8 +97,10 @@ func (c *client) available(s action.TurnContext) bool {
 	return c.cfg.Available == nil || c.cfg.Available(s)
 }
 
-// run connects the server again and again, until ctx is done. The pause grows while the server does not last.
+// run connects the server again and again, until ctx is done. The pause grows while the server does not last. For one
+// that needs a login, an attempt only reads the store.
 func (c *client) run(ctx context.Context) {
+	said := ""
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longPause) {
 		begun := time.Now()
 		err := c.serve(ctx)
@@ -111,7 +111,11 @@ func (c *client) run(ctx context.Context) {
 			pause = firstPause
 		}
 		c.set(state{err: err})
-		c.log.Warn("an MCP server is not connected; trying again", "pause", pause, "err", c.redact(err.Error()))
+		// Who has to log in reads that once: it can take days.
+		if why := c.redact(err.Error()); why != said || !errors.Is(err, oauth.ErrLogin) {
+			c.log.Warn("an MCP server is not connected; trying again", "pause", pause, "err", why)
+			said = why
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -305,19 +309,4 @@ func (c *client) listTools(ctx context.Context, session *sdk.ClientSession) (all
 		}
 	}
 	return all, nil
-}
-
-// redact hides the values of the environment and of the headers, which a server can repeat in its errors, and shortens s
-// for the log.
-func (c *client) redact(s string) string {
-	secrets := slices.Collect(maps.Values(c.cfg.Env))
-	for _, v := range c.cfg.Headers {
-		secrets = append(secrets, v, v[strings.LastIndexByte(v, ' ')+1:]) // the last one without "Bearer"
-	}
-	for _, v := range secrets {
-		if len(v) > 3 {
-			s = strings.ReplaceAll(s, v, "***")
-		}
-	}
-	return text.Brief(text.Visible(s), 300)
 }

@@ -16,8 +16,8 @@ type Limits struct {
 
 const shell = "/bin/sh"
 
-// limited returns a command that sets limits and then becomes the given one. Memory is limited by what the program can write to, not by the
-// addresses that it reserves: Node reserves a gigabyte and uses a tenth of that.
+// limited returns a command that sets limits and then becomes the given one. Memory is limited by what the program can
+// write to, not by the addresses that it reserves: Node reserves a gigabyte and uses a tenth of that.
 func (l Limits) limited(command []string) []string {
 	var script strings.Builder
 	if l.Memory > 0 {

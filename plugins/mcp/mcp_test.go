@@ -199,7 +199,7 @@ func TestBadServers(t *testing.T) {
 	}
 	for _, s := range all[1:] {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		if line, err := Check(ctx, s, Options{Log: logger}); err == nil {
+		if line, err := Check(ctx, s, Options{Log: logger}, nil); err == nil {
 			t.Errorf("%s: %s", s.Name, line)
 		}
 		cancel()
@@ -329,7 +329,7 @@ func TestRemote(t *testing.T) {
 	work.Wait()
 	for _, path := range []string{"/away", "/html"} {
 		s.URL = remote.URL + path
-		if line, err := Check(t.Context(), s, Options{}); err == nil || strings.Contains(err.Error(), "s3cr3t") {
+		if line, err := Check(t.Context(), s, Options{}, nil); err == nil || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%s: %s, %v", path, line, err)
 		}
 	}
@@ -347,8 +347,36 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// No error of a check holds what the configuration keeps secret, whatever the server repeats, and also if it is not there.
+func TestCheckHidesSecrets(t *testing.T) {
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		var asked struct{ ID json.RawMessage }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		user, password, _ := r.BasicAuth()
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not for %s of %s, %s, %s"}}`,
+			asked.ID, r.Header.Get("X-Key"), r.URL.RawQuery, user, password)
+	}))
+	place := strings.TrimPrefix(remote.URL, "http://")
+	s := Server{Name: "remote", URL: "http://us3r-s3cr3t:p4ss-s3cr3t@" + place + "/mcp?key=qu3ry%2Fs3cr3t", Headers: map[string]string{"X-Key": "h34der-s3cr3t"}}
+	for _, state := range []string{"there", "gone"} {
+		line, err := Check(t.Context(), s, Options{}, nil)
+		if err == nil || strings.Contains(err.Error(), "s3cr3t") || state == "there" && !strings.Contains(err.Error(), "not for ***") {
+			t.Errorf("%s: %q, %v", state, line, err)
+		}
+		remote.Close()
+	}
+	if line, err := Check(t.Context(), fake(t, "refuse"), Options{}, nil); err == nil || strings.Contains(err.Error(), "s3cr3t") {
+		t.Errorf("over standard input: %q, %v", line, err)
+	}
+}
+
 func TestCheck(t *testing.T) {
-	line, err := Check(t.Context(), fake(t, "good"), Options{})
+	line, err := Check(t.Context(), fake(t, "good"), Options{}, nil)
 	if err != nil || !strings.Contains(line, "echo (write)") || !strings.Contains(line, "wipe (dangerous)") || !strings.HasSuffix(line, "; 1 resources") {
 		t.Errorf("%q, %v", line, err)
 	}

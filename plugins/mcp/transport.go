@@ -175,7 +175,8 @@ func (o *origin) RoundTrip(r *http.Request) (*http.Response, error) {
 	return o.send(r)
 }
 
-// authorized sends a request with a token. If the server rejects it, the request is sent once more with another one.
+// authorized sends a request with a token. If the server rejects it, the request is sent once more with another one. If
+// it rejects that as well, the server counts as one that needs a login, for a while.
 func (o *origin) authorized(r *http.Request) (*http.Response, error) {
 	token, err := o.tokens.Token(r.Context(), "")
 	if err != nil {
@@ -183,6 +184,9 @@ func (o *origin) authorized(r *http.Request) (*http.Response, error) {
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	res, err := o.send(r)
+	if err == nil && res.StatusCode != http.StatusUnauthorized {
+		o.tokens.Accept(r.Context(), token)
+	}
 	if err != nil || res.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
 		return res, err
 	}
@@ -197,7 +201,15 @@ func (o *origin) authorized(r *http.Request) (*http.Response, error) {
 		}
 	}
 	again.Header.Set("Authorization", "Bearer "+token)
-	return o.send(again)
+	if res, err = o.send(again); err != nil {
+		return nil, err
+	}
+	if res.StatusCode == http.StatusUnauthorized {
+		_ = res.Body.Close()
+		return nil, o.tokens.Reject(r.Context(), token)
+	}
+	o.tokens.Accept(r.Context(), token)
+	return res, nil
 }
 
 // send sends a request, and limits what comes back.

@@ -60,7 +60,8 @@ func discover(ctx context.Context, s Settings, client *http.Client) (at authorit
 	return at, nil
 }
 
-// named returns the authorization server that the MCP server names, and the scopes that it asks for. Without a name it is the server itself.
+// named returns the authorization server that the MCP server names, and the scopes that it asks for. Without a name it
+// is the server itself.
 func named(ctx context.Context, s Settings, client *http.Client) (issuer, resource string, scopes []string, err error) {
 	challenge := challenged(ctx, s.URL, client)
 	described, err := metadata(ctx, s.URL, challenge["resource_metadata"], client)
@@ -112,8 +113,8 @@ func challenged(ctx context.Context, address string, client *http.Client) map[st
 	return nil
 }
 
-// metadata returns what the server says about itself as a resource: at the address of its challenge, below its own path, or at the root; nil
-// if it says nothing.
+// metadata returns what the server says about itself as a resource: at the address of its challenge, below its own
+// path, or at the root; nil if it says nothing.
 func metadata(ctx context.Context, address, at string, client *http.Client) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/plugins/mcp/oauth"
 	"parley/sim"
 )
 
@@ -32,6 +33,10 @@ type server struct {
 
 	mu       sync.Mutex
 	clients  map[string]url.Values // with their redirect URIs
+	secrets  map[string]string     // of the clients that were registered by hand
+	methods  []string              // how clients prove that they have their secret; nil: not told, which means basic
+	stubborn bool                  // the MCP server rejects every token
+	requests int                   // to the MCP server
 	codes    map[string]grantOf
 	refresh  map[string]int    // the generation of each refresh token
 	live     int               // the generation that counts
@@ -50,13 +55,15 @@ type grantOf struct {
 
 // newServer starts both.
 func newServer(t *testing.T) *server {
-	s := &server{T: t, net: sim.NewNet(), clients: map[string]url.Values{}, codes: map[string]grantOf{}, refresh: map[string]int{}, access: map[string]string{}, lasts: time.Hour, elsewhen: map[string]string{}}
+	s := &server{T: t, net: sim.NewNet(), clients: map[string]url.Values{}, secrets: map[string]string{}, codes: map[string]grantOf{}, refresh: map[string]int{}, access: map[string]string{}, lasts: time.Hour, elsewhen: map[string]string{}}
 	mux := http.NewServeMux()
 	tools := tools()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		s.mu.Lock()
 		_, valid := s.access[token]
+		valid = valid && !s.stubborn
+		s.requests++
 		s.mu.Unlock()
 		if valid {
 			tools.ServeHTTP(w, r)
@@ -74,6 +81,9 @@ func newServer(t *testing.T) *server {
 			"issuer": issuer, "authorization_endpoint": issuer + "/authorize?tenant=1", "token_endpoint": issuer + "/token", "registration_endpoint": issuer + "/register",
 			"code_challenge_methods_supported": []string{"S256"}, "scopes_supported": []string{"orders", "offline_access"}, "response_types_supported": []string{"code"},
 			"authorization_response_iss_parameter_supported": true,
+		}
+		if s.methods != nil {
+			about["token_endpoint_auth_methods_supported"] = s.methods
 		}
 		if s.noPKCE {
 			about["code_challenge_methods_supported"] = []string{"plain"}
@@ -152,6 +162,11 @@ func (s *server) token(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
+	if !s.proven(r) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"error":"invalid_client","error_description":"` + r.PostForm.Encode() + r.Header.Get("Authorization") + `"}`))
+		return
+	}
 	if !s.valid(r.PostForm) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write([]byte(`{"error":"invalid_grant","error_description":"` + r.PostForm.Encode() + `"}`))
@@ -163,7 +178,33 @@ func (s *server) token(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": access, "refresh_token": refresh, "token_type": "bearer", "expires_in": int(s.lasts.Seconds())})
 }
 
-// valid reports whether tokens are given. A refresh token that was used before ends the whole login, as it was stolen then.
+// proven reports whether a client that has a secret proves that, in the one way that the server takes, and others don't try.
+func (s *server) proven(r *http.Request) bool {
+	id, posted := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+	name, secret, basic := r.BasicAuth()
+	name, _ = url.QueryUnescape(name)
+	secret, _ = url.QueryUnescape(secret)
+	want, known := s.secrets[id]
+	switch {
+	case !known || want == "":
+		return !basic && posted == ""
+	case slices.Contains(s.methods, "client_secret_post"):
+		return !basic && posted == want
+	}
+	return basic && posted == "" && name == id && secret == want
+}
+
+// registered adds a client that was registered by hand, for any port of the redirect.
+func (s *server) registered(id, secret string, methods ...string) oauth.Settings {
+	s.change(func() {
+		s.clients[id], s.secrets[id], s.methods = url.Values{"redirect": {landing}}, secret, methods
+		s.elsewhen["/register"] = "http://127.0.0.1:84/register" // which fails the login
+	})
+	return oauth.Settings{Server: "shop", URL: shopURL, ClientID: id, ClientSecret: secret}
+}
+
+// valid reports whether tokens are given. A refresh token that was used before ends the whole login, as it was stolen
+// then.
 func (s *server) valid(form url.Values) bool {
 	if form.Get("resource") != shopURL || s.clients[form.Get("client_id")] == nil {
 		return false

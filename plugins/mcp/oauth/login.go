@@ -20,8 +20,8 @@ import (
 // LoginLimit is how long a person has to log in. What was begun can't be finished later.
 const LoginLimit = 10 * time.Minute
 
-// Login has a person log in with a browser. visit shows them an address, and returns the address to which they were sent in the end, which
-// begins with redirect. Login returns what is to be stored under [Name].
+// Login has a person log in with a browser. visit shows them an address, and returns the address to which they were
+// sent in the end, which begins with redirect. Login returns what is to be stored under [Name].
 func Login(ctx context.Context, s Settings, k Key, client *http.Client, redirect string, visit func(ctx context.Context, address string) (string, error)) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, LoginLimit, errors.New("the login has taken too long"))
 	defer cancel()

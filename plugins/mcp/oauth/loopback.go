@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Loopback receives the browser of a person who logs in, if it runs on this machine. Others paste the address that their browser shows in
-// the end.
+// A Loopback receives the browser of a person who logs in, if it runs on this machine. Others paste the address that
+// their browser shows in the end.
 type Loopback struct{ listener net.Listener }
 
 // Listen returns a Loopback. Close ends it.

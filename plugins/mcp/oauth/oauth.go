@@ -1,5 +1,5 @@
-// Package oauth logs the gateway in to MCP servers with OAuth 2.1, and keeps the tokens: encrypted, fresh, and the same for all gateways that
-// share a store. A person logs in once, with a browser; [Tokens] does the rest.
+// Package oauth logs the gateway in to MCP servers with OAuth 2.1, and keeps the tokens: encrypted, fresh, and the same
+// for all gateways that share a store. A person logs in once, with a browser; [Tokens] does the rest.
 package oauth
 
 import (

@@ -31,9 +31,11 @@ type gateway struct {
 	ended []string
 }
 
-func (s *server) gateway(m *memory) *gateway {
+func (s *server) gateway(m *memory) *gateway { return s.gatewayOf(m, shop) }
+
+func (s *server) gatewayOf(m *memory, set oauth.Settings) *gateway {
 	g := &gateway{}
-	g.Tokens = oauth.NewTokens(shop, key(s.T, "k"), oauth.NewClient(s.net.Dial), slog.New(slog.NewTextHandler(&g.log, nil)))
+	g.Tokens = oauth.NewTokens(set, key(s.T, "k"), oauth.NewClient(s.net.Dial), slog.New(slog.NewTextHandler(&g.log, nil)))
 	g.Store = m
 	g.Refused = func(_ context.Context, which string) { g.ended = append(g.ended, which) }
 	return g
@@ -42,7 +44,12 @@ func (s *server) gateway(m *memory) *gateway {
 // login logs in, and stores what comes of it.
 func (s *server) login(m *memory) {
 	s.Helper()
-	value, err := oauth.Login(s.Context(), shop, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, s.visit)
+	s.loginOf(m, shop)
+}
+
+func (s *server) loginOf(m *memory, set oauth.Settings) {
+	s.Helper()
+	value, err := oauth.Login(s.Context(), set, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, s.visit)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -56,7 +63,8 @@ func play(t *testing.T, f func(s *server)) {
 	synctest.Test(t, func(t *testing.T) { f(newServer(t)) })
 }
 
-// A person logs in once. The tokens are stored encrypted, for this server only, and are renewed before they end and when they are rejected.
+// A person logs in once. The tokens are stored encrypted, for this server only, and are renewed before they end and
+// when they are rejected.
 func TestLogin(t *testing.T) {
 	play(t, func(s *server) {
 		m := &memory{}
@@ -127,7 +135,8 @@ func TestRenewedOnce(t *testing.T) {
 	})
 }
 
-// A refused renewal ends the login: the owner is told once, nothing is asked any more, and a new login helps. Nothing secret is logged.
+// A refused renewal ends the login: the owner is told once, nothing is asked any more, and a new login helps. Nothing
+// secret is logged.
 func TestRefusedRenewal(t *testing.T) {
 	play(t, func(s *server) {
 		m := &memory{}

@@ -16,10 +16,15 @@ import (
 // refusal is an answer of an authorization server that a repetition does not change.
 type refusal struct{ code string }
 
-func (r refusal) Error() string { return "the authorization server refused: " + r.code }
+func (r refusal) Error() string {
+	if r.code == "invalid_client" {
+		return "the authorization server doesn't accept the client; check oauth.client_id and oauth.client_secret (invalid_client)"
+	}
+	return "the authorization server refused: " + r.code
+}
 
-// grant asks the token endpoint of l for tokens, and returns l with them. Errors hold nothing that the server wrote beyond a code: it could
-// repeat a secret.
+// grant asks the token endpoint of l for tokens, and returns l with them. Errors hold nothing that the server wrote
+// beyond a code: it could repeat a secret.
 func grant(ctx context.Context, client *http.Client, l login, form url.Values) (login, error) {
 	form.Set("resource", l.Resource)
 	form.Set("client_id", l.ClientID)
