@@ -161,7 +161,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
 		Listener:  l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: g.backends.limited, Log: g.env.Log,
-		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo, g.backends.swap}, g.runtime), LocalToken: token,
+		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token,
 		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg), Hooks: g.tasks,
 	}))
 	return nil
@@ -170,13 +170,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 // keptStore joins a store with the values that are stored in it under names, as the commands need both.
 type keptStore struct {
 	storage.Store
-	connectors.StateStore
-	swap func(ctx context.Context, name, old, value string) (bool, error)
-}
-
-// Swap implements Swap of [local.Store].
-func (s keptStore) Swap(ctx context.Context, name, old, value string) (bool, error) {
-	return s.swap(ctx, name, old, value)
+	connectors.SharedState
 }
 
 // owner returns a name of this process that no other has, also not one that starts later on the same host with the same
