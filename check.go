@@ -33,9 +33,14 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	cfg = env.applyTo(cfg)
 	models := newModels(cfg, env)
 	defer func() { _ = models.close() }() // only idle connections remain
+	noStore := false                      // the store can't be opened
 	parts := []part{
 		{"agent", func(context.Context) (string, error) { return checkAgent(cfg, env) }},
-		{"store", func(ctx context.Context) (string, error) { return stores.Check(ctx, cfg.Store.Reveal()) }},
+		{"store", func(ctx context.Context) (string, error) {
+			text, err := stores.Check(ctx, cfg.Store.Reveal())
+			noStore = err != nil
+			return text, err
+		}},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
@@ -43,7 +48,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	parts = append(parts, checkPrices(cfg))
 	parts = append(parts, checkTools(cfg, env)...)
 	if cfg.Agent.Recall == config.RecallMeaning {
-		parts = append(parts, part{"agent.recall", func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) }})
+		parts = append(parts, part{"agent.recall", unless(&noStore, func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) })})
 	}
 	on, err := allPlatforms(cfg, func(string) connectors.StateStore { return nil }, env)
 	if err != nil {
@@ -57,13 +62,24 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		}
 	}
 	if len(on) > 0 {
-		parts = append(parts, part{"owner", func(ctx context.Context) (string, error) { return checkOwner(ctx, cfg) }})
+		parts = append(parts, part{"owner", unless(&noStore, func(ctx context.Context) (string, error) { return checkOwner(ctx, cfg) })})
 	}
 	var all []Finding
 	for _, p := range parts {
 		all = append(all, p.try(ctx))
 	}
 	return all
+}
+
+// unless returns a check that is left out if the store can't be opened: it would wait for the same server once more, and
+// report the same problem.
+func unless(noStore *bool, check func(context.Context) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if *noStore {
+			return "unknown: the store can't be opened", nil
+		}
+		return check(ctx)
+	}
 }
 
 // CheckShared tests whether Redis can be reached, if it is configured.
@@ -90,9 +106,20 @@ func (p part) try(ctx context.Context) Finding {
 	text, err := p.check(ctx)
 	if err != nil {
 		_, doubted := errors.AsType[warning](err)
-		return Finding{Part: p.name, OK: doubted, Doubt: doubted, Text: err.Error()}
+		return Finding{Part: p.name, OK: doubted, Doubt: doubted, Text: oneLine(err.Error())}
 	}
 	return Finding{Part: p.name, OK: true, Text: text}
+}
+
+// oneLine joins the lines of an error: a finding is one line.
+func oneLine(text string) string {
+	var parts []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
 }
 
 // checkAgent parses the templates of the character, as the gateway does when it starts.

@@ -43,8 +43,8 @@ func settings() map[string]string {
 	}
 }
 
-// connect returns a pool of connections to a server that can be used, after it has reached it once.
-func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
+// configure returns what the address and the options say, with defaults.
+func configure(url string, o Options) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, permanent{err}
@@ -54,7 +54,8 @@ func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) 
 			c.ConnConfig.RuntimeParams[name] = value
 		}
 	}
-	if c.ConnConfig.ConnectTimeout == 0 {
+	// A longer timeout in the address is shortened: closing a pool waits for the connections that it makes.
+	if c.ConnConfig.ConnectTimeout == 0 || c.ConnConfig.ConnectTimeout > connectTimeout {
 		c.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	switch {
@@ -65,6 +66,15 @@ func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) 
 	}
 	// Checked on every connection: after a failover, a new one can reach another server.
 	c.AfterConnect = durable
+	return c, nil
+}
+
+// connect returns a pool of connections to a server that can be used, after it has reached it once.
+func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
+	c, err := configure(url, o)
+	if err != nil {
+		return nil, err
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
 		return nil, err
@@ -88,10 +98,10 @@ func durable(ctx context.Context, c *pgx.Conn) error {
 }
 
 // checkServer returns an error if the server is too old, which is permanent, or a standby, which can pass.
-func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
+func checkServer(ctx context.Context, q querier) error {
 	var version int
 	var readOnly bool
-	err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('transaction_read_only')::boolean`).
+	err := q.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('transaction_read_only')::boolean`).
 		Scan(&version, &readOnly)
 	switch {
 	case err != nil:
@@ -143,42 +153,3 @@ func identify(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
 }
 
 var errMoving = errors.New("another store is being moved here, and that has not ended; run gateway migrate again")
-
-// Describe tests whether the database at url can be used, and returns a description for the owner. It changes nothing,
-// so it doesn't migrate, and tells what a start would do.
-func Describe(ctx context.Context, url string) (string, error) {
-	text, err := describe(ctx, url)
-	return text, wrap(explain(err), "trying the database")
-}
-
-func describe(ctx context.Context, url string) (string, error) {
-	pool, err := connect(ctx, url, Options{Connections: 1})
-	if err != nil {
-		return "", err
-	}
-	defer pool.Close()
-	knows, err := newest()
-	if err != nil {
-		return "", err
-	}
-	has, oldest, err := versions(ctx, pool)
-	if err == nil {
-		err = usable(has, oldest, knows)
-	}
-	if err != nil {
-		return "", err
-	}
-	c := pool.Config().ConnConfig
-	text := fmt.Sprintf("PostgreSQL at %s, database %s", c.Host, c.Database)
-	switch {
-	case has == 0:
-		text += "; it is empty, and gets its tables when the gateway starts"
-	case has < knows:
-		text += fmt.Sprintf("; its tables are migrated from version %d to %d when the gateway starts, or by gateway migrate", has, knows)
-	}
-	warning, err := unsafeSettings(ctx, pool)
-	if warning != "" {
-		text += ". Warning: " + warning
-	}
-	return text, err
-}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -56,8 +58,10 @@ func Unavailable(err error) (reason string, ok bool) {
 		return "", false
 	case errors.Is(err, errReadOnly):
 		return reasons["25006"], true
-	case errors.Is(err, errSilent):
+	case errors.Is(err, errSilent), dialing(err) && errors.Is(err, context.DeadlineExceeded) && !untrusted(err):
 		return "the database does not answer", true
+	case poolerRefuses(err):
+		return "", false
 	case errors.As(err, &e):
 		if reason, ok = reasons[e.Code]; !ok && len(e.Code) == 5 {
 			reason, ok = reasons[e.Code[:2]]
@@ -81,6 +85,13 @@ func untrusted(err error) bool {
 	var header tls.RecordHeaderError
 	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) || errors.As(err, &header) ||
 		err != nil && strings.Contains(err.Error(), "server refused TLS connection")
+}
+
+// poolerRefuses reports whether a pooler refused a setting of the session. PgBouncer does it with the code of a protocol
+// violation, whose other uses can pass.
+func poolerRefuses(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "08P01" && strings.Contains(e.Message, "unsupported startup parameter")
 }
 
 // dialing reports whether no connection could be made, so that nothing was sent.
@@ -139,7 +150,16 @@ func explain(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	if poolerRefuses(err) {
+		return fmt.Errorf("the pooler refuses the settings of the session: %w; add %s to its ignore_startup_parameters, or connect directly", err,
+			strings.Join(slices.Sorted(maps.Keys(settings())), ", "))
+	}
 	switch e.Code {
+	case "42704":
+		// A server before version 14 refuses the login with a setting that it lacks, before its version can be read.
+		if strings.Contains(e.Message, "client_connection_check_interval") {
+			return fmt.Errorf("the server is older than PostgreSQL 14; version 14 or later is needed: %w", err)
+		}
 	case "28P01", "28000":
 		return fmt.Errorf("the server rejects the login: %w; check the user and the password in store, and pg_hba.conf of the server", err)
 	case "3D000":

@@ -108,7 +108,8 @@ func secured(dial dialer, config *tls.Config) dialer {
 		}
 		conn := tls.Client(plain, config)
 		if err := conn.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("TLS with %s: %w", addr, err), plain.Close())
+			_ = plain.Close() // the handshake has closed it if it ended by ctx
+			return nil, fmt.Errorf("TLS with %s: %w", addr, err)
 		}
 		return conn, nil
 	}
