@@ -262,11 +262,11 @@ func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, described()...)
 }
 
-// platforms returns the connectors that the configuration enables. Each gets the state that state returns for its name.
-func platforms(cfg config.Config, state func(name string) connectors.StateStore, env Env) (on []Connector) {
+// platforms returns the connectors that the configuration enables. Each gets what deps returns for its name.
+func platforms(cfg config.Config, deps func(name string) connectors.Deps) (on []Connector) {
 	for _, s := range cfg.ConnectorsOn() {
 		c := s.Values.(connectors.Settings)
-		on = append(on, Connector{c.Connect(connectors.Deps{Log: env.Log, Dial: env.Dial, Memo: state(s.Name)}), c.Budgets()})
+		on = append(on, Connector{c.Connect(deps(s.Name)), c.Budgets()})
 	}
 	return on
 }

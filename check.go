@@ -50,7 +50,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	if cfg.Agent.Recall == config.RecallMeaning {
 		parts = append(parts, part{"agent.recall", unless(&noStore, func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) })})
 	}
-	on, err := allPlatforms(cfg, func(string) connectors.StateStore { return nil }, env)
+	on, err := allPlatforms(cfg, func(string) connectors.Deps { return connectors.Deps{Log: env.Log, Dial: env.Dial} }, env)
 	if err != nil {
 		parts = append(parts, part{"connectors", func(context.Context) (string, error) { return "", err }})
 	}

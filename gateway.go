@@ -46,7 +46,8 @@ type Gateway struct {
 	meter      *quota.Meter
 	tasks      *tasks.Tasks
 	connectors []connectors.Connector
-	bots       bool // at least one chat platform is enabled
+	limited    []func() string // what works with limits, and why; see [connectors.Limited]
+	bots       bool            // at least one chat platform is enabled
 	addr       net.Addr
 }
 
@@ -106,7 +107,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 }
 
 // addPlatforms creates the enabled connectors, and returns an opener for their conversations. Each connector gets a
-// lease, so that of several gateways only one receives the messages of a bot, and its state under that lease.
+// lease, so that of several gateways only one receives the messages of a bot, and its state under that lease. One that
+// is divided into shards takes a lease for each instead.
 func (g *Gateway) addPlatforms() (core.Opener, error) {
 	leases := map[string]*connectors.Lease{}
 	lease := func(name string) *connectors.Lease {
@@ -115,7 +117,12 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		}
 		return leases[name]
 	}
-	on, err := allPlatforms(g.cfg, func(name string) connectors.StateStore { return lease(name).State(g.backends.memo) }, g.env)
+	on, err := allPlatforms(g.cfg, func(name string) connectors.Deps {
+		return connectors.Deps{
+			Log: g.env.Log, Dial: g.env.Dial, Memo: lease(name).State(g.backends.memo),
+			Shards: connectors.NewShards(g.backends.leases, g.backends.memo, name, g.owner, g.env.Log),
+		}
+	}, g.env)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +130,9 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	g.bots = len(on) > 0
 	for _, p := range on {
 		g.connectors = append(g.connectors, lease(p.Name()).Wrap(p.Connector))
+		if l, ok := p.Connector.(connectors.Limited); ok {
+			g.limited = append(g.limited, l.Limited)
+		}
 		if poster, ok := p.Connector.(connectors.Poster); ok {
 			posters[p.Name()] = poster
 		}
@@ -160,7 +170,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
 		Listener:  l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
-		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: g.backends.limited, Log: g.env.Log,
+		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token,
 		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg), Hooks: g.tasks,
 	}))

@@ -92,8 +92,8 @@ func (e Env) applyTo(cfg config.Config) config.Config {
 }
 
 // allPlatforms returns the connectors of the configuration and of the program.
-func allPlatforms(cfg config.Config, state func(name string) connectors.StateStore, env Env) ([]Connector, error) {
-	all := append(platforms(cfg, state, env), env.Connectors...)
+func allPlatforms(cfg config.Config, deps func(name string) connectors.Deps, env Env) ([]Connector, error) {
+	all := append(platforms(cfg, deps), env.Connectors...)
 	if err := checkNames("connector", all, Connector.Name, "", web.Name); err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@
 // event that was delivered before may be delivered again at any time: the ids of messages must therefore be the same
 // each time.
 //
-// [Supervise] runs a connector and restarts it. [Lease] makes it run in one process at a time. [Revocation] ends it
-// when its token is rejected. [Jobs] is for short work besides messages.
+// [Supervise] runs a connector and restarts it. [Lease] makes it run in one process at a time; [Shards] divides it among
+// several. [Revocation] ends it when its token is rejected. [Jobs] is for short work besides messages.
 package connectors
 
 import (
@@ -63,6 +63,13 @@ type Checker interface {
 	Check(ctx context.Context) (CheckResult, error)
 }
 
+// Limited is implemented by connectors that can be disconnected for long.
+type Limited interface {
+	// Limited returns what does not work now, and why, as a part of a sentence; "" for nothing. Everyone can read it at
+	// /readyz, so it must contain no secrets. It does not wait.
+	Limited() string
+}
+
 // CheckResult is the result of a check.
 type CheckResult struct {
 	Text string // one line
@@ -106,6 +113,8 @@ type Deps struct {
 	Dial Dialer
 	// Memo keeps the connector's state. A connector that is only checked needs none.
 	Memo StateStore
+	// Shards divides the work of a connector that is [Sharded]. Nil is a process that holds all shards.
+	Shards *Shards
 }
 
 // Settings are the values of a platform's section of the configuration ([sections.Section]), once they were read and

@@ -34,6 +34,9 @@ type Leases interface {
 	Lease(ctx context.Context, name, owner string, ttl time.Duration) (token int64, err error)
 	// EndLease gives name back before its time. It has no effect for an owner that does not hold it.
 	EndLease(ctx context.Context, name, owner string) error
+	// Held returns the owners of the leases that have not ended, by name: of the lease with the name, and of those whose
+	// names begin with it and a slash.
+	Held(ctx context.Context, name string) (map[string]string, error)
 	// KeepUnder is [StateStore].Keep for the holder of a lease. It fails with [chat.ErrBusy] unless token is that of
 	// the latest holder; the comparison and the write are one transaction.
 	KeepUnder(ctx context.Context, lease string, token int64, name, value string) error
@@ -88,9 +91,10 @@ func (s leasedState) Keep(ctx context.Context, name, value string) error {
 }
 
 // Wrap returns a connector that runs c while this process holds the lease, and waits otherwise. Its Run returns what
-// that of c returns; a lost lease is no error, and the process then waits for it again.
+// that of c returns; a lost lease is no error, and the process then waits for it again. A [Sharded] connector takes
+// leases itself, and is returned as it is.
 func (l *Lease) Wrap(c Connector) Connector {
-	if l == nil {
+	if s, ok := c.(Sharded); l == nil || ok && s.Sharded() {
 		return c
 	}
 	return leased{c, l}

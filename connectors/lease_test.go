@@ -68,6 +68,10 @@ func (s *leases) EndLease(_ context.Context, _, owner string) error {
 	return nil
 }
 
+func (s *leases) Held(context.Context, string) (map[string]string, error) {
+	return nil, errors.New("a single lease asks for no list")
+}
+
 func (s *leases) KeepUnder(ctx context.Context, _ string, token int64, name, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

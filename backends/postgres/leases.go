@@ -50,6 +50,29 @@ func (s *leases) EndLease(ctx context.Context, name, owner string) error {
 	return wrap(err, "giving back the lease %q", name)
 }
 
+// Held returns the owners of the leases that have not ended, by name: of the lease with the name, and of those below it.
+func (s *leases) Held(ctx context.Context, name string) (map[string]string, error) {
+	held := map[string]string{}
+	err := record.CheckText(name)
+	if err == nil {
+		err = s.read(ctx, func(ctx context.Context, q querier) error {
+			clear(held) // of an attempt before
+			rows, err := q.Query(ctx, `
+				SELECT name, owner FROM leases WHERE (name = $1 OR starts_with(name, $1 || '/')) AND ends > `+serverNow, name)
+			if err != nil {
+				return err
+			}
+			var lease, owner string
+			_, err = pgx.ForEachRow(rows, []any{&lease, &owner}, func() error {
+				held[lease] = owner
+				return nil
+			})
+			return err
+		})
+	}
+	return held, wrap(err, "reading who holds %q", name)
+}
+
 // KeepUnder is Keep for the holder of a lease. It returns [chat.ErrBusy] unless token is that of the latest holder: a
 // process that was paused can believe that it holds a lease which another has. The row of the lease is locked for
 // sharing, so no new holder can come between the check and the commit.

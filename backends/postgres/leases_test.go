@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -51,6 +52,30 @@ func TestLeases(t *testing.T) {
 	time.Sleep(10 * time.Millisecond)
 	if third, err := lease(b, "b", ttl); err != nil || third <= second {
 		t.Errorf("taken again after its end: token %d, %v, after %d", third, err, second)
+	}
+}
+
+// The holders of a connector's shards are listed without those of other names, of ended leases and of those that were given back.
+func TestHeld(t *testing.T) {
+	url := fresh(t)
+	a, b := open(t, url, Options{Several: true}), open(t, url, Options{Several: true})
+	for name, owner := range map[string]string{"discord": "a", "discord/1": "b", "discord/2": "a", "discord%": "a", "discordant": "a", "telegram": "b"} {
+		if _, err := a.Lease(t.Context(), name, owner, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.EndLease(t.Context(), "discord/2", "a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Lease(t.Context(), "discord/3", "b", 0); err != nil {
+		t.Error(err)
+	}
+	held, err := b.Held(t.Context(), "discord")
+	if want := map[string]string{"discord": "a", "discord/1": "b"}; err != nil || !maps.Equal(held, want) {
+		t.Errorf("held: %v, %v, want %v", held, err, want)
+	}
+	if held, err := b.Held(t.Context(), "signal"); err != nil || len(held) > 0 {
+		t.Errorf("held by no process: %v, %v", held, err)
 	}
 }
 

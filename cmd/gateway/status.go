@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -118,7 +120,7 @@ func (r statusReport) print(to io.Writer) error {
 	for _, g := range r.Replicas {
 		holds := "-"
 		if len(g.Holds) > 0 {
-			holds = g.holds()
+			holds = g.holds(r.sharded())
 		}
 		beat := fmt.Sprintf("%.0f s ago", g.Heartbeat)
 		if g.State == "unknown" {
@@ -137,10 +139,45 @@ func (r statusReport) print(to io.Writer) error {
 	return w.Flush()
 }
 
-func (r replicaLine) holds() string {
-	var all []string
-	for _, h := range r.Holds {
-		all = append(all, fmt.Sprintf("%s (%.0f s)", shown(h.Name), h.Ends))
+// sharded returns the platforms whose bot has several shards.
+func (r statusReport) sharded() map[string]bool {
+	names := map[string]bool{}
+	for _, g := range r.Replicas {
+		for _, h := range g.Holds {
+			if name, _, divided := strings.Cut(h.Name, "/"); divided {
+				names[name] = true
+			}
+		}
 	}
-	return strings.Join(all, ", ")
+	return names
+}
+
+// holds lists what a gateway holds, such as "discord shards 0, 2 (13 s), telegram (11 s)". Of several leases, the one that ends
+// first gives the time.
+func (r replicaLine) holds(sharded map[string]bool) string {
+	var names []string
+	shards, ends := map[string][]int{}, map[string]float64{}
+	for _, h := range r.Holds {
+		name, shard, _ := strings.Cut(h.Name, "/")
+		if first, known := ends[name]; !known {
+			names, ends[name] = append(names, name), h.Ends
+		} else {
+			ends[name] = min(first, h.Ends)
+		}
+		n, _ := strconv.Atoi(shard) // the first shard has no number
+		shards[name] = append(shards[name], n)
+	}
+	for i, name := range names {
+		what := ""
+		if sharded[name] {
+			slices.Sort(shards[name])
+			what = " shard"
+			if len(shards[name]) > 1 {
+				what = " shards"
+			}
+			what += " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(shards[name]), " ", ", "), "[]")
+		}
+		names[i] = fmt.Sprintf("%s%s (%.0f s)", shown(name), what, ends[name])
+	}
+	return strings.Join(names, ", ")
 }

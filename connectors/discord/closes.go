@@ -15,24 +15,37 @@ const portal = "https://discord.com/developers/applications"
 // fatalCodes are the close codes after which Discord's documentation forbids reconnecting, and the remedies.
 var fatalCodes = map[int]string{
 	4004: errRevoked.Error(),
-	4010: "Discord rejected the shard; please report this bug",
-	4011: "the bot is in too many servers for one connection, and sharding is not supported",
 	4012: "Discord no longer speaks this version of its gateway; update Parley",
 	4013: "Discord does not know the requested intents; update Parley",
 	4014: "Discord rejected the Message Content intent; switch it on at " + portal +
 		" (your application, Bot, Privileged Gateway Intents, Message Content Intent)",
 }
 
-// hopeless returns err as a [connectors.Fatal] if reconnecting can't help; else nil.
-func hopeless(err error) error {
+// The close codes about shards.
+const (
+	invalidShard = 4010
+	tooFewShards = 4011
+)
+
+// hopeless returns err as a [connectors.Fatal] if reconnecting can't help; else nil. If the bot needs more shards, and
+// the settings leave their number to Discord, it returns errFull.
+func (g *gateway) hopeless(err error) error {
 	if errors.Is(err, errRevoked) {
 		return connectors.Fatal{Err: errRevoked}
 	}
 	code := codeOf(err)
-	if fatalCodes[code] == "" {
+	text := fatalCodes[code]
+	switch {
+	case code == tooFewShards && !g.fixed:
+		return errFull
+	case code == tooFewShards:
+		text = fmt.Sprintf("the bot is in too many servers for %d shards; set connectors.discord.shards to auto, or to a higher number", g.shards)
+	case code == invalidShard:
+		text = fmt.Sprintf("Discord rejected shard %d of %d; please report this bug", g.shard, g.shards)
+	case text == "":
 		return nil
 	}
-	return connectors.Fatal{Err: fmt.Errorf("%s (close code %d)", fatalCodes[code], code)}
+	return connectors.Fatal{Err: fmt.Errorf("%s (close code %d)", text, code)}
 }
 
 // endsSession reports whether the session can't be resumed after err: because it was closed normally (1000, 1001), or

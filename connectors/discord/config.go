@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"fmt"
 	"regexp"
 	"time"
 
@@ -26,6 +27,9 @@ type Config struct {
 	Token sections.Secret `yaml:"token" default:"${env:DISCORD_TOKEN:-}"`
 	// Another URL for Discord's API, for tests and proxies. Empty = Discord.
 	APIURL string `yaml:"api_url"`
+	// Into how many shards the bot's servers are divided: each is a connection to Discord, for at most 2,500 servers. auto = as
+	// many as Discord recommends when the bot first connects, and more when Discord demands it.
+	Shards *int `yaml:"shards"`
 	// Request rates. Discord's own rate limits take precedence; higher rates lead to pauses.
 	Limits Limits `yaml:"limits"`
 	// After a short restart or outage, Discord delivers the missed messages. After a longer one, messages up to this age are
@@ -57,6 +61,9 @@ func (c *Config) Check(reject sections.Reject) {
 	reject.Pace("limits.edits", c.Limits.Edits)
 	reject.Rate("limits.per_second", c.Limits.PerSecond)
 	c.Display.Check(reject)
+	if c.Shards != nil && (*c.Shards < 1 || *c.Shards > mostShards) {
+		reject("shards", fmt.Sprintf("is not between 1 and %d", mostShards), "set auto, or one shard for each 1,000 servers")
+	}
 	if c.CatchUp < 0 || c.CatchUp > 24*time.Hour {
 		reject("catch_up", "is not between 0s and 24h", "set the maximum age of missed messages, such as 1h, or 0s for none")
 	}
@@ -66,3 +73,11 @@ var _ connectors.Settings = (*Config)(nil)
 
 // Connect implements [connectors.Settings].
 func (c *Config) Connect(d connectors.Deps) connectors.Connector { return New(*c, d) }
+
+// shards returns the number of shards, or 0 for auto.
+func (c *Config) shards() int {
+	if c.Shards == nil {
+		return 0
+	}
+	return *c.Shards
+}

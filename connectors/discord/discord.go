@@ -1,10 +1,13 @@
 // Package discord connects one Discord bot to the gateway.
 //
-// Messages arrive over a WebSocket, which Discord calls its gateway. [New] makes a bot, and Run keeps the connection:
-// gateway decides when to connect and whether to resume, link is one connection, and intake passes what arrives to the
-// handler, in order within a channel. Answers are messages that are posted over REST and then edited while they grow;
-// client makes the requests, and limits predicts Discord's rate limits, so that no request is sent that Discord would
-// refuse.
+// Messages arrive over WebSockets, which Discord calls its gateway. [New] makes a bot, and Run keeps its connections. The
+// servers of a bot are divided into shards, each with a connection of its own; a bot in few servers has one. divisions
+// decides how many there are, and loginQueue when each may log in. Of a shard, gateway decides when to connect and
+// whether to resume, link is one connection, and intake passes what arrives to the handler, in order within a channel.
+//
+// Answers are messages that are posted over REST and then edited while they grow; client makes the requests, and limits
+// predicts Discord's rate limits, so that no request is sent that Discord would refuse. Only logins and heartbeats are
+// sent over the WebSockets, so no request depends on a shard, and any process can make it.
 //
 // No message is lost as long as Discord still has it. Discord has no acknowledgement of its own: a session is resumed
 // after the event that the bot names. So keeper stores the position up to which the handler has accepted everything,
@@ -12,7 +15,7 @@
 // messages at once) is fetched over REST: see search and gap. Messages can therefore arrive twice; the runtime
 // recognizes them by their ids.
 //
-// Only one process can serve a bot. That is left to [connectors.Lease].
+// Only one process can serve a shard. That is left to [connectors.Shards].
 package discord
 
 import (
@@ -22,7 +25,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -43,7 +45,11 @@ type Discord struct {
 	files  *guard.Client
 	dialer *websocket.Dialer
 	log    *slog.Logger
-	memo   connectors.StateStore
+
+	shards   *connectors.Shards
+	logins   *loginQueue
+	standing *standing
+	fetches  chan struct{} // limits concurrent fetches of missed messages
 
 	// bot is empty until it is known. It is guarded by busy, a mutex that can be waited for with a context.
 	bot  account
@@ -60,6 +66,8 @@ var (
 	_ connectors.Connector = (*Discord)(nil)
 	_ connectors.Poster    = (*Discord)(nil)
 	_ connectors.Checker   = (*Discord)(nil)
+	_ connectors.Sharded   = (*Discord)(nil)
+	_ connectors.Limited   = (*Discord)(nil)
 )
 
 // New returns a bot without making any request. Run and Check report invalid options.
@@ -73,8 +81,13 @@ func New(c Config, deps connectors.Deps) *Discord {
 	d := &Discord{
 		config: c, client: newClient(c.Token.Reveal(), c.APIURL, deps.Dial, proxy), files: files,
 		dialer: &websocket.Dialer{NetDialContext: deps.Dial, Proxy: proxy},
-		log:    deps.Log.With("connector", Name), memo: deps.Memo, busy: make(chan struct{}, 1),
+		log:    deps.Log.With("connector", Name), busy: make(chan struct{}, 1),
+		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2),
 	}
+	if d.shards == nil {
+		d.shards = connectors.NewShards(nil, deps.Memo, Name, "", d.log)
+	}
+	d.logins = newLoginQueue(d.client, d.shards, d.log)
 	if c.Token == "" {
 		d.client.wrong = errors.New("connectors.discord.token is empty; create a token at " + portal + " (your application, Bot, Reset Token)")
 	}
@@ -84,6 +97,9 @@ func New(c Config, deps connectors.Deps) *Discord {
 
 // Name implements [connectors.Connector].
 func (d *Discord) Name() string { return Name }
+
+// Sharded implements [connectors.Sharded].
+func (d *Discord) Sharded() bool { return true }
 
 // Run implements [connectors.Connector]. It returns a [connectors.Fatal] if the token is missing or rejected, or if
 // Discord forbids another login. When it returns, all goroutines that it started have ended.
@@ -112,31 +128,8 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 		d.log.Warn("the Message Content intent is off: in servers the bot only receives messages that mention it, and misses replies "+
 			"without a mention", "switch it on at", portal)
 	}
-	k, err := newKeeper(ctx, d, me.ID)
-	if err != nil {
-		return err
-	}
-	in := newIntake(d, me.ID, h, k)
-	g := &gateway{
-		client: d.client, dialer: d.dialer, intake: in,
-		token: d.config.Token.Reveal(), intent: app.intents(), log: d.log, session: k.stored,
-	}
-	// A resumed session keeps the intents of its login. If Message Content was switched on since, only a new session
-	// receives the texts.
-	if g.session.Intents != int(g.intent) {
-		g.session.ID = ""
-	}
-	// The order of the end matters: the intake is closed first, which delivers what waits, and only then the position
-	// is stored for the last time. Otherwise the next process would receive those events again.
-	keeping, stop := context.WithCancel(ctx)
-	var keeps sync.WaitGroup
-	keeps.Go(func() { k.run(keeping) })
-	err = g.run(ctx)
-	in.close()
-	stop()
-	keeps.Wait()
-	k.flush(ctx)
-	return err
+	b := &bot{Discord: d, me: me, app: app, handler: h}
+	return b.run(ctx)
 }
 
 // Close closes idle connections, for a bot that posts without Run.

@@ -19,7 +19,7 @@ func (g *gateway) serve(ctx context.Context, l *link) error {
 	silent := time.AfterFunc(silentTime, func() { end(errSilent) })
 	stop := context.AfterFunc(ctx, l.leave)
 	var beats sync.WaitGroup
-	every, err := g.begin(l)
+	every, err := g.begin(ctx, l)
 	if err == nil {
 		beats.Go(func() {
 			if err := l.beat(ctx, every); err != nil {
@@ -40,7 +40,7 @@ func (g *gateway) serve(ctx context.Context, l *link) error {
 
 // begin logs in or resumes the session, after Discord has sent its heartbeat interval. begun is set before the login is
 // sent, because Discord counts it even if its answer is lost.
-func (g *gateway) begin(l *link) (every time.Duration, err error) {
+func (g *gateway) begin(ctx context.Context, l *link) (every time.Duration, err error) {
 	if every, err = l.hello(); err != nil {
 		return 0, err
 	}
@@ -49,7 +49,8 @@ func (g *gateway) begin(l *link) (every time.Duration, err error) {
 	}
 	g.begun = time.Now()
 	g.logins++
-	return every, l.identify(g.token, g.intent)
+	defer g.turn.sent(ctx)
+	return every, l.identify(g.token, g.intent, g.shard, g.shards)
 }
 
 // listen reads frames until the connection ends, and returns the reason. An unreadable frame is skipped: ending the
@@ -137,7 +138,7 @@ func (g *gateway) newSession(f frame) session {
 		Resume string `json:"resume_gateway_url"`
 	}
 	_ = json.Unmarshal(f.Data, &said) // without an id only resuming is lost
-	s := session{ID: said.ID, Seq: f.Seq, URL: g.login, Intents: int(g.intent), At: time.Now(), Last: g.session.Last}
+	s := session{ID: said.ID, Seq: f.Seq, URL: g.login, Intents: int(g.intent), Shards: g.shards, At: time.Now(), Last: g.session.Last}
 	if u, err := url.Parse(said.Resume); err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws") {
 		s.URL = said.Resume
 	}
@@ -156,5 +157,6 @@ func idOf(raw []byte) uint64 {
 // stands records that the connection is ready.
 func (g *gateway) stands() {
 	g.ready, g.heard = time.Now(), true
+	g.standing.set(g.shard, true)
 	g.log.Info("connected to Discord's gateway")
 }

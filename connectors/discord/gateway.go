@@ -3,10 +3,8 @@ package discord
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -20,27 +18,31 @@ const (
 	mostResumes = 2                // consecutive attempts
 	resumeCap   = time.Minute      // longest back-off
 	loginCap    = 10 * time.Minute // longest login back-off: Discord allows 1000 logins a day
-	// loginGap is the time between two logins. Discord allows one in five seconds, and answers an earlier one with op
-	// 9.
-	loginGap = 5500 * time.Millisecond
+	// With several shards the longest login back-off is a multiple, because the day's logins are for all of them.
+	mostLoginCaps = 4
 )
 
-// gateway maintains a connection to Discord's gateway: it decides when to connect, whether to resume, and when to give
-// up. It belongs to the goroutine of run, so nothing in it is locked.
+// gateway maintains the connection of one shard to Discord's gateway: it decides when to connect, whether to resume, and
+// when to give up. It belongs to the goroutine of run, so nothing in it is locked.
 //
 // Three counters bound what a failing connection costs: resumes decides when a session is given up, failures determines
 // the pause between connections, and logins the pause between logins. The last one is separate because a login that
 // succeeds but is followed by a loss within minutes would otherwise be repeated until the day's logins are used up.
 type gateway struct {
-	client *client
-	dialer *websocket.Dialer
-	intake *intake
-	token  string
-	intent discordgo.Intent
-	log    *slog.Logger
+	client        *client
+	dialer        *websocket.Dialer
+	intake        *intake
+	queue         *loginQueue
+	standing      *standing
+	shard, shards int
+	fixed         bool // the settings say how many shards there are
+	token         string
+	intent        discordgo.Intent
+	log           *slog.Logger
 
 	session  session   // as of the last received event; without an ID it can't be resumed
 	login    string    // where to log in
+	turn     *login    // of a connection that is to log in
 	ready    time.Time // when the connection was ready; zero if it was not
 	heard    bool      // there was a connection before
 	resuming bool      // the connection is to resume a session
@@ -51,14 +53,15 @@ type gateway struct {
 }
 
 // run keeps a connection until ctx is done, when it returns nil. Its error is a [connectors.Fatal], after which
-// reconnecting can't help.
+// reconnecting can't help, or errFull.
 func (g *gateway) run(ctx context.Context) error {
 	for {
 		err := g.connect(ctx)
+		g.standing.set(g.shard, false)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if fatal := hopeless(err); fatal != nil {
+		if fatal := g.hopeless(err); fatal != nil {
 			return fatal
 		}
 		wait := g.next(err)
@@ -97,7 +100,7 @@ func (g *gateway) next(err error) time.Duration {
 		wait = max(wait, time.Second+rand.N(4*time.Second))
 	}
 	if g.session.ID == "" {
-		wait = max(wait, backOff(g.logins, loginCap), time.Until(g.begun.Add(loginGap)))
+		wait = max(wait, backOff(g.logins, loginCap*time.Duration(min(g.shards, mostLoginCaps))))
 	}
 	return wait
 }
@@ -105,7 +108,7 @@ func (g *gateway) next(err error) time.Duration {
 // backOff returns the pause after n failures: it doubles from one second to most, with jitter. The bound of n prevents
 // an overflow of the shift.
 func backOff(n int, most time.Duration) time.Duration {
-	return jitter(min(time.Second<<min(n, 10), most))
+	return jitter(min(time.Second<<min(n, 12), most))
 }
 
 // connect runs one connection and returns the reason for its end. A resume uses the address that the session's READY
@@ -114,10 +117,12 @@ func (g *gateway) connect(ctx context.Context) error {
 	g.ready, g.resuming = time.Time{}, g.session.ID != ""
 	address := g.session.URL
 	if !g.resuming {
-		if err := g.permit(ctx); err != nil {
+		turn, err := g.queue.enter(ctx, g.shard)
+		if err != nil {
 			return err
 		}
-		address = g.login
+		defer turn.leave(ctx)
+		g.turn, g.login, address = turn, turn.url, turn.url
 	}
 	opening, cancel := context.WithTimeout(ctx, silentTime)
 	l, err := dialLink(opening, g.dialer, address)
@@ -127,40 +132,4 @@ func (g *gateway) connect(ctx context.Context) error {
 	}
 	defer l.ws.Close()
 	return g.serve(ctx, l)
-}
-
-// permit waits until a login is allowed, and looks up the gateway's address. Discord permits 1000 logins a day, and
-// resets the token of a bot that exceeds them; so it waits, however long, when none is left.
-func (g *gateway) permit(ctx context.Context) error {
-	for {
-		var said struct {
-			URL    string `json:"url"`
-			Shards int    `json:"shards"`
-			Limit  *struct {
-				Remaining int `json:"remaining"`
-				After     int `json:"reset_after"` // milliseconds
-			} `json:"session_start_limit"`
-		}
-		wait, why := time.Duration(0), ""
-		var h held
-		switch err := g.client.do(ctx, http.MethodGet, "gateway/bot", nil, &said); {
-		case errors.As(err, &h):
-			wait, why = h.after, "Discord rate-limits requests for the gateway URL"
-		case err != nil:
-			return fmt.Errorf("get the Discord gateway URL: %w", err)
-		case said.Limit != nil && said.Limit.Remaining <= 0:
-			wait, why = time.Duration(said.Limit.After)*time.Millisecond, "today's logins are used up"
-		}
-		if wait <= 0 {
-			if said.Shards > 1 {
-				g.log.Warn("Discord recommends sharding, which is not supported", "shards", said.Shards)
-			}
-			g.login = said.URL
-			return nil
-		}
-		g.log.Error("the bot is not connected: "+why, "wait", wait)
-		if !pause(ctx, wait+time.Second) {
-			return ctx.Err()
-		}
-	}
 }

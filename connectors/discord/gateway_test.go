@@ -110,10 +110,12 @@ func TestReconnect(t *testing.T) {
 // DR-16: one connection only, and a sentence.
 func TestFatalCloseCodes(t *testing.T) {
 	for code, word := range map[int]string{
-		4004: "Reset Token", 4010: "shard", 4011: "too many servers", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
+		4004: "Reset Token", 4010: "shard 0 of 1", 4011: "too many servers for 1 shards", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
 	} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			play(t, func(w *world) {
+				w.shards = 1
+				w.restart()
 				w.start()
 				time.Sleep(20 * time.Second)
 				w.fake.CloseGateway(code)

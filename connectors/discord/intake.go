@@ -37,7 +37,7 @@ type intake struct {
 	events  *connectors.Intake[string, session] // by channel
 	used    *used
 	age     time.Duration // maximum age of messages fetched after a lost session; 0 fetches none
-	fetches chan struct{} // limits concurrent fetches
+	fetches chan struct{} // limits concurrent fetches of all shards
 
 	choices *connectors.Jobs[string] // presses to process, by channel
 	answers *connectors.Jobs[string] // answers to presses
@@ -61,11 +61,11 @@ type channel struct {
 	owed  []*ticket // of the events whose messages are in the gap
 }
 
-// newIntake returns the intake of a connection. At most two fetches are made at a time.
+// newIntake returns the intake of a shard.
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
-		handler: h, me: me, client: d.client, places: d.places, log: d.log, events: k.events, used: k.used, age: d.config.CatchUp,
-		fetches: make(chan struct{}, 2), channels: map[string]*channel{}, closing: make(chan struct{}),
+		handler: h, me: me, client: d.client, places: d.places, log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
+		fetches: d.fetches, channels: map[string]*channel{}, closing: make(chan struct{}),
 		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}
 }

@@ -22,7 +22,7 @@ const (
 // of the bot's account: after a change of the token to another bot, the old session is not used.
 type keeper struct {
 	memo   connectors.StateStore
-	name   string // the key of the bot's account
+	name   string // of the bot's account and the shard
 	events *connectors.Intake[string, session]
 	used   *used
 	log    *slog.Logger
@@ -31,39 +31,58 @@ type keeper struct {
 	stored session
 }
 
-// newKeeper loads what an earlier process stored for a bot, and creates the intake's queue, which continues from there.
-// An error of the store ends the connector, which is restarted: going on without the session would lose the messages
-// since.
-func newKeeper(ctx context.Context, d *Discord, bot string) (*keeper, error) {
-	k := &keeper{memo: d.memo, name: Name + "/" + bot, log: d.log, used: newUsed()}
-	if err := k.load(ctx, k.session(), &k.stored); err != nil {
+// keeperOf is what a keeper is for.
+type keeperOf struct {
+	state    connectors.StateStore
+	bot      string // the id of its account
+	division division
+	shard    int
+	log      *slog.Logger
+}
+
+// The ends of the names of stored values.
+const (
+	sessionName  = "/session"
+	channelsName = "/channels"
+)
+
+// newKeeper loads what an earlier process stored for a shard, and creates the intake's queue, which continues from
+// there. An error of the store ends the connector, which is restarted: going on without the session would lose the
+// messages since.
+func newKeeper(ctx context.Context, of keeperOf) (*keeper, error) {
+	k := &keeper{memo: of.state, name: of.division.state(of.bot, of.shard), log: of.log, used: newUsed()}
+	found, err := k.load(ctx, k.session(), &k.stored)
+	if err == nil {
+		_, err = k.load(ctx, k.channels(), &k.used.all)
+	}
+	if err == nil && !found {
+		err = k.inherit(ctx, of.bot, of.division, of.shard)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := k.load(ctx, k.channels(), &k.used.all); err != nil {
-		return nil, err
-	}
-	o := connectors.IntakeOptions{PerKey: mostQueued, Total: mostWaiting, Log: d.log}
+	o := connectors.IntakeOptions{PerKey: mostQueued, Total: mostWaiting, Log: k.log}
 	k.events = connectors.NewIntake[string](ctx, o, k.stored)
 	return k, nil
 }
 
-func (k *keeper) session() string  { return k.name + "/session" }
-func (k *keeper) channels() string { return k.name + "/channels" }
+func (k *keeper) session() string  { return k.name + sessionName }
+func (k *keeper) channels() string { return k.name + channelsName }
 
-// load reads a stored value into into. One that can't be read is ignored: only what was missed while no process ran is
-// lost then, and an error would keep the bot offline.
-func (k *keeper) load(ctx context.Context, name string, into any) error {
+// load reads a stored value into into, and reports whether there was one. One that can't be read is ignored: only what
+// was missed while no process ran is lost then, and an error would keep the bot offline.
+func (k *keeper) load(ctx context.Context, name string, into any) (found bool, err error) {
 	text, err := k.memo.Kept(ctx, name)
 	if err != nil {
-		return fmt.Errorf("read the state of the last connection to Discord: %w", err)
+		return false, fmt.Errorf("read the state of the last connection to Discord: %w", err)
 	}
 	if text == "" {
-		return nil
+		return false, nil
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		k.log.Warn("the state of the last Discord connection is unreadable and ignored", "name", name, "err", err)
 	}
-	return nil
+	return true, nil
 }
 
 // run stores changes until ctx is done, a few seconds late. After a crash the events of those seconds are redelivered

@@ -164,8 +164,8 @@ func (l *link) hello() (every time.Duration, err error) {
 	return time.Duration(said.Every) * time.Millisecond, nil
 }
 
-// identify logs in, which creates a session.
-func (l *link) identify(token string, intents discordgo.Intent) error {
+// identify logs in as one shard of several, which creates a session.
+func (l *link) identify(token string, intents discordgo.Intent, shard, shards int) error {
 	type properties struct {
 		OS      string `json:"os"`
 		Browser string `json:"browser"`
@@ -175,7 +175,8 @@ func (l *link) identify(token string, intents discordgo.Intent) error {
 		Token      string           `json:"token"`
 		Properties properties       `json:"properties"`
 		Intents    discordgo.Intent `json:"intents"`
-	}{token, properties{runtime.GOOS, "parley", "parley"}, intents})
+		Shard      [2]int           `json:"shard"`
+	}{token, properties{runtime.GOOS, "parley", "parley"}, intents, [2]int{shard, shards}})
 }
 
 // resume continues a session after its last received event.

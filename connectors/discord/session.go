@@ -25,6 +25,7 @@ type session struct {
 	Seq     int64     `json:"seq"`
 	URL     string    `json:"url"`     // where to resume
 	Intents int       `json:"intents"` // those of the login
+	Shards  int       `json:"shards"`  // how many the bot had at the login; 0 if an earlier version stored it, which means 1
 	At      time.Time `json:"at"`      // when event Seq was received
 	Last    uint64    `json:"last"`    // the latest message id so far; 0 if there was none
 }

@@ -46,6 +46,15 @@ func (u *used) note(channel, guild string, now time.Time) {
 	}
 }
 
+// add adds the channels of another shard whose servers belong. It is called before u and of are shared.
+func (u *used) add(of *used, belongs func(guild string) bool) {
+	for channel, use := range of.all {
+		if old, ok := u.all[channel]; belongs(use.Guild) && (!ok || old.At < use.At) {
+			u.all[channel], u.dirty = use, true
+		}
+	}
+}
+
 // recent returns the channels in use with their servers, latest first.
 func (u *used) recent(now time.Time) (channels []string, guilds map[string]string) {
 	u.mu.Lock()

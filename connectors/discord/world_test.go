@@ -44,6 +44,7 @@ type world struct {
 	ended  chan error
 
 	catchUp time.Duration
+	shards  int // of the settings; 0 is auto
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
@@ -132,7 +133,11 @@ func (w *world) written() int {
 // born makes the bot of a new process.
 func (w *world) born() {
 	w.life = &life{w: w}
-	w.bot = discord.New(discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp}, connectors.Deps{
+	config := discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp}
+	if w.shards > 0 {
+		config.Shards = &w.shards
+	}
+	w.bot = discord.New(config, connectors.Deps{
 		Log:  slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Dial: w.net.Dial, Memo: w.life,
 	})

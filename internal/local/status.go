@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ type Replica struct {
 	Holds []Held
 }
 
-// Held is a lease that a process holds.
+// Held is a lease that a process holds. Of a connector that is divided into shards, that of shard 0 has the connector's
+// name, and that of shard 3 is NAME/3.
 type Held struct {
 	Name string
 	Ends time.Duration // from now, unless it is extended
@@ -56,6 +58,9 @@ func statusOf(fleet chat.Fleet, now time.Time) (s Status) {
 		s.Replicas = append(s.Replicas, Replica{Name: nameOf(r.Owner), State: stateOf(r, now), Beat: beat, Runs: r.Runs})
 	}
 	for _, l := range fleet.Leases {
+		if !lasting(l.Name) {
+			continue
+		}
 		i, ok := place[l.Owner]
 		if !ok {
 			i = len(s.Replicas)
@@ -65,6 +70,14 @@ func statusOf(fleet chat.Fleet, now time.Time) (s Status) {
 		s.Replicas[i].Holds = append(s.Replicas[i].Holds, Held{l.Name, l.Ends.Sub(now)})
 	}
 	return s
+}
+
+// lasting reports whether a lease is of a platform or of a shard. Others, such as discord/login/0, are held for seconds,
+// while a process logs in or waits for a shard.
+func lasting(lease string) bool {
+	_, shard, divided := strings.Cut(lease, "/")
+	_, err := strconv.Atoi(shard)
+	return !divided || err == nil
 }
 
 // nameOf returns host/pid of an owner, which ends with a random part.

@@ -20,10 +20,16 @@ func (s *Server) addUser(name string, bot bool) string {
 
 // AddGuild adds a server that the bot belongs to and returns its id. Sessions
 // under way hear GUILD_CREATE.
-func (s *Server) AddGuild(name string) string {
+func (s *Server) AddGuild(name string) string { return s.AddGuildOn(name, 0, 1) }
+
+// AddGuildOn adds a guild that belongs to one of several shards.
+func (s *Server) AddGuildOn(name string, shard, shards int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := &guild{id: s.nextID(), name: name}
+	for ahead := time.Millisecond; shardOf(g.id, shards) != shard; ahead += time.Millisecond {
+		g.id = s.ids.next(time.Now().Add(ahead))
+	}
 	s.world.guilds[g.id] = g
 	s.world.order = append(s.world.order, g)
 	s.emit(event{name: "GUILD_CREATE", guild: g.id, needs: IntentGuilds, data: s.guildObject(g)})

@@ -87,10 +87,13 @@ func (sn *session) wants(ev event) bool {
 	}
 	shard := 0 // direct messages arrive on shard 0 only (DR-20)
 	if ev.guild != "" {
-		shard = int(number(ev.guild) >> 22 % uint64(sn.shards))
+		shard = shardOf(ev.guild, sn.shards)
 	}
 	return shard == sn.shard
 }
+
+// shardOf is the shard of a guild.
+func shardOf(guild string, shards int) int { return int(number(guild) >> 22 % uint64(shards)) }
 
 func (sn *session) view(ev event) json.RawMessage {
 	if ev.hidden != nil && sn.intents&IntentMessageContent == 0 {

@@ -33,6 +33,7 @@ const (
 	closeRateLimited    = 4008
 	closeTimedOut       = 4009
 	closeBadShard       = 4010
+	closeTooManyGuilds  = 4011
 	closeBadVersion     = 4012
 	closeBadIntents     = 4013
 	closeDisallowed     = 4014

@@ -2,6 +2,7 @@ package discordfake_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +131,44 @@ func TestShards(t *testing.T) {
 		}
 		if n := s.Sessions(); n != 2 {
 			t.Errorf("%d sessions", n)
+		}
+	})
+}
+
+// DR-20: a shard takes 2500 guilds. More are refused with 4011, until the bot has
+// as many shards as are recommended.
+func TestTooManyGuilds(t *testing.T) {
+	bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, _, _ string) {
+		for range 2500 { // one is there already
+			time.Sleep(time.Millisecond) // the bubble's clock
+			s.AddGuild("guild")
+		}
+		if a := send(t, s, "GET", "/gateway/bot", ""); !strings.Contains(a.text, `"shards":3`) {
+			t.Errorf("recommended: %s", a.text)
+		}
+		identify := func(shard, shards int) *gw {
+			time.Sleep(5 * time.Second)
+			g := connect(t, mem)
+			g.send(`{"op":2,"d":{"token":"fake-token","intents":1,"properties":{},"shard":[%d,%d]}}`, shard, shards)
+			return g
+		}
+		if code := identify(0, 1).closed(); code != 4011 {
+			t.Errorf("one shard is closed with %d", code)
+		}
+		if code := identify(3, 3).closed(); code != 4010 {
+			t.Errorf("the fourth of three shards is closed with %d", code)
+		}
+		guilds := 0
+		for i := range 3 {
+			ready := identify(i, 3).next()
+			of, _ := ready.field("guilds").([]any)
+			guilds += len(of)
+		}
+		if guilds != 2501 {
+			t.Errorf("three shards have %d guilds", guilds)
+		}
+		if n := fmt.Sprint(s.Shards()); !strings.Contains(n, "[2 3]") {
+			t.Errorf("logged in: %s", n)
 		}
 	})
 }

@@ -138,8 +138,20 @@ func (s *Server) loginProblem(c *conn, form *identifyForm, shard [2]int) int {
 		return closeBadIntents
 	case intents&privilegedIntents&^s.opts.privileged != 0:
 		return closeDisallowed
+	case s.guildsOf(shard) > s.opts.guildsPer:
+		return closeTooManyGuilds
 	}
 	return 0
+}
+
+// guildsOf counts the guilds of a shard.
+func (s *Server) guildsOf(shard [2]int) (n int) {
+	for id := range s.world.guilds {
+		if shardOf(id, shard[1]) == shard[0] {
+			n++
+		}
+	}
+	return n
 }
 
 // validToken takes the token with or without its prefix, as Discord does.

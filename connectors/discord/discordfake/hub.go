@@ -1,6 +1,7 @@
 package discordfake
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -111,6 +112,20 @@ func (s *Server) Sessions() int {
 		}
 	}
 	return n
+}
+
+// Shards are the shards that are logged in and connected now, [number, of], in
+// order.
+func (s *Server) Shards() (shards [][2]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sn := range s.hub.sessions {
+		if sn.conn != nil && !sn.ended {
+			shards = append(shards, [2]int{sn.shard, sn.shards})
+		}
+	}
+	slices.SortFunc(shards, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
+	return shards
 }
 
 // CloseGateway closes every gateway connection with a code. 4000 can be

@@ -12,12 +12,19 @@ func (s *Server) getGateway(c *call) (int, any, *apiError) {
 func (s *Server) getGatewayBot(c *call) (int, any, *apiError) {
 	left, resetAfter := s.hub.starts.state(time.Now())
 	return http.StatusOK, object{
-		"url": s.gatewayURL(c.http), "shards": 1,
+		"url": s.gatewayURL(c.http), "shards": s.recommendedShards(),
 		"session_start_limit": object{
 			"total": s.opts.identifies, "remaining": left,
 			"reset_after": resetAfter.Milliseconds(), "max_concurrency": s.opts.maxConcurrent,
 		},
 	}, nil
+}
+
+func (s *Server) recommendedShards() int {
+	if s.opts.shards > 0 {
+		return s.opts.shards
+	}
+	return 1 + max(0, len(s.world.guilds)-1)/1000
 }
 
 func (s *Server) gatewayURL(r *http.Request) string {

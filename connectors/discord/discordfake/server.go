@@ -50,6 +50,9 @@ type options struct {
 	privileged    Intents
 	identifies    int
 	maxConcurrent int
+	spent         int
+	shards        int
+	guildsPer     int
 	spec          *Spec
 }
 
@@ -91,6 +94,17 @@ func WithIdentifyLimit(total, maxConcurrency int) Option {
 	return func(o *options) { o.identifies, o.maxConcurrent = total, maxConcurrency }
 }
 
+// WithSpentIdentifies has so many of the day's identifies spent already.
+func WithSpentIdentifies(n int) Option { return func(o *options) { o.spent = n } }
+
+// WithShards sets the number of shards that /gateway/bot recommends. Without it
+// that is one for each 1000 guilds; see [Server.SetShards].
+func WithShards(n int) Option { return func(o *options) { o.shards = n } }
+
+// WithGuildLimit sets how many guilds a shard may have (2500 if not set): an
+// identify for one with more is closed with 4011 (DR-20).
+func WithGuildLimit(n int) Option { return func(o *options) { o.guildsPer = n } }
+
 // WithSpec has every request compared with Discord's own description of its
 // API as well. A nil spec checks nothing.
 func WithSpec(spec *Spec) Option { return func(o *options) { o.spec = spec } }
@@ -100,7 +114,7 @@ func New(opts ...Option) *Server {
 	o := options{
 		token: "fake-token", botName: "parley",
 		heartbeat: 41250 * time.Millisecond, nonceWindow: 3 * time.Minute, resumeWindow: 3 * time.Minute,
-		privileged: IntentMessageContent, identifies: 1000, maxConcurrent: 1,
+		privileged: IntentMessageContent, identifies: 1000, maxConcurrent: 1, guildsPer: 2500,
 	}
 	for _, opt := range opts {
 		opt(&o)
@@ -111,6 +125,7 @@ func New(opts ...Option) *Server {
 		ids: newSnowflakes(now), world: newWorld(), limits: newLimiter(),
 		nonces: nonceMemory{}, hub: newHub(o.identifies, now),
 	}
+	s.hub.starts.left -= o.spent
 	s.bot = s.world.addUser(s.ids.next(now), o.botName, true)
 	return s
 }
@@ -142,6 +157,14 @@ func (s *Server) SetGatewayURL(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opts.gatewayURL = url
+}
+
+// SetShards changes the number of shards that /gateway/bot recommends; 0 is one
+// for each 1000 guilds.
+func (s *Server) SetShards(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.shards = n
 }
 
 // Close cuts every connection, ends every [Server.Serve], and waits for the

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Of a bot with several shards, each gateway shows those that it holds, in the order of their numbers.
+func TestStatusShowsShards(t *testing.T) {
+	for name, test := range map[string]struct {
+		report statusReport
+		want   string
+	}{
+		"one shard": {
+			statusReport{Replicas: []replicaLine{{Name: "a/1", State: "running", Holds: []leaseLine{{"discord", 13}, {"telegram", 11}}}}},
+			"discord (13 s), telegram (11 s)\n",
+		},
+		"several shards": {
+			statusReport{Replicas: []replicaLine{
+				{Name: "a/1", State: "running", Holds: []leaseLine{{"discord", 13}, {"discord/10", 12}, {"discord/2", 14}, {"telegram", 11}}},
+				{Name: "b/1", State: "running", Holds: []leaseLine{{"discord/1", 9}}},
+			}},
+			"discord shards 0, 2, 10 (12 s), telegram (11 s)\nb/1",
+		},
+		"only the first of several shards": {
+			statusReport{Replicas: []replicaLine{
+				{Name: "a/1", State: "running", Holds: []leaseLine{{"discord", 13}}},
+				{Name: "b/1", State: "running", Holds: []leaseLine{{"discord/1", 9}}},
+			}},
+			"discord shard 0 (13 s)\nb/1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.report.Store.OK = true
+			var out strings.Builder
+			if err := test.report.print(&out); err != nil || !strings.Contains(out.String(), test.want) {
+				t.Errorf("it prints %v\n%s", err, out.String())
+			}
+		})
+	}
+}

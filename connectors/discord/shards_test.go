@@ -1,0 +1,356 @@
+package discord_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/connectors"
+	"parley/connectors/connectortest"
+	"parley/connectors/discord"
+	"parley/connectors/discord/discordfake"
+	"parley/core/chat"
+)
+
+// guildOn adds a server on a shard, and returns a channel there.
+func (w *world) guildOn(shard, shards int) string {
+	return w.fake.AddChannel(w.fake.AddGuildOn(fmt.Sprint("guild ", shard), shard, shards), "general")
+}
+
+// wantShards wants exactly all shards of a division to be connected.
+func (w *world) wantShards(n int) {
+	w.Helper()
+	var want [][2]int
+	for i := range n {
+		want = append(want, [2]int{i, n})
+	}
+	if got := w.fake.Shards(); !slices.Equal(got, want) {
+		w.Errorf("connected are the shards %v, want all of %d\n%s", got, n, w.log.String())
+	}
+}
+
+// wantSpaced wants that no login was earlier than Discord allows.
+func (w *world) wantSpaced() {
+	w.Helper()
+	for i, id := range w.fake.Identifies() {
+		if !id.Accepted {
+			w.Errorf("login %d was refused: %+v", i, id)
+		}
+	}
+}
+
+// DR-17, DR-20: a process alone has all shards that Discord recommends, logs in one after the other, and hears each message once.
+func TestShards(t *testing.T) {
+	play(t, func(w *world) {
+		w.launch()
+		time.Sleep(12 * time.Second)
+		synctest.Wait()
+		if n := len(w.fake.Shards()); n != 3 {
+			t.Errorf("%d shards after 12 s", n)
+		}
+		if said := w.bot.Limited(); !regexp.MustCompile(`^of the 4 shards of the bot on Discord, \d is not connected$`).MatchString(said) {
+			t.Errorf("limited: %q", said)
+		}
+		time.Sleep(10 * time.Second)
+		w.wantShards(4)
+		w.wantSpaced()
+		if said := w.bot.Limited(); said != "" {
+			t.Errorf("limited: %q", said)
+		}
+		var want []string
+		for i := range 4 {
+			text := fmt.Sprint("on shard ", i)
+			w.fake.Say(w.guildOn(i, 4), w.ann, text)
+			w.settle()
+			want = append(want, text)
+		}
+		w.fake.Say(w.fake.AddDM(w.ann), w.ann, "direct")
+		w.settle()
+		w.wantTexts(append(want, "direct")...)
+		if n := len(w.inbound()); n != 5 {
+			t.Errorf("%d events", n)
+		}
+	}, discordfake.WithShards(4))
+}
+
+// DR-17: as many logins at a time as Discord allows.
+func TestShardsLogInInParallel(t *testing.T) {
+	play(t, func(w *world) {
+		w.launch()
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		w.wantShards(16)
+		w.wantSpaced()
+		if n := w.count(discordfake.GetGatewayBot); n > 3 {
+			t.Errorf("asked %d times", n)
+		}
+	}, discordfake.WithShards(16), discordfake.WithIdentifyLimit(1000, 8))
+}
+
+// DR-15: each shard resumes its own session, in the next process too.
+func TestShardsResume(t *testing.T) {
+	play(t, func(w *world) {
+		channels := []string{w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3)}
+		w.launch()
+		time.Sleep(20 * time.Second)
+		w.wantShards(3)
+		say := func(text string) (want []string) {
+			for i, c := range channels {
+				w.fake.Say(c, w.ann, fmt.Sprint(text, i))
+				want = append(want, fmt.Sprint(text, i))
+			}
+			return want
+		}
+		w.fake.CutGateway()
+		want := say("after a cut ")
+		time.Sleep(10 * time.Second)
+		w.wantShards(3)
+		w.restart()
+		want = append(want, say("after a restart ")...)
+		w.launch()
+		time.Sleep(5 * time.Second)
+		w.wantShards(3)
+		got := w.texts()
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+		if logins, resumes := len(w.fake.Identifies()), len(w.fake.Resumes()); logins != 3 || resumes != 6 {
+			t.Errorf("%d logins and %d resumes", logins, resumes)
+		}
+		if n := w.count(discordfake.GetGatewayBot); n > 3 {
+			t.Errorf("asked %d times", n)
+		}
+	}, discordfake.WithShards(3))
+}
+
+// DR-16, DR-20: a bot that is in too many servers gets more shards, which search for what was missed meanwhile in all channels. It
+// stays with their number.
+func TestTooFewShards(t *testing.T) {
+	play(t, func(w *world) {
+		channels := []string{w.channel, w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3), w.fake.AddDM(w.ann)}
+		var want []string
+		say := func(text string) {
+			for i, c := range channels {
+				want = append(want, fmt.Sprint(text, i))
+				w.fake.Say(c, w.ann, want[len(want)-1])
+				w.settle()
+			}
+		}
+		w.start()
+		say("before ")
+		time.Sleep(20 * time.Second)
+		w.stop()
+		say("meanwhile ")
+		w.guildOn(0, 3) // one more than a shard takes
+		w.fake.SetShards(3)
+		time.Sleep(10 * time.Minute) // the session is over
+		w.born()
+		w.launch()
+		time.Sleep(40 * time.Second)
+		w.wantShards(3)
+		say("after ")
+		got := w.texts()
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+		w.wantLogged("now has more of them", "before=1 now=3")
+		w.fake.SetShards(8)
+		w.restart()
+		w.launch()
+		time.Sleep(5 * time.Second)
+		w.wantShards(3)
+	}, discordfake.WithGuildLimit(4), discordfake.WithShards(1))
+}
+
+// DR-16: if Discord demands more shards and recommends no more, their number is doubled.
+func TestTooFewShardsAreRecommended(t *testing.T) {
+	play(t, func(w *world) {
+		for i := range 8 {
+			w.guildOn(i, 8)
+		}
+		w.launch()
+		time.Sleep(90 * time.Second)
+		w.wantShards(8)
+	}, discordfake.WithGuildLimit(2), discordfake.WithShards(2))
+}
+
+// The number of shards of the settings counts, whatever Discord recommends, and one that is too small is an error.
+func TestShardsOfTheSettings(t *testing.T) {
+	play(t, func(w *world) {
+		w.shards = 2
+		w.restart()
+		w.launch()
+		time.Sleep(20 * time.Second)
+		w.wantShards(2)
+		w.shards = 3
+		w.restart()
+		w.launch()
+		time.Sleep(20 * time.Second)
+		w.wantShards(3)
+		w.wantSpaced()
+		w.stop()
+		for i := range 6 {
+			w.guildOn(i%3, 3)
+		}
+		time.Sleep(10 * time.Minute)
+		w.restart()
+		w.launch()
+		if said := w.fatal(); !strings.Contains(said, "too many servers for 3 shards; set connectors.discord.shards to auto") {
+			t.Errorf("said %q", said)
+		}
+	}, discordfake.WithGuildLimit(2))
+}
+
+// DR-17: the last logins of a day are never used. The others wait for the next day, say so once in the log, and at /readyz.
+func TestLastLoginsAreKept(t *testing.T) {
+	play(t, func(w *world) {
+		w.launch()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if n := len(w.fake.Identifies()); n != 2 {
+			t.Errorf("%d logins", n)
+		}
+		if said := w.bot.Limited(); !regexp.MustCompile(`^of the 4 .*, \d and \d are not connected: today's logins are used up until 20..-..-.. 00:00 UTC$`).MatchString(said) {
+			t.Errorf("limited: %q", said)
+		}
+		if n := strings.Count(w.log.String(), "today's logins are used up"); n != 1 {
+			t.Errorf("logged %d times", n)
+		}
+		time.Sleep(25 * time.Hour)
+		w.wantShards(4)
+		if said := w.bot.Limited(); said != "" {
+			t.Errorf("limited: %q", said)
+		}
+	}, discordfake.WithShards(4), discordfake.WithIdentifyLimit(200, 1), discordfake.WithSpentIdentifies(196))
+}
+
+// replicas are processes of one bot with one store.
+type replicas struct {
+	*world
+	store connectortest.Leases
+	ends  map[string]func()
+
+	mu   sync.Mutex
+	seen map[chat.MemoryID]string // who was first to hear a message
+}
+
+func (w *world) replicas() *replicas {
+	return &replicas{world: w, ends: map[string]func(){}, seen: map[chat.MemoryID]string{}}
+}
+
+// begin starts a process.
+func (r *replicas) begin(name string) *discord.Discord {
+	log := slog.New(slog.NewTextHandler(&r.log, nil)).With("process", name)
+	bot := discord.New(discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: time.Hour}, connectors.Deps{
+		Log: log, Dial: r.net.Dial, Shards: connectors.NewShards(&r.store, &r.store, discord.Name, name, log),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- bot.Run(ctx, func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+			if m, ok := in.(chat.Message); ok {
+				r.mu.Lock()
+				first := r.seen[m.ID]
+				r.seen[m.ID] = name
+				r.mu.Unlock()
+				if first != "" {
+					return chat.Accepted{}, nil // the store recognizes it by its id
+				}
+			}
+			return r.handle(ctx, in)
+		})
+	}()
+	r.ends[name] = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.Errorf("Run of %s: %v", name, err)
+		}
+		_ = bot.Close()
+	})
+	return bot
+}
+
+// DI-08, DR-20: several processes share the shards. When one of them dies, the others take its shards when its leases have ended,
+// resume its sessions, and nothing is lost or heard twice.
+func TestReplicasShareShards(t *testing.T) {
+	play(t, func(w *world) {
+		r := w.replicas()
+		var channels []string
+		for i := range 4 {
+			channels = append(channels, w.guildOn(i, 4))
+		}
+		a, b, c := r.begin("a"), r.begin("b"), r.begin("c")
+		time.Sleep(time.Minute)
+		w.wantShards(4)
+		w.wantSpaced()
+		var want []string
+		say := func(text string) {
+			for i, c := range channels {
+				want = append(want, fmt.Sprint(text, i))
+				w.fake.Say(c, w.ann, want[len(want)-1])
+				w.settle()
+			}
+		}
+		say("before ")
+		logins := len(w.fake.Identifies())
+		r.store.Cut("a", true) // it can't extend its leases, so it ends before others take its shards
+		say("meanwhile ")
+		time.Sleep(20 * time.Second)
+		w.wantShards(4)
+		say("after ")
+		r.ends["b"]() // a shutdown
+		say("at last ")
+		time.Sleep(5 * time.Second)
+		w.wantShards(4)
+		got := w.texts()
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+		if n := len(w.fake.Identifies()); n != logins {
+			t.Errorf("%d more logins: the sessions were not resumed", n-logins)
+		}
+		for _, bot := range []*discord.Discord{a, b, c} {
+			if said := bot.Limited(); said != "" {
+				t.Errorf("limited: %q", said)
+			}
+		}
+		r.store.Cut("a", false)
+		time.Sleep(time.Minute)
+		w.wantShards(4)
+		r.ends["a"]()
+		r.ends["c"]()
+	}, discordfake.WithShards(4))
+}
+
+// DR-16, DR-20: if one process learns that there are too few shards, all begin again with the same number.
+func TestReplicasEnlarge(t *testing.T) {
+	play(t, func(w *world) {
+		r := w.replicas()
+		r.begin("a")
+		r.begin("b")
+		time.Sleep(30 * time.Second)
+		w.wantShards(2)
+		for i := range 4 {
+			w.guildOn(i%2, 2)
+		}
+		w.fake.SetShards(5)
+		w.fake.CloseGateway(4009) // the sessions are over, and a login is refused
+		time.Sleep(time.Minute)
+		w.wantShards(5)
+		r.ends["a"]()
+		r.ends["b"]()
+	}, discordfake.WithShards(2), discordfake.WithGuildLimit(2))
+}
