@@ -19,6 +19,7 @@ func TestHearsAndAnswers(t *testing.T) {
 		w.wantTexts("hello", "psst")
 		w.wantLogged("https://discord.com/oauth2/authorize?client_id=" + w.fake.BotID() + "&scope=bot&permissions=274878008320")
 		w.stop()
+		w.settle() // the fake notes the end of a connection a moment after the bot has left
 		if c := w.fake.Closes(); len(c) != 1 || c[0].Received != 4000 {
 			t.Errorf("closes %+v", c)
 		}
