@@ -15,14 +15,20 @@ import (
 // evaluateAt is the number of messages of a room after which evaluators are due. They ask a model, so not every turn is worth it.
 const evaluateAt = 4
 
-// startBackground does work of a room that no turn waits for, unless too much is queued already: then it is skipped, counted and
-// logged. It is called while the room is served, so Run, which waits for the rooms, waits for this work, too.
+// startBackground does work of a room that no turn waits for, unless too much is queued already: then it is skipped and counted, and
+// the first of a burst is logged. It is called while the room is served, so Run, which waits for the rooms, waits for this work, too.
 func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do func(ctx context.Context)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if rt.closed || !rt.evaluators.Start(life, room, do, rt.work.Go) {
+	ok, first := false, false
+	if !rt.closed {
+		ok, first = rt.evaluators.Start(life, room, do, rt.work.Go)
+	}
+	if !ok {
 		rt.counts.Skipped.Add(1)
-		rt.cfg.Log.Warn("evaluators are skipped: too many wait already", "room", room)
+	}
+	if first {
+		rt.cfg.Log.Warn("evaluators are skipped: too many wait already", "skipped_since_start", rt.counts.Skipped.Load())
 	}
 }
 

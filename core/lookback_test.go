@@ -80,6 +80,46 @@ type selective struct {
 
 func (a selective) Wants(s action.TurnContext) bool { return a.wants(s) }
 
+// What a full queue refuses is counted, for /status too, and logged once per burst, without the id of a conversation: the line doesn't help
+// to find one, and each further refusal would repeat it.
+func TestSkippedEvaluatorsAreLoggedOncePerBurst(t *testing.T) {
+	inWorld(t, func(w *world) {
+		reviewed := 0
+		w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{selective{
+			func(context.Context, action.TurnContext, chat.Memory) error {
+				time.Sleep(50 * time.Second)
+				reviewed++
+				return nil
+			},
+			func(action.TurnContext) bool { return true },
+		}}}}
+		n := w.start()
+		for burst := 1; burst <= 2; burst++ {
+			for i := range 8 {
+				w.wants(n.say(fmt.Sprint(i)), answer.Completed, fmt.Sprint("You said: ", i))
+			}
+			synctest.Wait()
+			log := w.log.String()
+			if got := n.Counts().Skipped; got != uint64(3*burst) || strings.Count(log, "evaluators are skipped") != burst {
+				t.Errorf("after %d bursts %d are skipped, and the log is\n%s", burst, got, log)
+			}
+			for line := range strings.Lines(log) {
+				if strings.Contains(line, "evaluators are skipped") && strings.Contains(line, string(room)) {
+					t.Errorf("the log names the conversation: %s", line)
+				}
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if reviewed != 5*burst {
+				t.Errorf("after %d bursts %d turns are reviewed", burst, reviewed)
+			}
+		}
+		if status := n.Counts().String(); !strings.Contains(status, "6 evaluators skipped under load") {
+			t.Errorf("the status is %q", status)
+		}
+	})
+}
+
 // An evaluator runs after each turn that it asks for, in their order, also while an earlier one is being reviewed. What is too much for the
 // queue is counted. Each has an event for its start and its end.
 func TestEvaluatorsThatAsk(t *testing.T) {

@@ -13,6 +13,7 @@ const (
 	backgroundQueue = 4           // how much can wait in a room
 	backgroundRooms = 32          // in how many rooms something can wait
 	backgroundLimit = time.Minute // how long each may take
+	refusalsApart   = time.Minute // refusals further apart than this are not of one burst
 )
 
 // Background does work that no turn waits for, such as evaluators and summaries: what belongs to one room in order, few
@@ -22,6 +23,8 @@ type Background struct {
 	mu     sync.Mutex
 	queues map[chat.RoomID][]backgroundJob // rooms in which something waits or is done
 	slots  chan struct{}
+
+	refused time.Time // the last refusal
 }
 
 // backgroundJob is what is done after one turn.
@@ -30,14 +33,18 @@ type backgroundJob struct {
 	do   func(ctx context.Context)
 }
 
-// Start has do called after what waits in the room already, with a context that ends with life or after a minute. It reports false if
-// too much waits. run starts a goroutine, whose end the caller waits for.
-func (b *Background) Start(life context.Context, room chat.RoomID, do func(ctx context.Context), run func(func())) bool {
+// Start has do called after what waits in the room already, with a context that ends with life or after a minute. ok is false if too
+// much waits; first is true for the first such refusal of a burst, which is to be logged. run starts a goroutine, whose end the caller
+// waits for.
+func (b *Background) Start(life context.Context, room chat.RoomID, do func(ctx context.Context), run func(func())) (ok, first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting, busy := b.queues[room]
 	if len(waiting) >= backgroundQueue || !busy && len(b.queues) >= backgroundRooms {
-		return false
+		now := time.Now()
+		first = now.Sub(b.refused) > refusalsApart
+		b.refused = now
+		return false, first
 	}
 	if b.queues == nil {
 		b.queues, b.slots = map[chat.RoomID][]backgroundJob{}, make(chan struct{}, backgroundSlots)
@@ -46,7 +53,7 @@ func (b *Background) Start(life context.Context, room chat.RoomID, do func(ctx c
 	if !busy {
 		run(func() { b.work(room, b.slots) })
 	}
-	return true
+	return true, false
 }
 
 // work does what waits in a room.
