@@ -226,6 +226,10 @@ func (f *failing) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 	return getOnce(f, "Run", func() (chat.Run, error) { return f.Store.Run(ctx, id) })
 }
 
+func (f *failing) RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error) {
+	return getOnce(f, "RunShowing", func() (chat.Run, error) { return f.Store.RunShowing(ctx, room, topics, message, turns) })
+}
+
 func (f *failing) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 	return getOnce(f, "RunOf", func() (chat.Run, error) { return f.Store.RunOf(ctx, id) })
 }

@@ -10,6 +10,7 @@ import (
 
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram/telegramfake"
 
 	. "parley/models/modelfake"
 	"parley/progressive"
@@ -130,6 +131,45 @@ func TestTelegramTopics(t *testing.T) {
 		for n := range 3 {
 			if p := c.prompt(n); strings.Count(p, "topic ") != 1 {
 				t.Errorf("a prompt holds what was said in other topics: %s", p)
+			}
+		}
+	})
+}
+
+// Telegram tells of a reaction in the chat alone, without the topic. One to an answer belongs to the answer's topic; one to a message that
+// is not known belongs to none, also if General is known.
+func TestTelegramReactionInTopic(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		forum := w.Fake.AddSupergroup("Forum", true)
+		bot := w.Fake.Bot().Username
+		cats, dogs := w.Fake.AddTopic(forum, "cats"), w.Fake.AddTopic(forum, "dogs")
+		topics := []int{0, cats, dogs} // 0 is General
+		ask := func(n int, text string) {
+			if topics[n] == 0 {
+				w.Mention(Ada, c.Places()[0], text)
+			} else {
+				w.SayInTopic(Ada, forum, topics[n], fmt.Sprintf("@%s %s", bot, text))
+			}
+			c.rest()
+		}
+		for _, n := range []int{1, 2, 0} {
+			ask(n, fmt.Sprint("topic ", n))
+		}
+		place := c.Places()[0]
+		own := 0
+		for _, m := range w.Sees(place) {
+			if m.Own && strings.Contains(m.Text, "topic 1") {
+				own++
+				w.React(Ada, place, m, "👍", true)
+			}
+		}
+		w.Fake.React(telegramfake.Message{Chat: forum.ID, ID: 9999}, telegramfake.User{ID: 77, FirstName: "Eve"}, nil, []string{"🔥"})
+		c.rest()
+		for n := range topics {
+			ask(n, "again")
+			p := c.prompt(3 + n)
+			if has := strings.Contains(p, "Added 👍 to your answer"); has != (n == 1) || strings.Contains(p, "👍") != has || strings.Contains(p, "🔥") {
+				t.Errorf("%d answers; the prompt of topic %d is %s", own, n, p)
 			}
 		}
 	})

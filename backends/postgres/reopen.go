@@ -20,6 +20,26 @@ func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	return run.Run, wrap(err, "looking for the run of %q", id)
 }
 
+// RunShowing implements [storage.Runs]. The ids of topics are a range of the primary key of rooms (0 follows / in ASCII): so this reads
+// only the last answers of the rooms, by index.
+func (s *journal) RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error) {
+	last := room
+	if topics {
+		last += "0"
+	}
+	var run record.HeldRun
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		run, err = s.scanRun(q.QueryRow(ctx, selectRuns+`
+			WHERE r.id IN (
+				SELECT m.id FROM rooms w JOIN memories m ON m.room = w.id AND m.turn > w.turns - $5::bigint AND m.role = 'said'
+				WHERE w.id BETWEEN $2 AND $3 AND (w.id = $2 OR starts_with(w.id, $2 || '/')))
+			AND CASE WHEN r.shown = '' THEN FALSE ELSE r.shown::jsonb @> jsonb_build_array(jsonb_build_object('id', $4::text)) END
+			ORDER BY r.opened DESC LIMIT 1`, s.clock.nanos(), string(room), string(last), message, turns))
+		return err
+	})
+	return run.Run, wrap(err, "looking for the run that a message shows")
+}
+
 // Reopen implements [storage.Retries].
 func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {

@@ -21,6 +21,26 @@ func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	return run.Run, wrap(err, "looking for the run of %q", id)
 }
 
+// RunShowing implements [storage.Runs]. The ids of topics are a range of the primary key of rooms (0 follows / in ASCII), and CROSS JOIN
+// makes SQLite begin with it: so this reads only the last answers of the rooms, by index.
+func (s *journal) RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error) {
+	last := room
+	if topics {
+		last += "0"
+	}
+	var run record.HeldRun
+	err := s.read(ctx, func(db *conn) (err error) {
+		run, err = record.ScanRun(db.QueryRowContext(ctx, selectRuns+`
+			WHERE r.id IN (
+				SELECT m.id FROM rooms w CROSS JOIN memories m ON m.room = w.id AND m.turn > w.turns - ?5 AND m.role = 'said'
+				WHERE w.id BETWEEN ?2 AND ?3 AND (w.id = ?2 OR substr(w.id, 1, length(?2) + 1) = ?2 || '/'))
+			AND r.shown <> '' AND EXISTS (SELECT 1 FROM json_each(r.shown) WHERE value ->> '$.id' = ?4)
+			ORDER BY r.opened DESC LIMIT 1`, record.Nanos(time.Now()), room, last, message, turns))
+		return err
+	})
+	return run.Run, wrap(err, "looking for the run that a message shows")
+}
+
 // Reopen implements [storage.Retries].
 func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {

@@ -98,7 +98,7 @@ func TestReactions(t *testing.T) {
 		r.handed()
 		reaction := func(emoji string, added bool) chat.Reaction {
 			return chat.Reaction{Room: r.bot.account.room(conv.ID, 0), Author: entity(ada.ID), Name: "Ada",
-				On: r.bot.account.memory(conv.ID, m.ID), Message: messageID(conv.ID, m.ID), Emoji: emoji, Added: added}
+				On: r.bot.account.memory(conv.ID, m.ID), Message: messageID(conv.ID, m.ID), AnyTopic: true, Emoji: emoji, Added: added}
 		}
 		compare := func(want ...chat.Inbound) {
 			t.Helper()

@@ -39,11 +39,12 @@ func (r reaction) sign() string {
 }
 
 // changes returns the removed and the added reactions: Telegram sends the lists before and after. They carry no topic;
-// the stored message determines the room. The bot's own reactions and anonymous ones are left out.
+// the stored message, or the answer that the message shows, determines the room. The bot's own reactions and anonymous
+// ones are left out.
 func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Inbound) {
 	change := chat.Reaction{
 		Room: s.room(first(r.Chat.ID), 0), On: s.memory(r.Chat.ID, r.Message), Message: messageID(r.Chat.ID, r.Message),
-		At: time.Unix(int64(r.Date), 0).UTC(),
+		AnyTopic: r.Chat.Type != channel, At: time.Unix(int64(r.Date), 0).UTC(),
 	}
 	switch {
 	case r.User != nil:

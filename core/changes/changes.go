@@ -36,7 +36,7 @@ type Store interface {
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
-	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
 }
 
 // Stopper stops the turns of a room up to one, on all replicas.
@@ -205,13 +205,17 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
+	if on.ID == "" {
+		if on, err = h.shownAs(ctx, r); err != nil {
+			return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+		}
+	}
 	if on.ID != "" {
 		r.Room = on.Room // platforms may tell of the chat alone
-	} else if on, err = h.shownAs(ctx, r.Room, r.Message); err != nil {
-		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	room, err := h.Store.Room(ctx, r.Room)
-	if errors.Is(err, chat.ErrNotFound) { // nothing was ever said there
+	unclear := r.AnyTopic && on.ID == "" && room.Kind == chat.Forum // it can be a message of any topic
+	if errors.Is(err, chat.ErrNotFound) || unclear {                // nothing was ever said there
 		return chat.Accepted{Memory: id}, nil
 	} else if err != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
@@ -229,32 +233,21 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	return acc, nil
 }
 
-// lookedAt is how many of the last messages of a room are searched for an answer that a platform shows as a certain message.
+// lookedAt is how many of the last turns of a room are searched for an answer that a platform shows as a certain message.
 const lookedAt = 50
 
-// shownAs returns the answer of the agent that message shows, which is the platform's id; a zero one if it is none of the last ones.
-// Answers are not known by the ids of the platform's messages, since each can have several.
-func (h *Handler) shownAs(ctx context.Context, room chat.RoomID, message string) (chat.Memory, error) {
-	if message == "" {
+// shownAs returns the answer of the agent to which r is a reaction; a zero one if it is none of the last ones. Answers are not known by
+// the ids of the platform's messages, since each can have several.
+func (h *Handler) shownAs(ctx context.Context, r chat.Reaction) (chat.Memory, error) {
+	if r.Message == "" {
 		return chat.Memory{}, nil
 	}
-	recent, err := h.Store.Recent(ctx, room, chat.Said, 0, lookedAt)
+	run, err := h.Store.RunShowing(ctx, r.Room, r.AnyTopic, r.Message, lookedAt)
 	if err != nil {
-		return chat.Memory{}, err
+		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)
 	}
-	for _, m := range slices.Backward(recent) {
-		if m.Author != h.Agent.Entity() {
-			continue
-		}
-		run, err := h.Store.Run(ctx, chat.RunID(m.ID)) // the opposite of [chat.Run.Said]
-		if chat.Unless(err, chat.ErrNotFound) != nil {
-			return chat.Memory{}, err
-		}
-		if slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return s.ID == message }) {
-			return m, nil
-		}
-	}
-	return chat.Memory{}, nil
+	m, err := h.Store.Memory(ctx, run.Said())
+	return m, chat.Unless(err, chat.ErrNotFound)
 }
 
 // Cleared forgets a room. Runs that wait for a person end.

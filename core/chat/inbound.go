@@ -55,9 +55,12 @@ type (
 		// Message is the platform's id of the message, as in [Shown.ID]: it finds answers of the agent, which have no memory with the
 		// id On. It can be empty.
 		Message string
-		Emoji   string
-		Added   bool
-		At      time.Time
+		// AnyTopic reports that the platform names the chat alone: the message can be in Room, or in a room of one of its topics,
+		// whose ids begin with that of Room and a slash.
+		AnyTopic bool
+		Emoji    string
+		Added    bool
+		At       time.Time
 	}
 	// Joined reports that a user, or the agent itself if Entity is empty, is a member of a world. Without a world it
 	// concerns the agent and a single room.

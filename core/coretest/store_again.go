@@ -11,6 +11,7 @@ import (
 func reopenedChecks() []storeCheck {
 	return []storeCheck{
 		{"the run of a message is found by the message", runOfMessage},
+		{"the run of an answer is found by a message that shows it, also in topics", runShowing},
 		{"a finished run is answered again in its own messages (IN-12)", reopenFinished},
 		{"a run under way is taken from its holder, who alone may start it while alive (IN-12)", reopenHeld},
 		{"a run that must stay as it is can't be reopened", reopenRefused},
@@ -33,6 +34,53 @@ func runOfMessage(t *testing.T, s store) {
 		_, err := s.RunOf(t.Context(), id)
 		s.fails(err, chat.ErrNotFound)
 	}
+}
+
+func runShowing(t *testing.T, s store) {
+	says := func(room chat.RoomID, n int, shown ...string) chat.Run {
+		r := s.start(s.opened(room, n).ID, "owner")
+		for part, id := range shown {
+			s.note(r, chat.Note{Shown: []chat.Shown{{Part: part, ID: id}}})
+		}
+		out := answerOf(r, "an answer")
+		out.ID = r.Said()
+		s.finish(r, out)
+		return r
+	}
+	runs := map[chat.RoomID]chat.Run{}
+	for _, room := range []chat.RoomID{"c/1", "c/1/2", "c/1/30", "c/10", "c/1.5", "c/1-5"} {
+		runs[room] = says(room, 1, "of "+string(room), `"quoted" `+string(room))
+	}
+	find := func(room chat.RoomID, topics bool, message string, turns int, want chat.RoomID) {
+		t.Helper()
+		r, err := s.RunShowing(t.Context(), room, topics, message, turns)
+		if want == "" {
+			s.fails(err, chat.ErrNotFound)
+			return
+		}
+		s.must(err)
+		s.same("the run that shows "+message, r.ID, runs[want].ID)
+	}
+	for room := range runs {
+		find(room, false, "of "+string(room), 50, room)
+		find(room, true, `"quoted" `+string(room), 50, room)
+	}
+	for _, other := range []chat.RoomID{"c/1/2", "c/1/30"} {
+		find("c/1", true, "of "+string(other), 50, other)
+		find("c/1", false, "of "+string(other), 50, "")
+		find(other, true, "of c/1", 50, "")
+	}
+	for _, other := range []chat.RoomID{"c/10", "c/1.5", "c/1-5"} { // their ids begin alike
+		find("c/1", true, "of "+string(other), 50, "")
+	}
+	find("c/1", true, "unknown", 50, "")
+	find("nowhere", true, "of c/1", 50, "")
+
+	says("c/1/2", 2)
+	find("c/1", true, "of c/1/2", 2, "c/1/2")
+	find("c/1", true, "of c/1/2", 1, "") // it is not one of the last
+	s.must(s.Forget(t.Context(), message("c/1/30", 1).ID))
+	find("c/1", true, "of c/1/30", 50, "")
 }
 
 func reopenFinished(t *testing.T, s store) {

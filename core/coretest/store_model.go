@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -419,6 +420,19 @@ func (s *storeModel) RunOf(_ context.Context, id chat.MemoryID) (chat.Run, error
 	defer s.mu.Unlock()
 	if i := s.index(id); i >= 0 && s.said[i].Run != "" {
 		return s.now(s.find(s.said[i].Run)), nil
+	}
+	return chat.Run{}, chat.ErrNotFound
+}
+
+func (s *storeModel) RunShowing(_ context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(s.runs) {
+		in := r.Room == room || topics && strings.HasPrefix(string(r.Room), string(room)+"/")
+		shows := slices.ContainsFunc(r.Shown, func(sh chat.Shown) bool { return sh.ID == message })
+		if in && shows && r.Response+chat.ResponseID(turns) > s.turns[r.Room] && s.index(r.Said()) >= 0 {
+			return s.now(r), nil
+		}
 	}
 	return chat.Run{}, chat.ErrNotFound
 }

@@ -43,6 +43,9 @@ type Runs interface {
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	// RunOf returns the run that a message is an input of, or [chat.ErrNotFound].
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+	// RunShowing returns the run whose answer is shown as the platform's message, or [chat.ErrNotFound]. It looks at the answers of the
+	// last turns of room, and if topics, at as many of each room whose id begins with that of room and a slash.
+	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
 	// OpenRuns returns the runs of room that have not finished, in turn order.
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 	// OpenRooms returns the rooms that have open runs, other than parked ones that wait.

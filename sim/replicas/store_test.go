@@ -125,6 +125,10 @@ func (s *remoteStore) Run(ctx context.Context, id chat.RunID) (chat.Run, error) 
 	return reach(ctx, s.p, looked("run", id), func() (chat.Run, error) { return s.Store.Run(ctx, id) })
 }
 
+func (s *remoteStore) RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error) {
+	return reach(ctx, s.p, looked("run that shows", message), func() (chat.Run, error) { return s.Store.RunShowing(ctx, room, topics, message, turns) })
+}
+
 func (s *remoteStore) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 	return reach(ctx, s.p, looked("run of", id), func() (chat.Run, error) { return s.Store.RunOf(ctx, id) })
 }
