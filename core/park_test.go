@@ -217,6 +217,18 @@ func TestParkedRunGoesOn(t *testing.T) {
 	}
 }
 
+// waitsForTea has a run wait for an approval, and then ends the node.
+func (w *world) waitsForTea() (shop *guarded, acc chat.Accepted, q chat.Question) {
+	w.Helper()
+	shop = w.withShop()
+	n := w.start()
+	w.orders()
+	acc = n.say("Order tea")
+	q = w.parked(acc)
+	n.shutdown()
+	return shop, acc, q
+}
+
 // Rights and the definition of the tool are checked again when the run goes on.
 func TestParkedRunIsCheckedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -231,11 +243,7 @@ func TestParkedRunIsCheckedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				shop, n := w.withShop(), w.start()
-				w.orders()
-				acc := n.say("Order tea")
-				q := w.parked(acc)
-				n.shutdown()
+				shop, acc, q := w.waitsForTea()
 				c.change(w, shop)
 				w.start().tell(chat.Choice(pressed(q, 0)))
 				time.Sleep(time.Minute)
@@ -254,11 +262,7 @@ func TestParkedRunWaitsForItsAction(t *testing.T) {
 	for name, late := range map[string]bool{"it comes later": true, "it does not come": false} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				shop, n := w.withShop(), w.start()
-				w.orders()
-				acc := n.say("Order tea")
-				q := w.parked(acc)
-				n.shutdown()
+				shop, acc, q := w.waitsForTea()
 				there := make(chan struct{})
 				w.cfg.Plugins = []action.Plugin{{Name: "shop", Live: func() []action.Action {
 					select {

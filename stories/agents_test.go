@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"parley"
 	"parley/config"
@@ -121,82 +118,44 @@ func TestOwnAgents(t *testing.T) {
 }
 
 func ownAgentIn(t *testing.T, p site, command []string) {
-	must := func(err error) {
-		if t.Helper(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w, err := p.world()
-	must(err)
-	defer w.Close()
-	changed := make(bell, 1)
-	server := httptest.NewServer(changed.after(w.Handler()))
-	defer server.Close()
-	spare := modelfake.New(modelfake.Options{Key: secretKey})
-	provider := httptest.NewServer(spare)
-	defer provider.Close()
-	agent := startAgent(t, command, changed)
+	s := onSockets(t, p)
+	agent := startAgent(t, command, s.changed)
 	yaml := fmt.Sprintf(`
 providers: {openai: {base_url: %q, api_key: %q}}
 models:
   chat:
     - {name: mine, provider: http, url: %q, api_key: %q, fallback: [spare]}
     - {name: spare, provider: openai, model: %s}
-`, provider.URL+"/v1", secretKey, agent.url, agentKey, modelfake.DefaultModel)
+`, s.provider.URL+"/v1", secretKey, agent.url, agentKey, modelfake.DefaultModel)
 	unset := func(string) (string, bool) { return "", false }
 	cfg, err := config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...)
-	must(err)
-	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
-	cfg.Owner = []config.Account{config.Account(w.Account(Ada))}
-	p.use(&cfg, w, server.URL)
-	var log sim.Log
-	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(&log, changed), nil))})
-	must(err)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
-	defer func() { stop(); must(<-ended) }()
-	place := w.Direct(Ada)
-	wait := func(what string, until func() bool) {
-		t.Helper()
-		for !until() {
-			select {
-			case <-changed:
-			case <-time.After(time.Minute):
-				t.Fatalf("in vain: %s\n%q\nlog:\n%s", what, Own(w, place), log.String())
-			}
-		}
-	}
-	reads := func(part string) {
-		t.Helper()
-		wait("Ada reads "+part, func() bool { return strings.Contains(strings.Join(Own(w, place), "\n"), part) })
-	}
-	wait("the platform is connected", func() bool { return strings.Contains(log.String(), "connected") })
-	w.Say(Ada, place, "Please roll")
-	reads("The dice have fallen.")
-	w.Say(Ada, place, "Really?")
-	reads("You said: Really? (1 earlier)")
-	w.Say(Ada, place, "Please count")
-	reads("2")
-	w.Say(Ada, place, "/stop")
-	wait("the agent notices /stop", func() bool { return agent.says("the reader has left") })
-	toolsOnTheWeb(t, "http://"+g.Addr().String())
-	spare.Queue(modelfake.Script{modelfake.Text("The spare answers.")}, modelfake.Script{modelfake.Text("The spare still answers.")})
-	w.Say(Ada, place, "Please fail")
-	reads("The spare answers.")
+	s.must(err)
+	s.start(cfg)
+	s.Say(Ada, s.place, "Please roll")
+	s.reads("The dice have fallen.")
+	s.Say(Ada, s.place, "Really?")
+	s.reads("You said: Really? (1 earlier)")
+	s.Say(Ada, s.place, "Please count")
+	s.reads("2")
+	s.Say(Ada, s.place, "/stop")
+	s.wait("the agent notices /stop", func() bool { return agent.says("the reader has left") })
+	toolsOnTheWeb(t, "http://"+s.gateway.Addr().String())
+	s.model.Queue(modelfake.Script{modelfake.Text("The spare answers.")}, modelfake.Script{modelfake.Text("The spare still answers.")})
+	s.Say(Ada, s.place, "Please fail")
+	s.reads("The spare answers.")
 	if !agent.says("failed: ") && !agent.says("can't do that") {
 		t.Error("the agent did not fail")
 	}
 	agent.kill()
-	w.Say(Ada, place, "Are you there?")
-	reads("The spare still answers.")
-	provider.Close()
-	w.Say(Ada, place, "And now?")
-	reads(llm.LocalInference.Sentence())
-	if n := len(spare.Requests()); n != 2 {
+	s.Say(Ada, s.place, "Are you there?")
+	s.reads("The spare still answers.")
+	s.provider.Close()
+	s.Say(Ada, s.place, "And now?")
+	s.reads(llm.LocalInference.Sentence())
+	if n := len(s.model.Requests()); n != 2 {
 		t.Errorf("the spare model is asked %d times", n)
 	}
-	if strings.Contains(log.String(), agentKey) {
+	if strings.Contains(s.log.String(), agentKey) {
 		t.Error("the log has the key")
 	}
 }

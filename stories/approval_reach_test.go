@@ -11,19 +11,27 @@ import (
 	"parley/core/chat"
 )
 
+// withoutServer plays a crash while a call waits for its approval, after which the server can't be reached. It returns with what Ada
+// presses a button.
+func withoutServer(c *chatStory, says string) (s *shop, press func(int)) {
+	c.Helper()
+	s = withShop(c, nil)
+	press = c.presses(c.World.(presser))
+	c.servers = append(c.servers, toolsAt)
+	c.does("shop__order", `{"item":"tea"}`, says)
+	c.Say(Ada, c.ada, "Order tea")
+	c.read(c.ada, `{"item":"tea"}`)
+	c.pass(time.Minute)
+	c.crash()
+	c.refuse(toolsAt)
+	c.start()
+	return s, press
+}
+
 // A press can come before the server is connected again after a crash. The call waits for it.
 func TestChatApprovedCallWaitsForItsServer(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		s := withShop(c, nil)
-		press := c.presses(c.World.(presser))
-		c.servers = append(c.servers, toolsAt)
-		c.does("shop__order", `{"item":"tea"}`, "Tea is on its way.")
-		c.Say(Ada, c.ada, "Order tea")
-		c.read(c.ada, `{"item":"tea"}`)
-		c.pass(time.Minute)
-		c.crash()
-		c.refuse(toolsAt)
-		c.start()
+		s, press := withoutServer(c, "Tea is on its way.")
 		press(0)
 		c.pass(3 * time.Second)
 		c.wantDone(s)
@@ -36,16 +44,7 @@ func TestChatApprovedCallWaitsForItsServer(t *testing.T) {
 // If the server does not come back, people read that nothing was done.
 func TestChatApprovedCallWithoutItsServer(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		s := withShop(c, nil)
-		press := c.presses(c.World.(presser))
-		c.servers = append(c.servers, toolsAt)
-		c.does("shop__order", `{"item":"tea"}`, "The shop is closed.")
-		c.Say(Ada, c.ada, "Order tea")
-		c.read(c.ada, `{"item":"tea"}`)
-		c.pass(time.Minute)
-		c.crash()
-		c.refuse(toolsAt)
-		c.start()
+		s, press := withoutServer(c, "The shop is closed.")
 		press(0)
 		c.read(c.ada, "Nothing was done: the MCP server shop can't be reached at the moment.")
 		c.read(c.ada, "The shop is closed.")

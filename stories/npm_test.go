@@ -1,11 +1,7 @@
 package stories_test
 
 import (
-	"context"
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"parley"
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/models/modelfake"
@@ -72,94 +67,50 @@ func TestRealServers(t *testing.T) {
 }
 
 func realServersIn(t *testing.T, p site, servers []config.MCPServer, folder string) {
-	must := func(err error) {
-		if t.Helper(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w, err := p.world()
-	must(err)
-	defer w.Close()
-	changed := make(bell, 1)
-	server := httptest.NewServer(changed.after(w.Handler()))
-	defer server.Close()
-	model := modelfake.New(modelfake.Options{Key: secretKey})
-	provider := httptest.NewServer(model)
-	defer provider.Close()
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	must(err)
-	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = provider.URL+"/v1", secretKey
-	cfg.Models.Large.Model = modelfake.DefaultModel
-	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
-	cfg.Owner = []config.Account{config.Account(w.Account(Ada))}
+	r := realServers{onSockets(t, p)}
+	cfg := r.config()
 	cfg.MCP = servers
-	p.use(&cfg, w, server.URL)
-	var log sim.Log
-	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(&log, changed), nil))})
-	must(err)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
-	defer func() { stop(); must(<-ended) }()
-	wait := func(what string, until func() bool) {
-		t.Helper()
-		for !until() {
-			select {
-			case <-changed:
-			case <-time.After(time.Minute):
-				t.Fatalf("in vain: %s\n%q\nlog:\n%s", what, Own(w, w.Direct(Ada)), log.String())
-			}
-		}
-	}
-	wait("both servers are connected", func() bool { return strings.Count(log.String(), "an MCP server is connected") == 2 })
-	wait("the platform is connected", func() bool {
-		return strings.Contains(log.String(), p.name) || strings.Contains(log.String(), "is connected\" connector")
-	})
-	r := realPlace{t, w, w.Direct(Ada), model, wait}
+	r.start(cfg)
+	r.wait("both servers are connected", func() bool { return strings.Count(r.log.String(), "an MCP server is connected") == 2 })
 	r.onPlatform(folder, p.name)
-	r.onTheWeb("http://"+g.Addr().String(), folder, p.name)
+	r.onTheWeb("http://"+r.gateway.Addr().String(), folder, p.name)
 }
 
-// realPlace is the direct chat of Ada, the owner, on a gateway with real sockets and a real clock.
-type realPlace struct {
-	*testing.T
-	w     World
-	place Place
-	model *modelfake.Server
-	wait  func(what string, until func() bool)
-}
+// realServers is a gateway with MCP servers from npm.
+type realServers struct{ *sockets }
 
-func (r realPlace) script(tool, params, text string) {
+func (r realServers) script(tool, params, text string) {
 	r.model.Queue(modelfake.Script{modelfake.ToolCall("c", tool, params)}, modelfake.Script{modelfake.Text(text)})
 }
 
-func (r realPlace) reads(part string) {
-	r.Helper()
-	r.wait("Ada reads "+part, func() bool { return strings.Contains(strings.Join(Own(r.w, r.place), "\n"), part) })
-}
-
 // told is the newest question to the model.
-func (r realPlace) told() string { all := r.model.Requests(); return string(all[len(all)-1].Raw) }
+func (r realServers) told() string { all := r.model.Requests(); return string(all[len(all)-1].Raw) }
+
+// asks waits until Ada is asked whether to make a call.
+func (r realServers) asks() {
+	r.Helper()
+	r.wait("Ada is asked", func() bool { return len(r.World.(presser).Buttons(r.place)) == 2 })
+}
 
 // approves presses the first button.
-func (r realPlace) approves() {
+func (r realServers) approves() {
 	r.Helper()
-	r.wait("Ada is asked", func() bool { return len(r.w.(presser).Buttons(r.place)) == 2 })
-	r.w.(presser).Press(Ada, r.place, 0)
+	r.asks()
+	r.World.(presser).Press(Ada, r.place, 0)
 }
 
-func (r realPlace) onPlatform(folder, name string) {
+func (r realServers) onPlatform(folder, name string) {
 	r.script("files__read_text_file", `{"path":"`+filepath.Join(folder, "tea.txt")+`"}`, "There is Assam.")
-	r.w.Say(Ada, r.place, "Which tea is there?")
+	r.Say(Ada, r.place, "Which tea is there?")
 	r.reads("There is Assam.")
 	if !strings.Contains(r.told(), "Assam is in stock.") {
 		r.Errorf("the model is told %s", r.told())
 	}
 	written := filepath.Join(folder, name+".txt")
 	r.script("files__write_file", `{"path":"`+written+`","content":"milk"}`, "It is written down.")
-	r.w.Say(Ada, r.place, "Note that milk is missing")
+	r.Say(Ada, r.place, "Note that milk is missing")
 	r.reads("write_file")
-	r.wait("Ada is asked", func() bool { return len(r.w.(presser).Buttons(r.place)) == 2 })
+	r.asks()
 	if _, err := os.Stat(written); err == nil {
 		r.Error("the file was written without an approval")
 	}
@@ -169,44 +120,39 @@ func (r realPlace) onPlatform(folder, name string) {
 		r.Errorf("the file holds %q", data)
 	}
 	r.script("everything__get-tiny-image", `{}`, "That is all I have.")
-	r.w.Say(Ada, r.place, "Show me a picture")
+	r.Say(Ada, r.place, "Show me a picture")
 	r.reads("That is all I have.")
 	r.script("everything__get-env", `{}`, "That is my environment.")
-	r.w.Say(Ada, r.place, "What do you see?")
+	r.Say(Ada, r.place, "What do you see?")
 	r.reads("That is my environment.")
 	if strings.Contains(r.told(), "must-not-be-seen") || !strings.Contains(r.told(), "PATH") {
 		r.Errorf("the server sees %s", r.told())
 	}
 	r.model.Queue(modelfake.Script{modelfake.Text("It rains there.")})
-	r.w.Say(Ada, r.place, "/args_prompt Oslo")
+	r.Say(Ada, r.place, "/args_prompt Oslo")
 	r.reads("It rains there.")
 	if !strings.Contains(r.told(), "weather in Oslo?") {
 		r.Errorf("the model is told %s", r.told())
 	}
-	r.w.Say(Ada, r.place, "/help")
+	r.Say(Ada, r.place, "/help")
 	r.reads("/args_prompt city [state]")
 }
 
 // onTheWeb has a visitor of the web chat ask, and the owner approve on the platform.
-func (r realPlace) onTheWeb(base, folder, name string) {
-	must := func(err error) {
-		if r.Helper(); err != nil {
-			r.Fatal(err)
-		}
-	}
+func (r realServers) onTheWeb(base, folder, name string) {
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(r.Context())
-	must(err)
+	r.must(err)
 	r.script("everything__get-sum", `{"a":19,"b":23}`, "It is 42.")
 	s, err := b.Send(r.Context(), conversation, "a", "What is 19 + 23?")
-	must(err)
+	r.must(err)
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "It is 42.") || !strings.Contains(r.told(), "The sum of 19 and 23 is 42") {
 		r.Errorf("%q, %v; the model is told %s", s.Text(), err, r.told())
 	}
 	visited := filepath.Join(folder, name+"-web.txt")
 	r.script("files__write_file", `{"path":"`+visited+`","content":"ham"}`, "Noted for you.")
 	s, err = b.Send(r.Context(), conversation, "b", "Note that ham is missing")
-	must(err)
+	r.must(err)
 	r.approves()
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "Noted for you.") {
 		r.Errorf("%q, %v", s.Text(), err)

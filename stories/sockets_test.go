@@ -1,0 +1,131 @@
+package stories_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley"
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// bell rings when something was logged or answered: that is when it is worth looking again.
+type bell chan struct{}
+
+func (b bell) Write(p []byte) (int, error) { b.ring(); return len(p), nil }
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default: // it has rung
+	}
+}
+
+func (b bell) after(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer b.ring()
+		h.ServeHTTP(w, r)
+	})
+}
+
+// sockets is one platform, one model and a gateway between them, with real sockets and a real clock. All end with the test.
+type sockets struct {
+	*testing.T
+	World
+	site     site
+	place    Place // the direct chat of Ada, who owns the gateway
+	url      string
+	model    *modelfake.Server
+	provider *httptest.Server
+	changed  bell
+	log      sim.Log
+	gateway  *parley.Gateway
+}
+
+// onSockets starts the platform and the model.
+func onSockets(t *testing.T, p site) *sockets {
+	t.Helper()
+	w, err := p.world()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sockets{T: t, World: w, site: p, place: w.Direct(Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(bell, 1)}
+	t.Cleanup(w.Close)
+	server := httptest.NewServer(s.changed.after(w.Handler()))
+	t.Cleanup(server.Close)
+	s.provider, s.url = httptest.NewServer(s.model), server.URL
+	t.Cleanup(s.provider.Close)
+	return s
+}
+
+// config returns the default configuration with the model.
+func (s *sockets) config() config.Config {
+	s.Helper()
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
+	s.must(err)
+	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = s.provider.URL+"/v1", secretKey
+	cfg.Models.Large.Model = modelfake.DefaultModel
+	return cfg
+}
+
+// start starts the gateway, and waits until the platform is connected.
+func (s *sockets) start(cfg config.Config) {
+	s.Helper()
+	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(s.TempDir(), "parley.db")), "127.0.0.1:0"
+	cfg.Owner = []config.Account{config.Account(s.Account(Ada))}
+	s.site.use(&cfg, s.World, s.url)
+	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(&s.log, s.changed), nil))})
+	s.must(err)
+	s.gateway = g
+	ctx, stop := context.WithCancel(s.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	s.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			s.Error(err)
+		}
+		if bad := s.Refused(); len(bad) > 0 {
+			s.Errorf("refused: %q", bad)
+		}
+	})
+	s.wait("the platform is connected", func() bool {
+		return slices.ContainsFunc(strings.Split(s.log.String(), "\n"), func(line string) bool {
+			return strings.Contains(line, "connected") && strings.Contains(line, "connector=")
+		})
+	})
+}
+
+func (s *sockets) must(err error) {
+	if s.Helper(); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// wait waits until something is so.
+func (s *sockets) wait(what string, until func() bool) {
+	s.Helper()
+	for !until() {
+		select {
+		case <-s.changed:
+		case <-time.After(time.Minute):
+			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, Own(s, s.place), s.log.String())
+		}
+	}
+}
+
+// reads waits until Ada has read part.
+func (s *sockets) reads(part string) {
+	s.Helper()
+	s.wait("Ada reads "+part, func() bool { return strings.Contains(strings.Join(Own(s, s.place), "\n"), part) })
+}
