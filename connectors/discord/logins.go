@@ -88,7 +88,11 @@ func (q *loginQueue) recommended(ctx context.Context) (int, error) {
 		if err := q.wait(ctx); err != nil {
 			return 0, err
 		}
-		if said, err := q.ask(ctx); !errors.Is(err, errNotYet) {
+		said, err := q.ask(ctx)
+		if err == nil {
+			q.permit()
+		}
+		if !errors.Is(err, errNotYet) {
 			return said.Shards, err
 		}
 	}
@@ -243,7 +247,7 @@ func (q *loginQueue) hold(wait time.Duration, why string) {
 func (q *loginQueue) permit() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.why, q.logged = "", false
+	q.until, q.why, q.logged = time.Time{}, "", false
 }
 
 // wait waits for the end of a hold.
@@ -257,9 +261,12 @@ func (q *loginQueue) wait(ctx context.Context) error {
 	return nil
 }
 
-// held returns until when logins are forbidden, and why; empty if they are permitted.
+// held returns until when logins are forbidden, and why; empty if they are permitted, or may be when it is asked again.
 func (q *loginQueue) held() (until time.Time, why string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if !time.Now().Before(q.until) {
+		return time.Time{}, ""
+	}
 	return q.until, q.why
 }

@@ -122,8 +122,8 @@ func (s *standing) drop(shard int) {
 	delete(s.held, shard)
 }
 
-// down returns the shards of this process that are not connected, and how many the bot has.
-func (s *standing) down() (shards []int, of int) {
+// down returns the shards of this process that are not connected, how many it holds, and how many the bot has.
+func (s *standing) down() (shards []int, held, of int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, connected := range s.held {
@@ -131,24 +131,24 @@ func (s *standing) down() (shards []int, of int) {
 			shards = append(shards, i)
 		}
 	}
-	return shards, s.shards
+	return shards, len(s.held), s.shards
 }
 
-// Limited implements [connectors.Limited].
+// Limited implements [connectors.Limited]. A process that holds no shard has no limits, unless it can't learn how many
+// shards there are.
 func (d *Discord) Limited() string {
-	down, of := d.standing.down()
+	down, held, of := d.standing.down()
 	until, why := d.logins.held()
 	text := ""
 	switch {
-	case len(down) == 0 && why == "":
+	case len(down) == 0 && (held > 0 || why == ""):
 		return ""
-	case of <= 1 || len(down) == 0:
+	case of <= 1 || held == 0:
 		text = "the bot on Discord is not connected"
-	default:
+	case len(down) == 1:
 		text = fmt.Sprintf("of the %d shards of the bot on Discord, %s is not connected", of, list(down))
-		if len(down) > 1 {
-			text = fmt.Sprintf("of the %d shards of the bot on Discord, %s are not connected", of, list(down))
-		}
+	default:
+		text = fmt.Sprintf("of the %d shards of the bot on Discord, %s are not connected", of, list(down))
 	}
 	if why != "" {
 		text += fmt.Sprintf(": %s until %s", why, until.UTC().Format("2006-01-02 15:04 MST"))
