@@ -212,6 +212,31 @@ func TestShardsOfTheSettings(t *testing.T) {
 	}, discordfake.WithGuildLimit(2))
 }
 
+// Two processes that enlarge at once can store different numbers of shards under the same names. A session of the one is not
+// resumed for the other: it has other servers.
+func TestSessionOfAnotherDivision(t *testing.T) {
+	play(t, func(w *world) {
+		w.launch()
+		time.Sleep(20 * time.Second)
+		w.wantShards(2)
+		w.stop()
+		w.mu.Lock()
+		for name, value := range w.kept {
+			if strings.HasSuffix(name, "/shards") {
+				w.kept[name] = strings.Replace(value, `"shards":2`, `"shards":3`, 1)
+			}
+		}
+		w.mu.Unlock()
+		w.born()
+		w.launch()
+		time.Sleep(30 * time.Second)
+		w.wantShards(3)
+		if n := len(w.fake.Resumes()); n != 0 {
+			t.Errorf("%d sessions were resumed", n)
+		}
+	}, discordfake.WithShards(2))
+}
+
 // DR-17: the last logins of a day are never used. The others wait for the next day, say so once in the log, and at /readyz.
 func TestLastLoginsAreKept(t *testing.T) {
 	play(t, func(w *world) {
