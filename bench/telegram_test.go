@@ -56,7 +56,7 @@ func BenchmarkTelegram(b *testing.B) {
 	}
 }
 
-// platform is Telegram with so many people, each of whom has started the bot.
+// platform is Telegram with so many people, who have all started the bot.
 type platform struct {
 	fake    *telegramfake.Server
 	url     string

@@ -1,5 +1,5 @@
 // Package core answers messages. It is the same for every chat platform: a connector hands over each event as a [chat.Inbound], and an
-// [Opener] shows the answers. In between, this package decides what is answered, when, and by whom.
+// [Opener] shows the answers. In between, this package decides what is answered, and when.
 //
 // [Runtime.ProcessMessage] stores a message together with the run that will answer it, in one transaction, and returns: from then on
 // nothing is lost. The scheduler starts the open runs of each room in their order, on whatever replica is free. An execution is

@@ -18,8 +18,12 @@ import (
 // softly gives the next nodes a soft limit that each answer exceeds, and two models, of which the second one costs half of the first; or none
 // that is cheaper. Olga owns the agent, Ada may let answers go on, and Bob may not.
 func (w *world) softly(hard price.USD, cheaper bool) (dear, cheap *model) {
+	return w.softLimits(quota.Limits{Soft: quota.Soft{Total: 1}, Total: quota.Cost{USD: hard}}, cheaper)
+}
+
+// softLimits is softly with these limits.
+func (w *world) softLimits(l quota.Limits, cheaper bool) (dear, cheap *model) {
 	dear, cheap = w.model, &model{}
-	l := quota.Limits{Soft: quota.Soft{Total: 1}, Total: quota.Cost{USD: hard}}
 	tariff := func(rate price.Rate) quota.Tariff {
 		return quota.Tariff{Price: price.Price{Rates: price.Rates{Input: rate, Output: rate}}, Known: true}
 	}

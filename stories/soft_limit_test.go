@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,66 @@ func TestSoftLimitInChats(t *testing.T) {
 			if want.model == "" && len(all) > 0 || want.model != "" && (len(all) != 1 || all[0].Model != want.model) {
 				t.Errorf("%d requests; option %d", len(all), option)
 			}
+		})
+	}
+}
+
+// Once the calls of an answer have used up the soft limit, it asks in its middle. What was played goes on playing, and is not played again
+// after a restart. The owner has it go on; Bob can only have the cheaper model go on, or stop it.
+func TestSoftLimitWithinAnAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks    Who
+		options []string
+		press   int
+		model   string
+		says    string
+	}{
+		"the owner goes on":                   {Ada, []string{"Go on", "Use the cheaper model", "Stop"}, 0, DefaultModel, enjoy},
+		"another one takes the cheaper model": {Bob, []string{"Use the cheaper model", "Stop"}, 0, DefaultModel + "-small", enjoy},
+		"another one stops":                   {Bob, []string{"Use the cheaper model", "Stop"}, 1, "", "Okay, I stopped here."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, withSoftLimit, func(s *chatStory) {
+				s.shutdown()
+				s.cfg.Owner = []config.Account{config.Account(s.Account(Ada))}
+				s.cfg.Access.Allow.Users = append(s.cfg.Access.Allow.Users, config.Account(s.Account(Bob)))
+				s.cfg.Limits.Person.SoftUSD = 12_000_000 // the first call costs less, with the second it is more
+				s.start()
+				s.music()
+				in, w := s.ada, s.World.(presser)
+				if c.asks == Bob {
+					in = s.Direct(Bob)
+				}
+				s.model.Queue(append(plays("so what")[0], ReportUsage(5000, 100)), Script{Text(enjoy)})
+				s.Say(c.asks, in, "Some music")
+				for range 60 {
+					if len(w.Buttons(in)) > 0 {
+						break
+					}
+					s.pass(time.Second)
+				}
+				got := w.Buttons(in)
+				for i := range got {
+					got[i], _, _ = strings.Cut(got[i], " (about")
+				}
+				if !slices.Equal(got, c.options) {
+					t.Fatalf("the buttons are %q; people see %+v\n%s", got, s.Sees(in), s.log.String())
+				}
+				s.shutdown()
+				s.start()
+				w.Press(c.asks, in, c.press)
+				s.read(in, c.says)
+				s.rest()
+				seen := s.Sees(in)
+				text := seen[len(seen)-1].Text
+				if !strings.HasSuffix(text, c.says) || strings.Count(text, strings.ReplaceAll(playing, "**", "")) != 1 && strings.Count(text, playing) != 1 {
+					t.Errorf("people see %+v", seen)
+				}
+				all := s.model.Requests()
+				if c.model == "" && len(all) != 1 || c.model != "" && (len(all) != 2 || all[1].Model != c.model) {
+					t.Errorf("%d requests", len(all))
+				}
+			})
 		})
 	}
 }

@@ -1,5 +1,8 @@
 // Package budget asks people before an answer goes beyond a soft limit of money: whether it goes on, goes on with a cheaper model, or
 // stops. The run waits for them without its room.
+//
+// Rights are checked in two steps. When the question is asked, they decide which options it has and who can choose. When someone has
+// chosen, up to an hour later, they are checked again: an approver who was removed meanwhile can't have the answer go on.
 package budget
 
 import (
@@ -8,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/action"
@@ -19,28 +23,31 @@ import (
 	"parley/core/route"
 )
 
-// For is what a run waits for that was asked, see [action.Wait].
+// For begins what a run waits for that was asked, see [action.Wait]. A space and which soft limit it is about follow.
 const For = "budget"
 
 // ErrDeclined means that there is no answer, because of what it costs. People were told why.
 var ErrDeclined = errors.New("the answer costs too much")
 
-// A Gate lets answers pass that cost little enough, or that someone wants nevertheless. It is safe for concurrent use.
+// A Gate lets calls of models pass that cost little enough, or that someone wants nevertheless. It is safe for concurrent use.
 type Gate struct {
 	Meter     *quota.Meter
-	Approvers map[chat.EntityID]bool // who may have answers go on, beside the owners
+	Approvers map[chat.EntityID]bool // who can have answers go on, besides the owners
 	// Owns reports whether an account owns the agent.
 	Owns func(ctx context.Context, id chat.EntityID) (bool, error)
 	// Owners returns the accounts of the owners, as far as they are known, with their direct chats.
 	Owners func(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
 }
 
-// An Answer is an answer that is about to be written.
+// An Answer is an answer that is being written. It belongs to one goroutine.
 type Answer struct {
 	Turn   *action.TurnContext
 	Route  *route.Route
+	Begun  bool // a call of the model was made for it
 	Waited bool // it has waited, and the time for that may be over
-	// Chose returns the question that the run has waited for, if a choice was made.
+	// Allowed are the soft limits that it can exceed, because someone wanted that. It is asked once for each of them.
+	Allowed []string
+	// Chose returns the question that the run has waited for, if a choice was made. It is called once; nil if there can be none.
 	Chose func(ctx context.Context, waitedFor string) (chat.Question, bool, error)
 	// Wait asks, and has the run wait: it fails with [chat.ErrParked].
 	Wait func(ctx context.Context, w action.Wait) error
@@ -57,61 +64,85 @@ const (
 
 const waits = time.Hour
 
-// What people are told.
+// What people are told. The sentences end with what became of the answer, see [Answer.decline].
 const (
-	declinedLine = "Okay, I stopped before it cost anything."
-	lateLine     = "No one decided in time, so I stopped before it cost anything."
-	unseenLine   = "No one can be asked here, so I stopped before it cost anything."
-	notYoursLine = "Only my owner can let this go on, so I stopped before it cost anything."
-	beyondLine   = "%s would exceed the soft limit of %s a day. This answer costs about %s."
-	absentLine   = beyondLine + " My owner can let it go on."
+	declinedLine = "Okay, "
+	lateLine     = "No one decided in time, so "
+	unseenLine   = "No one can be asked here, so "
+	notYoursLine = "Only my owner can let this go on, so "
+	beyondLine   = "%s would exceed the soft limit of %s a day. %s costs about %s."
+	absentLine   = " My owner can let it go on."
 )
 
-// Pass returns nil if the answer to req may be written, with the models that its route has then. [chat.ErrParked] if it is to wait, and
-// [ErrDeclined] if it is not written.
-func (g *Gate) Pass(ctx context.Context, a Answer, req llm.Request) error {
+// Pass returns nil if the call req can be made for the answer, with the models that its route has then. It is asked before each call of
+// the model. It fails with [chat.ErrParked] if the answer is to wait, and with [ErrDeclined] if it ends here.
+func (g *Gate) Pass(ctx context.Context, a *Answer, req llm.Request) error {
 	cost, known := g.Meter.Estimate(a.Route.Current().Name, req)
 	if !known {
 		return nil
 	}
-	q, chosen, err := a.Chose(ctx, For)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read who lets the answer go on: %w", err)
-	case chosen:
-		return g.chosen(ctx, a, req, q, cost)
-	}
-	beyond, err := g.Meter.Beyond(ctx, cost)
-	if err != nil || beyond == nil {
+	chose, waited := a.Chose, a.Waited
+	a.Chose, a.Waited = nil, false
+	beyond, err := g.beyond(ctx, a, cost)
+	if err != nil {
 		return err
 	}
-	if a.Waited {
-		a.Say(lateLine, false)
-		return ErrDeclined
+	if chose != nil {
+		q, chosen, err := chose(ctx, For)
+		if err != nil {
+			return fmt.Errorf("read who lets the answer go on: %w", err)
+		} else if chosen {
+			return g.chosen(ctx, a, req, q, cost, beyond)
+		}
 	}
-	return g.ask(ctx, a, req, cost, beyond)
+	switch {
+	case len(beyond) == 0:
+		a.Begun = true
+		return nil
+	case waited:
+		return a.decline(lateLine)
+	}
+	return g.ask(ctx, a, req, cost, beyond[0])
+}
+
+// beyond returns the soft limits that the cost would exceed, without those that the answer can exceed.
+func (g *Gate) beyond(ctx context.Context, a *Answer, cost price.USD) ([]quota.Beyond, error) {
+	all, err := g.Meter.Beyond(ctx, cost)
+	return slices.DeleteFunc(all, func(b quota.Beyond) bool { return slices.Contains(a.Allowed, b.Kind) }), err
+}
+
+// decline ends the answer, and says why and what became of it.
+func (a *Answer) decline(why string) error {
+	if a.Begun {
+		a.Say(why+"I stopped here.", false)
+	} else {
+		a.Say(why+"I stopped before it cost anything.", false)
+	}
+	return ErrDeclined
 }
 
 // chosen does what was chosen. Rights can have changed since the question was asked.
-func (g *Gate) chosen(ctx context.Context, a Answer, req llm.Request, q chat.Question, cost price.USD) error {
-	option := q.Options[q.Choice]
-	switch option {
+func (g *Gate) chosen(ctx context.Context, a *Answer, req llm.Request, q chat.Question, cost price.USD, beyond []quota.Beyond) error {
+	switch q.Options[q.Choice] {
 	case stop:
-		a.Say(declinedLine, false)
-		return ErrDeclined
+		return a.decline(declinedLine)
 	case cheaper:
 		if !a.Route.Keep(g.costsLess(req, cost)) { // it was removed meanwhile
-			a.Say(declinedLine, false)
-			return ErrDeclined
+			return a.decline(declinedLine)
 		}
 	default:
 		if may, err := g.may(ctx, q.By); err != nil {
 			return err
 		} else if !may {
-			a.Say(notYoursLine, false)
-			return ErrDeclined
+			return a.decline(notYoursLine)
 		}
 	}
+	_, kind, _ := strings.Cut(q.Payload, " ")
+	a.Allowed = append(a.Allowed, kind) // what is asked first now can cost less than what was asked about
+	for _, b := range beyond {
+		a.Allowed = append(a.Allowed, b.Kind)
+	}
+	a.Begun = true
 	a.Say(answer.CostSign+q.ChoiceLine(a.Turn.Room.Kind), true)
 	return nil
 }
@@ -124,16 +155,39 @@ func (g *Gate) costsLess(req llm.Request, than price.USD) func(llm.Named) bool {
 	}
 }
 
-func (g *Gate) ask(ctx context.Context, a Answer, req llm.Request, cost price.USD, beyond *quota.Beyond) error {
-	asker := a.Turn.Message.Author
+func (g *Gate) ask(ctx context.Context, a *Answer, req llm.Request, cost price.USD, beyond quota.Beyond) error {
+	what := "This answer"
+	if a.Begun {
+		what = "Going on"
+	}
+	why := fmt.Sprintf(beyondLine, beyond.Whose, beyond.Limit, what, cost)
+	q, err := g.question(ctx, a, req, cost)
+	if err != nil {
+		return err
+	} else if len(q.Options) == 0 {
+		a.Say(why+absentLine, false)
+		return ErrDeclined
+	}
+	a.Say(answer.CostSign+why, true)
+	err = a.Wait(ctx, action.Wait{For: For + " " + beyond.Kind, Until: time.Now().Add(waits), Ask: &q})
+	if errors.Is(err, chat.ErrUnseen) { // where no one can be asked
+		return a.decline(unseenLine)
+	}
+	return err
+}
+
+// question returns what people are asked, without options if they have no choice. The author of the question can choose. If they can
+// have it go on, so can the owners and all approvers.
+func (g *Gate) question(ctx context.Context, a *Answer, req llm.Request, cost price.USD) (chat.Question, error) {
+	var q chat.Question
+	asker, who := a.Turn.Message.Author, map[chat.EntityID]bool{}
 	may := a.Turn.Owner
 	if !may && !a.Turn.Several() {
 		var err error
 		if may, err = g.may(ctx, asker); err != nil {
-			return err
+			return q, err
 		}
 	}
-	var q chat.Question
 	if may {
 		q.Options = append(q.Options, fmt.Sprintf(goOn+" (about %s)", cost))
 	}
@@ -141,30 +195,24 @@ func (g *Gate) ask(ctx context.Context, a Answer, req llm.Request, cost price.US
 		q.Options = append(q.Options, cheaper)
 	}
 	if len(q.Options) == 0 {
-		a.Say(fmt.Sprintf(absentLine, beyond.Whose, beyond.Limit, cost), false)
-		return ErrDeclined
+		return q, nil
 	}
 	q.Options = append(q.Options, stop)
-	owners, err := g.Owners(ctx)
-	if err != nil {
-		return err
+	if asker != "" {
+		who[asker] = true
 	}
-	who := map[chat.EntityID]bool{asker: true}
-	for id := range owners {
-		who[id] = true
+	if may || asker == "" {
+		owners, err := g.Owners(ctx)
+		if err != nil {
+			return q, err
+		}
+		for id := range owners {
+			who[id] = true
+		}
+		maps.Copy(who, g.Approvers)
 	}
-	maps.Copy(who, g.Approvers)
 	q.For = slices.Sorted(maps.Keys(who))
-	if !may && asker != "" {
-		q.For = []chat.EntityID{asker}
-	}
-	a.Say(answer.CostSign+fmt.Sprintf(beyondLine, beyond.Whose, beyond.Limit, cost), true)
-	err = a.Wait(ctx, action.Wait{For: For, Until: time.Now().Add(waits), Ask: &q})
-	if errors.Is(err, chat.ErrUnseen) { // where no one can be asked
-		a.Say(unseenLine, false)
-		return ErrDeclined
-	}
-	return err
+	return q, nil
 }
 
 func (g *Gate) may(ctx context.Context, id chat.EntityID) (bool, error) {

@@ -20,6 +20,9 @@ import (
 func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if s := w.State; s != nil {
 		st.AskNamed(ctx, s.Trace.Providers)
+		if s.Lacked {
+			return w.fillAgain(ctx, st)
+		}
 		return w.actForm(ctx, st, *s)
 	}
 	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true}, nil)
@@ -34,10 +37,23 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 			return err
 		}
 		st.AskNamed(ctx, r.wrote.Providers)
-		if r, err = w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true, step: 1}, w.saidSoFar()); err != nil {
-			return err
-		}
+		return w.fillAgain(ctx, st)
 	}
+	return w.actOn(ctx, st, r)
+}
+
+// fillAgain asks for the form once more, with what the providers tell that the first one named.
+func (w *Writer) fillAgain(ctx context.Context, st *prompt.Builder) error {
+	w.before = func() State { return State{Written: true, Lacked: true} }
+	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true, step: 1}, w.saidSoFar())
+	if err != nil {
+		return err
+	}
+	return w.actOn(ctx, st, r)
+}
+
+// actOn makes the calls of r, if it has any.
+func (w *Writer) actOn(ctx context.Context, st *prompt.Builder, r *round) error {
 	if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 		return err
 	}
@@ -52,7 +68,10 @@ func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error
 		return err
 	}
 	s.Next = cmp.Or(s.Next, 2)
-	told := slices.ContainsFunc(results, func(t llm.Message) bool { return strings.TrimSpace(t.Text) != "" })
+	s.Calls, s.Results = nil, storeMessages(results)
+	w.before = func() State { return s } // resumed, it comes here again
+	// Without calls, it is a decision of several steps that was parked before that was turned off: it still needs an answer.
+	told := len(results) == 0 || slices.ContainsFunc(results, func(t llm.Message) bool { return strings.TrimSpace(t.Text) != "" })
 	switch {
 	case s.Held != nil:
 		return w.replyLate(ctx, st, s, told)
@@ -79,6 +98,9 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 		}
 	}
 	for ; step < last; step++ {
+		if step > 0 {
+			w.before = func() State { return State{Step: step - 1, Written: true} }
+		}
 		r, err := w.fill(ctx, st, prompt.MultiStepDecision, &round{w: w, form: true, hidden: true, step: step}, nil)
 		// The model can't decide. It may be able to answer all the same.
 		if errors.Is(err, errEmpty) {
@@ -101,6 +123,7 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 			break
 		}
 	}
+	w.before = func() State { return State{Step: step, Written: true, Finish: true} }
 	return w.conclude(ctx, st, last)
 }
 

@@ -86,15 +86,19 @@ type Writer struct {
 	// Removed reports whether the model that was chosen for the room is no longer configured: people are told so.
 	Removed bool
 
-	// Pass is called before the first call of the model. An error ends the answer, or has it wait. nil lets all pass.
+	// Pass is called before each call of the model, except those for the rest of a text that was cut off, and those that repeat a
+	// failed one. An error ends the answer, or has it wait. nil lets all pass.
 	Pass func(ctx context.Context, req llm.Request) error
+	// Allowed are the soft limits that the answer can exceed. It is kept while the run is parked.
+	Allowed []string
 
 	Trace Trace // how the answer came about
 	// State is set when Write returns [chat.ErrParked], and before a Write that continues: see [Writer.Resume].
 	State *State
 
-	reasoned int  // bytes of reasoning that were shown
-	noticed  bool // people were told that another model answers
+	reasoned int          // bytes of reasoning that were shown
+	noticed  bool         // people were told that another model answers
+	before   func() State // how far the answer has come before the next round; nil before the first
 }
 
 // Write writes the answer from the prompts of st to w.Answer, and returns when the answer is complete. It fails with
@@ -136,6 +140,9 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm
 	for ; n <= last; n++ {
 		if n == last {
 			req.Tools = nil
+		}
+		if n > 0 {
+			w.before = func() State { return State{Step: n - 1, Next: step, Rounds: storeMessages(req.Messages[base:])} }
 		}
 		r, err := w.round(ctx, req, &round{w: w, step: step})
 		if err != nil {

@@ -75,17 +75,17 @@ func (r *round) useless() bool {
 // round makes one call of the model, tried again within one budget while nothing of it can be seen. Each attempt begins
 // as a copy of like. Another model begins with a budget of its own.
 func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
-	if pass := w.Pass; pass != nil {
-		w.Pass = nil
-		if err := pass(ctx, w.seen(req)); err != nil {
-			return nil, err
-		}
-	}
-	empty := false
+	empty, passed := false, ""
 	req.Messages = llm.NormalizeMessages(req.Messages)
 	for try := 1; ; try++ {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if m := w.Route.Current().Name; m != passed && !like.rest {
+			passed = m
+			if err := w.pass(ctx, req); err != nil {
+				return nil, err
+			}
 		}
 		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest, orders: like.orders}
 		err := r.read(ctx, w.seen(req))

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
@@ -17,7 +18,8 @@ type State struct {
 	Next    int             `json:"next,omitempty"`   // the step of the text that follows; in the form, 0 is 2
 	Rounds  []storedMessage `json:"rounds,omitempty"` // natively: what the model said and was told, up to this round
 	Results []storedMessage `json:"results,omitempty"`
-	Calls   []storedCall    `json:"calls"`             // of the round, not made yet; the first one waits
+	Calls   []storedCall    `json:"calls"`             // of the round, not made yet; the first one waits. None: the next round waits
+	Lacked  bool            `json:"lacked,omitempty"`  // in the form: it is asked for again, with what the providers in Trace tell
 	Written bool            `json:"written,omitempty"` // the model wrote them as text
 	Finish  bool            `json:"finish,omitempty"`  // the round wanted no other one
 	Held    *heldReply      `json:"held,omitempty"`    // the reply that follows Calls, with what follows that
@@ -25,7 +27,8 @@ type State struct {
 	IDs     []string        `json:"ids"` // of all calls of the run
 	Trace   Trace           `json:"trace"`
 	Noticed bool            `json:"noticed,omitempty"`
-	Models  []string        `json:"models,omitempty"` // only these answer
+	Models  []string        `json:"models,omitempty"`  // only these answer
+	Allowed []string        `json:"allowed,omitempty"` // see [Writer.Allowed]
 }
 
 // A storedMessage is a [llm.Message] of a round. Parameters are as the model wrote them, which may be no JSON.
@@ -103,15 +106,27 @@ func (w *Writer) pause(err error, s State) {
 	for _, a := range w.Calls.Acted {
 		s.Acted = append(s.Acted, storedResult{a.Action, string(a.Parameters), a.Result.Text, a.Result.Last, a.Err})
 	}
-	s.IDs, s.Trace, s.Noticed, s.Models = w.Calls.IDs(), w.Trace, w.noticed, w.Only
+	s.IDs, s.Trace, s.Noticed, s.Models, s.Allowed = w.Calls.IDs(), w.Trace, w.noticed, w.Only, w.Allowed
 	w.State = &s
+}
+
+// pass asks whether the next call can be made. If the run is to wait for that, how far the answer has come is kept.
+func (w *Writer) pass(ctx context.Context, req llm.Request) error {
+	if w.Pass == nil {
+		return nil
+	}
+	err := w.Pass(ctx, w.seen(req))
+	if err != nil && w.before != nil {
+		w.pause(err, w.before())
+	}
+	return err
 }
 
 // Resume prepares w to continue the answer whose State it has; Write then does. The answer shows already what people
 // have seen of it.
 func (w *Writer) Resume() {
 	s := w.State
-	w.Trace, w.noticed = s.Trace, s.Noticed
+	w.Trace, w.noticed, w.Allowed = s.Trace, s.Noticed, s.Allowed
 	for _, a := range s.Acted {
 		w.Calls.Acted = append(w.Calls.Acted, action.Acted{
 			Action: a.Action, Parameters: json.RawMessage(a.Parameters), Result: action.Result{Text: a.Text, Last: a.Last}, Err: a.Err,

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"parley/core/action"
 	"parley/core/answer"
@@ -122,8 +123,14 @@ func (w *Waiting) For() string {
 	return ""
 }
 
-// Waited reports whether the run was parked for waitedFor before this holder, which goes on from there.
-func (w *Waiting) Waited(waitedFor string) bool { return w.from != nil && w.from.For == waitedFor }
+// Waited reports whether the run was parked for waitedFor, or for something that has it as its first word, before this
+// holder, which goes on from there.
+func (w *Waiting) Waited(waitedFor string) bool { return w.from != nil && isFor(w.from.For, waitedFor) }
+
+// isFor reports whether what is waitedFor, or has it as its first word.
+func isFor(what, waitedFor string) bool {
+	return what == waitedFor || strings.HasPrefix(what, waitedFor+" ")
+}
 
 // Begin notes what the run is to wait for. It returns [chat.ErrParked], which ends the work of the holder up to LetGo.
 func (w *Waiting) Begin(what action.Wait) error {
@@ -131,14 +138,14 @@ func (w *Waiting) Begin(what action.Wait) error {
 	return chat.ErrParked
 }
 
-// Chose returns the question that the run has waited for, if a choice was made. It compares the payload, so that an
-// earlier question of the same run does not count.
+// Chose returns the question that the run has waited for, if a choice was made. It compares the payload, or its first
+// word, so that an earlier question of the same run does not count.
 func (w *Waiting) Chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
 	err = w.Persist(ctx, func() (err error) {
 		q, err = w.Store.QuestionOf(ctx, w.Run.ID)
 		return chat.Unless(err, chat.ErrNotFound)
 	})
-	return q, err == nil && q.Run == w.Run.ID && q.Payload == waitedFor && q.By != "", err
+	return q, err == nil && q.Run == w.Run.ID && isFor(q.Payload, waitedFor) && q.By != "", err
 }
 
 // LetGo stores what the next holder needs, and lets go of the run and its room, in one transaction. It fails with

@@ -16,12 +16,13 @@ func (m *Meter) Asks() bool { return m != nil && m.limits.Soft != Soft{} }
 
 // Beyond is a soft limit that is about to be exceeded.
 type Beyond struct {
+	Kind  string    // which limit it is, the same for all people and rooms
 	Whose string    // a description for users
 	Limit price.USD // a day
 }
 
-// Beyond returns the first soft limit that a cost would exceed today, or nil. Costs that are reserved count.
-func (m *Meter) Beyond(ctx context.Context, cost price.USD) (*Beyond, error) {
+// Beyond returns the soft limits that a cost would exceed today. Costs that are reserved count.
+func (m *Meter) Beyond(ctx context.Context, cost price.USD) (all []Beyond, err error) {
 	if !m.Asks() || cost <= 0 {
 		return nil, nil
 	}
@@ -45,10 +46,10 @@ func (m *Meter) Beyond(ctx context.Context, cost price.USD) (*Beyond, error) {
 			return nil, fmt.Errorf("read what was used: %w", err)
 		}
 		if spent.USD+cost > soft[kind] {
-			return &Beyond{whose[kind], soft[kind]}, nil
+			all = append(all, Beyond{kind, whose[kind], soft[kind]})
 		}
 	}
-	return nil, nil
+	return all, nil
 }
 
 // Estimate returns what an answer to a prompt costs about, by the price of a model that can answer, or false if that is not known.

@@ -25,8 +25,8 @@ import (
 	"parley/internal/schema"
 )
 
-// world is a runtime with this plugin, a group, a direct chat with Ada, who is the owner, and one with Bob, whom she
-// knows.
+// world is a runtime with this plugin, a group, a direct chat with Ada, who is the owner, and one with Bob, who is
+// approved.
 type world struct {
 	*testing.T
 	store *sqlite.Store
