@@ -61,6 +61,9 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 			"another one stops":        {"bob", []string{"Use the cheaper model", "Stop"}, 1, false, "Okay, I stopped here."},
 			"an approver stops, later": {"ada", []string{"Go on", "Use the cheaper model", "Stop"}, 2, true, "Okay, I stopped here."},
 		} {
+			if form != "natively" && !c.restart { // the form makes a difference for what is stored
+				continue
+			}
 			t.Run(form+", "+name, func(t *testing.T) {
 				inWorld(t, func(w *world) {
 					dear, cheap := w.softLimits(quota.Limits{Soft: quota.Soft{Total: twoCents}}, true)

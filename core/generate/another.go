@@ -1,6 +1,9 @@
 package generate
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"parley/core/answer"
@@ -53,6 +56,26 @@ func (w *Writer) notice(step int, why string) {
 	}
 	w.noticed = true
 	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: why})
+}
+
+// requestFor returns what m is asked. A fallback with less room for a prompt than the models before gets a shorter one;
+// if not even the question fits, it fails as a model does that has too little room, and the next one is tried.
+func (w *Writer) requestFor(ctx context.Context, m llm.Named, ask build) (llm.Request, error) {
+	limit := w.prompts.LimitFor(m.Prompt)
+	if limit >= w.room {
+		limit = 0
+	}
+	req, err := ask(ctx, limit)
+	var f *llm.Failure
+	switch {
+	case limit > 0 && err == nil:
+		w.room = limit
+	case limit > 0 && errors.As(err, &f) && f.Kind == llm.PromptTooLong:
+		w.prompts.Shorten(w.room)
+		err = &llm.Failure{Kind: llm.ConversationTooLong, Err: fmt.Errorf("the prompt does not fit into the %d tokens of %s: %w", limit, m.Name, err)}
+	}
+	req.Messages = llm.NormalizeMessages(req.Messages)
+	return req, err
 }
 
 // seen returns req as the current model can take it.

@@ -143,14 +143,20 @@ func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) err
 
 // fill asks the model to fill a form: the prompt of that name, followed by said. like is how its round is read.
 func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
-	req, err := st.Prompt(ctx, name, map[string]string{
+	texts := map[string]string{
 		"actionResults": w.resultsSoFar(), "partialAnswer": w.Answer.View().Remembered().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(w.steps()),
-	})
-	if err != nil {
-		return nil, err
 	}
-	req.Messages = append(req.Messages, said...)
-	return w.round(ctx, req, like)
+	return w.round(ctx, func(ctx context.Context, limit int) (llm.Request, error) {
+		if limit > 0 {
+			st.Shorten(limit)
+		}
+		req, err := st.Prompt(ctx, name, texts)
+		if err != nil {
+			return req, err
+		}
+		req.Messages = append(req.Messages, said...)
+		return req, nil
+	}, like)
 }
 
 // saidSoFar tells the model what people have read of this answer, so that it does not begin again. It is nil if that is

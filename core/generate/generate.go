@@ -96,6 +96,8 @@ type Writer struct {
 	// State is set when Write returns [chat.ErrParked], and before a Write that continues: see [Writer.Resume].
 	State *State
 
+	prompts  *prompt.Builder
+	room     int          // the least room for a prompt of a model so far, in tokens
 	reasoned int          // bytes of reasoning that were shown
 	noticed  bool         // people were told that another model answers
 	before   func() State // how far the answer has come before the next round; nil before the first
@@ -106,6 +108,7 @@ type Writer struct {
 // (then State is set), with a [llm.Failure] if no model could answer, and with the cause of ctx if that is done. What
 // was written before an error stays in the answer.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
+	w.prompts, w.room = st, st.LimitFor(st.Limit)
 	if w.Removed {
 		w.notice(0, answer.RemovedModel)
 	} else if w.Route.Replaced() {
@@ -119,66 +122,7 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	case form || !st.Native() || w.State != nil && len(w.State.Rounds) == 0: // the mode may have changed while the run was parked
 		return w.generateForm(ctx, st)
 	}
-	req, err := st.Request(ctx)
-	if err != nil {
-		return err
-	}
-	return w.generateNative(ctx, st, req)
-}
-
-// generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
-// so that it answers. A model that calls tools it was not given fails with errEndless.
-func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
-	last, n, step, base := w.steps()-1, 0, 0, len(req.Messages)
-	if s := w.State; s != nil {
-		req.Messages = append(req.Messages, restoreMessages(s.Rounds)...)
-		if over, err := w.actNative(ctx, &req, base, *s); over || err != nil {
-			return err
-		}
-		n, step = s.Step+1, s.Next
-	}
-	for ; n <= last; n++ {
-		if n == last {
-			req.Tools = nil
-		}
-		if n > 0 {
-			w.before = func() State { return State{Step: n - 1, Next: step, Rounds: storeMessages(req.Messages[base:])} }
-		}
-		r, err := w.round(ctx, req, &round{w: w, step: step})
-		if err != nil {
-			return err
-		}
-		if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
-			return err
-		}
-		if n == last {
-			return errEndless
-		}
-		step = r.step + 1 // calls of the model's own side part the text of a round
-		// Opaque is what the provider wants back unread, such as signed reasoning. Without it, some refuse the next
-		// round.
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
-		if over, err := w.actNative(ctx, &req, base, State{Step: n, Next: step, Calls: storeCalls(r.calls)}); over || err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// actNative makes the calls of s, and adds what the model is told of them to req, whose rounds begin at base. It
-// reports whether the turn is over. The rounds are stored with s in case a call parks the run; what is before base is
-// built again from the room.
-func (w *Writer) actNative(ctx context.Context, req *llm.Request, base int, s State) (over bool, err error) {
-	s.Rounds = storeMessages(req.Messages[base:])
-	results, err := w.actAll(ctx, s)
-	if err != nil {
-		return false, err
-	}
-	if w.Calls.Over() {
-		return true, w.Calls.RequireOutput()
-	}
-	req.Messages = append(req.Messages, results...)
-	return false, nil
+	return w.generateNative(ctx, st)
 }
 
 // actAll makes the calls of a round that are left in s, one after the other, and returns what the model is told of all

@@ -85,12 +85,12 @@ func writeWith(t *testing.T, models []llm.Named, a *answer.Answer, mode generate
 	return writeTo(t, action.TurnContext{}, models, a, mode, journal)
 }
 
-// writeTo has a turn answered of which only who asks, and where, is given.
+// writeTo has a turn answered of which only who asks, and where, is given, and perhaps a conversation before.
 func writeTo(t *testing.T, turn action.TurnContext, models []llm.Named, a *answer.Answer, mode generate.Mode, journal toolcall.Journal) error {
 	t.Helper()
-	asked := chat.Memory{ID: "1", Author: "ada", Text: "What is the time?"}
-	turn.Run, turn.Message, turn.Recent = "run", asked, []chat.Memory{asked}
-	composer, err := prompt.NewComposer(nil, nil, prompt.Recall{}, mode == generate.Native, nil)
+	asked := chat.Memory{ID: "asked", Author: "ada", Text: "What is the time?"}
+	turn.Run, turn.Message, turn.Recent, turn.Answered = "run", asked, append(turn.Recent, asked), []chat.MemoryID{asked.ID}
+	composer, err := prompt.NewComposer(nil, nil, prompt.Recall{Prompt: 8000, History: 8000}, mode == generate.Native, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,22 +73,34 @@ func (r *round) useless() bool {
 	return true
 }
 
+// build returns the request of a round. With a limit, it builds a prompt of at most so many tokens from now on.
+type build func(ctx context.Context, limit int) (llm.Request, error)
+
 // round makes one call of the model, tried again within one budget while nothing of it can be seen. Each attempt begins
 // as a copy of like. Another model begins with a budget of its own.
-func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
-	empty, passed := false, ""
-	req.Messages = llm.NormalizeMessages(req.Messages)
+func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, error) {
+	var req llm.Request
+	var failed error // what the model before did
+	empty, asked := false, ""
 	for try := 1; ; try++ {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if m := w.Route.Current().Name; m != passed && !like.rest {
-			passed = m
-			if err := w.pass(ctx, req); err != nil {
+		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest, orders: like.orders}
+		if m := w.Route.Current(); m.Name != asked {
+			var err error
+			if req, err = w.requestFor(ctx, m, ask); err != nil {
+				if w.another(r, err) {
+					try = 0
+					continue
+				}
+				return nil, cmp.Or(failed, err)
+			}
+			asked = m.Name
+			if err := w.pass(ctx, req, like); err != nil {
 				return nil, err
 			}
 		}
-		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest, orders: like.orders}
 		err := r.read(ctx, w.seen(req))
 		if err == nil && r.useless() && (empty || try == attempts) {
 			err = &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
@@ -100,7 +113,7 @@ func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*roun
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil && w.another(r, err):
-			try, empty = 0, false
+			try, empty, failed = 0, false, err
 			continue
 		case errors.Is(err, errEmpty):
 			return nil, err

@@ -110,9 +110,10 @@ func (w *Writer) pause(err error, s State) {
 	w.State = &s
 }
 
-// pass asks whether the next call can be made. If the run is to wait for that, how far the answer has come is kept.
-func (w *Writer) pass(ctx context.Context, req llm.Request) error {
-	if w.Pass == nil {
+// pass asks whether the next call can be made. If the run is to wait for that, how far the answer has come is kept. The
+// rest of a text that was cut off passes: half a sentence can't wait.
+func (w *Writer) pass(ctx context.Context, req llm.Request, like *round) error {
+	if w.Pass == nil || like.rest {
 		return nil
 	}
 	err := w.Pass(ctx, w.seen(req))

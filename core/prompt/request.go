@@ -20,16 +20,15 @@ func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
 	limit := st.limit()
 	over := 0
-	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
+	for fragments := limit / share; fragments >= max(1, limit/share/16); fragments /= 2 {
 		req, history := st.draft(fragments)
 		if over = llm.EstimateTokens(req) - limit; over <= 0 {
 			return st.shown(req), nil
 		}
-		if over > 0 { // in steps, so that the next prompts begin with the same message
-			step := max(1, st.c.Recall.History/4)
-			over = (over + step - 1) / step * step
-		}
-		for over > 0 && history.from < history.to {
+		// In steps, so that the next prompts begin with the same message.
+		step := max(1, min(st.c.Recall.History, limit)/4)
+		more := (over+step-1)/step*step - over
+		for over+more > 0 && history.from < history.to {
 			over -= text.Tokens(req.Messages[history.from].Text) + llm.TokensPerMessage
 			req.Messages = slices.Delete(req.Messages, history.from, history.from+1)
 			history.to--

@@ -72,7 +72,8 @@ type Builder struct {
 	c       *Composer
 	set     promptSet // fixed at the start of the turn
 	turn    action.TurnContext
-	Outputs []Output // in prompt order
+	whole   []chat.Memory // what Recent of the turn was before [Builder.Shorten]
+	Outputs []Output      // in prompt order
 
 	Images []llm.File // images that the question is about
 	Limit  int        // the maximum tokens of a prompt, instead of the composer's; 0 means the composer's
@@ -90,7 +91,22 @@ func (c *Composer) Turn(s action.TurnContext) *Builder {
 }
 
 // limit returns the maximum tokens of a prompt.
-func (st *Builder) limit() int { return cmp.Or(st.Limit, st.c.Recall.Prompt) }
+func (st *Builder) limit() int { return st.LimitFor(st.Limit) }
+
+// LimitFor returns the maximum tokens of a prompt for a model with this limit of its own; 0 means none.
+func (st *Builder) LimitFor(own int) int { return cmp.Or(own, st.c.Recall.Prompt) }
+
+// Shorten has later prompts contain at most so many tokens: less of the conversation, for a model with less room. It can
+// be called again with more. The summary does not cover what is left out; the next turn of the usual model has it again.
+func (st *Builder) Shorten(limit int) {
+	st.Limit = max(1, limit)
+	if st.whole == nil {
+		st.whole = st.turn.Recent
+	}
+	longest := st.Limit / 2 / max(1, len(st.turn.Answered))
+	st.turn.Recent = st.whole
+	st.turn.Recent = Keep(st.whole, AnsweredFrom(st.turn), Cut{Budget: min(st.c.Recall.History, st.Limit), Longest: longest}).Kept
+}
 
 // Native reports whether answers use separate messages and native tool calls. A template for answers that asks for the
 // text format does not.
@@ -127,7 +143,7 @@ func (st *Builder) Prompt(ctx context.Context, name string, more map[string]stri
 			req.Messages = []llm.Message{{Role: llm.RoleUser, Text: txt}}
 			return st.shown(req), nil
 		}
-		if fragments < limit/share/16 {
+		if fragments < max(1, limit/share/16) {
 			return llm.Request{}, &llm.Failure{Kind: llm.PromptTooLong, Err: fmt.Errorf("template %s: it has %d tokens; at most %d are allowed", name, text.Tokens(txt), limit)}
 		}
 	}

@@ -1,0 +1,89 @@
+package generate
+
+import (
+	"context"
+	"slices"
+
+	"parley/core/llm"
+	"parley/core/prompt"
+)
+
+// native is what the rounds of an answer are asked natively: the prompt, and what the model said and was told since.
+type native struct {
+	st     *prompt.Builder
+	prompt llm.Request // built once, so that it stays the same for the provider's cache
+	rounds []llm.Message
+	last   bool // it is given no tools, so that it answers
+}
+
+// request implements [build].
+func (n *native) request(ctx context.Context, limit int) (llm.Request, error) {
+	if limit > 0 {
+		n.st.Shorten(limit - llm.EstimateTokens(llm.Request{Messages: n.rounds}))
+	}
+	if limit > 0 || n.prompt.Messages == nil {
+		req, err := n.st.Request(ctx)
+		if err != nil {
+			return req, err
+		}
+		n.prompt = req
+	}
+	req := n.prompt
+	req.Messages = slices.Concat(req.Messages, n.rounds)
+	if n.last {
+		req.Tools = nil
+	}
+	return req, nil
+}
+
+// generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
+// so that it answers. A model that calls tools it was not given fails with errEndless.
+func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
+	last, n, step, asks := w.steps()-1, 0, 0, &native{st: st}
+	if s := w.State; s != nil {
+		asks.rounds = restoreMessages(s.Rounds)
+		if over, err := w.actNative(ctx, asks, *s); over || err != nil {
+			return err
+		}
+		n, step = s.Step+1, s.Next
+	}
+	for ; n <= last; n++ {
+		asks.last = n == last
+		if n > 0 {
+			w.before = func() State { return State{Step: n - 1, Next: step, Rounds: storeMessages(asks.rounds)} }
+		}
+		r, err := w.round(ctx, asks.request, &round{w: w, step: step})
+		if err != nil {
+			return err
+		}
+		if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
+			return err
+		}
+		if n == last {
+			return errEndless
+		}
+		step = r.step + 1 // calls of the model's own side part the text of a round
+		// Opaque is what the provider wants back unread, such as signed reasoning. Without it, some refuse the next
+		// round.
+		asks.rounds = append(asks.rounds, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
+		if over, err := w.actNative(ctx, asks, State{Step: n, Next: step, Calls: storeCalls(r.calls)}); over || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actNative makes the calls of s, and adds what the model is told of them to the rounds. It reports whether the turn is
+// over. The rounds are stored with s in case a call parks the run; the prompt before them is built again from the room.
+func (w *Writer) actNative(ctx context.Context, asks *native, s State) (over bool, err error) {
+	s.Rounds = storeMessages(asks.rounds)
+	results, err := w.actAll(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if w.Calls.Over() {
+		return true, w.Calls.RequireOutput()
+	}
+	asks.rounds = append(asks.rounds, results...)
+	return false, nil
+}
