@@ -201,9 +201,9 @@ func TestCheckModels(t *testing.T) {
 		ok   bool
 		text string
 	}{
-		"models.large":         {true, "large answers at"},
+		"models.large":         {true, "and takes tools"},
 		"models.small":         {true, "small answers at"},
-		"models.vision":        {true, "eyes answers at"},
+		"models.vision":        {true, "and takes images"},
 		"models.transcription": {true, "ears is listed at"},
 		"models.image":         {false, "set models.image.model to brush, the nearest of its"},
 		"models.embedding":     {true, "vectors of 8 dimensions"},

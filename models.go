@@ -46,7 +46,11 @@ type slot struct {
 // slotsOf returns the slots of c, which set the models of m. Images and transcriptions are only looked up in the
 // provider's list, because trying them costs too much.
 func slotsOf(c *config.Models, m *llm.Models) []slot {
-	asks, listed := providers.Model.Check, providers.Model.CheckListed
+	asks := func(s providers.Model, ctx context.Context) (string, error) { return s.Check(ctx, wire.Uses{}) }
+	sees := func(s providers.Model, ctx context.Context) (string, error) {
+		return s.Check(ctx, wire.Uses{Images: "set models.vision.model to one that does"})
+	}
+	listed := providers.Model.CheckListed
 	embeds := func(s providers.Model, ctx context.Context) (string, error) {
 		return s.(interface {
 			CheckEmbeds(context.Context) (string, error)
@@ -54,7 +58,7 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 	}
 	return []slot{
 		{"small", "short questions", &c.Small, m.Small != nil, func(s providers.Model) { m.Small = s.(llm.Model) }, asks},
-		{"vision", "pictures", &c.Vision, m.Vision != nil, func(s providers.Model) { m.Vision = s.(llm.Model) }, asks},
+		{"vision", "pictures", &c.Vision, m.Vision != nil, func(s providers.Model) { m.Vision = s.(llm.Model) }, sees},
 		{"transcription", "voices", &c.Transcription, m.Transcriber != nil, func(s providers.Model) { m.Transcriber = s.(llm.Transcriber) }, listed},
 		{"image", "drawing", &c.Image, m.Painter != nil, func(s providers.Model) { m.Painter = s.(llm.ImageGenerator) }, listed},
 		{"embedding", "memory", &c.Embedding, m.Embedder != nil, func(s providers.Model) { m.Embedder = s.(llm.Embedder) }, embeds},
@@ -135,7 +139,8 @@ func (m *models) chat(cfg config.Config, env Env) {
 	if len(cfg.Models.Chat) == 0 {
 		c := cfg.Models.Large
 		options := providers.Options{Model: c.Model, MaxTokens: c.MaxTokens, Parameters: parameters(c.Parameters), Setting: "models.large.model (OPENAI_MODEL)"}
-		m.Large, m.name = m.answering(cfg, env, "models.large", options, cfg.LargeProvider())
+		uses := uses(cfg, "models.large", c.Vision, true)
+		m.Large, m.name = m.answering(cfg, env, "models.large", options, cfg.LargeProvider(), uses)
 		return
 	}
 	for i, c := range cfg.Models.Chat {
@@ -147,7 +152,8 @@ func (m *models) chat(cfg config.Config, env Env) {
 			Model: c.Model, MaxTokens: c.MaxTokens, Parameters: parameters(c.Parameters), URL: c.URL, APIKey: c.APIKey.Reveal(),
 			Setting: fmt.Sprintf("models.chat[%d].model", i),
 		}
-		model, name := m.answering(cfg, env, "models.chat."+c.Name, options, provider)
+		uses := uses(cfg, fmt.Sprintf("models.chat[%d]", i), c.Vision, c.Tools == nil || *c.Tools)
+		model, name := m.answering(cfg, env, "models.chat."+c.Name, options, provider, uses)
 		agent, _ := cfg.Provider(provider)
 		m.Chat = append(m.Chat, llm.Named{
 			Name: c.Name, Model: model, Label: name, Vision: c.Vision, Thinking: llm.Thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
@@ -159,7 +165,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 
 // answering creates a model that answers, and returns its name for logs. key is its key in the configuration, for
 // checks.
-func (m *models) answering(cfg config.Config, env Env, key string, o providers.Options, provider config.Provider) (llm.Model, string) {
+func (m *models) answering(cfg config.Config, env Env, key string, o providers.Options, provider config.Provider, uses wire.Uses) (llm.Model, string) {
 	if provider == config.ProviderDemo {
 		m.try(key, func(context.Context) (string, error) {
 			return "using the demo model; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
@@ -167,9 +173,12 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 		return demo.New(), "demo"
 	}
 	model := m.open(cfg, env, provider, o)
-	m.try(key, model.Check)
 	name := o.Model
 	s, _ := cfg.Provider(provider)
+	if s.Agents {
+		uses = wire.Uses{} // it has its own
+	}
+	m.try(key, func(ctx context.Context) (string, error) { return model.Check(ctx, uses) })
 	switch {
 	case s.Agents:
 		name = fmt.Sprint(model)
@@ -180,6 +189,20 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 		name = "the only model of " + string(provider)
 	}
 	return model.(llm.Model), name
+}
+
+// uses returns what a model that answers is used with. path is its place in the configuration.
+func uses(cfg config.Config, path string, vision, tools bool) (u wire.Uses) {
+	if tools && cfg.Agent.Generation != config.GenerateXML {
+		u.Tools = "set " + path + ".tools: false, or choose another one"
+		if len(cfg.Models.Chat) == 0 {
+			u.Tools = "set agent.generation: xml, or choose another one"
+		}
+	}
+	if vision {
+		u.Images = "set " + path + ".vision: false, or choose another one"
+	}
+	return u
 }
 
 // parameters converts the parameters of the requests to a model.

@@ -51,8 +51,8 @@ func (o Options) Settings(key, url string) wire.Settings {
 
 // Model is a model of a provider. It also implements those of core/llm's interfaces that its provider's abilities name.
 type Model interface {
-	// Check tries the model at the least cost. Its error says what to do.
-	Check(ctx context.Context) (string, error)
+	// Check tries the model at the least cost, with what it is used with. Its error says what to do.
+	Check(ctx context.Context, uses wire.Uses) (string, error)
 	// CheckListed is for models whose smallest call costs too much to try.
 	CheckListed(ctx context.Context) (string, error)
 	// Reach tries the provider without a model.

@@ -96,10 +96,12 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
 // Check makes the smallest request; see [wire.Endpoint.Check]. It runs the agent.
-func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
+	return m.Endpoint.Check(ctx, m, uses)
+}
 
 // CheckListed is Check, because agents don't list models.
-func (m *Model) CheckListed(ctx context.Context) (string, error) { return m.Check(ctx) }
+func (m *Model) CheckListed(ctx context.Context) (string, error) { return m.Check(ctx, wire.Uses{}) }
 
 // Reach sends a request that runs nothing. Any response will do, also an error: the server is there.
 func (m *Model) Reach(ctx context.Context) (string, error) {

@@ -15,6 +15,7 @@ import (
 
 	"parley/core/llm"
 	"parley/models"
+	"parley/models/wire"
 )
 
 const key = "agent-key-0123456789abcdef"
@@ -278,7 +279,7 @@ func TestCheck(t *testing.T) {
 	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://a.test/", http.StatusFound) })
 	s := httptest.NewServer(mux)
 	defer s.Close()
-	if text, err := opened(t, s.URL+"/good").Check(t.Context()); err != nil || text != "the agent answers at "+s.URL+"/good" {
+	if text, err := opened(t, s.URL+"/good").Check(t.Context(), wire.Uses{}); err != nil || text != "the agent answers at "+s.URL+"/good" {
 		t.Errorf("%q, %v", text, err)
 	}
 	for path, want := range map[string]string{
@@ -288,14 +289,14 @@ func TestCheck(t *testing.T) {
 		s.URL + "/moved":     "redirects to another address",
 		"http://127.0.0.1:1": "no agent answers at http://127.0.0.1:1: start it or correct models.chat[0].url",
 	} {
-		if _, err := opened(t, path).Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), key) {
+		if _, err := opened(t, path).Check(t.Context(), wire.Uses{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	of := func(at string) *Model {
 		return open(&Config{BaseURL: at, APIKey: key}, models.Options{Provider: "http", Setting: "models.large.model"})
 	}
-	if _, err := of(s.URL + "/locked").Check(t.Context()); err == nil || !strings.Contains(err.Error(), "correct providers.http.api_key (AGENT_API_KEY)") {
+	if _, err := of(s.URL+"/locked").Check(t.Context(), wire.Uses{}); err == nil || !strings.Contains(err.Error(), "correct providers.http.api_key (AGENT_API_KEY)") {
 		t.Error(err)
 	}
 	if text, err := of(s.URL + "/none").Reach(t.Context()); err != nil || !strings.Contains(text, "can be reached") {

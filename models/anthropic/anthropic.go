@@ -113,7 +113,9 @@ func open(c *Config, o models.Options) *Model {
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
 // Check makes the smallest request; see [wire.Endpoint.Check].
-func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
+	return m.Endpoint.Check(ctx, m, uses)
+}
 
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {

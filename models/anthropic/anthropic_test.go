@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
@@ -25,6 +26,9 @@ func TestModel(t *testing.T) {
 	modeltest.Run(t, modeltest.Suite{
 		New:  modeltest.Anthropic,
 		Open: func(base, model string) llm.Model { return opened(base, model) },
+		Check: func(ctx context.Context, m llm.Model, tools, images string) (string, error) {
+			return m.(*Model).Check(ctx, wire.Uses{Tools: tools, Images: images})
+		},
 		Tuned: func(base, model string) llm.Model {
 			half, o := 0.5, models.Options{Model: model}
 			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Stop: []string{"END"}, Effort: "low", Extra: map[string]any{"top_k": 40}}
@@ -49,7 +53,7 @@ func TestEnvironment(t *testing.T) {
 	fake := modeltest.Anthropic()
 	server := httptest.NewServer(fake)
 	defer server.Close()
-	if text, err := opened(server.URL, "model-a").Check(t.Context()); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
+	if text, err := opened(server.URL, "model-a").Check(t.Context(), wire.Uses{}); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -64,7 +68,7 @@ func TestCheck(t *testing.T) {
 		"rejected the key: correct providers.anthropic.api_key (ANTHROPIC_API_KEY)": opened(server.URL, "model-a", wrongKey),
 		"set models.large.model to one of model-a, model-b":                         opened(server.URL, ""),
 	} {
-		_, err := m.Check(t.Context())
+		_, err := m.Check(t.Context(), wire.Uses{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "0123456789") {
 			t.Errorf("%v; want %s", err, want)
 		}
@@ -72,7 +76,7 @@ func TestCheck(t *testing.T) {
 	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 404, Kind: "not_found_error", Message: "model: model-c"}},
 		modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "invalid_request_error", Message: "Your credit balance is too low to access the API"}})
 	for _, want := range []string{`the model "model-c" does not exist at`, "is out of credit"} {
-		if _, err := opened(server.URL, "model-c").Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := opened(server.URL, "model-c").Check(t.Context(), wire.Uses{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}

@@ -99,7 +99,9 @@ func (m *Model) names(ctx context.Context) (names []string, err error) {
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
 // Check makes the smallest request; see [wire.Endpoint.Check].
-func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
+	return m.Endpoint.Check(ctx, m, uses)
+}
 
 // CheckEmbeds embeds one word; see [wire.Endpoint.CheckEmbeds].
 func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {

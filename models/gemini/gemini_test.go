@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"context"
 	"errors"
 	"net/http/httptest"
 	"strings"
@@ -23,6 +24,9 @@ func TestModel(t *testing.T) {
 	}
 	modeltest.Run(t, modeltest.Suite{
 		New: modeltest.Gemini, Open: func(base, model string) llm.Model { return opened(base, model) }, Finishes: finishes, NoCalls: true,
+		Check: func(ctx context.Context, m llm.Model, tools, images string) (string, error) {
+			return m.(*Model).Check(ctx, wire.Uses{Tools: tools, Images: images})
+		},
 		Tuned: func(base, model string) llm.Model {
 			half, seed, o := 0.5, 7, models.Options{Model: "gemini-3-pro"}
 			o.Parameters = models.Parameters{
@@ -74,14 +78,14 @@ func TestCheck(t *testing.T) {
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 	server := httptest.NewServer(modeltest.Gemini())
 	defer server.Close()
-	if text, err := opened(server.URL, "model-a").Check(t.Context()); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
+	if text, err := opened(server.URL, "model-a").Check(t.Context(), wire.Uses{}); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := opened(server.URL, "").Check(t.Context()); err == nil || !strings.Contains(err.Error(), "set models.large.model to one of model-a, model-b") {
+	if _, err := opened(server.URL, "").Check(t.Context(), wire.Uses{}); err == nil || !strings.Contains(err.Error(), "set models.large.model to one of model-a, model-b") {
 		t.Error(err)
 	}
 	m := open(&Config{APIKey: "wrong-0123456789abcdef", BaseURL: server.URL}, models.Options{Model: "model-a", Provider: "gemini"})
-	_, err := m.Check(t.Context())
+	_, err := m.Check(t.Context(), wire.Uses{})
 	if err == nil || !strings.Contains(err.Error(), "rejected the key: correct providers.gemini.api_key (GEMINI_API_KEY)") || strings.Contains(err.Error(), "0123456789") {
 		t.Error(err)
 	}

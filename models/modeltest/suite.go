@@ -22,8 +22,10 @@ type Suite struct {
 	// Open returns a model with [Key] at the server. It thinks before it answers, if the wire has that.
 	Open func(base, model string) llm.Model
 	// Tuned is Open with all parameters that the wire has, and Sent is what requests then have, as a JSON object.
-	Tuned    func(base, model string) llm.Model
-	Sent     string
+	Tuned func(base, model string) llm.Model
+	Sent  string
+	// Check checks a model that Open returns, used with tools and images; what to do if it takes none is given.
+	Check    func(ctx context.Context, m llm.Model, tools, images string) (string, error)
 	Finishes map[string]llm.FinishReason // by the wire's words
 	Overload Refusal                     // with a time to wait
 	Late     Refusal                     // within a stream
@@ -34,7 +36,7 @@ type Suite struct {
 func Run(t *testing.T, s Suite) {
 	for name, test := range map[string]func(*testing.T, Suite){
 		"text": testText, "finishes": testFinishes, "reasoning": testReasoning, "tool rounds": testToolRounds, "refusals": testRefusals, "cut": testCut,
-		"cancel": testCancel, "images": testImages, "cache": testCache, "limit": testLimit, "broken history": testHistory, "parameters": testParameters,
+		"cancel": testCancel, "images": testImages, "cache": testCache, "limit": testLimit, "broken history": testHistory, "parameters": testParameters, "check": testCheck,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
@@ -282,6 +284,48 @@ func testImages(t *testing.T, s Suite) {
 		t.Errorf("%q", got)
 	}
 	valid(t, fake)
+}
+
+// A check makes one small request, with a tool and an image if the model is used with them. What it takes not is told in one sentence,
+// with what to do, also where the server's message is unknown: then it is found out by asking for less.
+func testCheck(t *testing.T, s Suite) {
+	refused := func(message string) Answer {
+		return Answer{Fails: &Refusal{Status: 400, Kind: "invalid_request_error", Message: message}}
+	}
+	odd, fine := refused("unexpected keys"), Answer{Text: []string{"OK"}}
+	for name, c := range map[string]struct {
+		tools, images string
+		answers       []Answer
+		says          string
+	}{
+		"alone":                     {"", "", []Answer{fine}, "model-a answers at"},
+		"with both":                 {"no tools", "no images", []Answer{fine}, "and takes tools and images"},
+		"no tools":                  {"set it", "", []Answer{refused("model-a does not support tools")}, `the model "model-a" takes no tools: set it: `},
+		"no images":                 {"", "set it", []Answer{refused("model-a does not support image input")}, `the model "model-a" takes no images: set it: `},
+		"no tools, in odd words":    {"set it", "", []Answer{odd, fine}, `the model "model-a" takes no tools: set it: `},
+		"no images, in odd words":   {"", "set it", []Answer{odd, fine}, `the model "model-a" takes no images: set it: `},
+		"no tools of both":          {"set tools", "set images", []Answer{odd, odd, fine}, `the model "model-a" takes no tools: set tools: `},
+		"no images of both":         {"set tools", "set images", []Answer{odd, fine}, `the model "model-a" takes no images: set images: `},
+		"it refuses all of that":    {"set tools", "set images", []Answer{odd, odd, odd}, "unexpected keys"},
+		"it is overloaded, not bad": {"set tools", "set images", []Answer{{Fails: &s.Overload}}, s.Overload.Message},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake, m := s.serve(t, "model-a")
+			fake.Queue(c.answers...)
+			text, err := s.Check(t.Context(), m, c.tools, c.images)
+			if err != nil {
+				text = err.Error()
+			}
+			seen := fake.Seen()
+			if !strings.Contains(text, c.says) || len(seen) != len(c.answers) {
+				t.Fatalf("%d requests: %s", len(seen), text)
+			}
+			if first := seen[0]; len(first.Images) > 0 != (c.images != "") || strings.Contains(string(first.Raw), "NOTHING") != (c.tools != "") || first.Limit > 2048 {
+				t.Errorf("it asks %s", first.Raw)
+			}
+			valid(t, fake)
+		})
+	}
 }
 
 // The second turn reads from the cache what it begins with like the first, although the gateway's context between has changed. So

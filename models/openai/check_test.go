@@ -12,6 +12,7 @@ import (
 
 	"parley/core/llm"
 	"parley/models/modelfake"
+	"parley/models/wire"
 )
 
 func TestModels(t *testing.T) {
@@ -119,7 +120,7 @@ func TestCheck(t *testing.T) {
 			if change == nil {
 				change = func(*Options) {}
 			}
-			got, err := over(t, test.server, change).Check(t.Context())
+			got, err := over(t, test.server, change).Check(t.Context(), wire.Uses{})
 			if err != nil {
 				got = err.Error()
 			}
@@ -139,7 +140,7 @@ func TestCheckCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
 	cancel(stop)
-	if _, err := over(t, playing()).Check(ctx); err != stop {
+	if _, err := over(t, playing()).Check(ctx, wire.Uses{}); err != stop {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"parley/core/llm"
 	"parley/models/modelfake"
+	"parley/models/wire"
 )
 
 // answering is a handler with one answer to everything.
@@ -162,7 +163,7 @@ func TestNoSecrets(t *testing.T) {
 			m := over(t, handler, withUser)
 			_, generated := collect(t.Context(), m, hello)
 			_, listed := m.Models(t.Context())
-			_, checked := m.Check(t.Context())
+			_, checked := m.Check(t.Context(), wire.Uses{})
 			for _, err := range []error{generated, listed, checked} {
 				if err == nil {
 					continue // not every fault is one for each call

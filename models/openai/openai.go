@@ -155,7 +155,9 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
 // Check makes the smallest request; see [wire.Endpoint.Check].
-func (m *Model) Check(ctx context.Context) (string, error) { return m.Endpoint.Check(ctx, m) }
+func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
+	return m.Endpoint.Check(ctx, m, uses)
+}
 
 // CheckListed reports whether the server lists the model, if it lists any by the names that are used.
 func (m *Model) CheckListed(ctx context.Context) (string, error) {

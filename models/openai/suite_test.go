@@ -1,11 +1,13 @@
 package openai
 
 import (
+	"context"
 	"testing"
 
 	"parley/core/llm"
 	"parley/models"
 	"parley/models/modeltest"
+	"parley/models/wire"
 )
 
 func TestModel(t *testing.T) {
@@ -13,6 +15,9 @@ func TestModel(t *testing.T) {
 		New: modeltest.Chat,
 		Open: func(base, model string) llm.Model {
 			return New(Options{BaseURL: base + "/v1", APIKey: modeltest.Key, Model: model, Quirks: Quirks{Reasoning: ReasoningContent}})
+		},
+		Check: func(ctx context.Context, m llm.Model, tools, images string) (string, error) {
+			return m.(*Model).Check(ctx, wire.Uses{Tools: tools, Images: images})
 		},
 		Tuned: func(base, model string) llm.Model {
 			half, seed := 0.5, 7

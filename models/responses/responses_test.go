@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"parley/core/llm"
 	"parley/models"
 	"parley/models/modeltest"
+	"parley/models/wire"
 )
 
 func opened(base, model string) *Model {
@@ -18,6 +20,9 @@ func TestModel(t *testing.T) {
 	modeltest.Run(t, modeltest.Suite{
 		New:  modeltest.Responses,
 		Open: func(base, model string) llm.Model { return opened(base, model) },
+		Check: func(ctx context.Context, m llm.Model, tools, images string) (string, error) {
+			return m.(*Model).Check(ctx, wire.Uses{Tools: tools, Images: images})
+		},
 		Tuned: func(base, model string) llm.Model {
 			half, o := 0.5, models.Options{Model: model}
 			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Effort: "low", Extra: map[string]any{"service_tier": "flex"}}
@@ -39,7 +44,7 @@ func TestModelWithoutReasoning(t *testing.T) {
 	defer server.Close()
 	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "", Message: "Encrypted content is not supported with this model."}})
 	m := opened(server.URL, "model-a")
-	if _, err := m.Check(t.Context()); err == nil { // the server here insists on it
+	if _, err := m.Check(t.Context(), wire.Uses{}); err == nil { // the server here insists on it
 		t.Error("no error")
 	}
 	seen := fake.Seen()
@@ -78,10 +83,10 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "leaked")
 	server := httptest.NewServer(modeltest.Responses())
 	defer server.Close()
-	if text, err := opened(server.URL, "model-a").Check(t.Context()); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
+	if text, err := opened(server.URL, "model-a").Check(t.Context(), wire.Uses{}); err != nil || !strings.Contains(text, "model-a answers at "+server.URL) {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := opened(server.URL, "").Check(t.Context()); err == nil || !strings.Contains(err.Error(), "set models.large.model to one of model-a, model-b") {
+	if _, err := opened(server.URL, "").Check(t.Context(), wire.Uses{}); err == nil || !strings.Contains(err.Error(), "set models.large.model to one of model-a, model-b") {
 		t.Error(err)
 	}
 }

@@ -1,9 +1,13 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
 	"net/http"
 	"slices"
 	"strings"
@@ -100,20 +104,51 @@ func meant(wrong string, names []string) string {
 	return fmt.Sprintf("%s, the nearest of its %d models", strings.Join(near, " or "), len(names))
 }
 
-// Check makes the smallest request to with, which is the model of m, that shows that answers arrive, and returns which
-// model answers where. Its error begins with the next step for the owner.
-func (m *Endpoint) Check(ctx context.Context, with llm.Model) (string, error) {
+// Uses are what a model is used with, which a check tries as well. Each is what the owner can do if the model takes none;
+// if it is empty, the model is used without.
+type Uses struct{ Tools, Images string }
+
+// Check makes the smallest request to with, which is the model of m, that shows that answers arrive: for a word, with a
+// tool that does nothing and a small white image, if the model is used with such. It returns which model answers where.
+// Its error begins with the next step for the owner.
+func (m *Endpoint) Check(ctx context.Context, with llm.Model, uses Uses) (string, error) {
 	name, err := m.Resolve(ctx)
 	if err == nil {
-		err = ask(ctx, with)
+		err = m.tryWith(ctx, with, uses)
 	}
 	if f, ok := errors.AsType[*llm.Failure](err); ok {
-		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
+		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f, name, uses), err)
 	}
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s answers at %s", name, Place(m.Base)), nil
+	took := ""
+	switch {
+	case uses.Tools != "" && uses.Images != "":
+		took = ", and takes tools and images"
+	case uses.Tools != "":
+		took = ", and takes tools"
+	case uses.Images != "":
+		took = ", and takes images"
+	}
+	return fmt.Sprintf("%s answers at %s%s", name, Place(m.Base), took), nil
+}
+
+// tryWith asks with uses. If the server refuses that without a reason that is known, it asks for less, to find out
+// whether the tools or the images are the reason.
+func (m *Endpoint) tryWith(ctx context.Context, with llm.Model, uses Uses) error {
+	err := ask(ctx, with, uses)
+	f, _ := errors.AsType[*llm.Failure](err)
+	if f == nil || f.Kind != llm.ProviderIssue || f.Retry {
+		return err
+	}
+	if uses.Images != "" && ask(ctx, with, Uses{Tools: uses.Tools}) == nil {
+		return &llm.Failure{Kind: llm.NoVision, Err: f.Err}
+	}
+	if uses.Tools != "" && ask(ctx, with, Uses{}) == nil {
+		return &llm.Failure{Kind: llm.NoTools, Err: f.Err}
+	}
+	return err
 }
 
 // CheckListed reports whether the server lists the model. It is for models whose smallest call costs too much to try,
@@ -126,7 +161,7 @@ func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 	names, err := m.Models(ctx)
 	switch f, _ := errors.AsType[*llm.Failure](err); {
 	case f != nil:
-		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
+		return "", fmt.Errorf("%s: %w", m.remedy(ctx, f), err)
 	case err != nil:
 		return "", err
 	case !slices.Contains(names, name):
@@ -139,7 +174,7 @@ func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 func (m *Endpoint) Reach(ctx context.Context) (string, error) {
 	names, err := m.Models(ctx)
 	if f, ok := errors.AsType[*llm.Failure](err); ok {
-		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
+		return "", fmt.Errorf("%s: %w", m.remedy(ctx, f), err)
 	} else if err != nil {
 		return "", err
 	}
@@ -150,7 +185,7 @@ func (m *Endpoint) Reach(ctx context.Context) (string, error) {
 func (m *Endpoint) CheckEmbeds(ctx context.Context, with llm.Embedder) (string, error) {
 	vectors, err := with.Embed(ctx, []string{"OK"})
 	if f, ok := errors.AsType[*llm.Failure](err); ok {
-		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
+		return "", fmt.Errorf("%s: %w", m.remedy(ctx, f), err)
 	} else if err != nil {
 		return "", err
 	}
@@ -158,16 +193,43 @@ func (m *Endpoint) CheckEmbeds(ctx context.Context, with llm.Embedder) (string, 
 }
 
 // ask waits for the first chunk of an answer. Its content doesn't matter.
-func ask(ctx context.Context, with llm.Model) error {
-	hello := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Say OK."}}, MaxTokens: checkTokens}
+func ask(ctx context.Context, with llm.Model, uses Uses) error {
+	message := llm.Message{Role: llm.RoleUser, Text: "Say OK."}
+	if uses.Images != "" {
+		message.Images = []llm.File{{Name: "white.png", Type: "image/png", Data: white()}}
+	}
+	hello := llm.Request{Messages: []llm.Message{message}, MaxTokens: checkTokens}
+	if uses.Tools != "" {
+		hello.Tools = []llm.Tool{{Name: "NOTHING", Description: "Does nothing. Don't call it.", Parameters: []byte(`{"type":"object","properties":{}}`)}}
+	}
 	for _, err := range with.Generate(ctx, hello) {
 		return err
 	}
 	return ErrCut
 }
 
-// nextStep returns what the owner can do about a failure.
-func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure) string {
+// white returns an image of 64 by 64 pixels: some models take no smaller ones.
+func white() []byte {
+	picture := image.NewGray(image.Rect(0, 0, 64, 64))
+	draw.Draw(picture, picture.Bounds(), image.White, image.Point{}, draw.Src)
+	var b bytes.Buffer
+	_ = png.Encode(&b, picture) // a buffer takes everything
+	return b.Bytes()
+}
+
+// nextStep returns what the owner can do about a failure of the model of that name.
+func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure, name string, uses Uses) string {
+	switch {
+	case f.Kind == llm.NoTools && uses.Tools != "":
+		return fmt.Sprintf("the model %q takes no tools: %s", name, uses.Tools)
+	case f.Kind == llm.NoVision && uses.Images != "":
+		return fmt.Sprintf("the model %q takes no images: %s", name, uses.Images)
+	}
+	return m.remedy(ctx, f)
+}
+
+// remedy is nextStep for what does not depend on the use of the model.
+func (m *Endpoint) remedy(ctx context.Context, f *llm.Failure) string {
 	at := Place(m.Base)
 	told, _ := errors.AsType[*report](f.Err)
 	if m.Advice != nil && (told == nil || !told.set) {
@@ -188,10 +250,6 @@ func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure) string {
 		return "nothing answers at " + at + ": start the server (Ollama, LM Studio, vLLM …) or correct " + m.Settings.URL
 	case llm.NoProvider:
 		return m.admission(ctx, f)
-	case llm.NoTools:
-		return fmt.Sprintf("the model %q can't use tools: write tools: false for it in models.chat, or choose another one", m.Model)
-	case llm.NoVision:
-		return fmt.Sprintf("the model %q can't see images: choose another one", m.Model)
 	case llm.GenerationTimeout:
 		return at + " is too slow: check again, or choose a smaller model"
 	default:
