@@ -22,7 +22,8 @@ type priced struct {
 	task  sections.Ability
 	price price.Price
 	known bool
-	given bool // the configuration sets the price
+	given bool   // the configuration sets the price
+	as    string // it names a model that costs the same
 }
 
 // priceModels returns the models that can be asked, with their prices on a day: those of the configuration, or else
@@ -36,12 +37,12 @@ func priceModels(cfg config.Config, on time.Time) (all []priced) {
 		}
 		if given, ok := p.Given(); ok {
 			m.price, m.known, m.given = given, true, true
-		} else if cfg.AtHome(provider) && task != sections.Painting {
-			find := prices.Tokens
-			if task == sections.Transcription {
-				find = prices.Sound
-			}
-			m.price, m.known = find(string(provider), model, on)
+		} else if p.As != "" {
+			m.as = p.As
+			like, name, _ := strings.Cut(p.As, "/")
+			m.price, m.known = lookUp(task, like, name, on)
+		} else if cfg.AtHome(provider) {
+			m.price, m.known = lookUp(task, string(provider), model, on)
 		}
 		all = append(all, m)
 	}
@@ -61,6 +62,17 @@ func priceModels(cfg config.Config, on time.Time) (all []priced) {
 		}
 	}
 	return all
+}
+
+// lookUp returns the price of a model for a task by the table, which has none of images.
+func lookUp(task sections.Ability, provider, model string, on time.Time) (price.Price, bool) {
+	switch task {
+	case sections.Painting:
+		return price.Price{}, false
+	case sections.Transcription:
+		return prices.Sound(provider, model, on)
+	}
+	return prices.Tokens(provider, model, on)
 }
 
 // tariffs returns the names of the models in usage totals, and their prices.
@@ -86,20 +98,48 @@ func tariffs(cfg config.Config, models llm.Models) quota.Tariffs {
 	return t
 }
 
-// requirePrices returns an error if there is a limit of money and a model whose price is unknown: each of them can be
-// asked, and a limit that doesn't count one is none.
+// requirePrices returns an error if the price of a model is that of one which is not in the table, or if there is a limit
+// of money and a model whose price is unknown: each of them can be asked, and a limit that doesn't count one is none.
 func requirePrices(cfg config.Config) error {
 	limit := cfg.Limits.MoneyLimit()
-	if limit == "" {
-		return nil
-	}
 	var wrong []error
 	for _, m := range priceModels(cfg, time.Now()) {
-		if !m.known {
-			wrong = append(wrong, fmt.Errorf("%s: the price of %s is unknown, but %s is a limit of money; set %s.price (0 if it costs nothing)", m.key, m.name, limit, m.key))
+		switch {
+		case m.known:
+		case m.as != "":
+			wrong = append(wrong, fmt.Errorf("%s.price.as: the table has no price for %q%s", m.key, m.as, m.nearest()))
+		case limit != "":
+			wrong = append(wrong, fmt.Errorf("%s: the price of %s is unknown, but %s is a limit of money; %s", m.key, m.name, limit, m.remedy()))
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// nearest returns what the name of the model that costs the same was probably meant to be, as the end of an error.
+func (m priced) nearest() string {
+	if m.task == sections.Painting {
+		return ": it has none of images; set " + m.key + ".price: {image: 0.04} instead"
+	}
+	if near := prices.Nearest(m.as); len(near) > 0 {
+		return "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "; write a provider of the table (openai, anthropic, gemini, openrouter, groq, mistral, deepseek or xai), a slash, and its name for the model"
+}
+
+// remedy returns what to set for a model without a price.
+func (m priced) remedy() string {
+	text := "set " + m.key + ".price (0 if it costs nothing"
+	switch m.task {
+	case sections.Answers, sections.Embeddings:
+		like := "openai/gpt-4o"
+		if _, name, _ := strings.Cut(m.name, "/"); name != "" {
+			if _, ok := prices.Tokens("openai", name, time.Now()); ok {
+				like = "openai/" + name
+			}
+		}
+		text += ", {as: " + like + "} if it costs as much as that model of the table"
+	}
+	return text + ")"
 }
 
 // checkPrices returns a check that tells what each model costs, and of which day the table of prices is.
@@ -124,7 +164,7 @@ func checkPrices(cfg config.Config) part {
 func (m priced) String() string {
 	switch {
 	case !m.known:
-		return "unknown, set " + m.key + ".price"
+		return "unknown, " + m.remedy()
 	case m.price == price.Price{}:
 		return "free"
 	case m.price.Hour > 0:

@@ -186,7 +186,8 @@ type Model struct {
 	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
 	// What it costs in US dollars per million tokens, such as {input: 0.15, cached: 0.075, output: 0.60}; also cache_write. 0 = free, for
-	// models of your own. auto = from the table of known prices: see docs/limits.md.
+	// models of your own. {as: openai/gpt-4o} = as that one, for deployments and servers with names of your own. auto = from the table of
+	// known prices: see docs/limits.md.
 	Price Price `yaml:"price" default:"auto"`
 }
 

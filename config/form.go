@@ -47,7 +47,7 @@ func (all Connectors) formOf(t reflect.Type) form {
 	case price.USD:
 		return form{number, "an amount of dollars", "write it in digits, with at most nine decimals, such as 0.50", true, parsed(price.ParseUSD)}
 	case Price:
-		return form{text, "a price", "write {input: 0.15, output: 0.60}, 0 for a free model, or auto", true, func(s string) (any, bool) { return s, true }}
+		return form{text, "a price", "write {input: 0.15, output: 0.60}, {as: openai/gpt-4o}, 0 for a free model, or auto", true, func(s string) (any, bool) { return s, true }}
 	case Connectors, Others, Object:
 		return sectionForm()
 	}

@@ -24,12 +24,14 @@ type Price struct {
 	Minute *price.USD `yaml:"minute"`
 	// Of image generation: per image.
 	Image *price.USD `yaml:"image"`
+	// Instead of all of these: a provider and its name for a model, such as openai/gpt-4o. It costs what the table of known prices has for that.
+	As string `yaml:"as"`
 
 	// Free is the price 0.
 	Free bool `yaml:"-"`
 }
 
-// Given returns the price that the configuration sets; false if it sets none.
+// Given returns the price that the configuration sets in numbers; false if it sets none.
 func (p Price) Given() (price.Price, bool) {
 	input := orZero(p.Input)
 	given := price.Price{
@@ -42,7 +44,7 @@ func (p Price) Given() (price.Price, bool) {
 	if p.CacheWrite != nil {
 		given.CacheWrite = *p.CacheWrite
 	}
-	return given, p != (Price{})
+	return given, p != (Price{}) && p.As == ""
 }
 
 func orZero[T any](value *T) (zero T) {
@@ -79,7 +81,20 @@ func (d checker) checkPrice(path string, p Price, task sections.Ability) {
 	case sections.Embeddings:
 		needed, also = []string{"input"}, nil
 	}
+	if p.As != "" {
+		other := p
+		other.As = ""
+		if provider, model, ok := strings.Cut(p.As, "/"); !ok || provider == "" || model == "" {
+			d.reject(path+".as", "is not a model of a provider", "write both, such as openai/gpt-4o")
+		} else if other != (Price{}) {
+			d.reject(path, "has both a price and as", "keep one of them")
+		}
+		return
+	}
 	for _, e := range entries(reflect.ValueOf(p)) {
+		if e.key == "as" {
+			continue
+		}
 		switch set := !e.value.IsNil(); {
 		case set && !slices.Contains(needed, e.key) && !slices.Contains(also, e.key):
 			d.reject(path+"."+e.key, "is not what such a model is billed by", "set "+strings.Join(needed, " and "))

@@ -39,6 +39,8 @@ providers: {openai: {api_key: sk}}
 
 func TestWrongPricesAreRejected(t *testing.T) {
 	for document, want := range map[string]string{
+		"models: {large: {price: {as: gpt-4o}}}":                                    "models.large.price.as: the value is not a model of a provider; write both, such as openai/gpt-4o",
+		"models: {large: {price: {as: openai/gpt-4o, input: 1}}}":                   "models.large.price: this has both a price and as; keep one of them",
 		"models: {large: {price: 3}}":                                               "models.large.price: 3 is not a price",
 		"models: {large: {price: {input: 3}}}":                                      "models.large.price: this has no output; set input and output",
 		"models: {large: {price: {input: 3, output: 1, image: 1}}}":                 "models.large.price.image: 1 is not what such a model is billed by",

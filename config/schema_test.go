@@ -89,6 +89,10 @@ func idSchema(kind func(sections.Section) sections.ID, more ...string) *jsonsche
 func priceSchema() *jsonschema.Schema {
 	all := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
 	for _, e := range entries(reflect.ValueOf(Price{})) {
+		if e.key == "as" {
+			all.Properties.Set(e.key, orReference(&jsonschema.Schema{Type: "string", Pattern: "^[^/]+/.+$"}))
+			continue
+		}
 		amount := schemaOf(e.value.Type())
 		amount.AnyOf = append(amount.AnyOf, &jsonschema.Schema{Type: "string", Enum: []any{"auto"}})
 		all.Properties.Set(e.key, amount)
