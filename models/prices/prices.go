@@ -2,9 +2,7 @@
 package prices
 
 import (
-	"cmp"
 	_ "embed"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/price"
+	"parley/internal/nearest"
 )
 
 //go:generate npm ci --prefix ../../tools/prices --ignore-scripts
@@ -67,42 +66,16 @@ func Sound(provider, model string, on time.Time) (price.Price, bool) {
 
 // Nearest returns up to three models of the table, as provider/model, that a name which is not in it was probably meant to
 // be; none if none is near.
-func Nearest(name string) (names []string) {
-	name = strings.ToLower(name)
-	near := map[string]int{}
+func Nearest(name string) []string {
+	var known []string
 	for line := range strings.Lines(table) {
 		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(row) != columns {
-			continue
-		}
-		known := row[columnProvider] + "/" + strings.TrimSuffix(row[columnModel], "*")
-		if d := distance(name, known); d <= max(2, len(name)/4) {
-			near[known] = d
+		if len(row) == columns {
+			known = append(known, row[columnProvider]+"/"+strings.TrimSuffix(row[columnModel], "*"))
 		}
 	}
-	names = slices.SortedFunc(maps.Keys(near), func(a, b string) int { return cmp.Or(near[a]-near[b], strings.Compare(a, b)) })
-	return names[:min(3, len(names))]
-}
-
-// distance returns the Levenshtein distance between a and b, by bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	slices.Sort(known)
+	return nearest.Names(name, slices.Compact(known), max(2, len(name)/4))
 }
 
 // rates reads four columns, which a test has checked.
