@@ -166,7 +166,12 @@ func TestShardsAreTakenOver(t *testing.T) {
 		time.Sleep(time.Minute)
 		d.want(3, 3, 2)
 		d.end("a")
-		time.Sleep(3 * time.Second)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if held, err := d.store.Held(t.Context(), "chat"); err != nil || len(held) < 8 {
+			t.Errorf("held 2 s after a process has ended: %v, %v", held, err)
+		}
+		time.Sleep(20 * time.Second) // one may move once more, to the other process
 		d.want(4, 4)
 		d.store.Cut("b", true)
 		time.Sleep(17 * time.Second)
