@@ -348,5 +348,8 @@ func (rt *Runtime) jitter(d time.Duration) time.Duration {
 // Counts returns how many optional steps turns have had to skip since the start: see package counts.
 func (rt *Runtime) Counts() counts.Counts { return rt.counts.Now() }
 
+// SaveUsage stores at once what models used and this process has not stored yet.
+func (rt *Runtime) SaveUsage(ctx context.Context) error { return rt.cfg.Meter.Save(ctx) }
+
 // Emit passes an event of a part of the program to the observers, without blocking.
 func (rt *Runtime) Emit(e event.Event) { rt.hub.Emit(e) }

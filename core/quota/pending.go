@@ -87,6 +87,14 @@ func (m *Meter) store(ctx context.Context) (err error) {
 	return err
 }
 
+// Save stores at once what is pending, as before what is stored about a person is exported or deleted.
+func (m *Meter) Save(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	return m.store(ctx)
+}
+
 // Run stores what is used, now and then, until ctx is done, and once more then. With limits there is nothing to do.
 func (m *Meter) Run(ctx context.Context) {
 	if m == nil || m.limited() {

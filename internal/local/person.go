@@ -27,8 +27,15 @@ type personReply struct {
 
 var person = command[personRequest, personReply]{"person", personAt}
 
-func personAt(ctx context.Context, store Store, _ Runtime, req personRequest) (reply personReply, err error) {
+// personAt makes one step. A gateway, which rt is, first stores the usage that it still has in memory: an export is to
+// have it, and stored after a deletion it would survive that.
+func personAt(ctx context.Context, store Store, rt Runtime, req personRequest) (reply personReply, err error) {
 	who := settings.Entity(req.Account)
+	if rt != nil && (req.Delete || req.After == "") {
+		if err := rt.SaveUsage(ctx); err != nil {
+			return reply, err
+		}
+	}
 	if req.Delete {
 		reply.Deleted, err = store.DeletePersonal(ctx, who)
 		return reply, err

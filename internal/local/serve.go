@@ -22,6 +22,8 @@ type Runtime interface {
 	Approve(ctx context.Context, code string) (chat.Person, error)
 	// RetryRun answers a run that was set aside again.
 	RetryRun(ctx context.Context, id chat.RunID) error
+	// SaveUsage stores what models used and is not stored yet.
+	SaveUsage(ctx context.Context) error
 }
 
 // Store is what the commands need of a store. Contracts and errors are those of package storage.
@@ -51,6 +53,9 @@ func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) 
 }
 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
+
+// SaveUsage does nothing: this process has asked no model.
+func (offline) SaveUsage(context.Context) error { return nil }
 
 // command is what a program on the same machine can ask of a gateway. do does the work, wherever it runs.
 type command[Request, Reply any] struct {
