@@ -16,11 +16,11 @@ const (
 	batch      = 128         // requests in one round trip
 )
 
-// keep claims again what is held, every checkEvery and after each new connection of the listener, until ctx is done.
+// keep claims again what is held, every t.every and after each new connection of the listener, until ctx is done.
 // The replies show turns whose announcement was lost, the claims keep the marks from expiring, and Redis gets back what
 // it lost or never received.
 func (t *Tracker) keep(ctx context.Context) {
-	tick := time.NewTicker(checkEvery)
+	tick := time.NewTicker(t.every)
 	defer tick.Stop()
 	down := false
 	for {

@@ -44,6 +44,8 @@ type Options struct {
 	TTL time.Duration
 	// Log receives events when Redis becomes unreachable or reachable; nil disables logging.
 	Log *slog.Logger
+
+	check time.Duration // tests: how often claims are checked against Redis; 0 for checkEvery
 }
 
 // Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions. It owns four
@@ -84,6 +86,9 @@ func Open(url string, o Options) (*Backend, error) {
 	}
 	at := layout{o.prefix(), o.TTL}
 	tracker := newTracker(client, at, o.Log)
+	if o.check > 0 {
+		tracker.every = o.check
+	}
 	ear := newListener(client, at, tracker, o.Log)
 	ctx, quit := context.WithCancelCause(context.Background())
 	b := &Backend{

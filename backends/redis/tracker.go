@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -24,6 +25,7 @@ type Tracker struct {
 	at     layout
 	log    *slog.Logger
 	local  *inmem.Tracker // the claims of this replica, and the marks that it has learned
+	every  time.Duration  // how often keep checks; checkEvery
 	check  chan struct{}  // asks keep for a check now; room for one request
 
 	mu   sync.Mutex
@@ -36,6 +38,7 @@ func newTracker(client goredis.UniversalClient, at layout, log *slog.Logger) *Tr
 	return &Tracker{
 		client: client, at: at, log: log,
 		local: inmem.NewTracker(),
+		every: checkEvery,
 		check: make(chan struct{}, 1),
 		owed:  map[place]inmem.Marks{},
 	}
