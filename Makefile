@@ -27,8 +27,8 @@ unit:
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
 
-replicas: ## measure the replies per second of REPLICAS=3 gateways on one PostgreSQL and one Redis; LOAD=telegram asks there
-	go run ./bench/replicas -replicas $(or $(REPLICAS),3) -load $(or $(LOAD),web) -for 30s
+replicas: ## measure the replies per second of REPLICAS=3 gateways on one PostgreSQL and one Redis; LOAD=telegram asks there, LOAD=reach PEOPLE=0 measures how soon they reach each other
+	go run ./bench/replicas -replicas $(or $(REPLICAS),3) -load $(or $(LOAD),web) $(if $(PEOPLE),-people $(PEOPLE)) -for 30s
 
 recall: ## measure what an embedding model finds: EMBEDDING=text-embedding-3-small, with OPENAI_BASE_URL and OPENAI_API_KEY
 	go run ./bench/recall -model "$(EMBEDDING)"

@@ -6,6 +6,8 @@
 // The gateways, PostgreSQL and Redis are real processes. The model, which answers at once, and the people are in this process: with
 // -load web they ask over HTTP, at all gateways in turn, and with -load telegram through a fake of Telegram without limits, whose messages
 // one gateway receives. Everyone asks again as soon as the reply is complete. All of them share the machine's cores.
+//
+// With -load reach it measures how soon a stop, a newer message and a choice at one gateway reach an answer of another one.
 package main
 
 import (
@@ -30,6 +32,7 @@ type options struct {
 	length   time.Duration // what is asked in this time counts
 	warm     time.Duration // before that
 	load     string
+	rounds   int // with -load reach: how often each is measured
 	fsync    bool
 	dir      string
 }
@@ -40,7 +43,8 @@ func main() {
 	flag.IntVar(&o.people, "people", 64, "people who ask at the same time, each in a conversation of their own")
 	flag.DurationVar(&o.length, "for", 30*time.Second, "how long to measure")
 	flag.DurationVar(&o.warm, "warm", 5*time.Second, "how long to ask before that")
-	flag.StringVar(&o.load, "load", "web", "where people ask: web or telegram")
+	flag.StringVar(&o.load, "load", "web", "where people ask: web or telegram; or reach, for how soon gateways reach each other")
+	flag.IntVar(&o.rounds, "rounds", 200, "with -load reach, how often each is measured")
 	flag.BoolVar(&o.fsync, "fsync", true, "PostgreSQL waits for the disk")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -53,8 +57,8 @@ func main() {
 
 // run measures, and removes everything again.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
-	if o.replicas < 1 || o.people < 1 || o.load != "web" && o.load != "telegram" {
-		return errors.New("-replicas and -people are at least 1, and -load is web or telegram")
+	if err := o.check(); err != nil {
+		return err
 	}
 	if o.dir, err = os.MkdirTemp("", "parley-replicas-"); err != nil {
 		return err
@@ -72,7 +76,25 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := w.launch(ctx, binary); err != nil {
 		return err
 	}
+	if o.load == loadReach {
+		return w.reach(ctx, out)
+	}
 	return w.measure(ctx, out)
+}
+
+// loadReach is the load with which gateways reach each other's answers.
+const loadReach = "reach"
+
+func (o options) check() error {
+	switch {
+	case o.load == loadReach && (o.replicas < 2 || o.rounds < 1 || o.people < 0):
+		return errors.New("with -load reach, -replicas is at least 2, -rounds at least 1, and -people at least 0")
+	case o.load == loadReach:
+		return nil
+	case o.replicas < 1 || o.people < 1 || o.load != "web" && o.load != "telegram":
+		return errors.New("-replicas and -people are at least 1, and -load is web, telegram or reach")
+	}
+	return nil
 }
 
 // sample is the CPU time that was used up to a moment.

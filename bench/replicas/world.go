@@ -42,9 +42,7 @@ func newWorld(o options) (w *world, err error) {
 			w.close()
 		}
 	}()
-	w.model = httptest.NewServer(modelfake.New(modelfake.Options{Choose: func(modelfake.Request) modelfake.Script {
-		return modelfake.Script{modelfake.Text("There is nothing new under the sun, and so it will remain. "+ending, modelfake.Whole)}
-	}}))
+	w.model = httptest.NewServer(modelfake.New(modelfake.Options{Choose: script}))
 	if o.load == "telegram" {
 		w.telegram = newChats(o.people)
 	}
@@ -85,20 +83,28 @@ func (w *world) configure() error {
 	if w.telegram != nil {
 		connectors = fmt.Sprintf("{telegram: {token: %q, api_url: %q, limits: {per_second: 100000}}}", w.telegram.fake.Token(), w.telegram.server.URL)
 	}
+	turns, music := "queue", ""
+	if w.o.load == loadReach {
+		turns, music = "supersede", filepath.Join(w.o.dir, "music")
+		if err := w.writeTracks(); err != nil {
+			return err
+		}
+	}
 	text := fmt.Sprintf(`providers: {openai: {base_url: "%s/v1", api_key: none}}
 models: {large: {model: %s}}
 connectors: %s
 web: {limits: {messages_per_minute: 0, conversations_per_hour: 0, open_requests: 0}}
 access: {direct: open}
 agent: {summaries: false}
-turns: {direct: queue}
+turns: {direct: %s}
+plugins: {player: {folder: %q}}
 limits:
   person: {messages: 1000000, tokens: 1000000000}
   room: {messages: 1000000, tokens: 1000000000}
   total: {messages: 100000000, tokens: 100000000000}
 store: %q
 shared: redis://%s
-`, w.model.URL, modelfake.DefaultModel, connectors, w.postgres.URL(), w.redisAt)
+`, w.model.URL, modelfake.DefaultModel, connectors, turns, music, w.postgres.URL(), w.redisAt)
 	return os.WriteFile(filepath.Join(w.o.dir, "config.yaml"), []byte(text), 0o600)
 }
 
