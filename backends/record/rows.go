@@ -48,12 +48,12 @@ func ScanMemory(r Row) (chat.Memory, error) { return MemoryScanner()(r) }
 
 // MemoryScanner returns a function that reads [MemoryColumns] of one row after the other. It reuses the destinations,
 // which would be allocated for each row, so it must not be called concurrently. The memories that it returns share
-// nothing.
+// nothing that can be changed.
 func MemoryScanner() func(Row) (chat.Memory, error) {
 	var m chat.Memory
 	var c content
-	into := []any{&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, TimeInto(&m.At), JSONInto(&m.History),
-		&m.Interrupted, &m.Failure, JSONInto(&c)}
+	into := []any{&m.ID, &m.Room, &m.Kind, &repeated[chat.EntityID]{into: &m.Author}, &repeated[string]{into: &m.Name}, &m.Text, &m.InReplyTo,
+		TimeInto(&m.At), JSONInto(&m.History), &m.Interrupted, &m.Failure, &contentColumn{into: &c}}
 	return func(r Row) (chat.Memory, error) {
 		m, c = chat.Memory{}, content{}
 		err := r.Scan(into...)

@@ -10,6 +10,9 @@ import (
 	"parley/core/chat"
 )
 
+// mostReused is the length of the lists of messages whose memory is used again.
+const mostReused = 256
+
 // selectRecent walks the index memories_by_turn backwards and stops at the limit. The limit is a sum, because SQLite's
 // planner looks at the value of a bare parameter there, and then prepares the statement again for each call, which
 // takes longer than running it.
@@ -29,7 +32,17 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		if err != nil {
 			return err
 		}
-		all, err = collect(rows, record.MemoryScanner())
+		// Messages are large, so they are read into memory that is used again, and copied once they are counted.
+		read, _ := s.recent.Get().(*[]chat.Memory)
+		if read == nil {
+			read = new([]chat.Memory)
+		}
+		*read, err = collectInto((*read)[:0], rows, record.MemoryScanner())
+		all = slices.Clone(*read)
+		if cap(*read) <= mostReused {
+			clear(*read)
+			s.recent.Put(read)
+		}
 		return err
 	})
 	for i := range all {
@@ -94,12 +107,17 @@ func rememberBeside(ctx context.Context, tx *conn, run chat.RunID, m chat.Memory
 }
 
 // collect reads all rows and closes them. Errors of scan, of reading and of closing are returned.
-func collect[T any](rows *rows, scan func(record.Row) (T, error)) (all []T, err error) {
+func collect[T any](rows *rows, scan func(record.Row) (T, error)) ([]T, error) {
+	return collectInto(nil, rows, scan)
+}
+
+// collectInto is collect with the memory of the result, or a part of it.
+func collectInto[T any](all []T, rows *rows, scan func(record.Row) (T, error)) (_ []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		one, err := scan(rows)
 		if err != nil {
-			return nil, err
+			return all[:0], err
 		}
 		if len(all) == cap(all) {
 			all = slices.Grow(all, 3*len(all)+4) // messages are large: copying them at each doubling costs as much as reading them

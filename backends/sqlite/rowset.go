@@ -74,6 +74,12 @@ func (r *rows) column(i int, into any) error {
 	case *any:
 		*to = r.value(i)
 		return nil
+	case record.BytesScanner:
+		if r.of.ColumnType(i) != driver.TypeText {
+			return fmt.Errorf("%s instead of text", r.of.ColumnType(i))
+		}
+		r.of.scratch = r.bytes(i, r.of.scratch)
+		return to.ScanBytes(r.of.scratch)
 	case record.TextScanner:
 		if r.of.ColumnType(i) != driver.TypeText {
 			return fmt.Errorf("%s instead of text", r.of.ColumnType(i))

@@ -14,6 +14,8 @@ type statement struct {
 	kept bool // in the cache of its connection
 	busy bool // its rows are being read, so it can't be started again
 	rows rows
+
+	scratch []byte // for a column while it is read
 }
 
 // bind sets the parameters of s.

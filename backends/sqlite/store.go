@@ -88,6 +88,7 @@ type database struct {
 	expired  []byte           // the last mark that Expire looked at; empty, never nil, at the start
 	aged     map[string]int64 // by table: the last rowid that Expire looked at
 	deleted  atomic.Bool      // the write-ahead log can still hold deleted text
+	recent   sync.Pool        // of *[]chat.Memory, which Recent reads messages into
 	pruned   time.Time        // when saveWindows last deleted expired windows; guarded by the turn of writes
 
 	mu     sync.RWMutex // guards closed. Each call holds it for reading until it ends, so Close waits for all of them

@@ -38,6 +38,9 @@ const MaxQuoted = 300
 
 // PromptText returns m as a model reads it: the quoted message, the text, and the attachments.
 func (m Memory) PromptText() string {
+	if m.Quoted.Text == "" && len(m.Files) == 0 {
+		return m.Text // as most messages
+	}
 	lines := make([]string, 0, 2+len(m.Files))
 	if q := m.Quoted; q.Text != "" {
 		lines = append(lines, fmt.Sprintf("[In reply to %s: %s]", cmp.Or(inBrackets(q.Name), "a message"), inBrackets(q.Text)))

@@ -14,8 +14,11 @@ const (
 
 // NormalizeMessages returns turns in a form that every provider accepts: each call is followed immediately by exactly
 // one result; there are no results without a call and no empty messages; assistant and other messages alternate, and
-// the first and last are not from the assistant. A valid list is returned unchanged.
+// the first and last are not from the assistant. A valid list without calls is returned itself.
 func NormalizeMessages(turns []Message) []Message {
+	if normal(turns) {
+		return slices.Clip(turns)
+	}
 	out := make([]Message, 0, len(turns)+1)
 	for i, t := range turns {
 		switch {
@@ -40,6 +43,18 @@ func NormalizeMessages(turns []Message) []Message {
 		out = append(out, Message{Role: RoleUser, Text: gap})
 	}
 	return out
+}
+
+// normal reports whether turns are valid and have no calls.
+func normal(turns []Message) bool {
+	before := RoleAssistant // as the first one can't be from the assistant either
+	for _, t := range turns {
+		if t.Role == RoleTool || len(t.Calls) > 0 || t.Role == RoleAssistant && before == RoleAssistant || strings.TrimSpace(t.Text) == "" && len(t.Images) == 0 {
+			return false
+		}
+		before = t.Role
+	}
+	return before != RoleAssistant
 }
 
 // dedupeCalls keeps the first of several calls with the same id.

@@ -59,7 +59,7 @@ type Cut struct {
 
 // Keep returns the messages that no summary covers yet, within the budget, always including those from index asked on,
 // which are the ones to answer. Earlier ones are shortened to longTurn characters, those to answer only to cut.Longest
-// tokens.
+// tokens. Kept shares the memory of recent if nothing in it had to be shortened or left out, which is the usual case.
 func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	at := func(id chat.MemoryID) int {
 		return slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == id })
@@ -87,20 +87,35 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	for ; from < asked && total > limit; from++ {
 		total -= cost[from]
 	}
-	c := conversation{Lost: more || from > first, Kept: make([]chat.Memory, 0, len(recent)-from)}
+	c := conversation{Lost: more || from > first, Kept: recent[from:len(recent):len(recent)]}
 	if c.Lost && from < len(recent) {
 		c.Start = recent[from].ID
 	}
+	asIs := func(i int) bool { // cost is 0 for what is no part of the transcript
+		return cost[i] > 0 && len(recent[i].Files) == 0 && len(recent[i].Text) <= longTurn && (i < asked || cost[i] <= cut.Longest)
+	}
 	for i := from; i < len(recent); i++ {
-		m := shortened(recent[i])
-		if i >= asked {
-			m = WithTexts(recent[i], func(t string) string { return text.CutTokens(t, cut.Longest) })
-		}
-		if m.InTranscript() {
-			c.Kept = append(c.Kept, m)
+		if !asIs(i) {
+			c.Kept = fitted(recent, from, asked, cut.Longest)
+			break
 		}
 	}
 	return c
+}
+
+// fitted returns the part of recent from an index on that is in the transcript, shortened as [Keep] says.
+func fitted(recent []chat.Memory, from, asked, longest int) []chat.Memory {
+	kept := make([]chat.Memory, 0, len(recent)-from)
+	for i := from; i < len(recent); i++ {
+		m := shortened(recent[i])
+		if i >= asked {
+			m = WithTexts(recent[i], func(t string) string { return text.CutTokens(t, longest) })
+		}
+		if m.InTranscript() {
+			kept = append(kept, m)
+		}
+	}
+	return kept
 }
 
 // shortened returns m as prompts contain it if it isn't to be answered.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -45,6 +47,34 @@ func TestKeep(t *testing.T) {
 	failed[1].Failure = llm.ProviderIssue
 	if got := Keep(failed, 2, Cut{Budget: 1000, Longest: 100}); len(got.Kept) != 2 {
 		t.Error("a failure is part of the conversation")
+	}
+}
+
+// What is kept is what was read, and nothing that is done with it changes that.
+func TestKeepChangesNothing(t *testing.T) {
+	long := strings.Repeat("long ", longTurn)
+	for name, change := range map[string]func(m *chat.Memory){
+		"as it is":        func(*chat.Memory) {},
+		"too long":        func(m *chat.Memory) { m.Text = long },
+		"with a file":     func(m *chat.Memory) { m.Files = []chat.Attachment{{Name: "a", Text: long}} },
+		"with a quote":    func(m *chat.Memory) { m.Quoted = chat.Quoted{Text: "what?"} },
+		"a failure":       func(m *chat.Memory) { m.Failure = llm.ProviderIssue },
+		"of letters only": func(m *chat.Memory) { m.Text = "абв" },
+	} {
+		for _, at := range []int{0, 4, 9} {
+			read, want := memories(12), memories(12)
+			change(&read[at])
+			change(&want[at])
+			got := Keep(read[:10], 9, Cut{Budget: 1e6, Longest: 100}).Kept
+			expected := fitted(want[:10], 0, 9, 100)
+			if diff := cmp.Diff(expected, got); diff != "" {
+				t.Errorf("%s at %d: %s", name, at, diff)
+			}
+			_ = append(got, chat.Memory{ID: "more"})
+			if diff := cmp.Diff(want, read); diff != "" {
+				t.Errorf("%s at %d: what was read has changed: %s", name, at, diff)
+			}
+		}
 	}
 }
 

@@ -20,21 +20,27 @@ const ProviderTool = "ASK_PROVIDERS"
 
 // Tool returns the action that requests dynamic providers; nil if there are none.
 func (c *Composer) Tool() action.Action {
-	if !slices.ContainsFunc(c.sources, func(s source) bool { return s.spec.Dynamic }) {
+	if c.inquiry.Name == "" {
 		return nil
 	}
 	return providerTool{c}
 }
 
 // Spec implements [action.Action].
-func (q providerTool) Spec() action.Spec {
+func (q providerTool) Spec() action.Spec { return q.c.inquiry }
+
+// inquiry returns the specification of the tool that requests dynamic providers; the zero value if there are none.
+func inquiry(sources []source) action.Spec {
 	description, names := "Gives you more information when you need it to answer:", []string{}
-	for _, s := range q.c.sources {
+	for _, s := range sources {
 		if !s.spec.Dynamic {
 			continue
 		}
 		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "as its name says")
 		names = append(names, s.spec.Name)
+	}
+	if len(names) == 0 {
+		return action.Spec{}
 	}
 	parameters, _ := json.Marshal(map[string]any{ // strings only: never fails
 		"type": "object", "required": []string{"names"},

@@ -41,8 +41,9 @@ const share = 8
 // A Composer builds the prompts of all turns. It is safe for concurrent use.
 type Composer struct {
 	Recall  Recall
-	calls   bool     // models can call tools
-	sources []source // in prompt order
+	calls   bool        // models can call tools
+	sources []source    // in prompt order
+	inquiry action.Spec // of the tool that requests those that are dynamic, made once
 	plugins []action.Plugin
 	set     atomic.Pointer[promptSet]
 	skipped func(spec action.ProviderSpec, run chat.RunID, err error) // called for a provider that failed, panicked or was late
@@ -60,6 +61,7 @@ func NewComposer(plugins []action.Plugin, character map[string]string, recall Re
 	if c.sources, err = newSources(plugins); err != nil {
 		return nil, err
 	}
+	c.inquiry = inquiry(c.sources)
 	return c, c.SetTemplates(character)
 }
 
