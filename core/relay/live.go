@@ -16,9 +16,11 @@ import (
 const (
 	pace             = 100 * time.Millisecond // interval at which a watched answer is published
 	ask              = 5 * time.Second        // interval of a watcher's requests
-	askAgain         = time.Second            // retry interval while frames are missing, or the bus is unavailable
+	askSoon          = 50 * time.Millisecond  // first retry interval while frames are missing: the run may just be starting
+	askAgain         = time.Second            // the longest one, and the one while the bus is unavailable
 	lastFrameTimeout = time.Second            // time limit for publishing the end of an answer
-	poll             = 2 * time.Second        // interval at which a watcher checks the store for the end of the run, since frames can be lost
+	pollSoon         = 200 * time.Millisecond // first interval at which a watcher checks the store: a short answer may end before its holder is asked
+	poll             = 2 * time.Second        // the longest one, since frames can be lost
 )
 
 // watchStore contains the store methods needed for watching a run.
@@ -274,33 +276,38 @@ func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, er
 
 // mirrorUntilEnd updates the answer of a run until ctx is done, the run has ended, or this process holds it. It
 // requests frames as long as it runs, because the holder stops publishing when no one asks: every few seconds, and
-// sooner while frames are missing.
+// sooner while frames are missing. It begins with short intervals, which then double: until a run has a holder, no one
+// hears a request, and a newer message often gets its holder, and a short answer, within milliseconds.
 func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	asking, polling := time.NewTicker(askAgain), time.NewTicker(poll)
-	defer asking.Stop()
-	defer polling.Stop()
+	asking, polling := newPause(askSoon, askAgain), newPause(pollSoon, poll)
+	defer asking.timer.Stop()
+	defer polling.timer.Stop()
 	frames, _ := l.bus.Subscribe(ctx, run.Room) // without a bus, the end is still read from the store
-	behind, asked := true, time.Time{}
+	behind, due, asked := true, true, time.Time{}
 	for {
-		if frames != nil && (behind && time.Since(asked) >= askAgain || time.Since(asked) >= ask) {
+		if since := time.Since(asked); frames != nil && (behind && (due || since >= askAgain) || since >= ask) {
 			asked = time.Now()
 			_ = l.bus.Publish(ctx, run.Room, Frame{Run: run.ID})
 		}
+		due = false
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.answer.Ended():
 			return
-		case <-asking.C:
+		case <-asking.timer.C:
+			asking.lengthen()
+			due = true
 			if frames == nil {
 				frames, _ = l.bus.Subscribe(ctx, run.Room)
 			}
-		case <-polling.C:
+		case <-polling.timer.C:
 			if l.overtaken(ctx, run.ID, r) {
 				return
 			}
+			polling.lengthen()
 		case f, ok := <-frames:
 			var err error
 			if !ok {
@@ -315,6 +322,22 @@ func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun)
 			behind = behind || err != nil
 		}
 	}
+}
+
+// pause is a timer whose intervals double up to a longest one.
+type pause struct {
+	timer         *time.Timer
+	next, longest time.Duration
+}
+
+func newPause(first, longest time.Duration) *pause {
+	return &pause{time.NewTimer(first), first, longest}
+}
+
+// lengthen starts the next interval.
+func (p *pause) lengthen() {
+	p.next = min(2*p.next, p.longest)
+	p.timer.Reset(p.next)
 }
 
 // overtaken reports whether mirroring is obsolete: the run is held in this process, or it has ended and its readers
