@@ -3,6 +3,7 @@ package stories_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,4 +113,59 @@ func checkPrompt(t *testing.T, request json.RawMessage) {
 			t.Errorf("the next prompt has %q:\n%s", text, request)
 		}
 	}
+}
+
+// setsReminder has the model set a reminder, an action that writes, and then fail before or in the middle of its next text.
+func setsReminder(failing Script) []Script {
+	return []Script{{Text(letMe), ToolCall("c1", "REMIND_ME", `{"text":"call mum","in_minutes":60}`)}, failing, {Text(enjoy)}}
+}
+
+// What an action has changed is not changed again by the next model, which is told about it.
+func TestFailoverAfterAWritingAction(t *testing.T) {
+	for name, failing := range map[string]Script{
+		"before the next text": {BadGateway()},
+		"in the next text":     {Text(wrong), Pause(5 * time.Second), Cut()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, withSpare, func(c *chatStory) {
+				c.model.Queue(setsReminder(failing)...)
+				c.Say(Ada, c.ada, "Remind me to call mum in an hour")
+				c.read(c.ada, enjoy)
+				c.rest()
+				c.checkSpareKnows()
+				c.pass(2 * time.Hour)
+				if got := c.reminded(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
+					c.Errorf("she is reminded of %q", got)
+				}
+			})
+			tell(t, withSpare, func(s *story) {
+				s.model.Queue(setsReminder(failing)...)
+				id := s.open()
+				s.all(s.send(id, "k1", "Remind me to call mum in an hour"))
+				s.checkSpareKnows()
+				time.Sleep(2 * time.Hour)
+				lines, err := s.browser.Reload(s.Context(), id)
+				s.must(err)
+				var reminders []string
+				for _, l := range lines {
+					if strings.HasPrefix(l.Text, "⏰") {
+						reminders = append(reminders, l.Text)
+					}
+				}
+				if !slices.Equal(reminders, []string{"⏰ call mum"}) {
+					s.Errorf("the page shows the reminders %q", reminders)
+				}
+			})
+		})
+	}
+}
+
+// checkSpareKnows fails unless the last of three requests has the call's result.
+func (s *story) checkSpareKnows() {
+	s.Helper()
+	all := s.model.Requests()
+	if len(all) != 3 || !bytes.Contains(all[2].Raw, []byte("call mum")) || bytes.Count(all[2].Raw, []byte(`"role":"tool"`)) != 1 {
+		s.Errorf("after %d requests, the second model is told:\n%s", len(all), all[len(all)-1].Raw)
+	}
+	checkPrompt(s.T, all[len(all)-1].Raw)
 }
