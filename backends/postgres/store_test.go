@@ -124,3 +124,13 @@ func TestPersonalData(t *testing.T) {
 	template(t) // outside of the bubbles
 	coretest.Personal(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
 }
+
+func TestDamagedVectors(t *testing.T) {
+	t.Parallel()
+	s := open(t, fresh(t), Options{Guest: true})
+	coretest.DamagedVectors(t, s, func(vector []byte) {
+		if _, err := s.pool.Exec(t.Context(), `UPDATE memory_vectors SET vector = $1 WHERE length(vector) > 0`, vector); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

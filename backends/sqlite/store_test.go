@@ -80,3 +80,16 @@ func TestStore(t *testing.T) {
 func TestPersonalData(t *testing.T) {
 	coretest.Personal(t, func(t *testing.T) storage.Store { return open(t, migrated(t, "parley.db")) })
 }
+
+func TestDamagedVectors(t *testing.T) {
+	s := open(t, migrated(t, "parley.db"))
+	coretest.DamagedVectors(t, s, func(vector []byte) {
+		err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
+			_, err := tx.ExecContext(ctx, `UPDATE memory_vectors SET vector = ? WHERE length(vector) > 0`, vector)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
