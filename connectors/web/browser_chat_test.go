@@ -149,6 +149,27 @@ func playSuperseded(t *testing.T, g *gateway, p *tab) {
 	p.shows(".answer:last-child .text", "Both.")
 }
 
+// playFailover shows an answer whose model fails in the middle of a text: that is taken back, what was done stays, and another model goes on
+// below a notice.
+func playFailover(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("What is playing, and how will the weather be?")
+	r := g.next(t)
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageRunning, Parameters: `{"track":"Dunes"}`})
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageEnd, Parameters: `{"track":"Dunes"}`, ShortResult: "Dunes", Success: true})
+	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "It will rain all day"})
+	p.shows(".answer .text", "It will rain all day")
+	r.Apply(answer.Change{Kind: answer.Withdrawn, Step: 1})
+	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Notice: true, Text: answer.AnotherModel})
+	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "It will be dry and sunny."})
+	p.wait(`shown('.answer').includes('dry and sunny') && shown('.answer').includes('Another one answers') && !shown('.answer').includes('rain')`)
+	p.is(`all('.tool').length`, "1")
+	p.shots("failover")
+	r.finish(completed, "")
+	p.do(chromedp.Reload())
+	p.wait(`!shown('.answer').includes('rain') && shown('.answer').includes('dry and sunny')`)
+}
+
 func playKeys(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.write("one")

@@ -257,6 +257,7 @@ func TestBrowser(t *testing.T) {
 		"stop":            playStop,
 		"failure":         playFailure,
 		"superseded":      playSuperseded,
+		"failover":        playFailover,
 		"keys":            playKeys,
 		"new chat":        playNewChat,
 		"gone":            playGone,
