@@ -27,9 +27,18 @@ func TestUsed(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []options{{replicas: 0, people: 1, load: "web"}, {replicas: 1, people: 0, load: "web"}, {replicas: 1, people: 1, load: "letters"}} {
-		if err := run(t.Context(), o, io.Discard); err == nil || !strings.Contains(err.Error(), "-load is web or telegram") {
-			t.Errorf("%+v: %v", o, err)
+	for _, c := range []struct {
+		options options
+		want    string
+	}{
+		{options{replicas: 0, people: 1, load: "web"}, "-replicas and -people are at least 1"},
+		{options{replicas: 1, people: 0, load: "web"}, "-replicas and -people are at least 1"},
+		{options{replicas: 1, people: 1, load: "letters"}, "-load is web, telegram or reach"},
+		{options{replicas: 1, rounds: 1, load: loadReach}, "-replicas is at least 2"},
+		{options{replicas: 2, rounds: 0, load: loadReach}, "-rounds at least 1"},
+	} {
+		if err := run(t.Context(), c.options, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c.options, err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (w *world) reach(ctx context.Context, out io.Writer) error {
 	for _, m := range []struct {
 		name string
 		once func(ctx context.Context, n int) (time.Duration, error)
-	}{{"stop", w.stopElsewhere}, {"newer message", w.messageElsewhere}, {"choice", w.chooseElsewhere}} {
+	}{{"stop", w.stopElsewhere}, {"newer message", w.messageElsewhere}, {"its answer", w.answerElsewhere}, {"choice", w.chooseElsewhere}} {
 		var took []time.Duration
 		for n := range w.o.rounds {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -133,23 +133,35 @@ func (w *world) stopElsewhere(ctx context.Context, n int) (time.Duration, error)
 }
 
 func (w *world) messageElsewhere(ctx context.Context, n int) (time.Duration, error) {
+	stopped, _, err := w.newer(ctx, n)
+	return stopped, err
+}
+
+func (w *world) answerElsewhere(ctx context.Context, n int) (time.Duration, error) {
+	_, answered, err := w.newer(ctx, n)
+	return answered, err
+}
+
+// newer asks again at another gateway, and returns after how long the earlier answer stopped, and after how long the
+// reader at the other gateway had the whole new one.
+func (w *world) newer(ctx context.Context, n int) (stopped, answered time.Duration, err error) {
 	id, s, _, other, err := w.begin(ctx, n, askLong, begun)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer s.Close()
 	asked := time.Now()
 	next, err := other.Send(ctx, id, "second", askNews)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer next.Close()
 	at, err := ends(s)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	_, err = next.All()
-	return at.Sub(asked), err
+	done, err := ends(next)
+	return at.Sub(asked), done.Sub(asked), err
 }
 
 func (w *world) chooseElsewhere(ctx context.Context, n int) (time.Duration, error) {
