@@ -111,7 +111,17 @@ func (s *database) once(ctx context.Context, do func(context.Context, *pgxpool.C
 	if errors.Is(err, errSilent) {
 		s.trouble.set(err) // reported by Ping until a write succeeds, such as the next heartbeat
 	}
+	s.renew(err)
 	return err
+}
+
+// renew closes all connections of the pool if err says that the server is read-only; those in use are closed after it. New ones may
+// reach the server that has taken over. The old ones can stay read-only when the server no longer is: a session keeps the
+// default_transaction_read_only that it began with.
+func (s *database) renew(err error) {
+	if readOnly(err) {
+		s.pool.Reset()
+	}
 }
 
 // causeOf returns the cause of the end of ctx, such as errSilent, if that is why err happened; otherwise err.
@@ -129,10 +139,8 @@ func (s *database) transact(ctx context.Context, c *pgxpool.Conn, on scope, do f
 		return err
 	}
 	if err := do(ctx, c); err != nil {
-		// After a failed rollback the state of the session is unknown. A connection to a standby is closed too: another
-		// one may reach the server that has taken over.
-		if _, failed := c.Exec(ctx, "rollback"); failed != nil || readOnly(err) {
-			_ = c.Conn().Close(ctx) // another connection may reach the server that has taken over
+		if _, failed := c.Exec(ctx, "rollback"); failed != nil {
+			_ = c.Conn().Close(ctx) // the state of the session is unknown
 		}
 		return err
 	}
@@ -218,6 +226,7 @@ func (s *database) outcome(of session, err error) error {
 		case failed == nil:
 			return fmt.Errorf("%w: %w", errRolledBack, err)
 		}
+		s.renew(failed)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
