@@ -22,7 +22,6 @@ const (
 func (t *Tracker) keep(ctx context.Context) {
 	tick := time.NewTicker(t.every)
 	defer tick.Stop()
-	down := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -34,10 +33,9 @@ func (t *Tracker) keep(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && !down {
+		if down := err != nil; t.down.Swap(down) != down && down {
 			t.log.Warn("redis: can't check the claimed turns", "err", err)
 		}
-		down = err != nil
 	}
 }
 
@@ -49,14 +47,25 @@ func (t *Tracker) checkSoon() {
 	}
 }
 
-// reassert sends all that is due, in batches.
+// reassert sends all that is due, in batches. If nothing is, it finds out whether an outage has ended.
 func (t *Tracker) reassert(ctx context.Context) error {
-	for some := range slices.Chunk(t.due(), batch) {
+	due := t.due()
+	if len(due) == 0 && t.down.Load() {
+		return t.ping(ctx)
+	}
+	for some := range slices.Chunk(due, batch) {
 		if err := t.tell(ctx, some); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ping returns an error if Redis doesn't respond within limit.
+func (t *Tracker) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return t.client.Ping(ctx).Err()
 }
 
 // due returns the requests that bring Redis up to date: a claim for each turn that is held here, and what could not be

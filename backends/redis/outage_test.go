@@ -13,7 +13,7 @@ import (
 	"parley/core/relay"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // within fails the test if a call takes much longer than [limit], which would block a caller in a hurry.
 func within(t *testing.T, what string, call func() error) error {

@@ -128,8 +128,13 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Unreachable reports whether Redis did not answer when it was last needed, which is at most [quietFor] and [limit] ago. It does not wait.
-func (b *Backend) Unreachable() bool { return b.ear.down.Load() }
+// Unreachable reports whether Redis did not answer in time when it was last needed, which is at most [quietFor] and [limit] ago. It does
+// not wait. Each kind of use counts for itself: a server that is slow can still answer the pings of the connection that listens, which
+// may take longer than the replies to commands.
+func (b *Backend) Unreachable() bool {
+	_, shared := b.ledger.Replicas()
+	return b.ear.down.Load() || b.tracker.down.Load() || !shared
+}
 
 // Close ends the background work and waits for it, then closes all connections. Claims and subscriptions end with their
 // own contexts, but receive nothing from other replicas any more.

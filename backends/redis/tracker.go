@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -27,6 +28,7 @@ type Tracker struct {
 	local  *inmem.Tracker // the claims of this replica, and the marks that it has learned
 	every  time.Duration  // how often keep checks; checkEvery
 	check  chan struct{}  // asks keep for a check now; room for one request
+	down   atomic.Bool    // the last check failed
 
 	mu   sync.Mutex
 	owed map[place]inmem.Marks // what could not be sent to Redis yet; guarded by mu
