@@ -1,0 +1,215 @@
+package stories_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley"
+	"parley/backends/postgres/postgrestest"
+	"parley/backends/redis/redistest"
+	"parley/config"
+	"parley/config/configtest"
+	"parley/connectors/telegram"
+	"parley/connectors/telegram/telegramfake"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// degraded is a gateway with a bot on Telegram and a web chat, on real sockets and a real clock, whose backends stop working as they
+// should.
+type degraded struct {
+	*testing.T
+	*sim.Browser
+	log      *sim.Log
+	telegram *telegramfake.Server
+	user     telegramfake.User
+	chat     telegramfake.Chat
+}
+
+// onDegraded starts the gateway until the end of the test.
+func onDegraded(t *testing.T, cfg config.Config) *degraded {
+	t.Helper()
+	d := &degraded{T: t, log: &sim.Log{}, telegram: telegramfake.New()}
+	api := httptest.NewServer(d.telegram)
+	t.Cleanup(api.Close)
+	d.user = d.telegram.AddUser("Tess", "")
+	d.chat = d.telegram.AddPrivate(d.user)
+	cfg.Access.Direct, cfg.Turns.Direct = "open", "queue"
+	section := configtest.Section[telegram.Config](cfg.Connectors)
+	section.Token, section.APIURL = config.Secret(d.telegram.Token()), api.URL
+	g, err := parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(d.log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		if t.Failed() {
+			t.Log(d.log)
+		}
+	})
+	d.Browser = &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
+	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
+	return d
+}
+
+// answers are the agent's messages on Telegram.
+func (d *degraded) answers() (all []string) {
+	for _, m := range d.telegram.Messages(d.chat) {
+		if m.From.ID == d.telegram.Bot().ID {
+			all = append(all, m.Text)
+		}
+	}
+	return all
+}
+
+// say sends a message on Telegram.
+func (d *degraded) say(text string) { d.telegram.Say(d.chat, d.user, text) }
+
+// until waits for something, for at most a minute.
+func (d *degraded) until(what string, is func() bool) {
+	d.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			d.Fatalf("not seen: %s; Telegram shows %q", what, d.answers())
+		}
+	}
+}
+
+// wants waits until Telegram shows an answer to each of the texts, once, in their order.
+func (d *degraded) wants(texts ...string) {
+	d.Helper()
+	var want []string
+	for _, text := range texts {
+		want = append(want, "You said: "+text)
+	}
+	d.until("answers to "+strings.Join(texts, ", "), func() bool { return slices.Equal(d.answers(), want) })
+}
+
+// count is how often the log has a text, after its first bytes.
+func (d *degraded) count(from int, text string) int {
+	return strings.Count(d.log.String()[from:], text)
+}
+
+// DI-03: messages are accepted and answered once with a Redis whose replies are late. Up to 300 ms that changes nothing. Later than the
+// timeouts, /readyz names the limits, and the log does so once. When Redis is fast again, everything is as before, without a restart.
+func TestRedisIsSlow(t *testing.T) {
+	shared := redistest.StartSlow(t)
+	cfg := onPostgres(t, postgrestest.Shared(t).Create(t, ""), modelfake.New(modelfake.Options{}))
+	cfg.Shared = config.DSN(shared.URL())
+	d := onDegraded(t, cfg)
+	shared.Delay(300 * time.Millisecond)
+	d.say("a little late")
+	d.wants("a little late")
+	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
+
+	before := len(d.log.String())
+	shared.Delay(3 * time.Second)
+	wantsProbe(t, d.Base, http.StatusOK, "ready, with limits: Redis can't be reached")
+	d.say("very late")
+	d.say("also very late")
+	d.wants("a little late", "very late", "also very late")
+	d.until("the listener has given up", func() bool { return d.count(before, "redis: unreachable") > 0 })
+	wantsProbe(t, d.Base, http.StatusOK, "ready, with limits: Redis can't be reached")
+	for _, once := range []string{"can't announce a turn", "can't follow answers", "redis: unreachable", "redis: budgets are no longer shared", "redis: can't check the claimed turns"} {
+		if n := d.count(before, once); n > 1 {
+			t.Errorf("the log says %q %d times", once, n)
+		}
+	}
+
+	shared.Delay(0)
+	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
+	d.say("fast again")
+	d.wants("a little late", "very late", "also very late", "fast again")
+	for _, text := range []string{"redis: connected again", "redis: budgets are shared again"} {
+		d.until(text, func() bool { return d.count(before, text) > 0 })
+	}
+}
+
+// DI-02: a database that becomes read-only, as after a failover to a standby, stores nothing, so nothing is acknowledged: the page is
+// told, and Telegram keeps its messages. /readyz says so, and the log does once. When the database is writable again, although sessions
+// are open that began before, what was kept is answered, without a restart.
+func TestPostgresIsReadOnly(t *testing.T) {
+	server := postgrestest.Shared(t)
+	url := server.Create(t, "")
+	database := url[strings.LastIndexByte(url, '/')+1 : strings.IndexByte(url, '?')]
+	exec := func(statement string) {
+		t.Helper()
+		if err := server.Exec(t.Context(), "postgres", statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := onDegraded(t, onPostgres(t, url, modelfake.New(modelfake.Options{})))
+	conversation, err := d.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.asks(conversation, "before")
+	d.say("before")
+	d.wants("before")
+
+	begun := len(d.log.String())
+	exec("ALTER DATABASE " + database + " SET default_transaction_read_only = on")
+	exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + database + "'")
+	wantsProbe(t, d.Base, http.StatusServiceUnavailable, "the database is read-only")
+	d.say("meanwhile")
+	for range 3 {
+		if s, err := d.Send(t.Context(), conversation, "refused", "refused"); err != nil || s.Status != http.StatusServiceUnavailable {
+			t.Errorf("a message is sent while the database is read-only: %+v, %v", s, err)
+		}
+	}
+	const once = "can't renew the process lease"
+	d.until("a heartbeat", func() bool { return d.count(begun, once) > 0 })
+	wantsProbe(t, d.Base, http.StatusServiceUnavailable, "the database is read-only")
+	d.wants("before")
+
+	exec("ALTER DATABASE " + database + " RESET default_transaction_read_only")
+	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
+	d.wants("before", "meanwhile")
+	d.asks(conversation, "afterwards")
+	d.holds(conversation, "before", "afterwards")
+	if n := d.count(begun, once); n != 1 {
+		t.Errorf("the log says %q %d times", once, n)
+	}
+	d.until("the end in the log", func() bool { return d.count(begun, "the store answers again") == 1 })
+}
+
+// asks sends a message on the page, and reads its answer.
+func (d *degraded) asks(conversation, text string) {
+	d.Helper()
+	s, err := d.Send(d.Context(), conversation, text, text)
+	if err != nil || s.Status != http.StatusOK {
+		d.Fatalf("%+v, %v", s, err)
+	}
+	if _, err := s.All(); err != nil || s.Text() != "You said: "+text {
+		d.Errorf("answered with %q, %v", s.Text(), err)
+	}
+}
+
+// holds fails the test if the conversation on the page is not these messages, each answered once.
+func (d *degraded) holds(conversation string, texts ...string) {
+	d.Helper()
+	lines, err := d.Reload(d.Context(), conversation)
+	if err != nil {
+		d.Fatal(err)
+	}
+	var got, want []string
+	for _, l := range lines {
+		got = append(got, l.Text)
+	}
+	for _, text := range texts {
+		want = append(want, text, "You said: "+text)
+	}
+	if !slices.Equal(got, want) {
+		d.Errorf("the page shows %q; want %q", got, want)
+	}
+}
