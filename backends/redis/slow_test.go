@@ -108,6 +108,14 @@ func TestOutageWithNothingToCheck(t *testing.T) {
 	if held, err := b.Tracker().Claim(ctx, "ada", "room", 1); held == nil {
 		t.Fatal(err)
 	}
+	eventually(t, "Redis has the claim", func(context.Context) error {
+		b.tracker.mu.Lock()
+		defer b.tracker.mu.Unlock()
+		if len(b.tracker.owed) > 0 {
+			return errors.New("it is owed")
+		}
+		return nil
+	})
 	s.Delay(700 * time.Millisecond) // the listening connection stays
 	reachable(t, false, b)
 	done()
