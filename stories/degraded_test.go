@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -148,7 +149,17 @@ func TestPostgresIsReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := onDegraded(t, onPostgres(t, url, modelfake.New(modelfake.Options{})))
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	arrive := sync.OnceFunc(func() { close(asked) })
+	d := onDegraded(t, onPostgres(t, url, modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
+		if r.LastUser() == "under way" {
+			arrive()
+			<-goOn
+		}
+		return modelfake.Echo(r)
+	}})))
+	t.Cleanup(release)
 	conversation, err := d.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +167,8 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	d.asks(conversation, "before")
 	d.say("before")
 	d.wants("before")
+	d.say("under way")
+	<-asked
 
 	begun := len(d.log.String())
 	exec("ALTER DATABASE " + database + " SET default_transaction_read_only = on")
@@ -167,14 +180,17 @@ func TestPostgresIsReadOnly(t *testing.T) {
 			t.Errorf("a message is sent while the database is read-only: %+v, %v", s, err)
 		}
 	}
+	release()
 	const once = "can't renew the process lease"
 	d.until("a heartbeat", func() bool { return d.count(begun, once) > 0 })
 	wantsProbe(t, d.Base, http.StatusServiceUnavailable, "the database is read-only")
-	d.wants("before")
+	if a := d.answers(); len(a) > 2 || a[0] != "You said: before" {
+		t.Errorf("while nothing can be stored, Telegram shows %q", a)
+	}
 
 	exec("ALTER DATABASE " + database + " RESET default_transaction_read_only")
 	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
-	d.wants("before", "meanwhile")
+	d.wants("before", "under way", "meanwhile")
 	d.asks(conversation, "afterwards")
 	d.holds(conversation, "before", "afterwards")
 	if n := d.count(begun, once); n != 1 {
