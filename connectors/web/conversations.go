@@ -233,7 +233,7 @@ func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
 		fail(rw, http.StatusServiceUnavailable, "The chat is busy right now. Please try again in a moment.")
 		return
 	}
-	w.opts.Log.Error("a web request failed", "what", what, "err", err)
+	w.failures.note(what, err)
 	fail(rw, http.StatusServiceUnavailable, "Your request could not be saved. Please try again.")
 }
 

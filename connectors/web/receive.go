@@ -113,7 +113,7 @@ func (a fileAPI) failed(what string, err error) *refusal {
 	if errors.Is(err, chat.ErrShutdown) {
 		return &refusal{http.StatusServiceUnavailable, "The gateway is restarting. Please try again."}
 	}
-	a.web.opts.Log.Error("a web request failed", "what", what, "err", err)
+	a.web.failures.note(what, err)
 	return &refusal{http.StatusServiceUnavailable, "This file could not be saved. Please try again."}
 }
 

@@ -104,6 +104,7 @@ type Web struct {
 	submit    connectors.Handler
 	guard     guard
 	addresses addressKey
+	failures  *failures
 	attempts  *limiter // all requests with a message or a choice
 	messages  *limiter // only new messages
 	openings  *limiter
@@ -123,6 +124,7 @@ func New(o Options) *Web {
 		opts:      o,
 		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
 		addresses: addressKey{memo: o.Memo, zone: o.Zone},
+		failures:  newFailures(o.Log),
 		attempts:  newLimiter(o.Limits.MessagesPerMinute*attemptsPerMessage, time.Minute),
 		messages:  newLimiter(o.Limits.MessagesPerMinute, time.Minute),
 		openings:  newLimiter(o.Limits.ConversationsPerHour, time.Hour),
