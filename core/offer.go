@@ -80,7 +80,7 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
 	ak.x.rt.scheduler.parallel.Leave(ak.x.run) // meanwhile nothing is made
 	defer ak.x.rt.scheduler.parallel.Resume(ak.x.run)
-	for {
+	for ctx.Err() == nil {
 		rung := ak.x.rt.live.ChoiceMade(ak.x.run.ID)
 		now, err := ak.store.Question(ctx, q.ID)
 		switch {
@@ -95,9 +95,9 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 		case <-rung:
 		case <-time.After(choicePoll):
 		case <-ctx.Done():
-			return q, context.Cause(ctx)
 		}
 	}
+	return q, context.Cause(ctx)
 }
 
 // offer shows the options of q. They stay at the end of an answer that is completed.
