@@ -176,6 +176,7 @@ func (r *rig) last() chat.Message {
 // ask sends a message as a user, and opens the conversation that it begins.
 func (r *rig) ask(c telegramfake.Chat, from telegramfake.User, text string, opts ...telegramfake.SayOption) *sink {
 	r.t.Helper()
+	synctest.Wait() // messages of several chats that come together are handed over in any order
 	r.Say(c, from, text, opts...)
 	return r.open(r.last().Address)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -29,6 +30,7 @@ func TestConversationCannotBeRead(t *testing.T) {
 			{"POST", "/api/conversations/c/stop", ""},
 			{"DELETE", "/api/conversations/c", ""},
 		} {
+			time.Sleep(failuresApart)
 			log.Reset()
 			r, err := http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body))
 			if err != nil {
