@@ -21,7 +21,10 @@ import (
 	"parley/core/search"
 )
 
-const dimensions = 768
+const (
+	dimensions = 768
+	asked      = 6 // words of a question
+)
 
 // filling is a store with memories.
 type filling struct {
@@ -45,10 +48,10 @@ func must(b *testing.B, err error) {
 	}
 }
 
-// words are as frequent as in a language: the nth is said 1/n as often as the first.
-func (f *filling) text() string {
+// text returns n words, which are as frequent as in a language: the nth is said 1/n as often as the first.
+func (f *filling) text(n int) string {
 	zipf, text := rand.NewZipf(f.random, 1.1, 2, 20_000), ""
-	for range 20 {
+	for range n {
 		text += fmt.Sprint("w", zipf.Uint64(), " ")
 	}
 	return text
@@ -80,12 +83,12 @@ func (f *filling) fill(b *testing.B, room string, n int) {
 		}
 	}
 	for i := range n - 1 {
-		text := f.text()
+		text := f.text(20)
 		many <- struct{}{}
 		group.Go(func() { accept(i, text); <-many })
 	}
 	group.Wait()
-	accept(n-1, f.text())
+	accept(n-1, f.text(20))
 }
 
 func (f *filling) embed(b *testing.B) {
@@ -132,7 +135,7 @@ func (f *filling) search(b *testing.B, name, room string, n int) {
 			var busy time.Duration
 			for range b.N {
 				// The vector is near one that is there: the passages are read too.
-				q := chat.Search{Room: chat.RoomID(room), Before: message(room, n-1, "").ID, Limit: 15, Model: "m", Vector: f.vector(), Words: search.Question(f.text())}
+				q := chat.Search{Room: chat.RoomID(room), Before: message(room, n-1, "").ID, Limit: 15, Model: "m", Vector: f.vector(), Words: search.Question(f.text(asked))}
 				begun, worked := time.Now(), cpu(b)
 				_, err := find(b.Context(), q)
 				took, busy = append(took, time.Since(begun)), busy+cpu(b)-worked
@@ -202,7 +205,7 @@ func BenchmarkAccept(b *testing.B) {
 			f.embed(b)
 			b.ResetTimer()
 			for i := range b.N {
-				_, err := f.Accept(b.Context(), message("room", 2000+i, f.text()), chat.JoinRule{NoRun: true})
+				_, err := f.Accept(b.Context(), message("room", 2000+i, f.text(20)), chat.JoinRule{NoRun: true})
 				must(b, err)
 				if i%50 == 49 && kind != "off" { // as the background does, but not in the time of a message
 					b.StopTimer()
