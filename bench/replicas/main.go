@@ -119,6 +119,15 @@ func (c *crowd) count(on bool) {
 	c.counts = on
 }
 
+// crowd has all people ask until ctx is done.
+func (w *world) crowd(ctx context.Context) *crowd {
+	c := &crowd{failed: make(chan error, w.o.people)}
+	for person := range w.o.people {
+		go func() { c.failed <- c.ask(ctx, w, person) }()
+	}
+	return c
+}
+
 // ask asks as one person until ctx is done.
 func (c *crowd) ask(ctx context.Context, w *world, person int) error {
 	for n := 0; ctx.Err() == nil; n++ {
@@ -139,10 +148,7 @@ func (c *crowd) ask(ctx context.Context, w *world, person int) error {
 func (w *world) measure(ctx context.Context, out io.Writer) error {
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	c := &crowd{failed: make(chan error, w.o.people)}
-	for person := range w.o.people {
-		go func() { c.failed <- c.ask(asking, w, person) }()
-	}
+	c := w.crowd(asking)
 	if err := wait(ctx, w.o.warm, c.failed); err != nil {
 		return err
 	}

@@ -54,10 +54,7 @@ func (w *world) writeTracks() error {
 func (w *world) reach(ctx context.Context, out io.Writer) error {
 	asking, end := context.WithCancel(ctx)
 	defer end()
-	c := &crowd{failed: make(chan error, w.o.people)}
-	for person := range w.o.people {
-		go func() { c.failed <- c.ask(asking, w, person) }()
-	}
+	c := w.crowd(asking)
 	if err := wait(ctx, w.o.warm, c.failed); err != nil {
 		return err
 	}

@@ -14,26 +14,11 @@ import (
 	"parley/core/chat"
 )
 
-// together is a store that all replicas have read before one of them writes.
-type together struct {
-	connectortest.Memory
-	readers sync.WaitGroup
-}
-
-func (m *together) Kept(ctx context.Context, name string) (string, error) {
-	kept, err := m.Memory.Kept(ctx, name)
-	if kept == "" {
-		m.readers.Done()
-		m.readers.Wait()
-	}
-	return kept, err
-}
-
 // Replicas that make the day's key at the same moment agree on one: a visitor's limit would otherwise count apart in each.
 func TestReplicasAgreeOnTheAddressKey(t *testing.T) {
 	const replicas = 3
-	m := &together{}
-	m.readers.Add(replicas)
+	m := &connectortest.FirstReads{}
+	m.Readers.Add(replicas)
 	names := make([]chat.EntityID, replicas)
 	var work sync.WaitGroup
 	for i := range replicas {
