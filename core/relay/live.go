@@ -359,7 +359,8 @@ func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) boo
 // changes follow at a steady pace, so that the cost does not depend on the speed of the model.
 func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := l.bus.Subscribe(ctx, run.Room)
-	if unheard := err != nil; l.unheard.Swap(unheard) != unheard && unheard { // what follows is no news
+	// An answer that ended meanwhile says nothing about the bus, and what follows a failure is no news.
+	if unheard := err != nil; ctx.Err() == nil && l.unheard.Swap(unheard) != unheard && unheard {
 		l.log.Warn("readers on other replicas can't follow answers for now", "run", run.ID, "err", err)
 	}
 	var at answer.Cursor

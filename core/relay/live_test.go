@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -63,4 +65,37 @@ func TestReleasedAnswerIsForgotten(t *testing.T) {
 		cancel()
 		r.Wait()
 	})
+}
+
+// waitingBus has no response for subscribers until they give up.
+type waitingBus struct{ noBus }
+
+func (waitingBus) Subscribe(ctx context.Context, _ chat.RoomID) (<-chan relay.Frame, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// An answer that ends before it can be offered to other replicas is no reason for a warning. A bus that fails is one, once.
+func TestWarnsOnlyOfABusThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		bus  relay.Bus
+		want int
+	}{"waits": {waitingBus{}, 0}, "fails": {noBus{}, 1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log strings.Builder
+				r := relay.NewRegistry(openRuns{}, c.bus, slog.New(slog.NewTextHandler(&log, nil)))
+				for range 3 {
+					ctx, end := context.WithCancel(t.Context())
+					a := r.Hold("run", "room", 1)
+					time.AfterFunc(time.Millisecond, end)
+					r.Publish(ctx, chat.Run{ID: "run", Room: "room", Epoch: 1}, a)
+					r.Release("run", a)
+				}
+				if n := strings.Count(log.String(), "\n"); n != c.want {
+					t.Errorf("%d lines are logged:\n%s", n, log.String())
+				}
+			})
+		})
+	}
 }
