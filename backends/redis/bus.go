@@ -14,9 +14,9 @@ import (
 // Bus is a [relay.Bus] over Redis' publish and subscribe. Frames are lost while Redis is unreachable; subscriptions
 // survive, and continue when it is back. It is safe for concurrent use.
 type Bus struct {
-	client goredis.UniversalClient
-	at     layout
-	ear    *listener // receives for all subscriptions of this replica
+	circuit *circuit
+	at      layout
+	ear     *listener // receives for all subscriptions of this replica
 }
 
 var _ relay.Bus = (*Bus)(nil)
@@ -28,9 +28,8 @@ func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f relay.Frame) erro
 	if err != nil {
 		return fmt.Errorf("redis: publish to %s: %w", room, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := b.publish(ctx, b.at.framesChannel(room), data); err != nil {
+	err = b.circuit.do(ctx, func(ctx context.Context) error { return b.publish(ctx, b.at.framesChannel(room), data) })
+	if err != nil {
 		return fmt.Errorf("redis: publish to %s: %w", room, err)
 	}
 	return nil
@@ -40,8 +39,8 @@ func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f relay.Frame) erro
 // random. Then frames could overtake each other, and a new reader could receive frames from before its subscription. So
 // it uses the node that the listeners use: the one of their first channel.
 func (b *Bus) publish(ctx context.Context, channel string, data []byte) error {
-	var node goredis.Cmdable = b.client
-	if cluster, ok := b.client.(*goredis.ClusterClient); ok {
+	var node goredis.Cmdable = b.circuit.client
+	if cluster, ok := b.circuit.client.(*goredis.ClusterClient); ok {
 		master, err := cluster.MasterForKey(ctx, b.at.turnsChannel())
 		if err != nil {
 			return err

@@ -48,14 +48,14 @@ const (
 // Ledger is a [progressive.SharedBudget]. Redis has a log of bookings for each scope, which all replicas that use the
 // same server and prefix write, by the server's clock. Idle entries expire. It is safe for concurrent use.
 type Ledger struct {
-	client goredis.UniversalClient
-	at     layout
-	log    *slog.Logger
-	id     string        // of this replica; random, so that a restarted one is another
-	booked atomic.Uint64 // numbers the bookings
-	wanted chan struct{} // closed by the first call of Backend.Ledger; then keep begins
-	once   sync.Once
-	more   chan struct{} // asks keep to publish a new hold now; room for one request
+	circuit *circuit
+	at      layout
+	log     *slog.Logger
+	id      string        // of this replica; random, so that a restarted one is another
+	booked  atomic.Uint64 // numbers the bookings
+	wanted  chan struct{} // closed by the first call of Backend.Ledger; then keep begins
+	once    sync.Once
+	more    chan struct{} // asks keep to publish the holds now; room for one request
 
 	// mu guards what follows.
 	mu       sync.Mutex
@@ -66,9 +66,9 @@ type Ledger struct {
 
 var _ progressive.SharedBudget = (*Ledger)(nil)
 
-func newLedger(client goredis.UniversalClient, at layout, log *slog.Logger) *Ledger {
+func newLedger(breaker *circuit, at layout, log *slog.Logger) *Ledger {
 	return &Ledger{
-		client: client, at: at, log: log, id: strconv.FormatUint(rand.Uint64(), 36),
+		circuit: breaker, at: at, log: log, id: strconv.FormatUint(rand.Uint64(), 36),
 		wanted: make(chan struct{}), more: make(chan struct{}, 1), replicas: unknown, holds: map[progressive.Scope]time.Time{},
 	}
 }
@@ -90,9 +90,11 @@ func (l *Ledger) Book(ctx context.Context, claims []progressive.Claim) (progress
 		keys = append(keys, l.at.scopeKeys(c.Scope)...)
 		args = append(args, c.N, millis(c.Per), c.Keep, millis(c.Soon), c.Even)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	reply, err := bookScript.Run(ctx, l.client, keys, args...).Int64Slice()
+	var reply []int64
+	err := l.circuit.do(ctx, func(ctx context.Context) (err error) {
+		reply, err = bookScript.Run(ctx, l.circuit.client, keys, args...).Int64Slice()
+		return err
+	})
 	if err == nil && (len(reply) != 2 || reply[0] < 0 || reply[0] > int64(len(claims))) {
 		err = fmt.Errorf("the reply is %v", reply)
 	}
@@ -128,9 +130,7 @@ func (l *Ledger) Settle(ctx context.Context, b progressive.Booking, s progressiv
 
 // run runs a script without a meaningful reply.
 func (l *Ledger) run(ctx context.Context, script *goredis.Script, keys []string, args []any) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return script.Run(ctx, l.client, keys, args...).Err()
+	return l.circuit.do(ctx, func(ctx context.Context) error { return script.Run(ctx, l.circuit.client, keys, args...).Err() })
 }
 
 // Replicas implements [progressive.SharedBudget].
@@ -176,9 +176,11 @@ func (l *Ledger) keep(ctx context.Context) {
 
 // beat announces this replica and returns how many there are.
 func (l *Ledger) beat(ctx context.Context) (replicas int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	n, err := beatScript.Run(ctx, l.client, []string{l.at.replicasKey()}, l.id, silent.Milliseconds()).Int()
+	n := 0
+	err = l.circuit.do(ctx, func(ctx context.Context) (err error) {
+		n, err = beatScript.Run(ctx, l.circuit.client, []string{l.at.replicasKey()}, l.id, silent.Milliseconds()).Int()
+		return err
+	})
 	if err == nil && n < 1 {
 		err = errors.New("no replica is counted")
 	}

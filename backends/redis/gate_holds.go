@@ -17,9 +17,14 @@ func (l *Ledger) Hold(scope progressive.Scope, until time.Time) {
 		l.holds[scope] = until
 	}
 	l.mu.Unlock()
+	l.checkSoon()
+}
+
+// checkSoon asks keep to publish the holds and announce this replica, without waiting for it.
+func (l *Ledger) checkSoon() {
 	select {
 	case l.more <- struct{}{}:
-	default: // keep is already asked to publish all holds
+	default: // keep is already asked to
 	}
 }
 

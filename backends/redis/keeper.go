@@ -51,7 +51,7 @@ func (t *Tracker) checkSoon() {
 func (t *Tracker) reassert(ctx context.Context) error {
 	due := t.due()
 	if len(due) == 0 && t.down.Load() {
-		return t.ping(ctx)
+		return t.circuit.ping(ctx)
 	}
 	for some := range slices.Chunk(due, batch) {
 		if err := t.tell(ctx, some); err != nil {
@@ -59,13 +59,6 @@ func (t *Tracker) reassert(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// ping returns an error if Redis doesn't respond within limit.
-func (t *Tracker) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return t.client.Ping(ctx).Err()
 }
 
 // due returns the requests that bring Redis up to date: a claim for each turn that is held here, and what could not be
@@ -92,21 +85,21 @@ func (t *Tracker) due() []request {
 // applied. A server that was restarted doesn't have the scripts any more: they are loaded and the requests sent once
 // more.
 func (t *Tracker) tell(ctx context.Context, all []request) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	failed := t.pipeline(ctx, all)
-	if goredis.HasErrorPrefix(failed, "NOSCRIPT") {
-		if err := t.load(ctx); err != nil {
-			return err
+	return t.circuit.do(ctx, func(ctx context.Context) error {
+		failed := t.pipeline(ctx, all)
+		if goredis.HasErrorPrefix(failed, "NOSCRIPT") {
+			if err := t.load(ctx); err != nil {
+				return err
+			}
+			failed = t.pipeline(ctx, all)
 		}
-		failed = t.pipeline(ctx, all)
-	}
-	return failed
+		return failed
+	})
 }
 
 // pipeline sends the requests and applies the replies. It returns the first error.
 func (t *Tracker) pipeline(ctx context.Context, all []request) (failed error) {
-	pipe := t.client.Pipeline()
+	pipe := t.circuit.client.Pipeline()
 	cmds := make([]*goredis.Cmd, len(all))
 	for i, q := range all {
 		cmds[i] = q.script.EvalSha(ctx, pipe, t.at.keys(q), t.at.args(q)...)
@@ -127,7 +120,7 @@ func (t *Tracker) pipeline(ctx context.Context, all []request) (failed error) {
 // load sends the scripts that due uses to the server.
 func (t *Tracker) load(ctx context.Context) error {
 	for _, s := range []*goredis.Script{claimScript, stopScript} {
-		if err := s.Load(ctx, t.client).Err(); err != nil {
+		if err := s.Load(ctx, t.circuit.client).Err(); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ const (
 // have readers on this replica. A connection that fails or falls silent is replaced by a new session; readers stay, and
 // miss what is published in between. Its goroutine is run.
 type listener struct {
-	client  goredis.UniversalClient
+	circuit *circuit
 	at      layout
 	tracker *Tracker
 	log     *slog.Logger
@@ -42,9 +42,9 @@ type listener struct {
 	turned  chan struct{}       // closed when live changes
 }
 
-func newListener(client goredis.UniversalClient, at layout, tracker *Tracker, log *slog.Logger) *listener {
+func newListener(breaker *circuit, at layout, tracker *Tracker, log *slog.Logger) *listener {
 	return &listener{
-		client: client, at: at, tracker: tracker, log: log,
+		circuit: breaker, at: at, tracker: tracker, log: log,
 		local:   inmem.NewBus(),
 		readers: map[chat.RoomID]int{},
 		turned:  make(chan struct{}),
@@ -85,7 +85,7 @@ func (l *listener) run(ctx context.Context) {
 func (l *listener) session(ctx context.Context, up func()) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	s := &session{pubsub: l.client.Subscribe(ctx), pongs: map[string]chan struct{}{}}
+	s := &session{pubsub: l.circuit.client.Subscribe(ctx), pongs: map[string]chan struct{}{}}
 	unhook := context.AfterFunc(ctx, func() { _ = s.pubsub.Close() }) // a read doesn't watch ctx; only closing ends it
 	defer func() {
 		if unhook() {

@@ -11,7 +11,10 @@ import (
 func (l *listener) subscribe(ctx context.Context, room chat.RoomID) (<-chan relay.Frame, error) {
 	err := l.enter(ctx, room)
 	if err == nil {
-		err = l.confirmed(ctx)
+		err = l.circuit.err()
+	}
+	if err == nil {
+		err = attempt(ctx, l.confirmed)
 	}
 	if err != nil {
 		l.leave(room)
@@ -50,11 +53,9 @@ func (l *listener) leave(room chat.RoomID) {
 	}
 }
 
-// confirmed waits until a session listens to all rooms with readers, at most for limit. Redis handles the commands of a
+// confirmed waits until a session listens to all rooms with readers. Redis handles the commands of a
 // connection in order, so the reply to a ping means that the subscriptions before it are in effect.
 func (l *listener) confirmed(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	for {
 		l.mu.Lock()
 		live, turned := l.live, l.turned

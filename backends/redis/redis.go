@@ -7,8 +7,8 @@
 //
 // No data in it is essential: Redis can be unreachable, or lose everything, at any time. Claims then apply to their own
 // replica, each replica uses its share of the budgets, and once Redis is back, current claims and holds are published
-// again. What must survive is in the SQL store. Every call returns within a second, so a message never waits long for
-// Redis.
+// again. What must survive is in the SQL store. Every call returns within a second, and after one without a response
+// further ones fail at once until Redis is back, so a message never waits long for Redis.
 //
 // State changes are Lua scripts, which Redis runs without interleaving. A request whose reply was lost can be repeated:
 // marks only rise, and a booking has an id, under which it counts once.
@@ -48,10 +48,11 @@ type Options struct {
 	check time.Duration // tests: how often claims are checked against Redis; 0 for checkEvery
 }
 
-// Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions. It owns four
+// Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions. It owns five
 // goroutines, from [Open] to [Backend.Close]. It is safe for concurrent use.
 type Backend struct {
 	client  goredis.UniversalClient
+	circuit *circuit
 	log     *slog.Logger
 	name    *name
 	tracker *Tracker
@@ -85,16 +86,23 @@ func Open(url string, o Options) (*Backend, error) {
 		return nil, err
 	}
 	at := layout{o.prefix(), o.TTL}
-	tracker := newTracker(client, at, o.Log)
+	breaker := newCircuit(client)
+	tracker := newTracker(breaker, at, o.Log)
 	if o.check > 0 {
 		tracker.every = o.check
 	}
-	ear := newListener(client, at, tracker, o.Log)
+	ear := newListener(breaker, at, tracker, o.Log)
 	ctx, quit := context.WithCancelCause(context.Background())
 	b := &Backend{
-		client: client, log: o.Log, name: newName(client, o), quit: quit,
-		tracker: tracker, ear: ear, bus: &Bus{client, at, ear}, ledger: newLedger(client, at, o.Log),
+		client: client, circuit: breaker, log: o.Log, name: newName(client, o), quit: quit,
+		tracker: tracker, ear: ear, bus: &Bus{breaker, at, ear}, ledger: newLedger(breaker, at, o.Log),
 	}
+	b.running.Go(func() {
+		breaker.watch(ctx, func() {
+			tracker.checkSoon()
+			b.ledger.checkSoon()
+		})
+	})
 	b.running.Go(func() { tracker.keep(ctx) })
 	b.running.Go(func() { ear.run(ctx) })
 	b.running.Go(func() { b.ledger.keep(ctx) })
@@ -120,9 +128,7 @@ func (b *Backend) Join(ctx context.Context) error {
 
 // Ping returns an error if Redis doesn't respond within a second.
 func (b *Backend) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := b.client.Ping(ctx).Err(); err != nil {
+	if err := b.circuit.ping(ctx); err != nil {
 		return fmt.Errorf("redis: ping: %w", err)
 	}
 	return nil

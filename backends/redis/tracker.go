@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"parley/backends/inmem"
 	"parley/core"
 	"parley/core/chat"
@@ -22,13 +20,13 @@ import (
 // Errors other than [chat.ErrSuperseded] and [chat.ErrStopped] mean that Redis did not respond within a second. The
 // claim or stop still applies to this replica, and is sent to Redis once it is back.
 type Tracker struct {
-	client goredis.UniversalClient
-	at     layout
-	log    *slog.Logger
-	local  *inmem.Tracker // the claims of this replica, and the marks that it has learned
-	every  time.Duration  // how often keep checks; checkEvery
-	check  chan struct{}  // asks keep for a check now; room for one request
-	down   atomic.Bool    // the last check failed
+	circuit *circuit
+	at      layout
+	log     *slog.Logger
+	local   *inmem.Tracker // the claims of this replica, and the marks that it has learned
+	every   time.Duration  // how often keep checks; checkEvery
+	check   chan struct{}  // asks keep for a check now; room for one request
+	down    atomic.Bool    // the last check failed
 
 	mu   sync.Mutex
 	owed map[place]inmem.Marks // what could not be sent to Redis yet; guarded by mu
@@ -36,9 +34,9 @@ type Tracker struct {
 
 var _ core.Tracker = (*Tracker)(nil)
 
-func newTracker(client goredis.UniversalClient, at layout, log *slog.Logger) *Tracker {
+func newTracker(breaker *circuit, at layout, log *slog.Logger) *Tracker {
 	return &Tracker{
-		client: client, at: at, log: log,
+		circuit: breaker, at: at, log: log,
 		local: inmem.NewTracker(),
 		every: checkEvery,
 		check: make(chan struct{}, 1),
@@ -88,9 +86,11 @@ func (t *Tracker) Stop(ctx context.Context, agent chat.AgentID, room chat.RoomID
 
 // ask runs a script and applies its reply locally. If Redis doesn't respond, it records what Redis is owed.
 func (t *Tracker) ask(ctx context.Context, q request) (inmem.Marks, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	m, err := t.at.run(ctx, t.client, q)
+	var m inmem.Marks
+	err := t.circuit.do(ctx, func(ctx context.Context) (err error) {
+		m, err = t.at.run(ctx, t.circuit.client, q)
+		return err
+	})
 	if err != nil {
 		t.owe(q)
 		return m, err
