@@ -13,14 +13,13 @@ import (
 // writes are repeated when one of them fails.
 const batch = 128
 
-// writes commits the writes of concurrent callers in shared transactions, so that they also share the sync to disk. No
-// goroutine belongs to it: the caller that gets the turn commits for all that wait, including itself, then passes the
-// turn on. With one caller at a time, each write is simply its own transaction. The turn is a channel and no mutex,
-// because callers wait for it and for their job at the same time.
+// writes commits the writes of concurrent callers in shared transactions, so that they also share the sync to disk. With one caller at
+// a time, each write is simply its own transaction. One goroutine commits, for the reason that [pool] gives.
 type writes struct {
 	db      *conn                 // the writer
-	jobs    chan *job             // writes that wait to be committed, in order of arrival
-	turn    chan struct{}         // has room for one holder, the caller that commits
+	jobs    chan *job             // writes that wait to be committed, in order of arrival; closed at the end
+	turn    chan struct{}         // has room for one holder, who uses the writer
+	ended   chan struct{}         // closed when nothing is committed any more
 	along   atomic.Pointer[along] // what every commit saves too, see budgets.go; nil for nothing
 	trouble trouble               // the outcome of the last commit, for Ping
 }
@@ -33,16 +32,18 @@ type job struct {
 	done chan struct{} // closed when err is final
 }
 
+// newWrites begins to commit. The caller must call [writes.Close].
 func newWrites(db *conn) *writes {
-	return &writes{db: db, jobs: make(chan *job, batch), turn: make(chan struct{}, 1)}
+	w := &writes{db: db, jobs: make(chan *job, batch), turn: make(chan struct{}, 1), ended: make(chan struct{})}
+	go w.serve()
+	return w
 }
 
 // run calls do as if in a transaction of its own, and returns its error or that of the commit. do can be called more
 // than once, see commit.
 //
-// ctx bounds the wait for a place in the queue. A job in the queue is not canceled any more: the transaction that it
-// shares is committed by another caller, and what run returns must be what happened. So do also gets a context without
-// cancellation.
+// ctx bounds the wait for a place in the queue. A job in the queue is not canceled any more: it shares its transaction with those of other
+// callers, and what run returns must be what happened. So do also gets a context without cancellation.
 func (w *writes) run(ctx context.Context, do func(context.Context, *conn) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -53,28 +54,24 @@ func (w *writes) run(ctx context.Context, do func(context.Context, *conn) error)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	// Either this caller gets the turn and commits its own job, or another caller with the turn commits it first.
-	select {
-	case w.turn <- struct{}{}:
-		w.commitUntil(j)
-		<-w.turn
-	case <-j.done:
-	}
+	<-j.done
 	return j.err
 }
 
-// commitUntil commits what waits, batch after batch, until mine is done. Mine is in the queue, so that is after a
-// bounded number of batches. Then this caller stops, although more may wait: one of those takes the turn, so that no
-// caller works for others without end.
-func (w *writes) commitUntil(mine *job) {
-	for {
-		select {
-		case <-mine.done:
-			return
-		default:
-		}
-		waiting := w.take()
+// Close ends the goroutine. No call of run may be under way.
+func (w *writes) Close() {
+	close(w.jobs)
+	<-w.ended
+}
+
+// serve commits what waits, batch after batch.
+func (w *writes) serve() {
+	defer close(w.ended)
+	for first := range w.jobs {
+		w.turn <- struct{}{}
+		waiting := w.take(first)
 		err := w.commit(waiting)
+		<-w.turn
 		w.trouble.set(err)
 		// If the commit failed, every job failed, also those whose own statements succeeded.
 		for _, j := range waiting {
@@ -86,12 +83,16 @@ func (w *writes) commitUntil(mine *job) {
 	}
 }
 
-// take returns the jobs that wait, at most batch. It does not wait for more: those that arrive during the commit form
+// take returns first and the jobs that wait, at most batch. It does not wait for more: those that arrive during the commit form
 // the next batch, so batches grow by themselves when the disk is slow.
-func (w *writes) take() (waiting []*job) {
+func (w *writes) take(first *job) []*job {
+	waiting := []*job{first}
 	for len(waiting) < batch {
 		select {
-		case j := <-w.jobs:
+		case j, more := <-w.jobs:
+			if !more {
+				return waiting
+			}
 			waiting = append(waiting, j)
 		default:
 			return waiting

@@ -16,24 +16,30 @@ func (c *conn) Query(query string, args ...any) (*rows, error) {
 	return c.QueryContext(context.Background(), query, args...)
 }
 
-// QueryRow asks a connection that is put back with Scan.
+// QueryRow asks a connection that is given back with Scan.
 func (p *pool) QueryRow(query string, args ...any) pooled {
-	c, err := p.take(context.Background())
-	if err != nil {
-		return pooled{row: row{err: err}}
-	}
-	return pooled{p, c, c.QueryRow(query, args...)}
+	c, give := p.take()
+	return pooled{c.QueryRow(query, args...), give}
+}
+
+// take returns a connection that nothing else uses until it is given back.
+func (p *pool) take() (taken *conn, give func()) {
+	got, back := make(chan *conn), make(chan struct{})
+	go func() {
+		if err := p.do(context.Background(), func(c *conn) error { got <- c; <-back; return nil }); err != nil {
+			panic(err)
+		}
+		close(got)
+	}()
+	return <-got, func() { close(back); <-got }
 }
 
 type pooled struct {
-	of *pool
-	by *conn
 	row
+	give func()
 }
 
 func (p pooled) Scan(into ...any) error {
-	if p.of != nil {
-		defer p.of.put(p.by)
-	}
+	defer p.give()
 	return p.row.Scan(into...)
 }

@@ -262,10 +262,7 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
 	confide(t, s, "room", 10)
-	backup, err := s.readers.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	backup, give := s.readers.take()
 	if _, err := backup.Exec(`BEGIN`); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +283,7 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	if _, err := backup.Exec(`ROLLBACK`); err != nil {
 		t.Fatal(err)
 	}
-	s.readers.put(backup)
+	give()
 	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
 		t.Error(err)
 	}

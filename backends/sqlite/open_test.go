@@ -86,11 +86,8 @@ func TestOpenAtOnce(t *testing.T) {
 // DI-14: these settings are what makes accepted mean stored.
 func TestConnectionsAreSafe(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	reader, err := s.readers.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.readers.put(reader)
+	reader, give := s.readers.take()
+	defer give()
 	for db, settings := range map[*conn]map[string]string{
 		s.writer: {"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "foreign_keys": "1", "busy_timeout": "5000", "query_only": "0"},
 		reader:   {"journal_mode": "wal", "query_only": "1", "busy_timeout": "5000"},

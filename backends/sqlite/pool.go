@@ -3,57 +3,95 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"sync"
+
+	"parley/core/contain"
 )
 
-// pool is a number of connections, which are made when they are needed first and then stay open: one that is closed loses its
-// prepared statements and its page cache. It is safe for concurrent use.
+// pool is a number of read connections. Each is made when it is needed first and then stays open: one that is closed loses its
+// prepared statements and its page cache. A pool is safe for concurrent use.
+//
+// Each connection is used on a goroutine of its own, because SQLite needs a stack of 16 KB or more: there it grows once, and not on each
+// goroutine that reads, where the collector would also scan it, shrink it, and let it grow again.
 type pool struct {
-	dial func() (*conn, error)
-	free chan *conn // nil for one that isn't made yet
+	free    chan *reader
+	running sync.WaitGroup
+}
+
+// reader is a goroutine with its connection. Whoever took it from the pool uses it alone.
+type reader struct {
+	work chan func(*conn) error // closed at the end
+	done chan error             // the result of each
+	last chan error             // of closing the connection
 }
 
 func newPool(size int, dial func() (*conn, error)) *pool {
-	p := &pool{dial: dial, free: make(chan *conn, size)}
+	p := &pool{free: make(chan *reader, size)}
 	for range size {
-		p.free <- nil
+		r := &reader{work: make(chan func(*conn) error), done: make(chan error), last: make(chan error, 1)}
+		p.running.Go(func() { r.serve(dial) })
+		p.free <- r
 	}
 	return p
 }
 
-// take returns a connection that nothing else uses until it is put back. It waits for one as long as ctx allows.
-func (p *pool) take(ctx context.Context) (*conn, error) {
+// do calls f with a connection that nothing else uses meanwhile. It waits for one as long as ctx allows. A panic of f is its error.
+func (p *pool) do(ctx context.Context, f func(*conn) error) error {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	select {
-	case c := <-p.free:
-		if c != nil {
-			return c, nil
-		}
-		c, err := p.dial()
-		if err != nil {
-			p.free <- nil
-			return nil, err
-		}
-		return c, nil
+	case r := <-p.free:
+		r.work <- f
+		err := <-r.done
+		p.free <- r
+		return err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
-// put gives a connection back. What was left half read, by a panic, is ended.
-func (p *pool) put(c *conn) {
-	c.reset()
-	p.free <- c
-}
-
-// Close closes all connections, which must have been put back.
+// Close closes all connections. Nothing may use the pool any more.
 func (p *pool) Close() error {
 	var errs []error
 	for range cap(p.free) {
-		if c := <-p.free; c != nil {
-			errs = append(errs, c.Close())
-		}
+		r := <-p.free
+		close(r.work)
+		errs = append(errs, <-r.last)
 	}
+	p.running.Wait()
 	return errors.Join(errs...)
+}
+
+func (r *reader) serve(dial func() (*conn, error)) {
+	var c *conn
+	for f := range r.work {
+		var err error
+		if c == nil {
+			c, err = dial()
+		}
+		if err == nil {
+			err = c.read(f)
+		}
+		r.done <- err
+	}
+	if c == nil {
+		r.last <- nil
+		return
+	}
+	r.last <- c.Close()
+}
+
+// read calls f. What f leaves half read, by a panic, is ended.
+func (c *conn) read(f func(*conn) error) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			c.reset()
+		}
+	}()
+	defer contain.Recover(&err, "a read")
+	err = f(c)
+	returned = true
+	return err
 }

@@ -75,7 +75,7 @@ type (
 // database is the open file: the lock that makes this process its owner, and its connections.
 type database struct {
 	lock *lock
-	// writer has exactly one connection, which only the holder of the turn in writes uses. SQLite allows one writer at
+	// writer is one connection, which only the holder of the turn in writes uses. SQLite allows one writer at
 	// a time anyway; with a second connection, transactions would fail as busy instead of waiting in order.
 	writer  *conn
 	writes  *writes
@@ -156,6 +156,9 @@ func (s *database) Close() error {
 	if s.readers != nil {
 		errs = append(errs, s.readers.Close())
 	}
+	if s.writes != nil {
+		s.writes.Close()
+	}
 	if s.writer != nil { // the last connection to be closed moves the log into the file and removes it
 		errs = append(errs, s.writer.Close())
 	}
@@ -186,12 +189,7 @@ func (s *database) read(ctx context.Context, do func(*conn) error) error {
 	if s.closed {
 		return ErrClosed
 	}
-	c, err := s.readers.take(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.put(c)
-	return do(c)
+	return s.readers.do(ctx, do)
 }
 
 // write calls do as if in a transaction of its own, which is committed when write returns without an error. If do
