@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,19 +62,25 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 // Reserve implements [quota.UsageStore]. It looks and charges under the locks of the buckets, so parallel calls, also
 // of other replicas, can't reserve the same rest.
 func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
-	err = s.write(ctx, buckets(charges), func(ctx context.Context, q querier) (err error) {
-		tokens, over, err = fitting(ctx, q, day, r, charges)
+	err = s.write(ctx, buckets(charges), func(ctx context.Context, q querier) error {
+		most := quota.Cost{Tokens: r.Most, USD: r.USD(r.Most)}
+		sums, err := addAll(ctx, q, day, toEach(charges, most))
 		if err != nil {
 			return err
 		}
-		if tokens < r.Least {
+		tokens, over = r.Most, ""
+		for _, c := range charges { // the bucket that has room for the fewest is the one to report
+			spent := sums[c.Bucket].Add(quota.Cost{Tokens: -most.Tokens, USD: -most.USD})
+			if left := c.Within(r, spent); left < tokens {
+				tokens, over = left, c.Bucket
+			}
+		}
+		switch {
+		case tokens < r.Least:
 			return errOver
+		case tokens < r.Most:
+			_, err = addAll(ctx, q, day, toEach(charges, quota.Cost{Tokens: tokens - most.Tokens, USD: r.USD(tokens) - most.USD}))
 		}
-		reserved := slices.Clone(charges) // the caller keeps its own, and this can run again
-		for i := range reserved {
-			reserved[i] = quota.Charge{Bucket: reserved[i].Bucket, Cost: quota.Cost{Tokens: tokens, USD: r.USD(tokens)}}
-		}
-		_, err = spendAll(ctx, q, day, reserved)
 		return err
 	})
 	switch {
@@ -87,47 +92,52 @@ func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, ch
 	return tokens, "", nil
 }
 
-// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest, which is the
-// one to report.
-func fitting(ctx context.Context, q querier, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
-	tokens = r.Most
-	for _, c := range charges {
-		if c.Max.Tokens == 0 && c.Max.USD == 0 {
-			continue
-		}
-		var spent quota.Cost
-		err := q.QueryRow(ctx, `SELECT tokens, usd FROM spending WHERE day = $1 AND bucket = $2`, day, c.Bucket).Scan(&spent.Tokens, &spent.USD)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return 0, "", err
-		}
-		if left := c.Within(r, spent); left < tokens {
-			tokens, narrowest = left, c.Bucket
-		}
+// toEach returns charges of cost for the buckets of charges.
+func toEach(charges []quota.Charge, cost quota.Cost) []quota.Charge {
+	all := make([]quota.Charge, len(charges))
+	for i, c := range charges {
+		all[i] = quota.Charge{Bucket: c.Bucket, Cost: cost}
 	}
-	return tokens, narrowest, nil
+	return all
 }
 
-// spendAll adds all charges, or returns [errOver] and the first bucket that exceeds its limit; the caller's transaction
-// is then rolled back. A sum that equals the charge is the first of its bucket that day, so that is about once a day
-// for each bucket, and the moment to delete old days. Buckets of single answers are always new, and would prune each
-// time.
+// spendAll adds all charges, or returns [errOver] and the first bucket that exceeds its limit; the caller's transaction is then rolled
+// back.
 func spendAll(ctx context.Context, q querier, day string, charges []quota.Charge) (over string, err error) {
-	fresh := false
-	for _, c := range charges {
-		sum, err := spend(ctx, q, day, c)
-		if err != nil {
-			return c.Bucket, err
-		}
-		fresh = fresh || sum == c.Cost && !strings.HasPrefix(c.Bucket, quota.AnswerBuckets)
+	sums, err := addAll(ctx, q, day, charges)
+	if err != nil {
+		return "", err
 	}
-	if fresh {
-		return "", pruneSpending(ctx, q, day)
+	for _, c := range charges {
+		if c.Exceeds(sums[c.Bucket]) {
+			return c.Bucket, errOver
+		}
 	}
 	return "", nil
 }
 
-// spend adds one charge, and returns the new sum of its bucket, or [errOver] if that exceeds the limit.
-func spend(ctx context.Context, q querier, day string, c quota.Charge) (sum quota.Cost, err error) {
+// addAll adds all charges, whatever their limits are, and returns the sums of their buckets. A sum that equals the charge is the first of
+// its bucket that day, so that is about once a day for each bucket, and the moment to delete old days. Buckets of single answers are
+// always new, and would prune each time.
+func addAll(ctx context.Context, q querier, day string, charges []quota.Charge) (sums map[string]quota.Cost, err error) {
+	fresh := false
+	sums = make(map[string]quota.Cost, len(charges))
+	for _, c := range charges {
+		sum, err := add(ctx, q, day, c)
+		if err != nil {
+			return nil, err
+		}
+		sums[c.Bucket] = sum
+		fresh = fresh || sum == c.Cost && !strings.HasPrefix(c.Bucket, quota.AnswerBuckets)
+	}
+	if fresh {
+		err = pruneSpending(ctx, q, day)
+	}
+	return sums, err
+}
+
+// add adds one charge, and returns the new sum of its bucket.
+func add(ctx context.Context, q querier, day string, c quota.Charge) (sum quota.Cost, err error) {
 	if err := record.CheckText(c.Bucket); err != nil {
 		return sum, err
 	}
@@ -138,9 +148,6 @@ func spend(ctx context.Context, q querier, day string, c quota.Charge) (sum quot
 			output = spending.output + excluded.output, unpriced = spending.unpriced + excluded.unpriced
 		RETURNING messages, tokens, usd`, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced).
 		Scan(&sum.Messages, &sum.Tokens, &sum.USD)
-	if err == nil && c.Exceeds(sum) {
-		err = errOver
-	}
 	return sum, err
 }
 

@@ -82,15 +82,13 @@ func known(ctx context.Context, q *conn, in chat.Memory) (chat.Accepted, error) 
 // accept stores a new message: it joins a run that waits, opens a run, or is only remembered, as j says.
 func accept(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID}
-	if err := saveRoom(ctx, tx, in.Here()); err != nil {
-		return acc, err
-	}
 	if j.NoRun {
 		return hear(ctx, tx, in)
 	}
 	var err error
-	acc.Response, err = join(ctx, tx, in, j)
-	if errors.Is(err, chat.ErrNotFound) {
+	if acc.Response, err = join(ctx, tx, in, j); err == nil {
+		err = saveRoom(ctx, tx, in.Here())
+	} else if errors.Is(err, chat.ErrNotFound) {
 		// No run waits that the message could join.
 		if j.JoinOnly {
 			return hear(ctx, tx, in)
@@ -120,7 +118,7 @@ func accept(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (ch
 
 // hear stores a message that is only remembered, under a turn number of its own.
 func hear(ctx context.Context, tx *conn, in chat.Message) (chat.Accepted, error) {
-	turn, err := nextTurn(ctx, tx, in.Room)
+	turn, err := nextTurnIn(ctx, tx, in.Here())
 	if err == nil {
 		err = remember(ctx, tx, in.Memory, turn, record.Heard)
 	}
@@ -179,7 +177,7 @@ func most(j chat.JoinRule) time.Duration {
 // openRun opens a run under the room's next turn number. It is ready to start after the window in which more messages
 // can join.
 func openRun(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
-	turn, err := nextTurn(ctx, tx, in.Room)
+	turn, err := nextTurnIn(ctx, tx, in.Here())
 	if err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -66,16 +67,28 @@ func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory,
 // deliver the agent's own messages too, and this echo can be stored as heard before the answer itself is. The answer
 // then replaces its echo.
 func remember(ctx context.Context, tx *conn, m chat.Memory, turn chat.ResponseID, role string) error {
+	stored, err := insertMemory(ctx, tx, m, turn, role)
+	if err != nil || stored > 0 {
+		return err
+	}
 	if role == record.Said {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ?`, m.ID, record.Heard); err != nil {
+		if _, err = tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ?`, m.ID, record.Heard); err != nil {
 			return err
 		}
+		stored, err = insertMemory(ctx, tx, m, turn, role)
 	}
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO memories (`+record.MemoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	if err == nil && stored == 0 {
+		err = fmt.Errorf("there is a memory %q already", m.ID)
+	}
+	return err
+}
+
+// insertMemory stores m unless there is a memory with its id, and returns how many were stored.
+func insertMemory(ctx context.Context, tx *conn, m chat.Memory, turn chat.ResponseID, role string) (stored int, err error) {
+	return tx.ExecContext(ctx, `
+		INSERT INTO memories (`+record.MemoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		m.ID, m.Room, m.Kind, m.Author, m.Name, m.Text, m.InReplyTo, record.Nanos(m.At), record.List(m.History), m.Interrupted, m.Failure,
 		record.ContentOf(m), turn, role)
-	return err
 }
 
 // Remember implements [storage.Memories].

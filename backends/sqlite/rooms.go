@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
 	"parley/backends/record"
@@ -107,4 +108,21 @@ func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.A
 func nextTurn(ctx context.Context, tx *conn, room chat.RoomID) (turn chat.ResponseID, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = ? RETURNING turns`, room).Scan(&turn)
 	return turn, err
+}
+
+// nextTurnIn saves r and returns its next turn number. A room that is stored as it is, which is the case for nearly every message, takes
+// one statement.
+func nextTurnIn(ctx context.Context, tx *conn, r chat.Room) (turn chat.ResponseID, err error) {
+	err = tx.QueryRowContext(ctx, `
+		UPDATE rooms SET turns = turns + 1
+		WHERE id = ? AND (world, kind, connector, name, chats, address, gone) IS (?, ?, ?, ?, ?, ifnull(nullif(?, ''), address), ?)
+		RETURNING turns`,
+		r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), record.AddressOf(r.Address), r.Gone).Scan(&turn)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return turn, err
+	}
+	if err = saveRoom(ctx, tx, r); err != nil {
+		return 0, err
+	}
+	return nextTurn(ctx, tx, r.ID)
 }

@@ -163,13 +163,14 @@ func note(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, n chat
 		}
 		shown = record.List(record.Merge(before, n.Shown))
 	}
+	var hadFiles bool
 	err := tx.QueryRowContext(ctx, `
 		UPDATE runs SET shown = ifnull(?, shown),
 			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
 			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), attempts = attempts + ?
-		WHERE id = ? AND epoch = ? AND status = '' RETURNING id`,
-		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id, epoch).Scan(&id)
-	if err == nil && n.Verdict != nil {
+		WHERE id = ? AND epoch = ? AND status = '' RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`,
+		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id, epoch).Scan(&hadFiles)
+	if err == nil && n.Verdict != nil && (hadFiles || len(n.Files) > 0) {
 		// The files of the answer are stored with its verdict, in the same transaction: the verdict refers to them by
 		// number.
 		err = keepFiles(ctx, tx, id, n.Files)

@@ -49,22 +49,28 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 	return "", wrap(err, "counting the run %q", run)
 }
 
-// Reserve implements [quota.UsageStore]. It looks and charges in one transaction, so parallel calls can't reserve the
-// same rest.
+// Reserve implements [quota.UsageStore]. It adds before it compares, as spendAll does: nearly always everything fits, which takes one
+// statement.
 func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
-		tokens, over, err = fitting(ctx, tx, day, r, charges)
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
+		most := quota.Cost{Tokens: r.Most, USD: r.USD(r.Most)}
+		sums, err := addAll(ctx, tx, day, toEach(charges, most))
 		if err != nil {
 			return err
 		}
-		if tokens < r.Least {
+		tokens, over = r.Most, ""
+		for _, c := range charges { // the bucket that has room for the fewest is the one to report
+			spent := sums[c.Bucket].Add(quota.Cost{Tokens: -most.Tokens, USD: -most.USD})
+			if left := c.Within(r, spent); left < tokens {
+				tokens, over = left, c.Bucket
+			}
+		}
+		switch {
+		case tokens < r.Least:
 			return errOver
+		case tokens < r.Most:
+			_, err = addAll(ctx, tx, day, toEach(charges, quota.Cost{Tokens: tokens - most.Tokens, USD: r.USD(tokens) - most.USD}))
 		}
-		reserved := slices.Clone(charges) // the caller keeps its own, and this can run again
-		for i := range reserved {
-			reserved[i] = quota.Charge{Bucket: reserved[i].Bucket, Cost: quota.Cost{Tokens: tokens, USD: r.USD(tokens)}}
-		}
-		_, err = spendAll(ctx, tx, day, reserved)
 		return err
 	})
 	switch {
@@ -76,58 +82,42 @@ func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, ch
 	return tokens, "", nil
 }
 
-// fitting returns how many tokens of r fit into all buckets, and the bucket that has room for the fewest, which is the
-// one to report.
-func fitting(ctx context.Context, tx *conn, day string, r quota.Reservation, charges []quota.Charge) (tokens int, narrowest string, err error) {
-	tokens = r.Most
-	spent, err := spentOf(ctx, tx, day, charges)
-	for _, c := range charges {
-		if left := c.Within(r, spent[c.Bucket]); left < tokens {
-			tokens, narrowest = left, c.Bucket
-		}
+// toEach returns charges of cost for the buckets of charges.
+func toEach(charges []quota.Charge, cost quota.Cost) []quota.Charge {
+	all := make([]quota.Charge, len(charges))
+	for i, c := range charges {
+		all[i] = quota.Charge{Bucket: c.Bucket, Cost: cost}
 	}
-	return tokens, narrowest, err
-}
-
-// spentOf returns what was spent on day from the buckets that limit calls; others need no look.
-func spentOf(ctx context.Context, tx *conn, day string, charges []quota.Charge) (map[string]quota.Cost, error) {
-	args := []any{day}
-	for _, c := range charges {
-		if c.Max.Tokens > 0 || c.Max.USD > 0 {
-			args = append(args, c.Bucket)
-		}
-	}
-	if len(args) == 1 {
-		return nil, nil
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT bucket, tokens, usd FROM spending WHERE day = ? AND bucket IN (`+repeated("?", len(args)-1)+`)`, args...)
-	if err != nil {
-		return nil, err
-	}
-	spent := make(map[string]quota.Cost, len(charges))
-	_, err = collect(rows, func(r record.Row) (c quota.Cost, err error) {
-		var bucket string
-		err = r.Scan(&bucket, &c.Tokens, &c.USD)
-		spent[bucket] = c
-		return c, err
-	})
-	return spent, err
+	return all
 }
 
 // repeated returns what n times, separated by commas.
 func repeated(what string, n int) string { return strings.Repeat(what+", ", n-1) + what }
 
-// spendAll adds all charges in one statement, or returns [errOver] and the first bucket that exceeds its limit. It adds
-// before it compares: the caller's transaction is rolled back if a limit is exceeded, and the usual case takes one
-// statement.
+// spendAll adds all charges, or returns [errOver] and the first bucket that exceeds its limit. It adds before it compares: the caller's
+// transaction is rolled back if a limit is exceeded, and the usual case takes one statement.
 func spendAll(ctx context.Context, tx *conn, day string, charges []quota.Charge) (over string, err error) {
+	sums, err := addAll(ctx, tx, day, charges)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range charges {
+		if c.Exceeds(sums[c.Bucket]) {
+			return c.Bucket, errOver
+		}
+	}
+	return "", nil
+}
+
+// addAll adds all charges in one statement, whatever their limits are, and returns the sums of their buckets.
+func addAll(ctx context.Context, tx *conn, day string, charges []quota.Charge) (sums map[string]quota.Cost, err error) {
 	if len(charges) == 0 {
-		return "", nil
+		return nil, nil
 	}
 	args := make([]any, 0, 9*len(charges))
 	for _, c := range charges {
 		if err := record.CheckText(c.Bucket); err != nil {
-			return c.Bucket, err
+			return nil, err
 		}
 		args = append(args, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced)
 	}
@@ -137,9 +127,9 @@ func spendAll(ctx context.Context, tx *conn, day string, charges []quota.Charge)
 			input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output, unpriced = unpriced + excluded.unpriced
 		RETURNING bucket, messages, tokens, usd`, args...)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	sums := make(map[string]quota.Cost, len(charges))
+	sums = make(map[string]quota.Cost, len(charges))
 	_, err = collect(rows, func(r record.Row) (sum quota.Cost, err error) {
 		var bucket string
 		err = r.Scan(&bucket, &sum.Messages, &sum.Tokens, &sum.USD)
@@ -147,21 +137,17 @@ func spendAll(ctx context.Context, tx *conn, day string, charges []quota.Charge)
 		return sum, err
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	// A sum that equals the charge is the first of its bucket today, so this is about once a day for each bucket.
 	// Buckets of single answers are always new, and would prune each time.
-	fresh := false
-	for _, c := range charges {
-		if c.Exceeds(sums[c.Bucket]) {
-			return c.Bucket, errOver
-		}
-		fresh = fresh || sums[c.Bucket] == c.Cost && !strings.HasPrefix(c.Bucket, quota.AnswerBuckets)
-	}
+	fresh := slices.ContainsFunc(charges, func(c quota.Charge) bool {
+		return sums[c.Bucket] == c.Cost && !strings.HasPrefix(c.Bucket, quota.AnswerBuckets)
+	})
 	if fresh {
 		err = pruneSpending(ctx, tx, day)
 	}
-	return "", err
+	return sums, err
 }
 
 // pruneSpending deletes days that are no longer kept. Buckets of single answers go after one day already: there is one
