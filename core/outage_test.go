@@ -37,7 +37,7 @@ func TestAcceptFails(t *testing.T) {
 // What must be written while the store is down for a minute is written when it is back; nothing is said twice, and
 // no user is left without the last word.
 func TestStoreIsDownForAMinute(t *testing.T) {
-	for _, effect := range []string{`note shown ""`, `note shown "m1"`, "note verdict", "finish", "note acted"} {
+	for _, effect := range []string{`note shown [""]`, `note shown ["m1"]`, "note verdict", "finish", "note acted"} {
 		t.Run(effect, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				var since time.Time

@@ -189,8 +189,12 @@ func noteName(n chat.Note) string {
 		return "note acted"
 	case n.Attempt:
 		return "note attempt"
-	case len(n.Shown) > 0:
-		return fmt.Sprintf("note shown %q gone=%v", n.Shown[0].ID, n.Shown[0].Gone)
+	case n.Shown != nil:
+		ids := []string{}
+		for _, s := range n.Shown {
+			ids = append(ids, s.ID)
+		}
+		return fmt.Sprintf("note shown %q", ids)
 	}
 	return "note text"
 }

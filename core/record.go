@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -74,17 +73,16 @@ func (x *execution) noteShown(s chat.Shown) error {
 			return err
 		}
 	}
-	n := chat.Note{Shown: []chat.Shown{s}, Text: x.answer.View().Remembered().Text()} // the process that adopts the run has to know what users have read
+	x.mu.Lock()
+	shown := withShown(x.shown, s)
+	x.mu.Unlock()
+	n := chat.Note{Shown: shown, Text: x.answer.View().Remembered().Text()} // the process that adopts the run has to know what users have read
 	if err := x.Note(x.life, n); err != nil {
 		x.quit(err)
 		return err
 	}
 	x.mu.Lock()
-	x.posted = true
-	if x.shown == nil {
-		x.shown = map[int]chat.Shown{}
-	}
-	x.shown[s.Part] = s
+	x.posted, x.shown = true, shown
 	x.mu.Unlock()
 	return x.holds() // the process may have paused since the journal was written
 }
@@ -101,12 +99,26 @@ func (x *execution) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, 
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var all []chat.Shown
-	for _, part := range slices.Sorted(maps.Keys(x.shown)) {
-		if s := x.shown[part]; s.ID != "" && !s.Gone {
+	for _, s := range x.shown {
+		if s.ID != "" {
 			all = append(all, s)
 		}
 	}
 	return all, err
+}
+
+// withShown returns a copy of all, which is sorted by part, with s in place of the entry of its part, or without it if its message is gone.
+func withShown(all []chat.Shown, s chat.Shown) []chat.Shown {
+	at, had := slices.BinarySearchFunc(all, s.Part, func(o chat.Shown, part int) int { return o.Part - part })
+	after := all[at:]
+	if had {
+		after = after[1:]
+	}
+	now := append(make([]chat.Shown, 0, len(all)+1), all[:at]...)
+	if !s.Gone {
+		now = append(now, s)
+	}
+	return append(now, after...)
 }
 
 // seen reports whether people see anything of the answer, or may: a message whose creation is only begun counts.
@@ -171,8 +183,5 @@ func (x *execution) holds() error {
 func (x *execution) isNoted(s chat.Shown) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if noted, ok := x.shown[s.Part]; ok {
-		return noted == s
-	}
-	return slices.Contains(x.run.Shown, s)
+	return slices.Contains(x.shown, s)
 }

@@ -73,9 +73,9 @@ type execution struct {
 	savedFiles []llm.File     // files that are remembered with the verdict
 
 	mu     sync.Mutex
-	since  int                // the last gap of the lease after which the run was known to be held
-	posted bool               // there is, or may be, a message in sight
-	shown  map[int]chat.Shown // what this holder knows of its messages, by part
+	since  int          // the last gap of the lease after which the run was known to be held
+	posted bool         // there is, or may be, a message in sight
+	shown  []chat.Shown // what the journal holds of its messages, by part
 
 	prep      preparation
 	deciding  deciding
@@ -156,7 +156,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 // newExecution joins the parts of an execution. Functions in place of values are for what is only known later in the turn.
 func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.Answer) *execution {
 	s := rt.stores
-	x := &execution{rt: rt, store: s.run, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
+	x := &execution{rt: rt, store: s.run, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0, shown: run.Shown}
 	x.prep, x.deciding, x.asking, x.command = preparation{x: x, store: s.prepare}, deciding{x}, asking{x: x, store: s.ask}, commandRun{x, s.status}
 	x.prep.reading = attachment.Reading{
 		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Describes: rt.cfg.Models.Vision != nil,

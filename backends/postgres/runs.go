@@ -153,25 +153,23 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 // stored ones as they are, hence coalesce and nullif. The files of an answer are stored in the transaction of its
 // verdict, which refers to them by number.
 func note(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
-	var shown []chat.Shown
-	err := q.QueryRow(ctx, `SELECT shown FROM runs WHERE id = $1 AND epoch = $2 AND status = '' FOR UPDATE`, id, epoch).
-		Scan(record.JSONInto(&shown))
+	var shown *string // nil leaves the column unchanged, while '' is an empty list
+	if n.Shown != nil {
+		shown = new(record.List(n.Shown))
+	}
+	var hadFiles bool
+	err := q.QueryRow(ctx, `
+		UPDATE runs SET shown = coalesce($1, shown),
+			text = coalesce(nullif($2, ''), text), acting = coalesce(nullif($3, ''), acting),
+			acted = coalesce(nullif($4, ''), acted), verdict = coalesce(nullif($5, ''), verdict), attempts = attempts + $6::boolean::int
+		WHERE id = $7 AND epoch = $8 AND status = '' RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`,
+		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id, epoch).Scan(&hadFiles)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return answer.ErrLost
 	}
-	if err != nil {
-		return err
+	if err == nil && n.Verdict != nil && (hadFiles || len(n.Files) > 0) {
+		err = keepFiles(ctx, q, id, n.Files)
 	}
-	if n.Verdict != nil {
-		if err := keepFiles(ctx, q, id, n.Files); err != nil {
-			return err
-		}
-	}
-	_, err = q.Exec(ctx, `
-		UPDATE runs SET shown = $1,
-			text = coalesce(nullif($2, ''), text), acting = coalesce(nullif($3, ''), acting),
-			acted = coalesce(nullif($4, ''), acted), verdict = coalesce(nullif($5, ''), verdict), attempts = attempts + $6::boolean::int
-		WHERE id = $7`, record.List(record.Merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id)
 	return err
 }
 

@@ -3,7 +3,6 @@ package record
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -57,21 +56,6 @@ func AddressOf(a chat.Address) string {
 		return ""
 	}
 	return JSON(a)
-}
-
-// Merge applies news to shown, the list of the platform's messages that show an answer, sorted by part: each part has
-// at most one, the newest, and a message that is gone is removed. It changes and returns shown.
-func Merge(shown, news []chat.Shown) []chat.Shown {
-	for _, s := range news {
-		at, had := slices.BinarySearchFunc(shown, s.Part, func(o chat.Shown, part int) int { return o.Part - part })
-		if had {
-			shown = slices.Delete(shown, at, at+1)
-		}
-		if !s.Gone {
-			shown = slices.Insert(shown, at, s)
-		}
-	}
-	return shown
 }
 
 // MarkID returns what marks store of an event's id: half of its SHA-256. It tells events apart but can't be turned

@@ -153,15 +153,9 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 // note adds n to the run if it is open and has this epoch. Empty fields of n leave the stored ones as they are, hence
 // ifnull and nullif.
 func note(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
-	var shown any // nil leaves the column unchanged, while '' would be an empty list
-	if len(n.Shown) > 0 {
-		var before []chat.Shown
-		err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
-			Scan(record.JSONInto(&before))
-		if err != nil {
-			return held(err)
-		}
-		shown = record.List(record.Merge(before, n.Shown))
+	var shown any // nil leaves the column unchanged, while '' is an empty list
+	if n.Shown != nil {
+		shown = record.List(n.Shown)
 	}
 	var hadFiles bool
 	err := tx.QueryRowContext(ctx, `

@@ -119,7 +119,7 @@ func (r Run) Claim() RoomID {
 
 // Note is a journal entry of a run's holder. Zero fields change nothing.
 type Note struct {
-	Shown   []Shown // each replaces the entry of its part; Gone removes it
+	Shown   []Shown // all entries, by part, in place of those before; nil changes nothing
 	Text    string
 	Acting  string
 	Acted   string
@@ -156,7 +156,7 @@ const FirstUpdate = 1 << 17
 type Shown struct {
 	Part int    `json:"part"`
 	ID   string `json:"id,omitempty"`
-	Gone bool   `json:"gone,omitempty"` // removed
+	Gone bool   `json:"gone,omitempty"` // removed: what a surface reports, and is not stored
 	// Sent is a hash of the content of an intent's request. Intents from older versions have none: with a verdict they
 	// count as final.
 	Sent string    `json:"sent,omitempty"`

@@ -39,9 +39,11 @@ func runOfMessage(t *testing.T, s store) {
 func runShowing(t *testing.T, s store) {
 	says := func(room chat.RoomID, n int, shown ...string) chat.Run {
 		r := s.start(s.opened(room, n).ID, "owner")
+		var all []chat.Shown
 		for part, id := range shown {
-			s.note(r, chat.Note{Shown: []chat.Shown{{Part: part, ID: id}}})
+			all = append(all, chat.Shown{Part: part, ID: id})
 		}
+		s.note(r, chat.Note{Shown: all})
 		out := answerOf(r, "an answer")
 		out.ID = r.Said()
 		s.finish(r, out)

@@ -351,13 +351,9 @@ func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n 
 	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
 		return answer.ErrLost
 	}
-	for _, news := range n.Shown {
-		r.Shown = slices.DeleteFunc(r.Shown, func(o chat.Shown) bool { return o.Part == news.Part })
-		if !news.Gone {
-			r.Shown = append(r.Shown, news)
-		}
+	if n.Shown != nil {
+		r.Shown = slices.Clone(n.Shown)
 	}
-	slices.SortFunc(r.Shown, func(a, b chat.Shown) int { return cmp.Compare(a.Part, b.Part) })
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
 	if n.Attempt {
 		r.Attempts++

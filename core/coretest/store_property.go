@@ -103,7 +103,7 @@ func (p *pair) note(rt *rapid.T) {
 		Shown: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) chat.Shown {
 			return chat.Shown{Part: rapid.IntRange(0, 3).Draw(rt, "part"),
 				ID:   rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "id"),
-				Gone: rapid.Bool().Draw(rt, "gone"), Last: rapid.Bool().Draw(rt, "last"),
+				Last: rapid.Bool().Draw(rt, "last"),
 				Sent: rapid.SampledFrom([]string{"", "h1", "h2"}).Draw(rt, "sent")}
 		}), 0, 3).Draw(rt, "shown"),
 	}

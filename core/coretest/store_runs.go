@@ -29,7 +29,7 @@ func noteWithdrawn(t *testing.T, s store) {
 	s.beat("owner", time.Hour)
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, Sent: "hash"}}})
-	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, Gone: true}}})
+	s.note(r, chat.Note{Shown: []chat.Shown{}})
 	if shown := s.reread(r.ID).Shown; len(shown) > 0 {
 		t.Errorf("shown is %+v", shown)
 	}
@@ -56,18 +56,15 @@ func noteShown(t *testing.T, s store) {
 		s.must(err)
 		s.same("what is shown", got.Shown, want)
 	}
-	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 1, ID: "m1"}}})
-	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0}}})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0}, {Part: 1, ID: "m1"}}})
 	shown(chat.Shown{Part: 0}, chat.Shown{Part: 1, ID: "m1"})
-	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}, {Part: 2}}})
-	shown(chat.Shown{Part: 0, ID: "m0"}, chat.Shown{Part: 1, ID: "m1"}, chat.Shown{Part: 2})
-	s.note(r, chat.Note{Text: "nothing new", Shown: []chat.Shown{{Part: 1, ID: "m1", Gone: true}, {Part: 7, Gone: true}}})
-	shown(chat.Shown{Part: 0, ID: "m0"}, chat.Shown{Part: 2})
+	s.note(r, chat.Note{Text: "nothing new"})
+	shown(chat.Shown{Part: 0}, chat.Shown{Part: 1, ID: "m1"})
 	intent := chat.Shown{Part: 2, Sent: "hash", Last: true, Tries: 2, At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)}
-	s.note(r, chat.Note{Shown: []chat.Shown{intent}})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}, intent}})
 	shown(chat.Shown{Part: 0, ID: "m0"}, intent)
-	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 2, ID: "m2"}}})
-	shown(chat.Shown{Part: 0, ID: "m0"}, chat.Shown{Part: 2, ID: "m2"})
+	s.note(r, chat.Note{Shown: []chat.Shown{}})
+	shown()
 }
 
 func noteVerdict(t *testing.T, s store) {

@@ -73,7 +73,7 @@ func (s *remoteStore) Start(ctx context.Context, id chat.RunID, owner string) (c
 
 func (s *remoteStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
 	err := act(ctx, s.p, stored(noteName(n), id), func() error { return s.Store.Note(ctx, id, s.epoch(ctx, id, e), n) })
-	if len(n.Shown) > 0 && (err != nil || s.overtaken(ctx, id, e)) {
+	if n.Shown != nil && (err != nil || s.overtaken(ctx, id, e)) {
 		s.p.w.log.doubt(id) // what is there is not known to the next holder
 	}
 	return err
@@ -93,7 +93,7 @@ func noteName(n chat.Note) string {
 		return "note action"
 	case n.Attempt:
 		return "note attempt"
-	case len(n.Shown) > 0:
+	case n.Shown != nil:
 		return "note shown"
 	}
 	return "note text"
