@@ -14,8 +14,8 @@ import (
 
 // prepare finds out what the prompts of a run are made of. [errTold] means that the answer is complete without a model.
 //
-// The order keeps costs down: access and notices need no model; the attempt is journaled before the first one is asked, so that a run
-// which crashes processes is counted; the message is counted against the limits before files are read.
+// The order keeps costs down: access and notices need no model; the message is counted against the limits before files are read and
+// the first model is asked, and with it the attempt, so that a run which crashes processes is counted.
 func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	turn, err := pn.recall(ctx)
 	if err != nil {
@@ -37,9 +37,6 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	model, err := pn.chooseModel(ctx, turn)
 	if err != nil {
 		return nil, fmt.Errorf("choose the model of %s: %w", pn.x.run.Room, err)
-	}
-	if err := pn.x.countAttempt(ctx); err != nil {
-		return nil, err
 	}
 	if err := pn.readCounted(ctx, &turn); err != nil {
 		return nil, err
@@ -65,7 +62,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 			return err
 		}
 	}
-	if err := pn.x.rt.cfg.Meter.CountMessage(ctx); err != nil {
+	if err := pn.x.countMessage(ctx); err != nil {
 		return err
 	}
 	pn.pictures = pn.reading.View(ctx, s)

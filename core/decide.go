@@ -60,9 +60,6 @@ func (dg *deciding) wanted() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("recall %s: %w", dg.x.run.Room, err)
 	}
-	if err := dg.x.countAttempt(ctx); err != nil {
-		return false, err
-	}
 	dg.x.turn = turn
 	claimed, err := dg.considered(ctx, &turn)
 	if claimed {
@@ -94,7 +91,7 @@ func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (clai
 	if _, _, claimed = dg.x.prep.claimant(*s); claimed && !voices {
 		return true, nil
 	}
-	if err := dg.x.rt.cfg.Meter.CountMessage(ctx); err != nil {
+	if err := dg.x.countMessage(ctx); err != nil {
 		return false, err
 	}
 	dg.x.prep.reading.Read(ctx, s, attachment.Voice)

@@ -48,6 +48,9 @@ func (pn *preparation) direct(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
+	if err := pn.x.countAttempt(ctx); err != nil {
+		return err
+	}
 	c := llm.ToolCall{ID: pn.x.toolCalls.NewID(""), Name: t.Def.Name, Parameters: params}
 	pn.x.toolCalls.Stage(c, answer.Tool{Stage: answer.StageStart})
 	if _, err := pn.x.toolCalls.Act(ctx, c); err != nil {

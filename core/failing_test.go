@@ -88,6 +88,10 @@ func (f *failing) Count(ctx context.Context, day string, run chat.RunID, charges
 	return getOnce(f, "Count", func() (string, error) { return f.Store.Count(ctx, day, run, charges...) })
 }
 
+func (f *failing) Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (string, error) {
+	return getOnce(f, "Attempt", func() (string, error) { return f.Store.Attempt(ctx, id, epoch, day, message...) })
+}
+
 func (f *failing) DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error) {
 	return getOnce(f, "DirectRoom", func() (chat.Room, error) { return f.Store.DirectRoom(ctx, author) })
 }

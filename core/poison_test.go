@@ -233,7 +233,7 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 func TestAttemptsAreCountedFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
 		p := &ports{fail: func(name string) error {
-			if name == "note attempt" {
+			if name == "attempt" {
 				return errDown
 			}
 			return nil

@@ -10,6 +10,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 	"parley/core/storage"
 )
 
@@ -179,6 +180,10 @@ func (s *portStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n cha
 	return act(s.p, noteName(n), func() error { return s.Store.Note(ctx, id, e, n) })
 }
 
+func (s *portStore) Attempt(ctx context.Context, id chat.RunID, e chat.Epoch, day string, message ...quota.Charge) (string, error) {
+	return effect(s.p, "attempt", func() (string, error) { return s.Store.Attempt(ctx, id, e, day, message...) })
+}
+
 func noteName(n chat.Note) string {
 	switch {
 	case n.Verdict != nil:
@@ -187,8 +192,6 @@ func noteName(n chat.Note) string {
 		return "note acting"
 	case n.Acted != "":
 		return "note acted"
-	case n.Attempt:
-		return "note attempt"
 	case n.Shown != nil:
 		ids := []string{}
 		for _, s := range n.Shown {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/quota"
 	"parley/core/schedule"
 )
 
@@ -62,9 +63,27 @@ func (x *execution) countAttempt(ctx context.Context) error {
 	if x.paid {
 		return nil
 	}
-	err := x.Note(ctx, chat.Note{Attempt: true})
-	x.paid = err == nil
+	_, err := x.attempt(ctx, "")
 	return err
+}
+
+// countMessage counts the message against the limits, together with this attempt.
+func (x *execution) countMessage(ctx context.Context) error {
+	if x.paid {
+		return x.rt.cfg.Meter.CountMessage(ctx)
+	}
+	return x.rt.cfg.Meter.CountWith(ctx, func(day string, message ...quota.Charge) (over string, err error) {
+		return x.attempt(ctx, day, message...)
+	})
+}
+
+func (x *execution) attempt(ctx context.Context, day string, message ...quota.Charge) (over string, err error) {
+	err = x.persist(ctx, func() (err error) {
+		over, err = x.store.Attempt(x.life, x.run.ID, x.run.Epoch, day, message...)
+		return err
+	})
+	x.paid = err == nil && over == ""
+	return over, err
 }
 
 // RetryRun answers a run that was set aside again, see [storage.Retries].

@@ -8,6 +8,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/parking"
+	"parley/core/quota"
 	"parley/core/storage"
 )
 
@@ -55,6 +56,7 @@ type (
 	}
 	// runStore is for an execution itself, and for its decision.
 	runStore interface {
+		Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error)
 		Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
 		File(ctx context.Context, run chat.RunID, n int) (llm.File, error)
 		Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error

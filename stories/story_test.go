@@ -381,6 +381,14 @@ func (w *witness) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.
 	return w.effect(func() error { return w.Store.Note(ctx, id, e, n) })
 }
 
+func (w *witness) Attempt(ctx context.Context, id chat.RunID, e chat.Epoch, day string, message ...quota.Charge) (over string, err error) {
+	err = w.effect(func() error {
+		over, err = w.Store.Attempt(ctx, id, e, day, message...)
+		return err
+	})
+	return over, err
+}
+
 func (w *witness) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
 	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
 }

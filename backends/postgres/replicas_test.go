@@ -87,6 +87,10 @@ func (r *replicas) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n 
 	return r.one().Note(ctx, id, epoch, n)
 }
 
+func (r *replicas) Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (string, error) {
+	return r.one().Attempt(ctx, id, epoch, day, message...)
+}
+
 func (r *replicas) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
 	return r.one().Finish(ctx, id, epoch, o, out)
 }

@@ -10,6 +10,7 @@ import (
 	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
 // selectRuns selects what [record.ScanRun] reads. Its first argument is the present by the clock of the database. Two
@@ -139,6 +140,34 @@ func roomFree(ctx context.Context, q querier, run chat.Run) error {
 	return err
 }
 
+// Attempt implements [storage.Journal]. Nearly always the message is counted with its first attempt, which takes one statement.
+func (s *journal) Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error) {
+	err = s.write(ctx, buckets(message), func(ctx context.Context, q querier) error {
+		over = ""
+		if len(message) > 0 {
+			err := q.QueryRow(ctx, `
+				UPDATE runs SET attempts = attempts + 1, counted = true
+				WHERE id = $1 AND epoch = $2 AND status = '' AND NOT counted RETURNING id`, id, epoch).Scan(&id)
+			if err == nil {
+				over, err = spendAll(ctx, q, day, message)
+			}
+			if !errors.Is(err, pgx.ErrNoRows) {
+				return err
+			}
+		}
+		err := q.QueryRow(ctx, `
+			UPDATE runs SET attempts = attempts + 1 WHERE id = $1 AND epoch = $2 AND status = '' RETURNING id`, id, epoch).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return answer.ErrLost
+		}
+		return err
+	})
+	if errors.Is(err, errOver) {
+		return over, nil
+	}
+	return "", wrap(err, "counting an attempt of the run %q", id)
+}
+
 // Note implements [storage.Journal].
 func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := record.CheckNote(n)
@@ -161,9 +190,9 @@ func note(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, n cha
 	err := q.QueryRow(ctx, `
 		UPDATE runs SET shown = coalesce($1, shown),
 			text = coalesce(nullif($2, ''), text), acting = coalesce(nullif($3, ''), acting),
-			acted = coalesce(nullif($4, ''), acted), verdict = coalesce(nullif($5, ''), verdict), attempts = attempts + $6::boolean::int
-		WHERE id = $7 AND epoch = $8 AND status = '' RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`,
-		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id, epoch).Scan(&hadFiles)
+			acted = coalesce(nullif($4, ''), acted), verdict = coalesce(nullif($5, ''), verdict)
+		WHERE id = $6 AND epoch = $7 AND status = '' RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`,
+		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), id, epoch).Scan(&hadFiles)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return answer.ErrLost
 	}

@@ -10,6 +10,7 @@ import (
 	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
 // selectRuns selects what [record.ScanRun] reads. Its first argument is the present. Two columns are computed, because
@@ -141,6 +142,30 @@ func roomFree(ctx context.Context, tx *conn, run chat.Run) error {
 	return err
 }
 
+// Attempt implements [storage.Journal]. Nearly always the message is counted with its first attempt, which takes one statement.
+func (s *journal) Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
+		over = ""
+		if len(message) > 0 {
+			err := tx.QueryRowContext(ctx, `
+				UPDATE runs SET attempts = attempts + 1, counted = 1
+				WHERE id = ? AND epoch = ? AND status = '' AND NOT counted RETURNING id`, id, epoch).Scan(&id)
+			if err == nil {
+				over, err = spendAll(ctx, tx, day, message)
+			}
+			if !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+		}
+		return held(tx.QueryRowContext(ctx, `
+			UPDATE runs SET attempts = attempts + 1 WHERE id = ? AND epoch = ? AND status = '' RETURNING id`, id, epoch).Scan(&id))
+	})
+	if errors.Is(err, errOver) {
+		return over, nil
+	}
+	return "", wrap(err, "counting an attempt of the run %q", id)
+}
+
 // Note implements [storage.Journal].
 func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := record.CheckNote(n)
@@ -161,9 +186,9 @@ func note(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, n chat
 	err := tx.QueryRowContext(ctx, `
 		UPDATE runs SET shown = ifnull(?, shown),
 			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
-			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), attempts = attempts + ?
+			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict)
 		WHERE id = ? AND epoch = ? AND status = '' RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`,
-		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id, epoch).Scan(&hadFiles)
+		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), id, epoch).Scan(&hadFiles)
 	if err == nil && n.Verdict != nil && (hadFiles || len(n.Files) > 0) {
 		// The files of the answer are stored with its verdict, in the same transaction: the verdict refers to them by
 		// number.

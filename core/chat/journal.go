@@ -124,7 +124,6 @@ type Note struct {
 	Acting  string
 	Acted   string
 	Verdict *Verdict
-	Attempt bool // the next model attempt is about to start
 	// Files belong to a verdict, and replace those of an earlier one.
 	Files []llm.File
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"parley/core/chat"
 	"parley/core/price"
@@ -18,6 +19,7 @@ func ledgerChecks() []storeCheck {
 		{"of charges that exceed a limit none is made (SE-10)", ledgerLimits},
 		{"many who spend at once stay within the limit (SE-10)", ledgerRace},
 		{"a run is counted once, until it is reopened (SE-19)", ledgerCountsOnce},
+		{"a message is counted with an attempt of its run, or neither is", ledgerCountsAttempts},
 		{"a reservation takes what fits in all buckets (SE-19)", ledgerReserves},
 		{"many who reserve at once stay within the limit (SE-19)", ledgerReservesOnce},
 		{"a reservation takes what money there is", ledgerReservesMoney},
@@ -132,6 +134,36 @@ func ledgerCountsOnce(t *testing.T, s store) {
 	_, err := s.Count(t.Context(), day, "no such run", one)
 	s.fails(err, chat.ErrNotFound)
 	s.spent(day, "ada", quota.Cost{Messages: 3})
+}
+
+func ledgerCountsAttempts(t *testing.T, s store) {
+	one := quota.Charge{Bucket: "ada", Cost: quota.Cost{Messages: 1}, Max: quota.Cost{Messages: 2}}
+	s.beat("owner", time.Hour)
+	attempt := func(r chat.Run, over string, attempts, messages int) {
+		t.Helper()
+		got, err := s.Attempt(t.Context(), r.ID, r.Epoch, day, one)
+		s.must(err)
+		s.same("over its limit", got, over)
+		s.same("attempts", s.reread(r.ID).Attempts, attempts)
+		s.spent(day, "ada", quota.Cost{Messages: messages})
+	}
+	first := s.start(s.opened("room", 1).ID, "owner")
+	attempt(first, "", 1, 1)
+	attempt(first, "", 2, 1)
+	over, err := s.Count(t.Context(), day, first.ID, one)
+	s.must(err)
+	s.same("over its limit", over, "")
+	attempt(s.start(first.ID, "owner"), "", 3, 1)
+	second := s.start(s.opened("elsewhere", 1).ID, "owner")
+	_, err = s.Count(t.Context(), day, second.ID, one)
+	s.must(err)
+	attempt(second, "", 1, 2)
+	third := s.start(s.opened("room 3", 1).ID, "owner")
+	attempt(third, "ada", 0, 2)
+	s.attempt(third)
+	s.same("attempts", s.reread(third.ID).Attempts, 1)
+	one.Max.Messages = 3
+	attempt(third, "", 2, 3) // what was refused is not counted
 }
 
 func (s store) reserve(least, most, want int, over string, charges ...quota.Charge) {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/quota"
 )
@@ -61,6 +62,23 @@ func (s *storeModel) Count(ctx context.Context, day string, run chat.RunID, char
 	over, err := s.Spend(ctx, day, charges...)
 	s.counted[run] = over == "" && err == nil
 	return over, err
+}
+
+func (s *storeModel) Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
+		return "", answer.ErrLost
+	}
+	if len(message) > 0 && !s.counted[id] {
+		if over, err := s.Spend(ctx, day, message...); over != "" || err != nil {
+			return over, err
+		}
+		s.counted[id] = true
+	}
+	r.Attempts++
+	return "", nil
 }
 
 func (s *peopleModel) Reserve(_ context.Context, day string, r quota.Reservation, charges ...quota.Charge) (n int, over string, _ error) {

@@ -116,6 +116,12 @@ func (s store) note(r chat.Run, n chat.Note) {
 	s.must(s.Note(s.t.Context(), r.ID, r.Epoch, n))
 }
 
+func (s store) attempt(r chat.Run) {
+	s.t.Helper()
+	_, err := s.Attempt(s.t.Context(), r.ID, r.Epoch, "")
+	s.must(err)
+}
+
 func (s store) finish(r chat.Run, out chat.Memory) {
 	s.t.Helper()
 	s.must(s.Finish(s.t.Context(), r.ID, r.Epoch, done, out))

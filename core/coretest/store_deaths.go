@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 func deathChecks() []storeCheck {
@@ -87,12 +88,16 @@ func deathsOfLate(t *testing.T, s store) {
 func attemptsCounted(t *testing.T, s store) {
 	s.beat("owner", time.Hour)
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.note(r, chat.Note{Attempt: true})
+	s.attempt(r)
 	s.note(r, chat.Note{Text: "more"})
-	s.note(r, chat.Note{Attempt: true, Text: "and more"})
+	s.attempt(r)
 	s.same("attempts", s.reread(r.ID).Attempts, 2)
 	s.same("attempts of the next holder", s.start(r.ID, "owner").Attempts, 2)
-	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Attempt: true}), answer.ErrLost)
+	for _, message := range [][]quota.Charge{nil, {{Bucket: "ada", Cost: quota.Cost{Messages: 1}}}} {
+		_, err := s.Attempt(t.Context(), r.ID, r.Epoch, day, message...)
+		s.fails(err, answer.ErrLost)
+	}
+	s.spent(day, "ada", quota.Cost{})
 	s.same("attempts", s.openRuns("room")[0].Attempts, 2)
 }
 
@@ -100,7 +105,7 @@ func deathsReopened(t *testing.T, s store) {
 	r := s.dies(s.opened("room", 1), "first")
 	s.beat("owner", time.Hour)
 	held := s.start(r.ID, "owner")
-	s.note(held, chat.Note{Attempt: true})
+	s.attempt(held)
 	s.must(s.Reopen(t.Context(), r.ID))
 	got := s.reread(r.ID)
 	s.same("deaths and attempts", []int{got.Deaths, got.Attempts}, []int{0, 0})
@@ -111,7 +116,8 @@ func (s store) aside(room chat.RoomID, n int) chat.Run {
 	s.t.Helper()
 	s.beat("owner", time.Hour)
 	r := s.start(s.dies(s.opened(room, n), "dead").ID, "owner")
-	s.note(r, chat.Note{Attempt: true, Text: "so far", Shown: []chat.Shown{{ID: "m1"}}})
+	s.attempt(r)
+	s.note(r, chat.Note{Text: "so far", Shown: []chat.Shown{{ID: "m1"}}})
 	s.must(s.Finish(s.t.Context(), r.ID, r.Epoch, setAside, answerOf(r, "Sorry.")))
 	return r
 }

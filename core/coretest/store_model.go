@@ -355,9 +355,6 @@ func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n 
 		r.Shown = slices.Clone(n.Shown)
 	}
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
-	if n.Attempt {
-		r.Attempts++
-	}
 	if n.Verdict != nil {
 		r.Verdict, r.shows = n.Verdict, n.Files
 	}

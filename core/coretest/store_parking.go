@@ -40,7 +40,8 @@ func parkAndWake(t *testing.T, s store) {
 	s.beat("owner", time.Minute)
 	s.beat("other", time.Minute)
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.note(r, chat.Note{Attempt: true, Text: "so far"})
+	s.attempt(r)
+	s.note(r, chat.Note{Text: "so far"})
 	p := s.park(r)
 	if !p.Parked || p.Held || p.Attempts != 0 || p.Text != "so far" || !p.Continues || p.Outcome.Done() {
 		t.Errorf("parked: %+v", p)

@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/storage"
 )
 
@@ -25,7 +26,7 @@ func storeModelCheck(t *testing.T, s storage.Store) {
 		rounds++
 		p := &pair{t, s, model, chat.RoomID(fmt.Sprintf("room %d", rounds))}
 		rt.Repeat(map[string]func(*rapid.T){
-			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat, "leave": p.leave, "retry": p.retry, "park": p.park, "wake": p.wake,
+			"accept": p.accept, "start": p.start, "note": p.note, "attempt": p.attempt, "finish": p.finish, "beat": p.beat, "leave": p.leave, "retry": p.retry, "park": p.park, "wake": p.wake,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
 			"revise": p.revise, "forget": p.forget, "clear": p.clear, "reopen": p.reopen,
 			"remember": p.remember, "recent": p.recent, "expire": p.expire, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
@@ -107,11 +108,22 @@ func (p *pair) note(rt *rapid.T) {
 				Sent: rapid.SampledFrom([]string{"", "h1", "h2"}).Draw(rt, "sent")}
 		}), 0, 3).Draw(rt, "shown"),
 	}
-	n.Attempt = rapid.IntRange(0, 3).Draw(rt, "attempt") == 0
 	if rapid.Bool().Draw(rt, "verdict") {
 		n.Verdict = &chat.Verdict{Outcome: done, Text: n.Text, History: []string{n.Acting}}
 	}
 	p.agree(rt, "Note", nil, nil, p.store.Note(p.t.Context(), id, epoch, n), p.model.Note(p.t.Context(), id, epoch, n))
+}
+
+func (p *pair) attempt(rt *rapid.T) {
+	id := p.id(rt)
+	epoch := p.epoch(rt, id)
+	var message []quota.Charge
+	if rapid.Bool().Draw(rt, "counted") {
+		message = append(message, quota.Charge{Bucket: string(p.room), Cost: quota.Cost{Messages: 1}, Max: quota.Cost{Messages: 2}})
+	}
+	got, gotErr := p.store.Attempt(p.t.Context(), id, epoch, day, message...)
+	want, wantErr := p.model.Attempt(p.t.Context(), id, epoch, day, message...)
+	p.agree(rt, "Attempt", got, want, gotErr, wantErr)
 }
 
 func (p *pair) park(rt *rapid.T) {

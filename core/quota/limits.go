@@ -148,17 +148,33 @@ func date(day time.Time) string { return day.Format(time.DateOnly) }
 // it starts. It fails with a [*LimitError] if a limit is reached.
 func (m *Meter) CountMessage(ctx context.Context) error {
 	p := spenderOf(ctx)
+	return m.CountWith(ctx, func(day string, message ...Charge) (over string, err error) {
+		if len(message) == 0 {
+			return "", nil
+		}
+		return m.ledger.Count(ctx, day, p.run, message...)
+	})
+}
+
+// CountWith is CountMessage for a store that counts something else in the same transaction. There are no charges where nothing of the
+// message is to be stored now.
+func (m *Meter) CountWith(ctx context.Context, count func(day string, message ...Charge) (over string, err error)) error {
+	p := spenderOf(ctx)
 	if m == nil || p.run == "" || p.counted.Load() {
-		return nil
+		_, err := count("")
+		return err
 	}
 	day := m.now()
 	if !m.limited() {
+		if _, err := count(""); err != nil {
+			return err
+		}
 		if !p.counted.Swap(true) {
 			m.pending.add(date(day), m.charges(p, Cost{Messages: 1}))
 		}
 		return nil
 	}
-	over, err := m.ledger.Count(ctx, date(day), p.run, m.charges(p, Cost{Messages: 1})...)
+	over, err := count(date(day), m.charges(p, Cost{Messages: 1})...)
 	if err := m.refusal(p, day, over, err); err != nil {
 		return err
 	}

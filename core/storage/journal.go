@@ -6,6 +6,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
 // An Inbox accepts what arrives, once. Events that were accepted are told from new ones for longer than what they said is
@@ -63,6 +64,9 @@ type Journal interface {
 	// A parked run can't be started before it is ready or was woken ([chat.ErrBusy]). It then claims the room with the newest turn that
 	// was started there, and keeps its Ending and its continuation.
 	Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error)
+	// Attempt counts an attempt of a run, which is about to cost something, and charges its message as [quota.UsageStore.Count] does: both,
+	// or neither if over names a limit. Without charges only the attempt is counted. [answer.ErrLost] as with Note.
+	Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error)
 	// Note adds to a run. [answer.ErrLost] unless epoch is the run's and the run is open.
 	Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error
 	// Finish ends a run, stores what was said if out has an id and the run still has an input or carries out a choice, and

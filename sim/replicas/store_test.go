@@ -7,6 +7,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 	"parley/core/storage"
 )
 
@@ -85,14 +86,18 @@ func (s *remoteStore) overtaken(ctx context.Context, id chat.RunID, e chat.Epoch
 	return err == nil && r.Epoch != e
 }
 
+func (s *remoteStore) Attempt(ctx context.Context, id chat.RunID, e chat.Epoch, day string, message ...quota.Charge) (string, error) {
+	return reach(ctx, s.p, stored("attempt", id), func() (string, error) {
+		return s.Store.Attempt(ctx, id, s.epoch(ctx, id, e), day, message...)
+	})
+}
+
 func noteName(n chat.Note) string {
 	switch {
 	case n.Verdict != nil:
 		return "note verdict"
 	case n.Acting != "" || n.Acted != "":
 		return "note action"
-	case n.Attempt:
-		return "note attempt"
 	case n.Shown != nil:
 		return "note shown"
 	}
