@@ -76,15 +76,13 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 // accept stores a new message: it joins a run that waits, opens a run, or is only remembered, as j says.
 func (s *journal) accept(ctx context.Context, q querier, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID}
-	if err := saveRoom(ctx, q, in.Here()); err != nil {
-		return acc, err
-	}
 	if j.NoRun {
 		return hear(ctx, q, in)
 	}
 	var err error
-	acc.Response, err = join(ctx, q, in, j, s.clock.nanos())
-	if errors.Is(err, chat.ErrNotFound) {
+	if acc.Response, err = join(ctx, q, in, j, s.clock.nanos()); err == nil {
+		err = saveRoom(ctx, q, in.Here())
+	} else if errors.Is(err, chat.ErrNotFound) {
 		// No run waits that the message could join.
 		if j.JoinOnly {
 			return hear(ctx, q, in)
@@ -114,7 +112,7 @@ func (s *journal) accept(ctx context.Context, q querier, in chat.Message, j chat
 
 // hear stores a message that is only remembered, under a turn number of its own.
 func hear(ctx context.Context, q querier, in chat.Message) (chat.Accepted, error) {
-	turn, err := nextTurn(ctx, q, in.Room)
+	turn, err := nextTurnIn(ctx, q, in.Here())
 	if err == nil {
 		err = remember(ctx, q, in.Memory, turn, record.Heard)
 	}
@@ -172,7 +170,7 @@ func most(j chat.JoinRule) time.Duration {
 // openRun opens a run under the room's next turn number. It is ready to start after the window in which more messages
 // can join.
 func openRun(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, now int64) (chat.ResponseID, error) {
-	turn, err := nextTurn(ctx, q, in.Room)
+	turn, err := nextTurnIn(ctx, q, in.Here())
 	if err != nil {
 		return 0, err
 	}

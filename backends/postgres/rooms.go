@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jackc/pgx/v5"
+
 	"parley/backends/record"
 	"parley/core/chat"
 )
@@ -106,4 +108,21 @@ func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.A
 func nextTurn(ctx context.Context, q querier, room chat.RoomID) (turn chat.ResponseID, err error) {
 	err = q.QueryRow(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = $1 RETURNING turns`, room).Scan(&turn)
 	return turn, err
+}
+
+// nextTurnIn saves r and returns its next turn number. A room that is stored as it is, except for its address, takes one statement: that
+// is nearly every message, and each has an address of its own.
+func nextTurnIn(ctx context.Context, q querier, r chat.Room) (turn chat.ResponseID, err error) {
+	err = q.QueryRow(ctx, `
+		UPDATE rooms SET turns = turns + 1, address = coalesce(nullif($1, ''), address)
+		WHERE id = $2 AND (world, kind, connector, name, chats, gone) IS NOT DISTINCT FROM ($3, $4, $5, $6, $7, $8)
+		RETURNING turns`,
+		record.AddressOf(r.Address), r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), r.Gone).Scan(&turn)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return turn, err
+	}
+	if err = saveRoom(ctx, q, r); err != nil {
+		return 0, err
+	}
+	return nextTurn(ctx, q, r.ID)
 }

@@ -110,14 +110,14 @@ func nextTurn(ctx context.Context, tx *conn, room chat.RoomID) (turn chat.Respon
 	return turn, err
 }
 
-// nextTurnIn saves r and returns its next turn number. A room that is stored as it is, which is the case for nearly every message, takes
-// one statement.
+// nextTurnIn saves r and returns its next turn number. A room that is stored as it is, except for its address, takes one statement: that
+// is nearly every message, and each has an address of its own.
 func nextTurnIn(ctx context.Context, tx *conn, r chat.Room) (turn chat.ResponseID, err error) {
 	err = tx.QueryRowContext(ctx, `
-		UPDATE rooms SET turns = turns + 1
-		WHERE id = ? AND (world, kind, connector, name, chats, address, gone) IS (?, ?, ?, ?, ?, ifnull(nullif(?, ''), address), ?)
+		UPDATE rooms SET turns = turns + 1, address = ifnull(nullif(?, ''), address)
+		WHERE id = ? AND (world, kind, connector, name, chats, gone) IS (?, ?, ?, ?, ?, ?)
 		RETURNING turns`,
-		r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), record.AddressOf(r.Address), r.Gone).Scan(&turn)
+		record.AddressOf(r.Address), r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), r.Gone).Scan(&turn)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return turn, err
 	}
