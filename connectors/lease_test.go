@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,80 +15,25 @@ import (
 	"parley/core/chat"
 )
 
-// leases are those of a store with one clock.
+// leases are those of a store that can fall silent.
 type leases struct {
-	connectortest.Memory
-
-	mu     sync.Mutex
-	holder string
-	token  int64
-	until  time.Time
-	down   map[string]bool // owners who can't reach the store; "" is all
-	silent time.Duration   // the owner "a" gets its answers so late
+	connectortest.Leases
+	silent atomic.Bool // the owner "a" gets no answer
 }
 
-var errDown = errors.New("the store is down")
-
-func (s *leases) reach(owner string) error {
-	if s.down[""] || s.down[owner] {
-		return errDown
+func (s *leases) Lease(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
+	if owner == "a" && s.silent.Load() {
+		<-ctx.Done()
+		return 0, ctx.Err()
 	}
-	return nil
+	return s.Leases.Lease(ctx, name, owner, ttl)
 }
 
-func (s *leases) Lease(_ context.Context, _, owner string, ttl time.Duration) (int64, error) {
-	s.mu.Lock()
-	if late := s.silent; owner == "a" && late > 0 {
-		s.mu.Unlock()
-		time.Sleep(late)
-		return 0, errDown
+// cut separates processes from the store, or ends that.
+func (s *leases) cut(down bool, owners ...string) {
+	for _, owner := range owners {
+		s.Cut(owner, down)
 	}
-	defer s.mu.Unlock()
-	alive := time.Now().Before(s.until)
-	switch {
-	case s.reach(owner) != nil:
-		return 0, errDown
-	case alive && s.holder != owner:
-		return 0, chat.ErrBusy
-	case !alive || s.holder != owner:
-		s.token++
-	}
-	s.holder, s.until = owner, time.Now().Add(ttl)
-	return s.token, nil
-}
-
-func (s *leases) EndLease(_ context.Context, _, owner string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.reach(owner); err != nil {
-		return err
-	}
-	if s.holder == owner {
-		s.until = time.Now()
-	}
-	return nil
-}
-
-func (s *leases) Held(context.Context, string) (map[string]string, error) {
-	return nil, errors.New("a single lease asks for no list")
-}
-
-func (s *leases) KeepUnder(ctx context.Context, _ string, token int64, name, value string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if token != s.token {
-		return chat.ErrBusy
-	}
-	return s.Keep(ctx, name, value)
-}
-
-func (s *leases) cut(owner string, down bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.down == nil {
-		s.down = map[string]bool{}
-	}
-	s.down[owner] = down
 }
 
 // bot counts how many of its kind run.
@@ -185,10 +131,10 @@ func TestLeaseMovesFromAHolderThatIsCutOff(t *testing.T) {
 		r.want("a")
 		r.start("b")
 		time.Sleep(time.Minute)
-		r.store.cut("a", true)
+		r.store.cut(true, "a")
 		time.Sleep(17 * time.Second)
 		r.want("b")
-		r.store.cut("a", false)
+		r.store.cut(false, "a")
 		time.Sleep(time.Minute)
 		r.want("b")
 	})
@@ -200,9 +146,7 @@ func TestLeaseMovesFromAHolderThatHearsNothing(t *testing.T) {
 		r.start("a")
 		r.want("a")
 		r.start("b")
-		r.store.mu.Lock()
-		r.store.silent = time.Hour
-		r.store.mu.Unlock()
+		r.store.silent.Store(true)
 		time.Sleep(17 * time.Second)
 		r.want("b")
 	})
@@ -214,16 +158,16 @@ func TestLeaseWithoutAStore(t *testing.T) {
 		r.start("a")
 		r.want("a")
 		r.start("b")
-		r.store.cut("", true)
+		r.store.cut(true, "a", "b")
 		time.Sleep(7 * time.Second)
 		r.want("a")
-		r.store.cut("", false)
+		r.store.cut(false, "a", "b")
 		time.Sleep(10 * time.Second)
 		r.want("a")
-		r.store.cut("", true)
+		r.store.cut(true, "a", "b")
 		time.Sleep(time.Minute)
 		r.want("")
-		r.store.cut("", false)
+		r.store.cut(false, "a", "b")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := len(*r.bots.running); n != 1 {
@@ -242,7 +186,7 @@ func TestLeaseFencesState(t *testing.T) {
 			t.Error(err)
 		}
 		r.start("b")
-		r.store.cut("a", true)
+		r.store.cut(true, "a")
 		time.Sleep(20 * time.Second)
 		r.want("b")
 		if err := r.held["b"].State(&r.store.Memory).Keep(t.Context(), "chat/offset", "2"); err != nil {

@@ -46,6 +46,30 @@ func (w *world) wantSpaced() {
 	}
 }
 
+// crowd says things in several channels.
+type crowd struct {
+	*world
+	channels []string
+	said     []string
+}
+
+// everywhere says a text in all channels.
+func (c *crowd) everywhere(text string) {
+	for i, channel := range c.channels {
+		c.said = append(c.said, fmt.Sprint(text, i))
+		c.fake.Say(channel, c.ann, c.said[len(c.said)-1])
+		c.settle()
+	}
+}
+
+// heard wants that the bot has heard all that was said, once, in any order.
+func (c *crowd) heard() {
+	c.Helper()
+	if got, want := slices.Sorted(slices.Values(c.texts())), slices.Sorted(slices.Values(c.said)); !slices.Equal(got, want) {
+		c.Errorf("heard %q, want %q", got, want)
+	}
+}
+
 // DR-17, DR-20: a process alone has all shards that Discord recommends, logs in one after the other, and hears each message once.
 func TestShards(t *testing.T) {
 	play(t, func(w *world) {
@@ -97,32 +121,20 @@ func TestShardsLogInInParallel(t *testing.T) {
 // DR-15: each shard resumes its own session, in the next process too.
 func TestShardsResume(t *testing.T) {
 	play(t, func(w *world) {
-		channels := []string{w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3)}
+		all := crowd{world: w, channels: []string{w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3)}}
 		w.launch()
 		time.Sleep(20 * time.Second)
 		w.wantShards(3)
-		say := func(text string) (want []string) {
-			for i, c := range channels {
-				w.fake.Say(c, w.ann, fmt.Sprint(text, i))
-				want = append(want, fmt.Sprint(text, i))
-			}
-			return want
-		}
 		w.fake.CutGateway()
-		want := say("after a cut ")
+		all.everywhere("after a cut ")
 		time.Sleep(10 * time.Second)
 		w.wantShards(3)
 		w.restart()
-		want = append(want, say("after a restart ")...)
+		all.everywhere("after a restart ")
 		w.launch()
 		time.Sleep(5 * time.Second)
 		w.wantShards(3)
-		got := w.texts()
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("heard %q, want %q", got, want)
-		}
+		all.heard()
 		if logins, resumes := len(w.fake.Identifies()), len(w.fake.Resumes()); logins != 3 || resumes != 6 {
 			t.Errorf("%d logins and %d resumes", logins, resumes)
 		}
@@ -136,20 +148,12 @@ func TestShardsResume(t *testing.T) {
 // stays with their number.
 func TestTooFewShards(t *testing.T) {
 	play(t, func(w *world) {
-		channels := []string{w.channel, w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3), w.fake.AddDM(w.ann)}
-		var want []string
-		say := func(text string) {
-			for i, c := range channels {
-				want = append(want, fmt.Sprint(text, i))
-				w.fake.Say(c, w.ann, want[len(want)-1])
-				w.settle()
-			}
-		}
+		all := crowd{world: w, channels: []string{w.channel, w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3), w.fake.AddDM(w.ann)}}
 		w.start()
-		say("before ")
+		all.everywhere("before ")
 		time.Sleep(20 * time.Second)
 		w.stop()
-		say("meanwhile ")
+		all.everywhere("meanwhile ")
 		w.guildOn(0, 3) // one more than a shard takes
 		w.fake.SetShards(3)
 		time.Sleep(10 * time.Minute) // the session is over
@@ -157,13 +161,8 @@ func TestTooFewShards(t *testing.T) {
 		w.launch()
 		time.Sleep(40 * time.Second)
 		w.wantShards(3)
-		say("after ")
-		got := w.texts()
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("heard %q, want %q", got, want)
-		}
+		all.everywhere("after ")
+		all.heard()
 		w.wantLogged("now has more of them", "before=1 now=3")
 		w.fake.SetShards(8)
 		w.restart()
@@ -311,39 +310,26 @@ func (r *replicas) begin(name string) *discord.Discord {
 func TestReplicasShareShards(t *testing.T) {
 	play(t, func(w *world) {
 		r := w.replicas()
-		var channels []string
+		all := crowd{world: w}
 		for i := range 4 {
-			channels = append(channels, w.guildOn(i, 4))
+			all.channels = append(all.channels, w.guildOn(i, 4))
 		}
 		a, b, c := r.begin("a"), r.begin("b"), r.begin("c")
 		time.Sleep(time.Minute)
 		w.wantShards(4)
 		w.wantSpaced()
-		var want []string
-		say := func(text string) {
-			for i, c := range channels {
-				want = append(want, fmt.Sprint(text, i))
-				w.fake.Say(c, w.ann, want[len(want)-1])
-				w.settle()
-			}
-		}
-		say("before ")
+		all.everywhere("before ")
 		logins := len(w.fake.Identifies())
 		r.store.Cut("a", true) // it can't extend its leases, so it ends before others take its shards
-		say("meanwhile ")
+		all.everywhere("meanwhile ")
 		time.Sleep(20 * time.Second)
 		w.wantShards(4)
-		say("after ")
+		all.everywhere("after ")
 		r.ends["b"]() // a shutdown
-		say("at last ")
+		all.everywhere("at last ")
 		time.Sleep(5 * time.Second)
 		w.wantShards(4)
-		got := w.texts()
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("heard %q, want %q", got, want)
-		}
+		all.heard()
 		if n := len(w.fake.Identifies()); n != logins {
 			t.Errorf("%d more logins: the sessions were not resumed", n-logins)
 		}
