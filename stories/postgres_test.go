@@ -36,10 +36,12 @@ func onPostgres(t *testing.T, url string, model http.Handler) config.Config {
 	return cfg
 }
 
-// live runs a gateway, and returns it with a function that ends it.
+// live runs a gateway, and returns it with a function that ends it. Its log is shown if the test fails.
 func live(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, func()) {
 	t.Helper()
-	env.Log = slog.New(slog.DiscardHandler)
+	if env.Log == nil {
+		_, env.Log = shownIfFailed(t)
+	}
 	g, err := parley.Start(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +50,17 @@ func live(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, fun
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx) }()
 	return g, func() { stop(); <-ended }
+}
+
+// shownIfFailed returns a log that is shown if the test fails.
+func shownIfFailed(t *testing.T) (*sim.Log, *slog.Logger) {
+	log := &sim.Log{}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	return log, slog.New(slog.NewTextHandler(log, nil))
 }
 
 // mortal returns a store whose gateway can die.

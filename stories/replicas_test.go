@@ -3,6 +3,7 @@ package stories_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"parley"
 	"parley/backends/postgres/postgrestest"
@@ -29,6 +32,8 @@ import (
 type replicas struct {
 	*testing.T
 	cfg      config.Config
+	database *postgrestest.Server
+	redis    *redistest.Server
 	telegram *telegramfake.Server
 	user     telegramfake.User
 	chat     telegramfake.Chat
@@ -38,11 +43,12 @@ type replicas struct {
 type replica struct {
 	*sim.Browser
 	store *witness
+	log   *sim.Log
 	end   func()
-	cut   context.CancelFunc // ends its connections to platforms and models
+	cut   context.CancelFunc // ends its connections to the database, to platforms and models
 }
 
-// die ends n without another word to the store, the platforms and its readers.
+// die ends n without another word to the store, the platforms and its readers: what it holds ends in its time.
 func (n *replica) die() {
 	n.store.die()
 	n.cut()
@@ -52,13 +58,13 @@ func (n *replica) die() {
 // inReplicas starts n gateways with a policy for messages that come while an answer is written.
 func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler, change ...func(*config.Config)) *replicas {
 	t.Helper()
-	r := &replicas{T: t, telegram: telegramfake.New()}
+	r := &replicas{T: t, database: postgrestest.Start(t), redis: redistest.Start(t), telegram: telegramfake.New()}
 	api := httptest.NewServer(r.telegram)
 	t.Cleanup(api.Close)
 	r.user = r.telegram.AddUser("Tess", "")
 	r.chat = r.telegram.AddPrivate(r.user)
-	r.cfg = onPostgres(t, postgrestest.Start(t).Create(t, ""), model)
-	r.cfg.Shared = config.DSN(redistest.Start(t).URL())
+	r.cfg = onPostgres(t, r.database.Create(t, ""), model)
+	r.cfg.Shared = config.DSN(r.redis.URL())
 	r.cfg.Access.Direct, r.cfg.Turns.Direct = "open", turns
 	section := configtest.Section[telegram.Config](r.cfg.Connectors)
 	section.Token, section.APIURL = config.Secret(r.telegram.Token()), api.URL
@@ -79,9 +85,14 @@ func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler, 
 func (r *replicas) start() *replica {
 	r.Helper()
 	n := &replica{}
+	var log *slog.Logger
+	n.log, log = shownIfFailed(r.T)
 	connected, cut := context.WithCancel(context.Background())
 	n.cut = cut
-	g, end := live(r.T, r.cfg, parley.Env{
+	cfg := r.cfg
+	cfg.Store = config.DSN(strings.Replace(cfg.Store.Reveal(), r.database.Address(), cable(connected, r.T, r.database.Address()), 1))
+	g, end := live(r.T, cfg, parley.Env{
+		Log: log,
 		Wrap: func(s storage.Store) storage.Store {
 			n.store = mortal(r.T, s)
 			return n.store
@@ -107,14 +118,37 @@ func (r *replicas) must(err error) {
 	}
 }
 
-// eventually waits for at most half a minute.
+// eventually waits for at most a minute. What a dead replica held is taken by another within about 20 s.
 func (r *replicas) eventually(what string, is func() bool) {
 	r.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.Fatalf("not seen: %s; Telegram shows %q", what, r.answers())
 		}
 	}
+}
+
+// lease is a right that a replica holds, and its fencing token.
+type lease struct {
+	name, owner string
+	token       int64
+}
+
+// leases are those that have not ended, by their names.
+func (r *replicas) leases() (all []lease) {
+	r.Helper()
+	db, err := pgx.Connect(r.Context(), r.cfg.Store.Reveal())
+	r.must(err)
+	defer db.Close(context.Background())
+	rows, err := db.Query(r.Context(), "SELECT name, owner, token FROM leases WHERE ends > extract(epoch FROM clock_timestamp()) * 1000000000 ORDER BY name")
+	r.must(err)
+	var l lease
+	_, err = pgx.ForEachRow(rows, []any{&l.name, &l.owner, &l.token}, func() error {
+		all = append(all, l)
+		return nil
+	})
+	r.must(err)
+	return all
 }
 
 // recorded counts the messages that the store knows of the answers under way.
@@ -209,10 +243,17 @@ func TestReplicaDies(t *testing.T) {
 	r.telegram.Say(r.chat, r.user, "hello")
 	// Before the gateway knows what became of its request, a death would be followed by a repetition: Telegram has no nonces.
 	r.eventually("a preview that is recorded", func() bool { return len(r.answers()) == 1 && r.recorded() == 1 })
+	before := r.leases()
 	r.nodes[0].die() // it was the first to receive Telegram's messages
+	if held := r.leases(); len(held) != 1 || held[0] != before[0] {
+		t.Errorf("before the death the leases were %v, right after it they are %v", before, held)
+	}
 	r.eventually("the whole answer", func() bool { a := r.answers(); return len(a) == 1 && a[0] == answer })
 	r.telegram.Say(r.chat, r.user, "are you there again?")
 	r.eventually("an answer through the replica that took over", func() bool { a := r.answers(); return len(a) == 2 && a[1] == "Here I am." })
+	if now := r.leases(); len(now) != 1 || now[0].owner == before[0].owner || now[0].token <= before[0].token {
+		t.Errorf("before the death the leases were %v, after the takeover they are %v", before, now)
+	}
 	if a := r.answers(); a[0] != answer {
 		t.Errorf("the first answer became %q", a[0])
 	}
