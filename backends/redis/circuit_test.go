@@ -24,6 +24,7 @@ type pretended struct {
 	state string        // "" if it answers, "refusing" or "silent"
 	heard chan struct{} // closed when the state changes
 	dials int
+	beat  time.Time // the last one of the replica, which is forgotten after some time
 }
 
 // pretend returns a server and a backend that uses it until the end of the test.
@@ -104,7 +105,7 @@ func (p *pretended) serve(conn net.Conn) {
 			if !ok {
 				return
 			}
-			if _, err := io.WriteString(conn, answerTo(request)); err != nil {
+			if _, err := io.WriteString(conn, p.answerTo(request)); err != nil {
 				return
 			}
 		}
@@ -135,7 +136,7 @@ func readRequest(in *bufio.Reader) (string, error) {
 	return strings.Join(words, " "), err
 }
 
-func answerTo(request string) string {
+func (p *pretended) answerTo(request string) string {
 	command, rest, _ := strings.Cut(request, " ")
 	switch strings.ToUpper(command) {
 	case "HELLO":
@@ -150,7 +151,11 @@ func answerTo(request string) string {
 	case "EVALSHA", "EVAL":
 		switch {
 		case strings.Contains(request, "{gate}:replicas"):
-			return ":1\r\n"
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			added := time.Since(p.beat) > silent
+			p.beat = time.Now()
+			return fmt.Sprintf("*2\r\n:1\r\n:%d\r\n", map[bool]int{true: 1}[added])
 		case strings.Contains(request, "{gate}"):
 			return "*2\r\n:0\r\n:0\r\n"
 		}

@@ -66,6 +66,10 @@ type Ledger struct {
 
 var _ progressive.SharedBudget = (*Ledger)(nil)
 
+// errForgotten means that Redis was emptied, by a restart, a failover or a FLUSHALL. It has no record of what was spent,
+// so budgets are treated as after an outage.
+var errForgotten = errors.New("redis: it has lost its data, which is published again")
+
 func newLedger(breaker *circuit, at layout, log *slog.Logger) *Ledger {
 	return &Ledger{
 		circuit: breaker, at: at, log: log, id: strconv.FormatUint(rand.Uint64(), 36),
@@ -149,11 +153,17 @@ func (l *Ledger) keep(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	for {
+	for counted := (time.Time{}); ; {
 		err := l.tell(ctx)
-		n := 0
+		n, known, now := 0, false, time.Now()
 		if err == nil {
-			n, err = l.beat(ctx)
+			n, known, err = l.beat(ctx)
+		}
+		if err == nil {
+			if !known && now.Sub(counted) < silent-limit {
+				err = errForgotten
+			}
+			counted = now
 		}
 		if ctx.Err() != nil {
 			return
@@ -174,20 +184,20 @@ func (l *Ledger) keep(ctx context.Context) {
 	}
 }
 
-// beat announces this replica and returns how many there are.
-func (l *Ledger) beat(ctx context.Context) (replicas int, err error) {
-	n := 0
+// beat announces this replica, and returns how many there are and whether this one was among them.
+func (l *Ledger) beat(ctx context.Context) (replicas int, known bool, err error) {
+	var reply []int64
 	err = l.circuit.do(ctx, func(ctx context.Context) (err error) {
-		n, err = beatScript.Run(ctx, l.circuit.client, []string{l.at.replicasKey()}, l.id, silent.Milliseconds()).Int()
+		reply, err = beatScript.Run(ctx, l.circuit.client, []string{l.at.replicasKey()}, l.id, silent.Milliseconds()).Int64Slice()
 		return err
 	})
-	if err == nil && n < 1 {
-		err = errors.New("no replica is counted")
+	if err == nil && (len(reply) != 2 || reply[0] < 1) {
+		err = fmt.Errorf("the reply is %v", reply)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("redis: count the replicas: %w", err)
+		return 0, false, fmt.Errorf("redis: count the replicas: %w", err)
 	}
-	return n, nil
+	return int(reply[0]), reply[1] == 0, nil
 }
 
 // failed marks the server as unreachable and returns err. It logs only the change.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"parley/backends/redis/redistest"
 	"parley/progressive"
+	"parley/sim"
 )
 
 func fourAnHour(progressive.Scope) progressive.Budget {
@@ -157,6 +160,61 @@ func TestGateHoldsOutliveRedis(t *testing.T) {
 		}
 		return notYet(ctx)
 	})
+}
+
+// DI-02: a server that has lost its data has no record of what was spent, so each replica goes on with its share, as after an outage, and
+// the log says so once. A replica that begins is no sign of that.
+func TestGateNoticesThatRedisForgot(t *testing.T) {
+	s := redistest.Start(t)
+	var log sim.Log
+	const replicas = 2
+	for range replicas {
+		open(t, s.URL(), Options{Log: slog.New(slog.NewTextHandler(&log, nil))}).Ledger()
+	}
+	c := rawClient(t, s)
+	eventually(t, "count the replicas", func(ctx context.Context) error {
+		if c.ZCard(ctx, "parley:{gate}:replicas").Val() < replicas {
+			return notYet(ctx)
+		}
+		return nil
+	})
+	if text := log.String(); strings.Contains(text, "lost") {
+		t.Errorf("before anything was lost, the log says %s", text)
+	}
+	if err := c.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "share the budgets again", func(ctx context.Context) error {
+		if strings.Count(log.String(), "budgets are shared again") < replicas {
+			return notYet(ctx)
+		}
+		return nil
+	})
+	for _, text := range []string{"budgets are no longer shared", "it has lost its data", "budgets are shared again"} {
+		if n := strings.Count(log.String(), text); n != replicas {
+			t.Errorf("%d replicas say %d times %q:\n%s", replicas, n, text, log.String())
+		}
+	}
+}
+
+// DI-02: however often Redis forgets what was spent, each replica remembers its own part: all of them together never spend more than one
+// budget each.
+func TestGateIsBoundedWhileRedisForgets(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	gates := []progressive.Gate{
+		progressive.NewSharedGate(open(t, s.URL(), Options{}).Ledger(), fourAnHour), progressive.NewSharedGate(open(t, s.URL(), Options{}).Ledger(), fourAnHour),
+	}
+	spent := 0
+	for range 3 {
+		for _, g := range gates {
+			spent += permits(t, g, 2, "chat")
+		}
+		s.Flush()
+	}
+	if spent < 4 || spent > 4*len(gates) {
+		t.Errorf("%d replicas spend %d of 4 permits", len(gates), spent)
+	}
 }
 
 func reached(t *testing.T, l *Ledger, want bool) {

@@ -93,6 +93,12 @@ func (s *Server) Stop() {
 	s.cmd = nil
 }
 
+// Flush deletes all data.
+func (s *Server) Flush() {
+	s.t.Helper()
+	s.command("FLUSHALL")
+}
+
 // Pause suspends the server while its connections stay open. It ends with Resume or Stop.
 func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 

@@ -1,0 +1,181 @@
+package stories_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/backends/redis/redistest"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// half is where a [halfway] model server stops in the middle of an answer.
+const half = "HALF"
+
+// halfway is a model server that does not continue after the word half until it is released.
+type halfway struct {
+	http.Handler
+	mu   sync.Mutex
+	goOn chan struct{}
+}
+
+// holds stops all answers that begin from now on halfway, until release is called.
+func (h *halfway) holds() (release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.goOn = make(chan struct{})
+	return sync.OnceFunc(func() { close(h.goOn) })
+}
+
+func (h *halfway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	goOn := h.goOn
+	h.mu.Unlock()
+	h.Handler.ServeHTTP(&stopsHalfway{w, r.Context(), goOn}, r)
+}
+
+type stopsHalfway struct {
+	http.ResponseWriter
+	ctx  context.Context
+	goOn <-chan struct{}
+}
+
+func (w *stopsHalfway) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *stopsHalfway) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	if err != nil || !bytes.Contains(p, []byte(half)) {
+		return n, err
+	}
+	err = http.NewResponseController(w.ResponseWriter).Flush()
+	select {
+	case <-w.goOn:
+	case <-w.ctx.Done():
+	}
+	return n, err
+}
+
+// reads reads until a stream shows a text.
+func (r *replicas) reads(s *sim.Stream, text string) {
+	r.Helper()
+	for !strings.Contains(s.Text(), text) {
+		_, err := s.Next()
+		r.must(err)
+	}
+}
+
+// DI-02: Redis loses everything in the middle of answers. Each ends as a whole, once, for the readers of other replicas too. A message
+// that comes to another replica still ends an older answer, leases stay where they are, and no limit of the platform is exceeded.
+// Every replica logs it once, and is ready with everything again.
+func TestRedisLosesEverything(t *testing.T) {
+	for name, lose := range map[string]func(*redistest.Server){
+		"emptied":                func(s *redistest.Server) { s.Flush() },
+		"killed and begun empty": func(s *redistest.Server) { s.Stop(); s.Restart() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const whole = "This is the first " + half + " of an answer, and this is the rest of it."
+			model := &halfway{Handler: modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+				if strings.Contains(q.LastUser(), "newer") {
+					return modelfake.Echo(q)
+				}
+				return modelfake.Script{modelfake.Text(whole, modelfake.ByWord)}
+			}})}
+			release := model.holds()
+			r := inReplicas(t, 3, "supersede", model)
+			defer release()
+			a, b := r.nodes[0], r.nodes[1]
+			r.telegram.Say(r.chat, r.user, "on Telegram")
+			here, there := r.asksBoth(a, b, "one")
+			conversation, err := a.Open(t.Context())
+			r.must(err)
+			older, err := a.Send(t.Context(), conversation, "older", "older")
+			r.must(err)
+			r.reads(older, half)
+			r.eventually("half an answer on Telegram", func() bool { all := r.answers(); return len(all) == 1 && strings.Contains(all[0], half) })
+			before := r.leases()
+			begun := r.logged()
+
+			lose(r.redis)
+			newer, err := b.Send(t.Context(), conversation, "newer", "newer")
+			r.must(err)
+			if events, err := older.All(); err != nil || events[len(events)-1].NoResponse != "superseded" {
+				t.Errorf("the older answer ends with %+v, %v", events, err)
+			}
+			if _, err := newer.All(); err != nil || newer.Text() != "You said: newer" {
+				t.Errorf("the newer message is answered with %q, %v", newer.Text(), err)
+			}
+			release()
+			for _, s := range []*sim.Stream{here, there} {
+				if _, err := s.All(); err != nil || s.Text() != whole {
+					t.Errorf("a reader sees %q, %v", s.Text(), err)
+				}
+			}
+			r.eventually("the whole answer on Telegram", func() bool { return slices.Equal(r.answers(), []string{whole}) })
+			r.eventually("budgets that are shared again", func() bool { return r.count(begun, "redis: budgets are shared again") == len(r.nodes) })
+
+			release = model.holds()
+			defer release()
+			here, there = r.asksBoth(a, b, "afterwards")
+			release()
+			for _, s := range []*sim.Stream{here, there} {
+				if _, err := s.All(); err != nil || s.Text() != whole {
+					t.Errorf("a reader sees %q, %v", s.Text(), err)
+				}
+			}
+			r.telegram.Say(r.chat, r.user, "newer, on Telegram")
+			r.eventually("another answer on Telegram", func() bool {
+				return slices.Equal(r.answers(), []string{whole, "You said: newer, on Telegram"})
+			})
+			if after := r.leases(); !slices.Equal(after, before) {
+				t.Errorf("the leases were %v, and are %v", before, after)
+			}
+			for _, q := range r.telegram.Log() {
+				if q.Early || q.Status == http.StatusTooManyRequests {
+					t.Errorf("a request beyond the limits: %+v", q)
+				}
+			}
+			for _, n := range r.nodes {
+				wantsProbe(t, n.Base, http.StatusOK, "ready\n")
+			}
+			for _, text := range []string{"redis: budgets are no longer shared", "redis: budgets are shared again"} {
+				if n := r.count(begun, text); n != len(r.nodes) {
+					t.Errorf("%d replicas log %q %d times", len(r.nodes), text, n)
+				}
+			}
+		})
+	}
+}
+
+// asksBoth asks a question at a, which is read at b too until half of the answer is there.
+func (r *replicas) asksBoth(a, b *replica, key string) (here, there *sim.Stream) {
+	r.Helper()
+	conversation, err := a.Open(r.Context())
+	r.must(err)
+	here, err = a.Send(r.Context(), conversation, key, key)
+	r.must(err)
+	there, err = b.Send(r.Context(), conversation, key, key)
+	r.must(err)
+	r.reads(there, half)
+	return here, there
+}
+
+// logged is how much each replica has logged.
+func (r *replicas) logged() (all []int) {
+	for _, n := range r.nodes {
+		all = append(all, len(n.log.String()))
+	}
+	return all
+}
+
+// count is how often the replicas have logged a text since then.
+func (r *replicas) count(since []int, text string) (n int) {
+	for i, node := range r.nodes {
+		n += strings.Count(node.log.String()[since[i]:], text)
+	}
+	return n
+}
