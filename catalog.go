@@ -116,6 +116,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	default:
 		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Name: cfg.Cluster, Store: store.ID()})
 		if err == nil {
+			b.closers = append(b.closers, shared.Close)
 			err = shared.Join(ctx)
 		}
 		if err != nil {
@@ -124,7 +125,6 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		}
 		b.tracker, b.bus, b.ledger = shared.Tracker(), shared.Bus(), shared.Ledger()
 		b.shared, b.limited = shared.Ping, limitedBy(shared)
-		b.closers = append(b.closers, shared.Close)
 	}
 	return b, nil
 }

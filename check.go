@@ -152,7 +152,9 @@ func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error
 		return "", err
 	}
 	defer shared.Close()
-	if err := shared.Ping(ctx); err != nil {
+	if err := shared.Ping(ctx); errors.Is(err, redis.ErrRefused) {
+		return "", fmt.Errorf("%s: %w", cfg.Shared, err)
+	} else if err != nil {
 		return "", fmt.Errorf("%s does not answer: %w; start Redis there, or set shared: \"inmem:\" for a single process", cfg.Shared, err)
 	}
 	return cfg.Shared.String() + " answers", nil

@@ -116,22 +116,32 @@ func (b *Backend) Tracker() *Tracker { return b.tracker }
 // Bus returns the bus shared with the replicas that use the same server and prefix.
 func (b *Backend) Bus() *Bus { return b.bus }
 
-// Join takes [Options.Name] for [Options.Store], and returns [ErrNameTaken] if gateways with another store have it. If
-// Redis can't be reached it returns nil, because the gateway must start without Redis too: the name is taken later, and
-// a conflict is logged.
+// Join takes [Options.Name] for [Options.Store], and returns [ErrNameTaken] if gateways with another store have it, or
+// [ErrRefused]. If Redis can't be reached it returns nil, because the gateway must start without Redis too: the name is
+// taken later, and a conflict is logged.
 func (b *Backend) Join(ctx context.Context) error {
+	switch err := b.Ping(ctx); {
+	case errors.Is(err, ErrRefused):
+		return err
+	case err != nil:
+		return nil
+	}
 	if err := b.name.take(ctx); errors.Is(err, ErrNameTaken) {
 		return err
 	}
 	return nil
 }
 
-// Ping returns an error if Redis doesn't respond within a second.
+// Ping returns an error if Redis doesn't respond within a second, and [ErrRefused] if it does and won't.
 func (b *Backend) Ping(ctx context.Context) error {
-	if err := b.circuit.ping(ctx); err != nil {
-		return fmt.Errorf("redis: ping: %w", err)
+	err := b.circuit.ping(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case refused(err):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return nil
+	return fmt.Errorf("redis: ping: %w", err)
 }
 
 // Unreachable reports whether Redis did not answer in time when it was last needed, which is at most [quietFor] and [limit] ago. It does

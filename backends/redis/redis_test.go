@@ -49,8 +49,10 @@ func TestPassword(t *testing.T) {
 		t.Error(err)
 	}
 	bad := open(t, "redis://:hunter3@"+s.Addr, Options{})
-	if err := bad.Ping(t.Context()); err == nil || strings.Contains(err.Error(), "hunter") {
-		t.Errorf("ping with a wrong password: %v", err)
+	for name, call := range map[string]func(context.Context) error{"ping": bad.Ping, "join": bad.Join} {
+		if err := call(t.Context()); !errors.Is(err, ErrRefused) || strings.Contains(err.Error(), "hunter") {
+			t.Errorf("%s with a wrong password: %v", name, err)
+		}
 	}
 }
 
@@ -78,8 +80,8 @@ func TestTLSOverDial(t *testing.T) {
 		t.Error(err)
 	}
 	distrusts := open(t, "rediss://redis.test:6380", Options{Dial: dial})
-	if err := distrusts.Ping(t.Context()); err == nil {
-		t.Error("a certificate of an unknown authority was trusted")
+	if err := distrusts.Join(t.Context()); !errors.Is(err, ErrRefused) {
+		t.Errorf("with a certificate of an unknown authority: %v", err)
 	}
 }
 

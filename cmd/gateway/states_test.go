@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/backends/postgres/postgrestest"
+	"parley/backends/redis/redistest"
 	"parley/connectors/telegram/telegramfake"
 )
 
@@ -28,6 +29,40 @@ func TestOldPostgresEndsTheProgram(t *testing.T) {
 				c := command(t, nil, args...)
 				configure(t, c, fmt.Sprintf("store: %q\n", server.URL()))
 				if out, code := end(t, c); code != 1 || !strings.Contains(out, "version 14 or later is needed") {
+					t.Errorf("%v ends with %d: %s", args, code, out)
+				}
+			}
+		})
+	}
+}
+
+// A Redis that refuses the connection, or that gateways with another store use by the same name, ends the program with a sentence.
+func TestWhatLastsOfRedisEndsTheProgram(t *testing.T) {
+	database := postgrestest.Shared(t)
+	guarded, open := redistest.Start(t, "--requirepass", "hunter2"), redistest.Start(t)
+	first := command(t, nil, "run", "--listen", "127.0.0.1:0")
+	configure(t, first, fmt.Sprintf("store: %q\nshared: %q\ncluster: shop\n", database.Create(t, ""), open.URL()))
+	g := start(t, first)
+	defer g.wait(t)
+	defer g.Process.Kill()
+	for name, c := range map[string]struct {
+		shared, says string
+		check        bool // it says the same
+	}{
+		"a wrong password":       {"redis://:hunter3@" + guarded.Addr, "check the user, the password", true},
+		"no password":            {guarded.URL(), "check the user, the password", true},
+		"another store, by name": {open.URL(), "gateways with another store use this name on the same Redis", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := fmt.Sprintf("store: %q\nshared: %q\ncluster: shop\n", database.Create(t, ""), c.shared)
+			commands := [][]string{{"run", "--listen", "127.0.0.1:0"}}
+			if c.check {
+				commands = append(commands, []string{"check"})
+			}
+			for _, args := range commands {
+				run := command(t, nil, args...)
+				configure(t, run, text)
+				if out, code := end(t, run); code != 1 || !strings.Contains(out, c.says) || strings.Contains(out, "hunter") {
 					t.Errorf("%v ends with %d: %s", args, code, out)
 				}
 			}
