@@ -118,7 +118,7 @@ func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []cha
 		if err != nil {
 			return err
 		}
-		best := record.Best(texts, asked, find.Limit)
+		best := record.Best(texts, asked, search.Spread{}, find.Limit)
 		all, err := turnsOf(ctx, q, best)
 		found = record.Passages(best, all, find.Limit)
 		return err

@@ -14,8 +14,10 @@ import (
 const (
 	longestWord = 80   // in bytes; longer ones are left out, in messages and in questions
 	mostWords   = 4000 // of one message; what follows is not found by its words
-	// Candidates is how many messages with a word of a question are compared: the newest.
+	// Candidates is how many messages with a word of a question are considered: the newest.
 	Candidates = 5000
+	// Compared is how many messages are compared word by word: those with the rarest words of a question.
+	Compared = 500
 )
 
 // WordsOf returns the words by which m is found, separated by spaces: those of its text and of its files. It returns ""
@@ -103,9 +105,9 @@ func Passages(best []int64, all []Numbered, limit int) (passages []chat.Passage)
 }
 
 // Best returns the numbers of the messages that match the words asked best, the best first. These are more than limit,
-// because several can be of one turn.
-func Best(texts []search.Text, asked []string, limit int) (best []int64) {
-	ranked := search.Rank(texts, asked)
+// because several can be of one turn. The texts were selected from more, which spread describes.
+func Best(texts []search.Text, asked []string, spread search.Spread, limit int) (best []int64) {
+	ranked := search.RankSome(texts, asked, spread)
 	for _, s := range ranked[:min(len(ranked), 3*limit)] {
 		best = append(best, s.ID)
 	}

@@ -113,7 +113,7 @@ func (s *memories) FindVectors(ctx context.Context, q chat.Search) (found []chat
 		if err != nil {
 			return err
 		}
-		all, err := turnsOf(ctx, db, near.IDs())
+		all, err := turnsOf(ctx, db, rooms, near.IDs())
 		found = record.Passages(near.IDs(), all, q.Limit)
 		return err
 	})

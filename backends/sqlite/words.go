@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,12 +101,11 @@ func (s *memories) FindWords(ctx context.Context, q chat.Search) (found []chat.P
 		if err != nil || len(rooms) == 0 {
 			return err
 		}
-		texts, err := matches(ctx, db, q, rooms, asked)
+		best, err := matches(ctx, db, q, rooms, asked)
 		if err != nil {
 			return err
 		}
-		best := record.Best(texts, asked, q.Limit)
-		all, err := turnsOf(ctx, db, best)
+		all, err := turnsOf(ctx, db, rooms, best)
 		found = record.Passages(best, all, q.Limit)
 		return err
 	})
@@ -129,44 +129,106 @@ func searchable(ctx context.Context, db *conn, q chat.Search) ([]chat.RoomID, er
 	return collect(rows, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
 }
 
-// matches returns the newest messages that have a word of the question, at most record.Candidates, for ranking by the
-// program. FTS5's own ranking would differ from that of other stores. The index has the room as a word, so that a
-// search reads only the entries of its rooms; the join then excludes turns that are not before q.Before, and checks the
-// room itself, of which the word is only a hash. CROSS JOIN makes SQLite begin with the index. Words are letters and
-// digits only, so quotes can't be escaped from.
-func matches(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, asked []string) (all []search.Text, err error) {
-	var in []string
-	for _, r := range rooms {
-		in = append(in, record.RoomWord(r))
-	}
+// matches returns the messages that match the words asked best. They are ranked by the program: FTS5's own ranking would
+// differ from that of other stores. Their words are what takes long to read, so at most record.Compared are read. With
+// few messages in the rooms these are all, otherwise those that have the rarest words, which the index tells.
+func matches(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, asked []string) (best []int64, err error) {
 	err = db.interruptible(ctx, func() error { // it can take long
-		rows, err := db.QueryContext(ctx, `
-		SELECT w.rowid, w.words FROM memory_words w CROSS JOIN memories m ON m.seq = w.rowid
-		WHERE memory_words MATCH ?1 AND iif(m.room = ?2, m.turn < (SELECT turn FROM memories WHERE id = ?3 AND room = ?2),
-			m.room IN (SELECT value FROM json_each(?4)))
-		ORDER BY w.rowid DESC LIMIT ?5 + 0`,
-			`room : (`+anyOf(in)+`) AND words : (`+anyOf(asked)+`)`, q.Room, q.Before, record.JSON(rooms), record.Candidates)
-		if err == nil {
-			all, err = collect(rows, record.ScanText)
+		var spread search.Spread
+		seqs, err := messagesOf(ctx, db, q, rooms, record.Candidates+1)
+		if n := len(seqs); err == nil && n > record.Compared {
+			seqs, spread, err = promising(ctx, db, q, rooms, asked, n > record.Candidates)
 		}
+		if err != nil {
+			return err
+		}
+		rows, err := db.QueryContext(ctx, `SELECT rowid, words FROM memory_words WHERE rowid IN (SELECT value FROM json_each(?))`, record.JSON(seqs))
+		if err != nil {
+			return err
+		}
+		texts, err := collect(rows, record.ScanText)
+		best = record.Best(texts, asked, spread, q.Limit)
 		return err
 	})
-	return all, err
+	return best, err
 }
 
-// anyOf returns an FTS5 expression that matches any of words.
-func anyOf(words []string) string { return `"` + strings.Join(words, `" OR "`) + `"` }
+// messagesOf returns the numbers of the messages that a search looks at, at most limit: in the room of q those before
+// q.Before.
+func messagesOf(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, limit int) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, `
+		SELECT seq FROM memories WHERE kind = '' AND room IN (SELECT value FROM json_each(?4))
+			AND (room <> ?1 OR turn < (SELECT turn FROM memories WHERE id = ?2 AND room = ?1)) LIMIT ?3 + 0`,
+		q.Room, q.Before, limit, record.JSON(rooms))
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, scanSeq)
+}
 
-// turnsOf returns the messages of the turns to which the given ones belong, oldest first: a passage is a turn, with
-// question and answer.
-func turnsOf(ctx context.Context, db *conn, seqs []int64) ([]record.Numbered, error) {
+func scanSeq(r record.Row) (seq int64, err error) { return seq, r.Scan(&seq) }
+
+// promising returns the messages that can match best, and how common the words are; with newest, only the newest
+// record.Candidates with each word are looked at, which takes SQLite half as long again for each. The index has the room as a
+// word, so that a search reads only the entries of its rooms. It is a hash, so turnsOf checks the room itself. Words are
+// letters and digits only, so quotes can't be escaped from.
+func promising(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, asked []string, newest bool) (seqs []int64, spread search.Spread, err error) {
+	find, args := `SELECT rowid FROM memory_words WHERE memory_words MATCH ?`, []any{""}
+	if newest {
+		find, args = find+` ORDER BY rowid DESC LIMIT ? + 0`, append(args, record.Candidates)
+	}
+	recent, err := since(ctx, db, q)
+	if err != nil {
+		return nil, spread, err
+	}
+	var in []string
+	for _, r := range rooms {
+		in = append(in, `"`+record.RoomWord(r)+`"`)
+	}
+	var postings [][]int64
+	for _, word := range asked {
+		args[0] = `room : (` + strings.Join(in, " OR ") + `) AND words : "` + word + `"`
+		rows, err := db.QueryContext(ctx, find, args...)
+		if err != nil {
+			return nil, spread, err
+		}
+		with, err := collect(rows, scanSeq)
+		if err != nil {
+			return nil, spread, err
+		}
+		postings = append(postings, slices.DeleteFunc(with, func(seq int64) bool { return recent[seq] }))
+	}
+	seqs, spread = search.Promising(postings, record.Compared)
+	return seqs, spread, nil
+}
+
+// since returns the numbers of the messages of q's room that a search leaves out: q.Before and what follows, which are
+// few.
+func since(ctx context.Context, db *conn, q chat.Search) (map[int64]bool, error) {
+	rows, err := db.QueryContext(ctx, `
+		SELECT seq FROM memories WHERE kind = '' AND room = ?1 AND turn >= (SELECT turn FROM memories WHERE id = ?2 AND room = ?1)`, q.Room, q.Before)
+	if err != nil {
+		return nil, err
+	}
+	seqs, err := collect(rows, scanSeq)
+	recent := map[int64]bool{}
+	for _, seq := range seqs {
+		recent[seq] = true
+	}
+	return recent, err
+}
+
+// turnsOf returns the messages of the turns to which the given ones of rooms belong, oldest first: a passage is a turn,
+// with question and answer.
+func turnsOf(ctx context.Context, db *conn, rooms []chat.RoomID, seqs []int64) ([]record.Numbered, error) {
 	if len(seqs) == 0 {
 		return nil, nil
 	}
 	rows, err := db.QueryContext(ctx, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
-		WHERE kind = '' AND (room, turn) IN (SELECT room, turn FROM memories WHERE seq IN (SELECT value FROM json_each(?)))
-		ORDER BY turn, seq`, record.JSON(seqs))
+		WHERE kind = '' AND (room, turn) IN (
+			SELECT room, turn FROM memories WHERE seq IN (SELECT value FROM json_each(?)) AND room IN (SELECT value FROM json_each(?)))
+		ORDER BY turn, seq`, record.JSON(seqs), record.JSON(rooms))
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,15 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
@@ -50,5 +54,46 @@ func TestForgottenWordsAreGone(t *testing.T) {
 	}
 	if a, b := held("zanzibarine"), held("quetzalling"); a+b > 0 {
 		t.Errorf("the file holds the word of a forgotten message %d times, and of a revised one %d times", a, b)
+	}
+}
+
+// The index has rooms by a hash. A message of another room with the same hash is not found.
+func TestRoomsWithOneHash(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	say := func(room chat.RoomID, n int, text string) {
+		in := chat.Message{
+			Memory: chat.Memory{ID: chat.MemoryID(fmt.Sprint(room, n)), Room: room, Author: "ada", Text: text, At: time.Now()},
+			Place:  chat.Room{ID: room},
+		}
+		if _, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
+			t.Error(err)
+		}
+	}
+	const many = record.Compared + 10
+	var group sync.WaitGroup
+	for n := range many - 1 {
+		group.Go(func() { say("room", n, "one of many") })
+	}
+	group.Wait()
+	say("room", many-1, "which?")
+	say("other", 0, "many secrets")
+	if _, err := s.IndexWords(t.Context(), 2*many, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.memories.write(t.Context(), func(ctx context.Context, tx *conn) error {
+		_, err := tx.ExecContext(ctx, `UPDATE memory_words SET room = ? WHERE words = 'many secrets'`, record.RoomWord("room"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: chat.MemoryID(fmt.Sprint("room", many-1)), Words: []string{"many", "secrets"}, Limit: 3})
+	if err != nil || len(found) != 3 {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	for _, p := range found {
+		if p.Room != "room" {
+			t.Errorf("found in %q: %v", p.Room, p.Messages[0].Text)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func wordChecks() []storeCheck {
 		{"what is revised is found by its new words only", revisedWords},
 		{"words are indexed in steps, and none is left out", wordsInSteps},
 		{"words of every language are found, whatever stands in a question", foundInLanguages},
+		{"among many messages, those with rare words come first", foundAmongMany},
 	}
 }
 
@@ -184,4 +186,46 @@ func foundInLanguages(_ *testing.T, s store) {
 			s.t.Errorf("%q finds %q", question, found)
 		}
 	}
+}
+
+// foundAmongMany has more messages than a store compares word by word.
+func foundAmongMany(_ *testing.T, s store) {
+	const many = 600
+	say := func(room chat.RoomID, n int, text string) {
+		in := message(room, n)
+		in.Text = text
+		if _, err := s.Accept(s.t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
+			s.t.Error(err)
+		}
+	}
+	text := func(n int) string {
+		switch n {
+		case 20:
+			return "the zeppelin of the party"
+		case 30:
+			return "a zeppelin, and nothing else of what was asked, but many other things"
+		case many - 3: // not earlier than the question
+			return "the party has a zeppelin"
+		}
+		return fmt.Sprintf("the party number %d", n)
+	}
+	var group sync.WaitGroup
+	for n := range many - 10 {
+		group.Go(func() { say("room", n, text(n)) })
+	}
+	group.Wait()
+	for n := many - 10; n < many; n++ {
+		say("room", n, text(n))
+	}
+	say("other", 1, "the zeppelin party of others")
+	for more := true; more; {
+		var err error
+		more, err = s.IndexWords(s.t.Context(), 100, time.Time{})
+		s.must(err)
+	}
+	found := s.finds("room", many-5, "", "Which party has a zeppelin?")
+	s.same("found", found, [][]string{{text(20)}, {text(30)}, {text(many - 6)}})
+	s.must(s.Forget(s.t.Context(), message("room", 20).ID))
+	found = s.finds("room", many-5, "", "Which party has a zeppelin?")
+	s.same("without what was forgotten", found, [][]string{{text(30)}, {text(many - 6)}, {text(many - 7)}})
 }

@@ -64,6 +64,35 @@ func TestRareWordsRankFirst(t *testing.T) {
 	}
 }
 
+// Of many texts only the promising ones are compared; the scores are those among all, but for the average length.
+func TestSomeTextsRankAsAmongAll(t *testing.T) {
+	var texts, some []Text
+	var postings [3][]int64
+	question := []string{"common", "rare", "never"}
+	for id := range int64(1000) {
+		words := []string{"common", "words"}
+		if id%100 == 7 {
+			words[1] = "rare"
+			postings[1] = append(postings[1], id)
+		}
+		texts, postings[0] = append(texts, Text{id, words}), append(postings[0], id)
+	}
+	ids, spread := Promising(postings[:], 20)
+	if len(ids) != 20 || ids[0] != 907 || ids[9] != 7 || ids[10] != 999 {
+		t.Fatalf("promising: %v", ids)
+	}
+	if spread.Texts != 1000 || !slices.Equal(spread.With, []int{1000, 10, 0}) {
+		t.Errorf("the spread is %v", spread)
+	}
+	for _, id := range ids {
+		some = append(some, texts[id])
+	}
+	all := Rank(texts, question)
+	if got := RankSome(some, question, spread); !slices.Equal(got, all[:20]) {
+		t.Errorf("among all %v, some as %v", all[:20], got)
+	}
+}
+
 func TestFusion(t *testing.T) {
 	if got := Fuse([]string{"a", "b", "c"}, []string{"c", "d"}); !slices.Equal(got, []string{"c", "a", "b", "d"}) {
 		t.Errorf("fused: %v", got)
