@@ -118,11 +118,14 @@ func (s *memories) FindVectors(ctx context.Context, find chat.Search) (found []c
 	}
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		*near = *record.NearestOf(find) // this can be another attempt, which begins with nothing
+		rooms, err := searchable(ctx, q, find)
+		if err != nil || len(rooms) == 0 {
+			return err
+		}
 		rows, err := q.Query(ctx, `
-			WITH `+otherRooms+`
 			SELECT seq, vector FROM memory_vectors
-			WHERE model = $5 AND (room = $2 AND turn < (SELECT turn FROM memories WHERE id = $6 AND room = $2) OR room IN (SELECT id FROM others))`,
-			chat.Direct, find.Room, find.Person, directRooms, record.HashOf(find.Model), find.Before)
+			WHERE room = ANY($1) AND model = $2 AND (room <> $3 OR turn < (SELECT turn FROM memories WHERE id = $4 AND room = $3))`,
+			rooms, record.HashOf(find.Model), find.Room, find.Before)
 		if err != nil {
 			return err
 		}

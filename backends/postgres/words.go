@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"parley/backends/record"
 	"parley/core/chat"
 	"parley/core/search"
@@ -114,7 +116,11 @@ func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []cha
 		return nil, nil
 	}
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		texts, err := matches(ctx, q, find, asked)
+		rooms, err := searchable(ctx, q, find)
+		if err != nil || len(rooms) == 0 {
+			return err
+		}
+		texts, err := matches(ctx, q, find, rooms, asked)
 		if err != nil {
 			return err
 		}
@@ -126,24 +132,31 @@ func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []cha
 	return found, wrap(err, "searching %q", find.Room)
 }
 
-// otherRooms selects the rooms other than $2 that are searched for the person $3: their newest direct rooms. It uses
-// the parameters $1 to $4, so statements that contain it begin with these.
-const otherRooms = `others AS (
-	SELECT id FROM rooms WHERE kind = $1 AND NOT gone AND id <> $2 AND $3 <> ''
-		AND id IN (SELECT room FROM memories WHERE author = $3 AND role IN ('input', 'heard'))
-	ORDER BY created DESC LIMIT $4)`
+// searchable returns the rooms in which there is something to search: the room of find if it has turns before
+// find.Before, and the newest other direct rooms of the person. They are found first, because a condition on the rooms
+// within the search itself would make PostgreSQL read the messages of all rooms. Usually the prompt has all messages of
+// the room, so none are left to search.
+func searchable(ctx context.Context, q querier, find chat.Search) ([]chat.RoomID, error) {
+	rows, err := q.Query(ctx, `
+		SELECT $1 WHERE EXISTS (SELECT 1 FROM memories WHERE room = $1 AND turn < (SELECT turn FROM memories WHERE id = $2 AND room = $1))
+		UNION ALL
+		(SELECT id FROM rooms WHERE kind = $4 AND NOT gone AND id <> $1 AND $3 <> ''
+			AND id IN (SELECT room FROM memories WHERE author = $3 AND role IN ('input', 'heard'))
+		ORDER BY created DESC LIMIT $5)`, find.Room, find.Before, find.Person, chat.Direct, directRooms)
+	return collect(rows, err, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
+}
 
 // matches returns the newest messages that have a word of the question, at most record.Candidates, for ranking by the
-// program. The index on found narrows them down; the ranking of PostgreSQL would differ from that of other stores.
-// Words are letters and digits only, so quotes can't be escaped from.
-func matches(ctx context.Context, q querier, find chat.Search, asked []string) ([]search.Text, error) {
+// program. The ranking of PostgreSQL would differ from that of other stores. Words are letters and digits only, so
+// quotes can't be escaped from. The statement is not prepared: PostgreSQL has to see the rooms and the words when it plans,
+// or it goes through the messages of all rooms that have a common word.
+func matches(ctx context.Context, q querier, find chat.Search, rooms []chat.RoomID, asked []string) ([]search.Text, error) {
 	rows, err := q.Query(ctx, `
-		WITH `+otherRooms+`
-		SELECT w.seq, w.words FROM memory_words w JOIN memories m ON m.seq = w.seq
-		WHERE w.found @@ $5::tsquery
-			AND (w.room = $2 AND m.turn < (SELECT turn FROM memories WHERE id = $6 AND room = $2) OR w.room IN (SELECT id FROM others))
-		ORDER BY w.seq DESC LIMIT $7`,
-		chat.Direct, find.Room, find.Person, directRooms, `'`+strings.Join(asked, `' | '`)+`'`, find.Before, record.Candidates)
+		SELECT seq, words FROM memory_words
+		WHERE room = ANY($1) AND found @@ $2::tsquery AND seq NOT IN (
+			SELECT seq FROM memories WHERE room = $3 AND kind = '' AND turn >= (SELECT turn FROM memories WHERE id = $4 AND room = $3))
+		ORDER BY seq DESC LIMIT $5`,
+		pgx.QueryExecModeCacheDescribe, rooms, `'`+strings.Join(asked, `' | '`)+`'`, find.Room, find.Before, record.Candidates)
 	return collect(rows, err, record.ScanText)
 }
 

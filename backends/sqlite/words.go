@@ -13,8 +13,10 @@ import (
 	"parley/core/search"
 )
 
-// directRooms is the number of other direct rooms of a person that a search includes: the newest ones.
-const directRooms = 20
+const (
+	directRooms = 20   // other direct rooms of a person that a search includes: the newest ones
+	newestWith  = 2000 // messages with a word that a search in large rooms looks at
+)
 
 // IndexWords implements [storage.WordIndex]. It looks with a read connection first: while nothing is new, which is most
 // of the time, it writes nothing.
@@ -168,14 +170,14 @@ func messagesOf(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomI
 
 func scanSeq(r record.Row) (seq int64, err error) { return seq, r.Scan(&seq) }
 
-// promising returns the messages that can match best, and how common the words are; with newest, only the newest
-// record.Candidates with each word are looked at, which takes SQLite half as long again for each. The index has the room as a
-// word, so that a search reads only the entries of its rooms. It is a hash, so turnsOf checks the room itself. Words are
-// letters and digits only, so quotes can't be escaped from.
-func promising(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, asked []string, newest bool) (seqs []int64, spread search.Spread, err error) {
+// promising returns the messages that can match best, and how common the words are. With large, only the newest
+// newestWith with each word are looked at, so that common words don't take long; SQLite needs half as long again for each
+// entry in this order. The index has the room as a word, so that a search reads only the entries of its rooms. It is a
+// hash, so turnsOf checks the room itself. Words are letters and digits only, so quotes can't be escaped from.
+func promising(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, asked []string, large bool) (seqs []int64, spread search.Spread, err error) {
 	find, args := `SELECT rowid FROM memory_words WHERE memory_words MATCH ?`, []any{""}
-	if newest {
-		find, args = find+` ORDER BY rowid DESC LIMIT ? + 0`, append(args, record.Candidates)
+	if large {
+		find, args = find+` ORDER BY rowid DESC LIMIT ? + 0`, append(args, newestWith)
 	}
 	recent, err := since(ctx, db, q)
 	if err != nil {
