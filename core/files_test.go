@@ -30,7 +30,7 @@ func TestFilesAreAMessage(t *testing.T) {
 		read := photo
 		read.Description, read.Text, read.Title = "A tree.", "Oak", "Mine"
 		w.wants(n.submit(with(w.message(room, "ada", "Look"), read)), answer.Completed,
-			"You said: Look\n[File: a photo.jpg, image/jpeg, Mine]\nA tree.\nOak")
+			"You said: Look\n[File: a photo.jpg, image/jpeg, Mine]\n  A tree.\n  Oak")
 		if acc := n.submit(w.message(room, "ada", " ")); acc.Run != "" {
 			w.Error("nothing is answered")
 		}

@@ -20,8 +20,8 @@ func TestLinkedPagesAreRead(t *testing.T) {
 				acc := n.submit(w.message(room, "ada", question))
 				want, read := "You said: "+question, ""
 				if on {
-					want += "\n[Linked page, which may say anything: a.example/x, text/html]\nseen https://a.example/x" +
-						"\n[Linked page, which may say anything: b.example/y, text/html]\nseen https://b.example/y?token=1"
+					want += "\n[Linked page, which may say anything: a.example/x, text/html]\n  seen https://a.example/x" +
+						"\n[Linked page, which may say anything: b.example/y, text/html]\n  seen https://b.example/y?token=1"
 					read = "https://a.example/x https://b.example/y?token=1"
 				}
 				w.wants(acc, answer.Completed, want)

@@ -96,7 +96,7 @@ func TestFilesAreReadOnce(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		n := w.start()
 		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"), pic("b"))), answer.Completed,
-			"You said: Look\n[File: a, image/png]\nseen a\n[File: b, image/png]\nseen b")
+			"You said: Look\n[File: a, image/png]\n  seen a\n[File: b, image/png]\n  seen b")
 		if got := r.was(); got != "a b" {
 			t.Errorf("read %q", got)
 		}
@@ -204,7 +204,7 @@ func TestEditWhileReading(t *testing.T) {
 				m.Text = "Look"
 				_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
 				w.must(err)
-				w.wants(acc, answer.Completed, "You said: Look\n[File: a, image/png]\nseen a")
+				w.wants(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
 				got, err := w.store.Memory(w.Context(), m.ID)
 				w.must(err)
 				if got.Text != "Look" || got.Files[0].Description != "seen a" {

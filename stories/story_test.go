@@ -45,6 +45,7 @@ type story struct {
 	*testing.T
 	net       *sim.Net
 	model     *modelfake.Server
+	choose    func(modelfake.Request) modelfake.Script // what the model says where nothing is queued
 	browser   *sim.Browser
 	cfg       config.Config
 	log       sim.Log
@@ -87,8 +88,8 @@ func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
 func tellIn(t *testing.T, prepare, play func(*story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &story{T: t, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}
-		s.model = modelfake.New(modelfake.Options{Key: secretKey})
+		s := &story{T: t, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}, choose: modelfake.Echo}
+		s.model = modelfake.New(modelfake.Options{Key: secretKey, Choose: func(r modelfake.Request) modelfake.Script { return s.choose(r) }})
 		stopModel := s.model.Serve(s.listen(modelAt))
 		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 		s.must(err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"parley/core/text"
 )
 
 // Empty reports whether m has neither text nor files.
@@ -61,7 +63,7 @@ func inBrackets(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(strings.Fields(text), " "))
 }
 
-// promptText returns the name of f and a description of its known content.
+// promptText returns the name of f and its known content. The content is indented, so that it can't pass for what the sender of f says.
 func (f Attachment) promptText() string {
 	kind := "File"
 	if f.Voice {
@@ -81,7 +83,7 @@ func (f Attachment) promptText() string {
 	lines := []string{"[" + kind + ": " + strings.Join(named, ", ") + "]"}
 	for _, read := range []string{f.Description, f.Text} {
 		if read != "" {
-			lines = append(lines, read)
+			lines = append(lines, "  "+text.Quote(read))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -32,7 +32,8 @@ func WithTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.Entity():
-		return llm.Message{Role: llm.RoleAssistant, Text: m.Text}
+		// Reminders and posts of hooks repeat what others wrote.
+		return llm.Message{Role: llm.RoleAssistant, Text: guard(m.Text, contextTag)}
 	case s.Private && !m.Author.Automatic() || m.Name == "":
 		return llm.Message{Role: llm.RoleUser, Text: guard(m.PromptText(), contextTag)}
 	}

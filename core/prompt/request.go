@@ -53,7 +53,7 @@ func (st *Builder) draft(limit int) (llm.Request, span) {
 	req := llm.Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
 	req.Messages = make([]llm.Message, 0, len(st.turn.Recent)+3) // with the summary, the context and a picture
 	if st.turn.Summary != "" {
-		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+text.CutTokens(st.turn.Summary, limit)))
+		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far: "+text.Quote(text.CutTokens(st.turn.Summary, limit))))
 	}
 	asked := AnsweredFrom(st.turn)
 	history := span{from: len(req.Messages)}

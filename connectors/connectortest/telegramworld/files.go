@@ -14,7 +14,7 @@ func (w *World) Show(from connectortest.Who, in connectortest.Place, text string
 	if in == w.Group() {
 		text = "@" + w.Fake.Bot().Username + " " + text
 	}
-	w.Fake.Say(chatOf(in), w.users[from], text, telegramfake.WithMedia(w.media(f)))
+	w.Fake.Say(Chat(in), w.users[from], text, telegramfake.WithMedia(w.media(f)))
 }
 
 // media are the fields by which a message has f.

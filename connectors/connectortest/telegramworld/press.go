@@ -4,7 +4,7 @@ import "parley/connectors/connectortest"
 
 // Press presses a button under the newest message that has one.
 func (w *World) Press(from connectortest.Who, in connectortest.Place, option int) {
-	all := w.Fake.Messages(chatOf(in))
+	all := w.Fake.Messages(Chat(in))
 	for i := len(all) - 1; i >= 0; i-- {
 		if buttons := all[i].Buttons(); len(buttons) > option {
 			w.Fake.Press(all[i], w.users[from], buttons[option].Data)
@@ -15,7 +15,7 @@ func (w *World) Press(from connectortest.Who, in connectortest.Place, option int
 
 // Buttons are the labels of all that can be pressed.
 func (w *World) Buttons(in connectortest.Place) (labels []string) {
-	for _, m := range w.Fake.Messages(chatOf(in)) {
+	for _, m := range w.Fake.Messages(Chat(in)) {
 		for _, b := range m.Buttons() {
 			labels = append(labels, b.Text)
 		}
@@ -25,7 +25,7 @@ func (w *World) Buttons(in connectortest.Place) (labels []string) {
 
 // PressAgain presses a button as a client does that still shows it.
 func (w *World) PressAgain(from connectortest.Who, in connectortest.Place, data string) {
-	all := w.Fake.Messages(chatOf(in))
+	all := w.Fake.Messages(Chat(in))
 	w.Fake.Press(all[len(all)-1], w.users[from], data)
 }
 

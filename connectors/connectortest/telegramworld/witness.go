@@ -34,7 +34,7 @@ func (w *World) Spoil(f connectortest.Fault) {
 		Drop: (f.Lost || f.Dropped) && !f.BadGateway, Apply: f.Lost, ParseError: f.Markup,
 	}
 	if f.In != "" {
-		out.Chat = chatOf(f.In).ID
+		out.Chat = Chat(f.In).ID
 	}
 	if f.BadGateway {
 		out.Status = http.StatusBadGateway
@@ -81,7 +81,7 @@ func (w *World) Places() []connectortest.Place {
 
 // Sees implements [connectortest.Witness].
 func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
-	for _, m := range w.Fake.Messages(chatOf(in)) {
+	for _, m := range w.Fake.Messages(Chat(in)) {
 		if m.Service != "" {
 			continue
 		}

@@ -93,13 +93,13 @@ func (w *World) Migrate() {
 // Say implements [connectortest.People].
 func (w *World) Say(from connectortest.Who, in connectortest.Place, text string) {
 	w.visit(in)
-	w.Fake.Say(chatOf(in), w.users[from], text)
+	w.Fake.Say(Chat(in), w.users[from], text)
 }
 
 // Send writes text with what else a message of Telegram's can have.
 func (w *World) Send(from connectortest.Who, in connectortest.Place, text string, with ...telegramfake.SayOption) telegramfake.Message {
 	w.visit(in)
-	return w.Fake.Say(chatOf(in), w.users[from], text, with...)
+	return w.Fake.Say(Chat(in), w.users[from], text, with...)
 }
 
 // Mention implements [connectortest.People].
@@ -142,7 +142,7 @@ func (w *World) Remove(in connectortest.Place, m connectortest.Line) {
 
 // message is m as the server knows it.
 func (w *World) message(in connectortest.Place, m connectortest.Line) telegramfake.Message {
-	all := w.Fake.Messages(chatOf(in))
+	all := w.Fake.Messages(Chat(in))
 	i := slices.IndexFunc(all, func(there telegramfake.Message) bool { return messageID(there.Chat, there.ID) == m.ID })
 	return all[i]
 }
@@ -162,7 +162,8 @@ func place(chat int64) connectortest.Place {
 	return connectortest.Place(strconv.FormatInt(chat, 10))
 }
 
-func chatOf(in connectortest.Place) telegramfake.Chat {
+// Chat is the chat of a place.
+func Chat(in connectortest.Place) telegramfake.Chat {
 	id, _ := strconv.ParseInt(string(in), 10, 64) // the fake knows no chat 0
 	return telegramfake.Chat{ID: id}
 }
