@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/backends/record"
@@ -76,15 +77,21 @@ func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWi
 // it.
 const pruneEvery = time.Minute
 
+// windowsAtOnce is how many windows one statement stores. A request to a platform uses two at least: that of its chat and that of the bot.
+const windowsAtOnce = 8
+
 // saveWindows stores changed windows. Once per pruneEvery it also deletes expired ones.
 func (s *database) saveWindows(ctx context.Context, tx *conn, changed []progressive.ChangedWindow) error {
-	for _, w := range changed {
-		text, err := json.Marshal(w.Window)
-		if err != nil {
-			return fmt.Errorf("encoding what was spent of %s: %w", w.Scope, err)
+	for some := range slices.Chunk(changed, windowsAtOnce) {
+		args := make([]any, 0, 3*len(some))
+		for _, w := range some {
+			text, err := json.Marshal(w.Window)
+			if err != nil {
+				return fmt.Errorf("encoding what was spent of %s: %w", w.Scope, err)
+			}
+			args = append(args, w.Scope, record.Nanos(w.Until), string(text))
 		}
-		_, err = tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES (?, ?, ?)`, w.Scope, record.Nanos(w.Until), string(text))
-		if err != nil {
+		if _, err := tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES `+repeated("(?, ?, ?)", len(some)), args...); err != nil {
 			return err
 		}
 	}
