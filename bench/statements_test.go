@@ -25,8 +25,8 @@ import (
 // What a question on Telegram and its answer cost in the database at most: a question of a known person in a known chat,
 // with daily limits, answered in one message.
 const (
-	mostCommits    = 10
-	mostStatements = 45 // without those that begin and end transactions: 42, and 2.4 if the words of the messages are indexed meanwhile
+	mostCommits    = 9
+	mostStatements = 37 // without those that begin and end transactions: 34, and 2.4 if the words of the messages are indexed meanwhile
 )
 
 // TestTurnStatements counts the statements and the commits of a turn, for one chat that asks one question after the other.
