@@ -14,11 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/backends/postgres"
+	"parley/backends/postgres/postgrestest"
 	"parley/backends/sqlite"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/recall"
+	"parley/core/storage"
 	"parley/models/modelfake"
 )
 
@@ -253,39 +256,54 @@ func TestEmbedderThatHangs(t *testing.T) {
 // Vectors are stored: a restart, and another replica, embed nothing again. A changed model, a vector of another length and a damaged one
 // are made again.
 func TestVectorsAreKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, e := newStore(t), newSynthetic()
-		run := func(model string, want int) *knowledge {
-			t.Helper()
-			before := e.embedded()
-			k, stop := start(t, Options{Documents: shop(), Store: s, Embedder: e, Model: model})
-			if got := e.embedded() - before; got != want {
-				t.Errorf("with model %s %d texts are embedded, not %d", model, got, want)
-			}
-			finds(t, k, "Any pet?") // what can't be compared is embedded again
-			time.Sleep(time.Second)
-			synctest.Wait()
-			if got := finds(t, k, "Which pet?"); len(got) == 0 || got[0] != "dog" {
-				t.Errorf("it finds %q", got)
-			}
-			stop()
-			return k
-		}
-		run("m", len(shop()))
-		k := run("m", 0)
-		run("other", len(shop()))
-		damaged := map[chat.PieceKey][]byte{k.library().pieces[2].key: {1, 2, 3}}
-		if err := s.SavePieceVectors(t.Context(), "m", damaged); err != nil {
-			t.Fatal(err)
-		}
-		run("m", 0)
-		run("m", 0)
-		e.Concepts = append(e.Concepts, "cellar basement")
-		run("m", 0)
-		if v := run("m", 0).library().vectors[0]; len(v) != 4+len(e.Concepts)+1 {
-			t.Errorf("a vector has %d bytes", len(v))
-		}
+	t.Run("sqlite", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { keepsVectors(t, newStore(t)) })
 	})
+	t.Run("postgres", func(t *testing.T) {
+		address := postgrestest.Shared(t).Create(t, "")
+		synctest.Test(t, func(t *testing.T) {
+			s, err := postgres.Open(t.Context(), address, postgres.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			keepsVectors(t, s)
+		})
+	})
+}
+
+func keepsVectors(t *testing.T, s storage.PieceVectors) {
+	e := newSynthetic()
+	run := func(model string, want int) *knowledge {
+		t.Helper()
+		before := e.embedded()
+		k, stop := start(t, Options{Documents: shop(), Store: s, Embedder: e, Model: model})
+		if got := e.embedded() - before; got != want {
+			t.Errorf("with model %s %d texts are embedded, not %d", model, got, want)
+		}
+		finds(t, k, "Any pet?") // what can't be compared is embedded again
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := finds(t, k, "Which pet?"); len(got) == 0 || got[0] != "dog" {
+			t.Errorf("it finds %q", got)
+		}
+		stop()
+		return k
+	}
+	run("m", len(shop()))
+	k := run("m", 0)
+	run("other", len(shop()))
+	damaged := map[chat.PieceKey][]byte{k.library().pieces[2].key: {1, 2, 3}}
+	if err := s.SavePieceVectors(t.Context(), "m", damaged); err != nil {
+		t.Fatal(err)
+	}
+	run("m", 0)
+	run("m", 0)
+	e.Concepts = append(e.Concepts, "cellar basement")
+	run("m", 0)
+	if v := run("m", 0).library().vectors[0]; len(v) != 4+len(e.Concepts)+1 {
+		t.Errorf("a vector has %d bytes", len(v))
+	}
 }
 
 // A text that the provider refuses holds up no other.
