@@ -22,6 +22,7 @@ import (
 type counting struct {
 	mu    sync.Mutex
 	given map[string]int
+	more  int // numbers in each vector
 }
 
 func (c *counting) Embed(_ context.Context, texts []string) (vectors [][]float32, _ error) {
@@ -29,7 +30,7 @@ func (c *counting) Embed(_ context.Context, texts []string) (vectors [][]float32
 	defer c.mu.Unlock()
 	for _, text := range texts {
 		c.given[text]++
-		vectors = append(vectors, []float32{1, float32(len(text))})
+		vectors = append(vectors, append(make([]float32, c.more), 1, float32(len(text))))
 	}
 	return vectors, nil
 }
@@ -115,5 +116,75 @@ func embedsOnce(t *testing.T, address string) {
 	synctest.Wait()
 	if got := embedder.String(); got != "map[message number 1:3 message number 2:3 message number 3:3]" {
 		t.Errorf("after a restart with another model, embedded were %s", got)
+	}
+}
+
+// Gateways whose embedding models have one name but vectors of different lengths don't replace each other's vectors: whoever
+// came first has the messages, and the other searches by words, with one warning.
+func TestVectorLengthsDiffer(t *testing.T) {
+	addresses := map[string]string{
+		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "parley.db"), "postgres": postgrestest.Shared(t).Create(t, ""),
+	}
+	for name, address := range addresses {
+		if err := Migrate(t.Context(), address); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lengthsDiffer(t, address) }) })
+	}
+}
+
+func lengthsDiffer(t *testing.T, address string) {
+	store, err := Open(t.Context(), address, Options{Guest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var lines bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&lines, nil))
+	embedders := []*counting{{given: map[string]int{}}, {given: map[string]int{}, more: 6}}
+	var plugins []action.Plugin
+	for _, e := range embedders {
+		p := recall.New(recall.Deps{Store: store, Embedder: e, Model: "m", Several: true, Log: log})
+		if err := p.Init(t.Context(), action.Services{State: state{store}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() { defer close(ended); p.Work(ctx) }()
+		defer func() { cancel(); <-ended }()
+		plugins = append(plugins, p)
+	}
+	const rounds = 5
+	for n := 1; n <= rounds; n++ {
+		if err := says(t.Context(), store, n); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if value, err := store.Kept(t.Context(), recall.ClaimKey); err != nil || strings.Contains(value, "/0 ") {
+			t.Errorf("once messages are embedded, the claim has no length: %q, %v", value, err)
+		}
+		for i, p := range plugins {
+			question := chat.Memory{ID: chat.MemoryID(fmt.Sprint("room/", n)), Room: "room", Author: "ada", Text: fmt.Sprint("question ", n, i)}
+			turn := action.TurnContext{Recent: []chat.Memory{question}, Answered: []chat.MemoryID{question.ID}, Message: question}
+			turn.Room.ID, turn.Room.Kind = "room", chat.Group
+			if _, err := p.Providers[0].Provide(t.Context(), turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	embedded := 0
+	for _, e := range embedders {
+		for text, times := range e.given {
+			if strings.HasPrefix(text, "message") {
+				embedded += times
+			}
+		}
+	}
+	if embedded > rounds+1 { // the second gateway finds out with its first message
+		t.Errorf("%d messages were embedded %d times: %v and %v", rounds, embedded, embedders[0], embedders[1])
+	}
+	if n := strings.Count(lines.String(), "another gateway with this store"); n != 1 {
+		t.Errorf("there are %d warnings:\n%s", n, &lines)
 	}
 }

@@ -18,13 +18,20 @@ const claimTries = 3
 // lookAgain.
 const claimTime = 25 * time.Minute
 
-// claim is what is stored under ClaimKey: a model, and until when others leave the messages to it.
+// claim is what is stored under ClaimKey: a model, how long its vectors are, and until when others leave the messages to
+// it.
 type claim struct {
-	model string
-	until time.Time
+	model  string
+	length int // 0: not known yet
+	until  time.Time
 }
 
-func (c claim) String() string { return fmt.Sprintf("%d %s", c.until.Unix(), c.model) }
+func (c claim) String() string { return fmt.Sprintf("%d/%d %s", c.until.Unix(), c.length, c.model) }
+
+// rivals reports whether c leaves no room for vectors of a model and length, which is 0 if it is not known yet.
+func (c claim) rivals(model string, length int, now time.Time) bool {
+	return c.until.After(now) && (c.model != model || c.length != 0 && length != 0 && c.length != length)
+}
 
 // Claimant returns the model that messages are embedded with at now by a gateway that runs, or ran a moment ago, as stored
 // under [ClaimKey]; "" if there is none.
@@ -36,17 +43,20 @@ func Claimant(value string, now time.Time) string {
 }
 
 func parseClaim(value string) claim {
-	seconds, model, _ := strings.Cut(value, " ")
+	numbers, model, _ := strings.Cut(value, " ")
+	seconds, length, _ := strings.Cut(numbers, "/")
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
 		return claim{}
 	}
-	return claim{model, time.Unix(n, 0)}
+	dimensions, _ := strconv.Atoi(length) // earlier versions stored none
+	return claim{model, dimensions, time.Unix(n, 0)}
 }
 
 // claims reports whether this replica can embed messages. Each message has one vector. Replicas that are configured with
 // different models would replace each other's vectors without end, so the model that came first has the messages until
-// none of its replicas looks for new ones; the others search by words only, and say so once. A replica that has the store
+// none of its replicas looks for new ones; the others search by words only, and say so once. The same is true of vectors of
+// different lengths under one model name, as of servers that are set up differently. A replica that has the store
 // for itself has no rivals: a claim of another model is then one of its own from before a restart.
 func (w *worker) claims(ctx context.Context) (bool, error) {
 	if w.state == nil {
@@ -68,16 +78,16 @@ func (w *worker) claim(ctx context.Context) (done, ours bool, err error) {
 		return false, false, fmt.Errorf("read which model embeds messages: %w", err)
 	}
 	c, now := parseClaim(old), time.Now()
-	if w.Several && c.model != w.Model && c.until.After(now) {
-		if !w.yielded {
-			w.Log.Warn("another gateway with this store embeds messages with another model; this one searches them by words only until all have the same models.embedding",
-				"model", w.Model, "other", c.model)
-		}
-		w.yielded = true
+	length := int(w.length.Load())
+	if w.Several && c.rivals(w.Model, length, now) {
+		w.yield(c)
 		return true, false, nil
 	}
-	if c.model != w.Model || c.until.Before(now.Add(claimTime/2)) {
-		won, err := w.state.Swap(ctx, ClaimKey, old, claim{w.Model, now.Add(claimTime)}.String())
+	if length == 0 && c.model == w.Model {
+		length = c.length
+	}
+	if c.model != w.Model || c.length != length || c.until.Before(now.Add(claimTime/2)) {
+		won, err := w.state.Swap(ctx, ClaimKey, old, claim{w.Model, length, now.Add(claimTime)}.String())
 		if err != nil {
 			return false, false, fmt.Errorf("save which model embeds messages: %w", err)
 		}
@@ -85,6 +95,34 @@ func (w *worker) claim(ctx context.Context) (done, ours bool, err error) {
 			return false, false, nil
 		}
 	}
-	w.yielded = false
+	w.claimed = length
+	w.yielded.Store(false)
 	return true, true, nil
+}
+
+// yield notes that messages are left to another gateway, with one warning.
+func (w *worker) yield(to claim) {
+	if !w.yielded.Swap(true) {
+		w.Log.Warn("another gateway with this store embeds messages with another model or vectors of another length; this one searches them by words only until all have the same models.embedding",
+			"model", w.Model, "length", w.length.Load(), "other", to.model, "other_length", to.length)
+	}
+}
+
+// comparable reports whether a question's vector can be compared with those of messages. It can't while another gateway
+// stores vectors of another length under the same model: the store would take them for damaged, and the gateways would
+// replace each other's vectors without end.
+func (w *worker) comparable(ctx context.Context, length int) (bool, error) {
+	if w.state == nil || !w.Several {
+		return true, nil
+	}
+	value, err := w.state.Kept(ctx, ClaimKey)
+	if err != nil {
+		return false, fmt.Errorf("read which model embeds messages: %w", err)
+	}
+	w.length.Store(int64(length))
+	if c := parseClaim(value); c.rivals(w.Model, length, time.Now()) {
+		w.yield(c)
+		return false, nil
+	}
+	return true, nil
 }

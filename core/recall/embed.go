@@ -90,6 +90,9 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	if err != nil {
 		return err
 	}
+	if ours, err := w.measured(ctx, vectors); err != nil || !ours {
+		return errors.Join(err, w.release(waiting))
+	}
 	var save []chat.Vector
 	for i, u := range waiting {
 		save = append(save, chat.Vector{Ticket: u.Ticket, Vector: vectors[i]})
@@ -97,6 +100,17 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	err = w.Store.SaveVectors(ctx, w.Model, save)
 	w.saved = w.saved || err == nil
 	return err
+}
+
+// measured notes how long vectors are, and reports whether this replica can store vectors of that length.
+func (w *worker) measured(ctx context.Context, vectors [][]float32) (bool, error) {
+	for _, v := range vectors {
+		if len(v) > 0 && len(v) != w.claimed {
+			w.length.Store(int64(len(v)))
+			return w.claims(ctx)
+		}
+	}
+	return true, nil
 }
 
 // Refused reports whether err, of a single text, means that the provider never accepts this text: it is too long, or

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"parley/core/action"
@@ -9,7 +10,7 @@ import (
 )
 
 // worker indexes new messages in the background. Its fields belong to the goroutine of work, except wake, which Observe
-// uses.
+// uses, and the last ones.
 type worker struct {
 	Deps
 	wake   chan struct{} // has a token if there can be something new
@@ -19,7 +20,11 @@ type worker struct {
 	filled bool          // earlier messages wait for vectors
 
 	state   action.State // what all replicas know; nil in tests: there are no others
-	yielded bool         // messages are left to another model, which was logged
+	claimed int          // length of the vectors that this replica has claimed the messages for; 0 is any
+
+	// Questions use these too.
+	length  atomic.Int64 // of the embedder's vectors; 0 before the first
+	yielded atomic.Bool  // messages are left to another gateway, which was logged
 }
 
 // Observe implements [event.Observer]. It never blocks: several events are one token.

@@ -64,7 +64,7 @@ func New(d Deps) action.Plugin {
 	}
 	w := &worker{Deps: d, wake: make(chan struct{}, 1)}
 	return action.Plugin{
-		Name: "recall", Providers: []action.Provider{&finder{d}}, Observers: []event.Observer{w}, Work: w.work,
+		Name: "recall", Providers: []action.Provider{&finder{w}}, Observers: []event.Observer{w}, Work: w.work,
 		Init: func(_ context.Context, s action.Services) error {
 			w.state = s.State
 			return nil
@@ -73,7 +73,7 @@ func New(d Deps) action.Plugin {
 }
 
 // finder is the provider of earlier messages.
-type finder struct{ Deps }
+type finder struct{ *worker }
 
 // Spec implements [action.Provider].
 func (*finder) Spec() action.ProviderSpec {
@@ -100,11 +100,18 @@ func (f *finder) Provide(ctx context.Context, s action.TurnContext) (action.Prov
 	var byMeaning []chat.Passage
 	if q.Vector = f.Asker.Vector(ctx, asks); q.Vector != nil {
 		q.Model = f.Model
-		if byMeaning, err = f.Store.FindVectors(ctx, q); err != nil {
+		if byMeaning, err = f.byMeaning(ctx, q); err != nil {
 			f.Log.Warn("recall falls back to words: the vectors can't be searched", "err", err)
 		}
 	}
 	return action.ProviderResult{Text: quoted(s, fused(byWords, byMeaning))}, nil
+}
+
+func (f *finder) byMeaning(ctx context.Context, q chat.Search) ([]chat.Passage, error) {
+	if ok, err := f.comparable(ctx, len(q.Vector)); err != nil || !ok {
+		return nil, err
+	}
+	return f.Store.FindVectors(ctx, q)
 }
 
 // fused merges rankings of passages. A passage is identified by its turn, as both searches return whole turns.
