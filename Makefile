@@ -1,5 +1,5 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
-.PHONY: help run test fmt vet lint unit bench replicas recall soak seeds tools install
+.PHONY: help run test fmt vet lint unit release bench profile replicas recall soak seeds tools install
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -24,8 +24,14 @@ lint:
 unit:
 	@./tools/timed.sh tests ./tools/unit.sh
 
+release: ## build ./gateway as it is released: optimized for what it does under load
+	CGO_ENABLED=0 go build -trimpath -pgo=bench/load.pgo -o gateway ./cmd/gateway
+
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
+
+profile: ## record what releases are optimized for, in bench/load.pgo
+	@./bench/profile.sh
 
 replicas: ## measure the replies per second of REPLICAS=3 gateways on one PostgreSQL and one Redis; LOAD=telegram asks there, LOAD=reach PEOPLE=0 measures how soon they reach each other
 	go run ./bench/replicas -replicas $(or $(REPLICAS),3) -load $(or $(LOAD),web) $(if $(PEOPLE),-people $(PEOPLE)) -for 30s

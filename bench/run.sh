@@ -12,7 +12,7 @@ trap 'rm -rf "$tmp"' EXIT
 ulimit -n "$(ulimit -Hn)"
 
 go test -c -o "$tmp/bench.test" .
-go build -o "$tmp/gateway" ../cmd/gateway
+go build -pgo=load.pgo -o "$tmp/gateway" ../cmd/gateway # as it is released
 go build -o "$tmp/floor" ./floor
 
 # bench NAMES TIME [COUNT] runs benchmarks for so long, or so often, and keeps their lines.
