@@ -8,7 +8,7 @@ import (
 )
 
 // ErrRefused means that the server is there and does not accept the connection, for a reason that doesn't pass by itself.
-var ErrRefused = errors.New("Redis refuses the connection; check the user, the password and their rights, and with rediss:// the certificate") //nolint:staticcheck // a name
+var ErrRefused = errors.New("redis: the connection is refused; check the user, the password and their rights, and with rediss:// the certificate")
 
 // refused reports whether err lasts until someone changes the configuration, of the gateway or of the server.
 func refused(err error) bool {
