@@ -67,7 +67,7 @@ func TestPhotoIsDescribed(t *testing.T) {
 		}
 		c.Say(Ada, c.ada, "And now?")
 		c.want(c.ada, "It is red.", "Still red.")
-		if told := c.told(); !strings.Contains(told, "A square]\nA red square.\nThere is something red.") {
+		if told := c.told(); !strings.Contains(told, "A square]\n  A red square.\n  There is something red.") {
 			c.Errorf("later the model was told %q", told)
 		}
 		looks := c.of(eyes)
