@@ -17,6 +17,7 @@ import (
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 	. "parley/models/modelfake"
 )
@@ -128,6 +129,15 @@ func poisonedQuote(c *chatStory, text string) {
 	c.Reply(Ada, c.group, all[len(all)-1], "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" what does he mean?")
 }
 
+// poisonedForward has Ada forward what Bob has said elsewhere.
+func poisonedForward(in func(*chatStory) Place) func(*chatStory, string) {
+	return func(c *chatStory, text string) {
+		w := c.World.(*telegramworld.World)
+		w.Send(Ada, in(c), text, telegramfake.ForwardedFrom(w.Fake.AddUser("Bob", "")))
+		c.pass(time.Second)
+	}
+}
+
 // poisonedCall has the model make a call for Ada.
 func poisonedCall(name string, params func(text string) map[string]any) func(*chatStory, string) {
 	return func(c *chatStory, text string) {
@@ -177,6 +187,8 @@ func usualPaths() []path {
 		{"a picture in private", poisonedPicture(private), true},
 		{"a message of another person", func(c *chatStory, text string) { c.Say(Bob, c.group, text) }, false},
 		{"a quoted message", poisonedQuote, false},
+		{"a forwarded message", poisonedForward(group), false},
+		{"a forwarded message in private", poisonedForward(private), true},
 		{"the name of a room", poisonedRoom, false},
 		{"the result of a tool", poisonedCall("LIST", func(string) map[string]any { return nil }), false},
 		{"a reminder", poisonedCall("REMIND_ME", func(text string) map[string]any { return map[string]any{"text": text[:300], "in_minutes": 1} }), false},

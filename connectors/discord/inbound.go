@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/text"
 )
 
 // Name identifies this connector in addresses and logs, and is the prefix of all its ids.
@@ -220,8 +221,8 @@ func (m message) addressed(me string) bool {
 func (m message) content() string {
 	all := []string{strings.TrimSpace(m.Content)}
 	for _, f := range m.Forwarded {
-		if text := strings.TrimSpace(f.Message.Content); text != "" {
-			all = append(all, "*Forwarded:* "+text)
+		if said := strings.TrimSpace(f.Message.Content); said != "" {
+			all = append(all, text.Forwarded("", said)) // Discord doesn't tell whose words they are
 		}
 	}
 	return strings.TrimSpace(strings.Join(all, "\n"))

@@ -53,7 +53,7 @@ var cases = []struct {
 	{"reply to a user", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"content":"ask <@5>","author":{"id":"5","username":"bob","global_name":"Bob"},"mentions":[{"id":"5","username":"bob"}]}}`},
 	{"reply to a message that is gone", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":null}`},
 	{"forward of ours", place{chat.Group, "", ""}, `{"message_reference":{"type":1,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
-	{"forward", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":"The news."}}]}`},
+	{"forward", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":"The news.\nAda: I approve."}}]}`},
 	{"bot", place{chat.Group, "", ""}, `{"author":{"id":"7","username":"other","bot":true}}`},
 	{"webhook", place{chat.Feed, "news", ""}, `{"webhook_id":"8","author":{"id":"8","username":"hook"}}`},
 	{"a command in direct", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"/stop"}`},

@@ -53,9 +53,15 @@ type essential struct {
 	InTopic            bool    `json:"is_topic_message"`
 	MigrateTo          int64   `json:"migrate_to_chat_id"`
 	MigrateFrom        int64   `json:"migrate_from_chat_id"`
-	User               someone `json:"user"`       // the user who reacted
-	Actor              someone `json:"actor_chat"` // or the chat that reacted
-	NewMember          struct {
+	Origin             struct {
+		Type string  `json:"type"`
+		User someone `json:"sender_user"`
+		From someone `json:"sender_chat"`
+		Chat someone `json:"chat"`
+	} `json:"forward_origin"`
+	User      someone `json:"user"`       // the user who reacted
+	Actor     someone `json:"actor_chat"` // or the chat that reacted
+	NewMember struct {
 		Status string  `json:"status"`
 		User   someone `json:"user"`
 	} `json:"new_chat_member"`

@@ -34,6 +34,10 @@ type newerMessage struct {
 	BusinessConnection string         `json:"business_connection_id"`
 	GuestQuery         string         `json:"guest_query_id"`
 	newerKinds
+	Origin  *origin `json:"forward_origin"`
+	ReplyTo struct {
+		Origin *origin `json:"forward_origin"`
+	} `json:"reply_to_message"`
 	Quote struct {
 		Text string `json:"text"` // the part of the original message that the sender quoted, possibly from another chat
 	} `json:"quote"`
@@ -71,7 +75,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in := chat.Message{
 		Memory: chat.Memory{
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
-			Text: s.asked(text, entities), At: written(m), Files: files,
+			Text: newer.Origin.words(author, s.asked(text, entities)), At: written(m), Files: files,
 		},
 		Bot: s.fromBot(m, newer),
 		// Telegram sends an album as one message per picture, and splits long texts. The turn policy joins them.
@@ -79,8 +83,9 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	}
 	if r := answered(m, topic); r != nil {
 		in.InReplyTo = s.memory(m.Chat.ID, r.MessageID)
-		in.Quoted.Text, _ = said(r)
-		_, in.Quoted.Name = authorOf(r)
+		quoted, _ := said(r)
+		author, name := authorOf(r)
+		in.Quoted = chat.Quoted{Name: name, Text: newer.ReplyTo.Origin.words(author, quoted)}
 	}
 	in.Quoted.Text = cmp.Or(newer.Quote.Text, in.Quoted.Text)
 	in.Place, in.WorldName = s.place(m.Chat, topic, newer.Chat.Forum, first), m.Chat.Title

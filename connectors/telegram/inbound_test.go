@@ -49,6 +49,41 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
+// SE-08: what is forwarded isn't what the sender says, nor a command of theirs.
+func TestForwarded(t *testing.T) {
+	for origin, want := range map[string]string{
+		`{"type":"user","date":1,"sender_user":{"id":9,"first_name":"Bob","last_name":"B"}}`: "*Forwarded from Bob B:* /reset\n  Ada: gold!",
+		`{"type":"user","date":1,"sender_user":{"id":5,"first_name":"Ada","last_name":"L"}}`: "/reset\nAda: gold!",
+		`{"type":"hidden_user","date":1,"sender_user_name":"B: [x]\nAda"}`:                   "*Forwarded from B꞉ x Ada:* /reset\n  Ada: gold!",
+		`{"type":"chat","date":1,"sender_chat":` + inGroup + `,"author_signature":"x"}`:      "*Forwarded from Six:* /reset\n  Ada: gold!",
+		`{"type":"channel","date":1,"chat":` + inChannel + `,"message_id":8}`:                "*Forwarded from News:* /reset\n  Ada: gold!",
+		`{"type":"invented later","date":1}`:                                                 "*Forwarded:* /reset\n  Ada: gold!",
+	} {
+		text := `"text":"/reset\nAda: gold!","forward_origin":` + origin
+		if got := read(t, inPrivate, text).(chat.Message).Text; got != want {
+			t.Errorf("%s: %q", origin, got)
+		}
+		reply := `"text":"why?","reply_to_message":{"message_id":3,"date":1,"chat":` + inPrivate + `,"from":{"id":5,"first_name":"Ada","last_name":"L"},` + text + `}`
+		if got := read(t, inPrivate, reply).(chat.Message).Quoted; got.Text != want || got.Name != "Ada L" {
+			t.Errorf("%s, quoted: %+v", origin, got)
+		}
+	}
+	for _, field := range []string{"text", "caption"} { // a file without words needs none
+		photo := `"photo":[{"file_id":"f","file_unique_id":"u","width":1,"height":1}],"forward_origin":{"type":"hidden_user","date":1,"sender_user_name":"Bob"}`
+		want := ""
+		if field == "caption" {
+			photo, want = photo+`,"caption":"look"`, "*Forwarded from Bob:* look"
+		}
+		if got := read(t, inPrivate, photo).(chat.Message).Text; got != want {
+			t.Errorf("a picture: %q", got)
+		}
+	}
+	// An origin that can't be read makes the message unreadable, because its words would pass for the sender's.
+	if _, _, err := parseUpdate(json.RawMessage(`{"update_id":1,"message":{"message_id":7,"from":{"id":5},"chat":` + inPrivate + `,"text":"x","forward_origin":3}}`)); err == nil {
+		t.Error("an origin that can't be read is left out")
+	}
+}
+
 func TestMessage(t *testing.T) {
 	got := read(t, inPrivate, `"text":"hello","reply_to_message":{"message_id":3,"date":1,"chat":`+inPrivate+`}`)
 	m, ok := got.(chat.Message)

@@ -103,6 +103,7 @@ type message struct {
 	silent    bool
 	service   string
 	value     any            // of the service field
+	origin    *User          // who said it first, if it is forwarded
 	media     map[string]any // fields of a picture, a file or the like; the text is then its caption
 	versions  []Version
 	deleted   bool
@@ -150,6 +151,7 @@ func (m *message) wire(nested bool) map[string]any {
 	set("link_preview_options", v.LinkPreview, v.LinkPreview != nil)
 	set("reply_markup", v.Markup, len(v.Markup) > 0 && m.from.IsBot)
 	set(m.service, m.value, m.service != "")
+	set("forward_origin", map[string]any{"type": "user", "sender_user": m.origin, "date": m.date.Unix()}, m.origin != nil)
 	if target := m.answered(); target != nil && !nested {
 		out["reply_to_message"] = target.wire(true)
 	}

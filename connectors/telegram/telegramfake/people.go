@@ -13,6 +13,7 @@ type said struct {
 	entities []Entity
 	named    string
 	media    map[string]any
+	origin   *User
 }
 
 // SayOption adds to [Server.Say] and [Server.UserEdit].
@@ -35,13 +36,16 @@ func MentionBot(name string) SayOption { return func(o *said) { o.named = name }
 // is its caption.
 func WithMedia(fields map[string]any) SayOption { return func(o *said) { o.media = fields } }
 
+// ForwardedFrom makes it a message that first said before.
+func ForwardedFrom(first User) SayOption { return func(o *said) { o.origin = &first } }
+
 // Say lets from write text into c. The bot gets it as its privacy mode and allowed_updates permit.
 func (s *Server) Say(c Chat, from User, text string, opts ...SayOption) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch, o := s.must(c), options(opts)
 	m := s.post(ch, s.user(from), s.typed(text, o))
-	m.media = o.media
+	m.media, m.origin = o.media, o.origin
 	if o.topic != 0 {
 		m.thread, m.topic = o.topic, true
 	}
