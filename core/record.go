@@ -49,7 +49,7 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 			x.rt.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
 		}
 		select {
-		case <-time.After(x.rt.jitter(wait)):
+		case <-time.After(x.rt.cfg.Jitter(wait)):
 		case <-ctx.Done():
 			return errors.Join(err, context.Cause(ctx))
 		}

@@ -178,7 +178,7 @@ func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.An
 	}
 	x.gen = &generate.Writer{
 		Config: rt.cfg.Generation, First: rt.cfg.Turns.First, Idle: rt.cfg.Turns.Idle, Answer: a, Calls: x.toolCalls,
-		Unfollow: x.unfollow, Jitter: rt.jitter, Info: x.info, Emit: rt.hub.Emit, Log: rt.cfg.Log,
+		Unfollow: x.unfollow, Jitter: rt.cfg.Jitter, Info: x.info, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 	}
 	x.waiting = parking.Waiting{Run: &x.run, Store: s.park, Answer: a, Writer: x.gen, Calls: x.toolCalls, Persist: x.persist, Log: rt.cfg.Log}
 	return x

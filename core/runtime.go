@@ -79,7 +79,7 @@ type Config struct {
 	Meter      *quota.Meter           // counts messages and what the models cost, and refuses beyond the limits; nil for no limits
 	Grace      time.Duration          // how long runs may go on after Run was told to end, before they are cut off
 	Log        *slog.Logger
-	Rand       *rand.Rand // jitter; nil takes the global source. Used under a lock.
+	Jitter     func(time.Duration) time.Duration // spreads the pause before a retry; nil takes one of [d/2, d) by chance
 }
 
 // Runtime answers messages. Its methods are safe for concurrent use.
@@ -95,7 +95,7 @@ type Runtime struct {
 	bots     schedule.Bots
 	work     sync.WaitGroup // the rooms that are being served, and evaluators
 
-	// mu guards closed, the lanes of the scheduler and cfg.Rand. It is held for moments only, never during calls of others.
+	// mu guards closed and the lanes of the scheduler. It is held for moments only, never during calls of others.
 	mu     sync.Mutex
 	closed bool // Run was told to end: nothing new is accepted or started
 
@@ -122,6 +122,9 @@ type Runtime struct {
 // The parts refer to each other, and some of them only come into being below. That is why several are given functions that look
 // a part up when they are called.
 func New(cfg Config) (*Runtime, error) {
+	if cfg.Jitter == nil {
+		cfg.Jitter = jitter
+	}
 	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
 	rt.cfg.Store = nil
 	rt.stores = stores{run: store, prepare: store, files: store, ask: store, park: store, status: store, notice: store, summary: store, upkeep: store}
@@ -336,14 +339,7 @@ func settled(err error) error {
 }
 
 // jitter spreads d over [d/2, d), so that many runs which failed together don't try again together.
-func (rt *Runtime) jitter(d time.Duration) time.Duration {
-	if rt.cfg.Rand == nil {
-		return d/2 + rand.N(d/2)
-	}
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	return d/2 + time.Duration(rt.cfg.Rand.Int64N(int64(d/2)))
-}
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
 
 // Counts returns how many optional steps turns have had to skip since the start: see package counts.
 func (rt *Runtime) Counts() counts.Counts { return rt.counts.Now() }

@@ -84,14 +84,24 @@ func (p *process) awake() bool {
 // fate draws what becomes of a call: it depends on the seed, on who calls about what, and on the time, but not on the order of the calls
 // that are made at that time, which Go chooses.
 func (p *process) fate(c call) fate {
-	h := fnv.New64a()
-	fmt.Fprint(h, p.name, c.name, c.of, time.Since(p.w.began))
-	luck := rand.New(rand.NewPCG(p.w.seed, h.Sum64()))
+	luck := p.luck(c.name, c.of)
 	f := fate{latency: time.Millisecond + time.Duration(luck.Int64N(int64(c.slow))), luck: luck.Float64()}
 	if c.port == toPlatform && luck.IntN(40) == 0 {
 		f.latency += time.Duration(luck.Int64N(int64(8 * time.Second)))
 	}
 	return f
+}
+
+// luck depends on the seed, the process, the time, and what it is for.
+func (p *process) luck(of ...any) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprint(h, p.name, of, time.Since(p.w.began))
+	return rand.New(rand.NewPCG(p.w.seed, h.Sum64()))
+}
+
+// jitter is the pause before a retry.
+func (p *process) jitter(d time.Duration) time.Duration {
+	return d/2 + time.Duration(p.luck("jitter", d).Int64N(int64(d/2)))
 }
 
 // isCut reports whether the process is cut off from a port.
@@ -135,14 +145,14 @@ func reach[T any](ctx context.Context, p *process, c call, f func() (T, error)) 
 		return none, context.Cause(ctx)
 	}
 	fate := p.fate(c)
-	before, behind := p.count(c)
+	cut := p.isCut(c.port)
+	time.Sleep(fate.latency / 2)
+	before, behind := p.count(c) // here, because effects that begin at the same time arrive at different times
 	if before {
 		p.w.note(p, "dies before %s", c.name)
 		p.die()
 		return none, chat.ErrCrashed
 	}
-	cut := p.isCut(c.port)
-	time.Sleep(fate.latency / 2)
 	if cut && fate.luck < 0.5 {
 		return none, errRefused
 	}

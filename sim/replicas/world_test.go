@@ -155,7 +155,7 @@ func (w *world) start(slot int) {
 		Plugins: []action.Plugin{{Name: "test", Actions: []action.Action{writes{p}}}},
 		Turns:   schedule.TurnPolicy{Direct: w.policy, Group: schedule.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second},
 		Access:  access.Policy{People: map[chat.EntityID]bool{"ada": true}},
-		Schema:  schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Rand: rand.New(rand.NewPCG(w.seed, uint64(w.lives))),
+		Schema:  schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Jitter: p.jitter,
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	redisEvery    = 30 * time.Second // between two kills of Redis
-	postgresEvery = 2 * time.Minute  // between two kills of PostgreSQL
-	awayFor       = 2 * time.Second  // how long each is away
+	redisEvery    = 30 * time.Second  // between two kills of Redis
+	postgresEvery = 110 * time.Second // between two kills of PostgreSQL: five in ten minutes
+	awayFor       = 2 * time.Second   // how long each is away
 )
 
 // backends are the servers that several gateways share. One gateway needs none.

@@ -44,7 +44,7 @@ func main() {
 	flag.DurationVar(&o.answer, "answer", 2*time.Second, "longest time in which the model writes an answer")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the load")
 	flag.IntVar(&o.replicas, "replicas", 1, "gateways at the same time; several share a PostgreSQL and a Redis")
-	flag.BoolVar(&o.outages, "outages", false, "kill Redis every 30 s and PostgreSQL every 2 min, too (with -replicas)")
+	flag.BoolVar(&o.outages, "outages", false, "kill Redis every 30 s and PostgreSQL every 110 s, too (with -replicas)")
 	flag.StringVar(&o.dir, "dir", "", "folder for the binary, the store, the log and the report (default: a new temporary one)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
