@@ -33,22 +33,24 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	cfg = env.applyTo(cfg)
 	models := newModels(cfg, env)
 	defer func() { _ = models.close() }() // only idle connections remain
-	noStore := false                      // the store can't be opened
+	var store *stores.Checked             // nil if the store can't be opened
 	parts := []part{
 		{"agent", func(context.Context) (string, error) { return checkAgent(cfg, env) }},
 		{"store", func(ctx context.Context) (string, error) {
-			text, err := stores.Check(ctx, cfg.Store.Reveal())
-			noStore = err != nil
-			return text, err
+			found, err := stores.Check(ctx, cfg.Store.Reveal())
+			if err == nil {
+				store = &found
+			}
+			return found.Text, err
 		}},
-		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
+		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env, store) }},
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
 	parts = append(parts, models.checks...)
 	parts = append(parts, checkPrices(cfg))
 	parts = append(parts, checkTools(cfg, env)...)
 	if cfg.Agent.Recall == config.RecallMeaning {
-		parts = append(parts, part{"agent.recall", unless(&noStore, func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) })})
+		parts = append(parts, part{"agent.recall", with(&store, func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) })})
 	}
 	on, err := allPlatforms(cfg, func(string) connectors.Deps { return connectors.Deps{Log: env.Log, Dial: env.Dial} }, env)
 	if err != nil {
@@ -62,7 +64,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		}
 	}
 	if len(on) > 0 {
-		parts = append(parts, part{"owner", unless(&noStore, func(ctx context.Context) (string, error) { return checkOwner(ctx, cfg) })})
+		parts = append(parts, part{"owner", with(&store, func(ctx context.Context) (string, error) { return checkOwner(ctx, cfg) })})
 	}
 	var all []Finding
 	for _, p := range parts {
@@ -71,11 +73,11 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	return all
 }
 
-// unless returns a check that is left out if the store can't be opened: it would wait for the same server once more, and
+// with returns a check that is left out if the store can't be opened: it would wait for the same server once more, and
 // report the same problem.
-func unless(noStore *bool, check func(context.Context) (string, error)) func(context.Context) (string, error) {
+func with(store **stores.Checked, check func(context.Context) (string, error)) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		if *noStore {
+		if *store == nil {
 			return "unknown: the store can't be opened", nil
 		}
 		return check(ctx)
@@ -84,7 +86,7 @@ func unless(noStore *bool, check func(context.Context) (string, error)) func(con
 
 // CheckShared tests whether Redis can be reached, if it is configured.
 func CheckShared(ctx context.Context, cfg config.Config, env Env) Finding {
-	return part{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env.filled()) }}.try(ctx)
+	return part{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env.filled(), nil) }}.try(ctx)
 }
 
 // part is a check of one part of the configuration. check returns a [warning] if it is not certain that there is a
@@ -142,8 +144,9 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 	return text, nil
 }
 
-// checkShared contacts Redis. It doesn't take the name of the gateways that share it.
-func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error) {
+// checkShared contacts Redis. If the store is known, it tests whether the name of the gateways is free for it, without
+// taking it: a name belongs to one store while gateways with that store run.
+func checkShared(ctx context.Context, cfg config.Config, env Env, store *stores.Checked) (string, error) {
 	if cfg.Shared.Scheme() == "inmem" {
 		return "in memory (for a single process)", nil
 	}
@@ -156,6 +159,15 @@ func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error
 		return "", fmt.Errorf("%s: %w", cfg.Shared, err)
 	} else if err != nil {
 		return "", fmt.Errorf("%s does not answer: %w; start Redis there, or set shared: \"inmem:\" for a single process", cfg.Shared, err)
+	}
+	if cfg.Cluster != "" && store != nil && !store.InUse {
+		holder, err := shared.Holder(ctx, cfg.Cluster)
+		if err != nil {
+			return "", err
+		}
+		if holder != "" && holder != store.ID {
+			return "", fmt.Errorf("cluster %q: %w", cfg.Cluster, redis.ErrNameTaken)
+		}
 	}
 	return cfg.Shared.String() + " answers", nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"parley"
+	"parley/backends/redis"
+	"parley/backends/redis/redistest"
 	"parley/backends/sqlite"
 	"parley/config"
 	"parley/config/configtest"
@@ -175,6 +177,46 @@ func TestCheckListens(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// The check reports that gateways with another store have the name on Redis, as a start would, and takes nothing itself. Gateways with the
+// same store are no conflict; nor is a store that can't be asked because a gateway has it.
+func TestCheckCluster(t *testing.T) {
+	server := redistest.Start(t)
+	check := newChecking(t, nil, nil)
+	check.cfg.Shared, check.cfg.Cluster = config.DSN(server.URL()), "shop"
+	wants := func(state string, ok bool) {
+		t.Helper()
+		if f := check.finds("shared"); f.OK != ok || f.OK == strings.Contains(f.Text, `cluster "office": gateways with another store`) {
+			t.Errorf("%s: %+v", state, f)
+		}
+	}
+	wants("the name is free", true)
+	if !server.Empty() {
+		t.Error("the check has left something")
+	}
+	store, err := sqlite.Open(t.Context(), strings.TrimPrefix(check.cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range map[string]string{"shop": store.ID(), "office": "another"} {
+		gateway, err := redis.Open(server.URL(), redis.Options{Name: name, Store: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gateway.Close()
+		if err := gateway.Join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check.cfg.Cluster = "office"
+	wants("a gateway has the store", true)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wants("another store has the name", false)
+	check.cfg.Cluster = "shop"
+	wants("gateways with this store have the name", true)
 }
 
 // Every model that is configured is tried as far as that is cheap, and what is wrong is told with the key that mends it.

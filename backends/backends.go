@@ -71,22 +71,30 @@ func Path(address string) string {
 	return path
 }
 
-// Check tests the store at address and returns a description for the owner. It changes nothing in a database; a missing
-// file is created, which shows that it can be. A store that a running gateway has open counts as tested.
-func Check(ctx context.Context, address string) (string, error) {
+// Checked is a store that was tested.
+type Checked struct {
+	Text  string // a description for the owner
+	ID    string // see Store; "" for a database without tables
+	InUse bool   // by a running gateway, so that its ID can't be read
+}
+
+// Check tests the store at address. It changes nothing in a database; a missing file is created, which shows that it can
+// be. A store that a running gateway has open counts as tested.
+func Check(ctx context.Context, address string) (Checked, error) {
 	if isPostgres(address) {
-		return postgres.Describe(ctx, address)
+		text, id, err := postgres.Describe(ctx, address)
+		return Checked{Text: text, ID: id}, err
 	}
 	store, err := Open(ctx, address, Options{})
 	if holder, used := InUse(err); used {
-		return fmt.Sprintf("%s is in use by a running gateway (%s)", Path(address), holder), nil
+		return Checked{Text: fmt.Sprintf("%s is in use by a running gateway (%s)", Path(address), holder), InUse: true}, nil
 	} else if err != nil {
-		return "", err
+		return Checked{}, err
 	}
 	if err := store.Close(); err != nil {
-		return "", fmt.Errorf("close %s: %w", Path(address), err)
+		return Checked{}, fmt.Errorf("close %s: %w", Path(address), err)
 	}
-	return Path(address) + " is writable", nil
+	return Checked{Text: Path(address) + " is writable", ID: store.ID()}, nil
 }
 
 // Unavailable reports whether an error of a store can resolve without a change of the configuration, with a reason for

@@ -14,8 +14,8 @@ func TestCheck(t *testing.T) {
 	file := "sqlite:" + filepath.Join(t.TempDir(), "parley.db")
 	wants := func(address, want string) {
 		t.Helper()
-		if text, err := Check(t.Context(), address); err != nil || !strings.Contains(text, want) {
-			t.Errorf("%q, %v; want %q", text, err, want)
+		if c, err := Check(t.Context(), address); err != nil || !strings.Contains(c.Text, want) {
+			t.Errorf("%+v, %v; want %q", c, err, want)
 		}
 	}
 	wants(file, "is writable")

@@ -141,6 +141,9 @@ func TestMove(t *testing.T) {
 	if s, err := Open(t.Context(), to, Options{}); err == nil || !strings.Contains(err.Error(), "gateway migrate") {
 		t.Errorf("a gateway uses a database that is not complete: %v, %v", s, err)
 	}
+	if c, err := Check(t.Context(), to); err == nil || !strings.Contains(err.Error(), "gateway migrate") {
+		t.Errorf("a check of a database that is not complete says %+v, %v", c, err)
+	}
 	other := filled(t)
 	if err := Move(t.Context(), other, to, func(string, int) {}); err == nil || !strings.Contains(err.Error(), "another store") {
 		t.Errorf("another store was moved there too: %v", err)

@@ -141,9 +141,9 @@ func unsafeSettings(ctx context.Context, q querier) (string, error) {
 }
 
 // identify returns the id of the database. It refuses one that rows are being moved to: it has only a part of them.
-func identify(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
+func identify(ctx context.Context, q querier) (id string, err error) {
 	var moving string
-	if err := pool.QueryRow(ctx, `SELECT id, moving FROM identity`).Scan(&id, &moving); err != nil {
+	if err := q.QueryRow(ctx, `SELECT id, moving FROM identity`).Scan(&id, &moving); err != nil {
 		return "", err
 	}
 	if moving != "" {

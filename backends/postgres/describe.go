@@ -16,57 +16,61 @@ const (
 	checkQueries = 3 * time.Second  // for all that is read
 )
 
-// Describe tests whether the database at url can be used, and returns a description for the owner. It changes nothing,
-// so it doesn't migrate, and tells what a start would do. It waits for no server: where a start would wait, it returns
-// the reason at once, and a server that says nothing has a few seconds.
-func Describe(ctx context.Context, url string) (string, error) {
-	text, err := describe(ctx, url)
+// Describe tests whether the database at url can be used, and returns a description for the owner and the id of the
+// store, which is empty if the database is. It changes nothing, so it doesn't migrate, and tells what a start would do.
+// It waits for no server: where a start would wait, it returns the reason at once, and a server that says nothing has a
+// few seconds.
+func Describe(ctx context.Context, url string) (text, id string, err error) {
+	text, id, err = describe(ctx, url)
 	if reason, waits := Unavailable(err); waits {
 		err = fmt.Errorf("%s: %w", reason, err)
 	}
-	return text, wrap(explain(err), "trying the database")
+	return text, id, wrap(explain(err), "trying the database")
 }
 
 // describe uses one connection without a pool: a pool that is closed waits for the connection that it makes.
-func describe(ctx context.Context, url string) (string, error) {
+func describe(ctx context.Context, url string) (text, id string, err error) {
 	c, err := configure(url, Options{})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	c.ConnConfig.ConnectTimeout = min(c.ConnConfig.ConnectTimeout, checkConnect)
 	connecting, cancel := context.WithTimeoutCause(ctx, checkAll, errSilent)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(connecting, c.ConnConfig)
 	if err != nil {
-		return "", causeOf(connecting, err)
+		return "", "", causeOf(connecting, err)
 	}
 	defer conn.Close(context.WithoutCancel(connecting)) //nolint:errcheck // nothing was written; it is bounded by pgx
 	reading, cancel := context.WithTimeoutCause(ctx, checkQueries, errSilent)
 	defer cancel()
-	text, err := report(reading, conn)
-	return text, causeOf(reading, err)
+	text, id, err = report(reading, conn)
+	return text, id, causeOf(reading, err)
 }
 
 // report describes the database of a connection.
-func report(ctx context.Context, conn *pgx.Conn) (string, error) {
+func report(ctx context.Context, conn *pgx.Conn) (text, id string, err error) {
 	if err := durable(ctx, conn); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := checkServer(ctx, conn); err != nil {
-		return "", err
+		return "", "", err
 	}
 	knows, err := newest()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	has, oldest, err := versions(ctx, conn)
 	if err == nil {
 		err = usable(has, oldest, knows)
 	}
-	if err != nil {
-		return "", err
+	if err == nil && has > 0 {
+		id, err = identify(ctx, conn)
 	}
-	text := fmt.Sprintf("PostgreSQL at %s, database %s", conn.Config().Host, conn.Config().Database)
+	if err != nil {
+		return "", "", err
+	}
+	text = fmt.Sprintf("PostgreSQL at %s, database %s", conn.Config().Host, conn.Config().Database)
 	switch {
 	case has == 0:
 		text += "; it is empty, and gets its tables when the gateway starts"
@@ -77,5 +81,5 @@ func report(ctx context.Context, conn *pgx.Conn) (string, error) {
 	if warning != "" {
 		text += ". Warning: " + warning
 	}
-	return text, err
+	return text, id, err
 }

@@ -66,7 +66,7 @@ func TestUnsafeSettings(t *testing.T) {
 	if text, err := s.Warning(t.Context()); err != nil || !strings.HasPrefix(text, want) {
 		t.Errorf("%q, %v", text, err)
 	}
-	if text, err := Describe(t.Context(), url); err != nil || !strings.Contains(text, "Warning: "+want) {
+	if text, _, err := Describe(t.Context(), url); err != nil || !strings.Contains(text, "Warning: "+want) {
 		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -17,7 +17,7 @@ func TestOldServerIsRefused(t *testing.T) {
 			if reason, waits := Unavailable(err); err == nil || waits || !strings.Contains(err.Error(), "version 14 or later is needed") {
 				t.Errorf("opened with %v; it would wait: %v, %q", err, waits, reason)
 			}
-			if _, err := Describe(t.Context(), server.URL()); err == nil || !strings.Contains(err.Error(), "version 14 or later is needed") {
+			if _, _, err := Describe(t.Context(), server.URL()); err == nil || !strings.Contains(err.Error(), "version 14 or later is needed") {
 				t.Errorf("the check says %v", err)
 			}
 		})

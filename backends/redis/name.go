@@ -42,8 +42,11 @@ func newName(client goredis.UniversalClient, o Options) *name {
 	if o.Name == "" || o.Store == "" {
 		return nil
 	}
-	return &name{client: client, key: "parley:" + o.Name + ":store", store: o.Store}
+	return &name{client: client, key: nameKey(o.Name), store: o.Store}
 }
+
+// nameKey returns the key that holds the store of a name.
+func nameKey(name string) string { return "parley:" + name + ":store" }
 
 // take takes the name for the store, or renews it. It returns [ErrNameTaken], or another error if Redis doesn't respond
 // within limit.
@@ -67,6 +70,20 @@ func (n *name) take(ctx context.Context) error {
 		return fmt.Errorf("redis: keep the name: %w", err)
 	}
 	return nil
+}
+
+// Holder returns the id of the store whose gateways have name; "" if none has it. It takes nothing.
+func (b *Backend) Holder(ctx context.Context, name string) (store string, err error) {
+	err = attempt(ctx, func(ctx context.Context) (err error) {
+		store, err = b.client.Get(ctx, nameKey(name)).Result()
+		return err
+	})
+	if errors.Is(err, goredis.Nil) {
+		return "", nil
+	} else if err != nil {
+		return "", fmt.Errorf("redis: look up the name: %w", err)
+	}
+	return store, nil
 }
 
 // keepName renews the name until ctx is done. It logs when another store has taken it while Redis was unreachable, once

@@ -99,6 +99,12 @@ func (s *Server) Flush() {
 	s.command("FLUSHALL")
 }
 
+// Empty reports whether the server has no data.
+func (s *Server) Empty() bool {
+	s.t.Helper()
+	return !strings.Contains(s.command("INFO keyspace"), "keys=")
+}
+
 // Pause suspends the server while its connections stay open. It ends with Resume or Stop.
 func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 
