@@ -47,6 +47,7 @@ func TestSchedule(t *testing.T) {
 		c.configured(func(cfg *config.Config) {
 			c.scheduled(cfg, config.Schedule{Name: "tea", Cron: "0 1 * * *", Text: "Tea time!"})
 			c.scheduled(cfg, config.Schedule{Name: "standup", Cron: "30 0 * * *", Prompt: "Ask what they do today."})
+			c.scheduled(cfg, config.Schedule{Name: "lunch", Cron: "20 0 * * *", Text: "Lunch!", Jitter: 20 * time.Minute}) // later by 15m44s
 			c.scheduled(cfg, config.Schedule{Name: "elsewhere", Cron: "30 0 * * *", Room: c.elsewhere(), Text: "Is anyone here?"})
 		})
 		before := len(Own(c, c.group))
@@ -56,7 +57,7 @@ func TestSchedule(t *testing.T) {
 		c.crash()
 		c.start()
 		c.clock(1, 5)
-		if got := Own(c, c.group)[before:]; !slices.Equal(got, []string{"What do you do today?", "Tea time!"}) {
+		if got := Own(c, c.group)[before:]; !slices.Equal(got, []string{"What do you do today?", "Lunch!", "Tea time!"}) {
 			c.Errorf("the group reads %q", got)
 		}
 		if all := c.model.Requests(); !strings.Contains(string(all[len(all)-1].Raw), "Schedule standup: Ask what they do today.") {
@@ -126,4 +127,75 @@ func TestSchedulesInQuietHours(t *testing.T) {
 			c.Errorf("after the quiet hours the group reads %q", got)
 		}
 	})
+}
+
+// Each schedule has its time zone or that of the agent. Where the clock of a zone is changed, also while the gateway is not running, a time of
+// day comes once.
+func TestSchedulesInTimeZones(t *testing.T) {
+	type step struct {
+		until string // what the clock shows in UTC
+		down  bool   // the gateway does not run before
+		want  []string
+	}
+	for begin, steps := range map[string][]step{
+		"2026-03-29T00:50:00Z": { // the clock in Berlin goes from 02:00 to 03:00, which is 01:00 in UTC
+			{"2026-03-29T01:29:00Z", false, nil},
+			{"2026-03-29T01:31:00Z", false, []string{"Berlin."}},
+			{"2026-03-29T01:50:00Z", true, []string{"Made up for."}},
+			{"2026-03-29T02:01:00Z", false, []string{"Kolkata."}},
+			{"2026-03-30T00:25:00Z", true, nil},
+			{"2026-03-30T00:46:00Z", false, []string{"Berlin.", "Made up for."}},
+		},
+		"2026-10-25T00:20:00Z": { // it goes from 03:00 to 02:00, which is 01:00 in UTC
+			{"2026-10-25T00:31:00Z", false, []string{"Berlin."}},
+			{"2026-10-25T00:50:00Z", true, []string{"Made up for."}},
+			{"2026-10-25T01:40:00Z", false, nil},
+			{"2026-10-25T01:50:00Z", true, nil},
+			{"2026-10-25T02:01:00Z", false, []string{"Kolkata."}},
+			{"2026-10-26T01:25:00Z", true, nil},
+			{"2026-10-26T01:46:00Z", false, []string{"Berlin.", "Made up for."}},
+			{"2026-10-27T03:00:00Z", true, []string{"Made up for."}},
+		},
+	} {
+		on(t, sites()[0], nil, func(c *chatStory) {
+			c.sleeps(begin)
+			c.Mention(Ada, c.group, "Hello")
+			c.pass(time.Minute)
+			c.configured(func(cfg *config.Config) {
+				c.scheduled(cfg, config.Schedule{Name: "agent", Cron: "30 2 * * *", Text: "Berlin."})
+				c.scheduled(cfg, config.Schedule{Name: "own", Cron: "30 7 * * *", Timezone: "Asia/Kolkata", Text: "Kolkata."})
+				c.scheduled(cfg, config.Schedule{Name: "missed", Cron: "45 2 * * *", Text: "Made up for.", Missed: config.MissedOnce})
+				cfg.Initiative.Timezone = "Europe/Berlin"
+			})
+			for _, step := range steps {
+				before := len(Own(c, c.group))
+				if step.down {
+					c.sleeps(step.until)
+				} else {
+					c.pass(timeTo(t, step.until))
+				}
+				if got := Own(c, c.group)[before:]; !slices.Equal(got, step.want) {
+					c.Errorf("until %s the group reads %q, not %q", step.until, got, step.want)
+				}
+			}
+		})
+	}
+}
+
+// sleeps stops the gateway until the clock shows a time, and starts it again.
+func (c *chatStory) sleeps(at string) {
+	c.shutdown()
+	time.Sleep(timeTo(c.T, at))
+	c.start()
+	c.pass(10 * time.Second)
+}
+
+// timeTo returns how long it is to a time.
+func timeTo(t *testing.T, at string) time.Duration {
+	t.Helper()
+	when, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Until(when)
 }
