@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -124,8 +125,10 @@ func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
 }
 
-// checkAgent parses the templates of the character, as the gateway does when it starts.
+// checkAgent parses the templates of the character, as the gateway does when it starts. The plugins have no models here, so what they
+// say of that is not logged.
 func checkAgent(cfg config.Config, env Env) (string, error) {
+	env.Log = slog.New(slog.DiscardHandler)
 	plugins, err := allPlugins(cfg, env, nil, nil, llm.Models{})
 	if err != nil {
 		return "", err

@@ -1,8 +1,10 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	stores "parley/backends"
@@ -14,8 +16,8 @@ import (
 // charactersPerToken is the usual estimate for English text.
 const charactersPerToken = 4
 
-// checkRecall tells how many earlier messages agent.recall_backfill embeds at the next start, or would embed: the owner
-// should know the cost before it arises.
+// checkRecall tells how many messages the next start embeds because the model was changed, and how many earlier ones
+// agent.recall_backfill embeds then, or would embed: the owner should know the cost before it arises.
 func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) (string, error) {
 	if embedder == nil {
 		return "", warning("meaning needs an embedding model; set models.embedding.model, or recall searches by words")
@@ -38,12 +40,23 @@ func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) 
 	if err != nil {
 		return "", err
 	}
-	size := fmt.Sprintf("%d earlier messages, about %d tokens", messages, characters/charactersPerToken)
-	switch {
-	case messages == 0:
-		return "all messages are searched by meaning", nil
-	case cfg.Agent.RecallBackfill:
-		return "the next start embeds " + size, nil
+	waiting, more, err := store.WaitingSize(ctx, embedding(cfg), recall.EmbedCharacters)
+	if err != nil {
+		return "", err
 	}
-	return size + " are searched by words only; agent.recall_backfill embeds them", nil
+	if cfg.Agent.RecallBackfill {
+		waiting, more, messages = waiting+messages, more+characters, 0
+	}
+	var all []string
+	if waiting > 0 {
+		all = append(all, "the next start embeds "+sizeOf(waiting, more))
+	}
+	if messages > 0 {
+		all = append(all, sizeOf(messages, characters)+", are searched by words only; agent.recall_backfill embeds them")
+	}
+	return cmp.Or(strings.Join(all, "; "), "all messages are searched by meaning"), nil
+}
+
+func sizeOf(messages, characters int) string {
+	return fmt.Sprintf("%d earlier messages, about %d tokens", messages, characters/charactersPerToken)
 }

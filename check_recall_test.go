@@ -36,7 +36,32 @@ func keepClaim(t *testing.T, cfg config.Config, value string) {
 	}
 }
 
-// The check tells how many messages a backfill embeds before it costs anything.
+// embedAll gives all messages a vector of a model.
+func embedAll(t *testing.T, cfg config.Config, model string) {
+	t.Helper()
+	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // everything was written
+	if _, err := s.IndexWords(t.Context(), 10, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Backfill(t.Context(), 10); err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := s.Unembedded(t.Context(), model, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range waiting {
+		if err := s.SaveVectors(t.Context(), model, []chat.Vector{{Ticket: u.Ticket, Vector: []float32{1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The check tells how many messages a backfill or another model embeds before it costs anything.
 func TestCheckRecall(t *testing.T) {
 	cfg := config.Config{Store: config.DSN("sqlite:" + sqlitetest.Path(t))}
 	says := func(want string) {
@@ -50,7 +75,7 @@ func TestCheckRecall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := chat.Memory{ID: "m", Room: "room", Author: "ada", Text: strings.Repeat("word", 100), At: time.Now()}
+	m := chat.Memory{ID: "m", Room: "room", Author: "ada", Text: strings.Repeat("word ", 80), At: time.Now()}
 	if _, err := s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +83,14 @@ func TestCheckRecall(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	says("1 earlier messages, about 100 tokens are searched by words only")
+	says("1 earlier messages, about 100 tokens, are searched by words only")
 	cfg.Agent.RecallBackfill = true
+	says("the next start embeds 1 earlier messages, about 100 tokens")
+	embedAll(t, cfg, embedding(cfg))
+	says("all messages are searched by meaning")
+	cfg.Models.Embedding.Model = "another"
+	says("the next start embeds 1 earlier messages, about 100 tokens")
+	cfg.Agent.RecallBackfill = false
 	says("the next start embeds 1 earlier messages, about 100 tokens")
 	for shared, claimed := range map[string]bool{"redis://127.0.0.1": true, "inmem:": false} {
 		for until, holds := range map[time.Time]bool{time.Now().Add(time.Minute): true, time.Now().Add(-time.Minute): false} {

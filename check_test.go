@@ -3,6 +3,7 @@ package parley_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -278,5 +279,23 @@ func TestCheckTools(t *testing.T) {
 		if b != `{"type":"ping"}` {
 			t.Errorf("the check sent %s", b)
 		}
+	}
+}
+
+// A check reports what it finds in its lines, and logs nothing of what works.
+func TestCheckOfRecallLogsNothing(t *testing.T) {
+	check := newChecking(t, nil, nil)
+	model := httptest.NewServer(modelfake.New(modelfake.Options{}))
+	t.Cleanup(model.Close)
+	check.cfg.Providers.OpenAI.BaseURL = model.URL + "/v1"
+	check.cfg.Models.Large.Model, check.cfg.Models.Embedding.Model, check.cfg.Agent.Recall = modelfake.DefaultModel, "embedder", config.RecallMeaning
+	var log strings.Builder
+	for _, f := range parley.Check(t.Context(), check.cfg, parley.Env{Log: slog.New(slog.NewTextHandler(&log, nil))}) {
+		if !f.OK || f.Doubt {
+			t.Errorf("%s: %s", f.Part, f.Text)
+		}
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log says %s", log.String())
 	}
 }

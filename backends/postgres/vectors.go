@@ -98,12 +98,22 @@ func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err erro
 
 // BackfillSize implements [storage.VectorBackfill].
 func (s *memories) BackfillSize(ctx context.Context, longest int) (messages, characters int, err error) {
+	return s.size(ctx, `kind = '' AND NOT EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = m.seq)`, longest)
+}
+
+// WaitingSize implements [storage.VectorBackfill].
+func (s *memories) WaitingSize(ctx context.Context, model string, longest int) (messages, characters int, err error) {
+	return s.size(ctx, `EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = m.seq AND v.model <> $2)`, longest, record.HashOf(model))
+}
+
+// size counts the messages m for which where is true.
+func (s *memories) size(ctx context.Context, where string, longest int, args ...any) (messages, characters int, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
 			SELECT count(*), coalesce(sum(least($1, length(text) + CASE content WHEN '' THEN 0 ELSE (
 				SELECT coalesce(sum(length(concat(f->>'title', f->>'description', f->>'text'))), 0)
 				FROM jsonb_array_elements(coalesce(content::jsonb->'files', '[]')) f) END)), 0)
-			FROM memories m WHERE kind = '' AND NOT EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = m.seq)`, longest).Scan(&messages, &characters)
+			FROM memories m WHERE `+where, append([]any{longest}, args...)...).Scan(&messages, &characters)
 	})
 	return messages, characters, wrap(err, "counting messages without vectors")
 }

@@ -84,12 +84,22 @@ func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err erro
 
 // BackfillSize implements [storage.VectorBackfill].
 func (s *memories) BackfillSize(ctx context.Context, longest int) (messages, characters int, err error) {
+	return s.size(ctx, `kind = '' AND seq NOT IN (SELECT seq FROM memory_vectors)`, longest)
+}
+
+// WaitingSize implements [storage.VectorBackfill].
+func (s *memories) WaitingSize(ctx context.Context, model string, longest int) (messages, characters int, err error) {
+	return s.size(ctx, `seq IN (SELECT seq FROM memory_vectors WHERE model <> ?)`, longest, record.HashOf(model))
+}
+
+// size counts the messages for which where is true.
+func (s *memories) size(ctx context.Context, where string, longest int, args ...any) (messages, characters int, err error) {
 	err = s.read(ctx, func(db *conn) error {
 		return db.QueryRowContext(ctx, `
 			SELECT count(*), ifnull(sum(min(?, length(text) + CASE content WHEN '' THEN 0 ELSE (
 				SELECT ifnull(sum(length(concat(value->>'title', value->>'description', value->>'text'))), 0)
 				FROM json_each(content, '$.files')) END)), 0)
-			FROM memories WHERE kind = '' AND seq NOT IN (SELECT seq FROM memory_vectors)`, longest).
+			FROM memories WHERE `+where, append([]any{longest}, args...)...).
 			Scan(&messages, &characters)
 	})
 	return messages, characters, wrap(err, "counting messages without vectors")

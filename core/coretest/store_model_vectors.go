@@ -105,8 +105,22 @@ func (m *storeModel) Backfill(_ context.Context, limit int) (more bool, err erro
 func (m *storeModel) BackfillSize(_ context.Context, longest int) (messages, characters int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	messages, characters = m.size(longest, func(s storedMemory) bool { return m.vectors[s.ID] == nil && s.Kind == chat.Said })
+	return messages, characters, nil
+}
+
+// WaitingSize implements [parley/core/storage.VectorBackfill].
+func (m *storeModel) WaitingSize(_ context.Context, model string, longest int) (messages, characters int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	messages, characters = m.size(longest, func(s storedMemory) bool { v := m.vectorOf(s); return v != nil && v.model != model })
+	return messages, characters, nil
+}
+
+// size counts the messages that are chosen.
+func (m *storeModel) size(longest int, chosen func(storedMemory) bool) (messages, characters int) {
 	for _, s := range m.said {
-		if m.vectors[s.ID] == nil && s.Kind == chat.Said {
+		if chosen(s) {
 			messages++
 			length := utf8.RuneCountInString(s.Text)
 			for _, f := range s.Files {
@@ -115,5 +129,5 @@ func (m *storeModel) BackfillSize(_ context.Context, longest int) (messages, cha
 			characters += min(length, longest)
 		}
 	}
-	return messages, characters, nil
+	return messages, characters
 }

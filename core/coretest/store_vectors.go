@@ -121,6 +121,15 @@ func otherVectors(_ *testing.T, s store) {
 	s.indexWithVectors()
 	s.embed("m", spots)
 	s.same("of another model", s.near("room", 3, "", "n", 1, 0), []string(nil))
+	size := func(model string, longest int) []int {
+		s.t.Helper()
+		messages, characters, err := s.WaitingSize(s.t.Context(), model, longest)
+		s.must(err)
+		return []int{messages, characters}
+	}
+	s.same("to embed", size("m", 100), []int{0, 0})
+	s.same("to embed for it", size("n", 100), []int{2, 9})
+	s.same("to embed for it, cut", size("n", 4), []int{2, 8})
 	s.same("waiting for it", s.embed("n", spots), 2)
 	s.same("of the new model", s.near("room", 3, "", "n", 1, 0), []string{"east"})
 	s.same("of another length", s.near("room", 3, "", "n", 1, 0, 0), []string(nil))

@@ -41,6 +41,9 @@ type VectorBackfill interface {
 	// BackfillSize returns for how many messages that would be, of how many characters with the texts of their files. Of a message
 	// at most longest characters count.
 	BackfillSize(ctx context.Context, longest int) (messages, characters int, err error)
+	// WaitingSize returns the same of the messages that wait for a vector of a model, as Unembedded returns them: those of another
+	// model too.
+	WaitingSize(ctx context.Context, model string, longest int) (messages, characters int, err error)
 }
 
 // PieceVectors stores the vectors of pieces of the agent's knowledge, for all replicas, in the form of
