@@ -199,6 +199,7 @@ func usualPaths() []path {
 		{"a detail of a person", poisonedCall("UPDATE_ENTITY", func(text string) map[string]any { return map[string]any{"about": "language", "value": text[:80]} }), false},
 		{"a display name", poisonedName, false},
 		{"the body of a hook", poisonedHook, false},
+		{"what a hook says", poisonedAlarm, false},
 		{"a schedule", poisonedSchedule, false},
 	}
 }
@@ -208,6 +209,15 @@ func poisonedHook(c *chatStory, text string) {
 	body, err := json.Marshal(map[string]string{"status": text, "log": text})
 	c.must(err)
 	if code, says := c.calls("build", string(body)); code != http.StatusAccepted {
+		c.Fatal(code, says)
+	}
+}
+
+func poisonedAlarm(c *chatStory, text string) {
+	c.hooked(config.Hook{Name: "alarm", Text: "Alarm: {{what}}"})
+	body, err := json.Marshal(map[string]string{"what": text})
+	c.must(err)
+	if code, says := c.calls("alarm", string(body)); code != http.StatusAccepted {
 		c.Fatal(code, says)
 	}
 }
