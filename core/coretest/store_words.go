@@ -2,12 +2,14 @@ package coretest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"parley/core/chat"
 	"parley/core/search"
+	"parley/core/search/searchtest"
 )
 
 func wordChecks() []storeCheck {
@@ -21,6 +23,7 @@ func wordChecks() []storeCheck {
 		{"words are indexed in steps, and none is left out", wordsInSteps},
 		{"words of every language are found, whatever stands in a question", foundInLanguages},
 		{"among many messages, those with rare words come first", foundAmongMany},
+		{"of 200 facts among small talk, questions find theirs", foundFacts},
 	}
 }
 
@@ -189,15 +192,27 @@ func foundInLanguages(_ *testing.T, s store) {
 }
 
 // foundAmongMany has more messages than a store compares word by word.
+// hears stores a message that opens no run.
+func (s store) hears(room chat.RoomID, n int, text string) {
+	in := message(room, n)
+	in.Text = text
+	if _, err := s.Accept(s.t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// indexAll indexes many messages.
+func (s store) indexAll() {
+	s.t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = s.IndexWords(s.t.Context(), 100, time.Time{})
+		s.must(err)
+	}
+}
+
 func foundAmongMany(_ *testing.T, s store) {
 	const many = 600
-	say := func(room chat.RoomID, n int, text string) {
-		in := message(room, n)
-		in.Text = text
-		if _, err := s.Accept(s.t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
-			s.t.Error(err)
-		}
-	}
 	text := func(n int) string {
 		switch n {
 		case 20:
@@ -211,21 +226,43 @@ func foundAmongMany(_ *testing.T, s store) {
 	}
 	var group sync.WaitGroup
 	for n := range many - 10 {
-		group.Go(func() { say("room", n, text(n)) })
+		group.Go(func() { s.hears("room", n, text(n)) })
 	}
 	group.Wait()
 	for n := many - 10; n < many; n++ {
-		say("room", n, text(n))
+		s.hears("room", n, text(n))
 	}
-	say("other", 1, "the zeppelin party of others")
-	for more := true; more; {
-		var err error
-		more, err = s.IndexWords(s.t.Context(), 100, time.Time{})
-		s.must(err)
-	}
+	s.hears("other", 1, "the zeppelin party of others")
+	s.indexAll()
 	found := s.finds("room", many-5, "", "Which party has a zeppelin?")
 	s.same("found", found, [][]string{{text(20)}, {text(30)}, {text(many - 6)}})
 	s.must(s.Forget(s.t.Context(), message("room", 20).ID))
 	found = s.finds("room", many-5, "", "Which party has a zeppelin?")
 	s.same("without what was forgotten", found, [][]string{{text(30)}, {text(many - 6)}, {text(many - 7)}})
+}
+
+// foundFacts measures what a search in a store finds. The gate of core/search measures the ranking alone.
+func foundFacts(_ *testing.T, s store) {
+	const wanted, first = 95, 5
+	texts := append(searchtest.Facts(), searchtest.SmallTalk()...)
+	var group sync.WaitGroup
+	for n, text := range texts {
+		group.Go(func() { s.hears("room", n, text) })
+	}
+	group.Wait()
+	s.hears("room", len(texts), "?")
+	s.indexAll()
+	hits, questions := 0, searchtest.Questions()
+	for _, q := range questions {
+		found, err := s.FindWords(s.t.Context(), chat.Search{
+			Room: "room", Before: message("room", len(texts)).ID, Words: search.Question(q.Text), Limit: first,
+		})
+		s.must(err)
+		if slices.ContainsFunc(found, func(p chat.Passage) bool { return p.Messages[0].Text == texts[q.Fact] }) {
+			hits++
+		}
+	}
+	if len(questions) != 100 || hits < wanted {
+		s.t.Errorf("%d of %d questions find their fact; want at least %d", hits, len(questions), wanted)
+	}
 }
