@@ -35,6 +35,7 @@ type MemoryGate struct {
 	storedHolds   map[Scope]time.Time   // stored holds of scopes that had no ticket yet
 	storedWindows map[Scope]Window      // likewise, used budgets of the previous process
 	unsavedScopes map[*scope]bool       // scopes with changes that are not stored yet
+	taken         time.Time             // when changes were last taken to be stored
 	saving        *time.Timer           // fires when they have to be stored; nil if there are none
 	saveFailed    bool                  // the last attempt to store them failed, and was logged
 	closed        bool                  // nothing is stored any more

@@ -198,6 +198,38 @@ func TestGateSavesOnceASecond(t *testing.T) {
 	})
 }
 
+// ST-28: of commits that follow each other within a tenth of a second, the first saves what was spent. What comes after it is saved by a
+// later commit, or after a second.
+func TestGateSavesWithSomeCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &windows{}
+		g := w.gate(t, false)
+		saved := func(want int) {
+			t.Helper()
+			if got := len(w.left("chat")); got != want {
+				t.Errorf("%d requests are saved; want %d", got, want)
+			}
+		}
+		waited(t, g, "chat")
+		w.commit(nil)
+		saved(1)
+		waited(t, g, "chat")
+		w.commit(nil)
+		saved(1)
+		time.Sleep(100 * time.Millisecond)
+		w.commit(nil)
+		saved(2)
+		waited(t, g, "chat")
+		w.commit(nil)
+		saved(2)
+		time.Sleep(2 * time.Second)
+		saved(3)
+		if n := len(w.tried()); n != 1 {
+			t.Errorf("it saved %d times by itself", n)
+		}
+	})
+}
+
 // I6, ST-28: also a short hold, what the platform said of its window, and the slower pace after a refusal are known to the next
 // process. A clock that was set back makes nothing wait longer than a window.
 func TestGateContinuesWhatItLearned(t *testing.T) {

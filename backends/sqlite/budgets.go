@@ -91,7 +91,11 @@ func (s *database) saveWindows(ctx context.Context, tx *conn, changed []progress
 			}
 			args = append(args, w.Scope, record.Nanos(w.Until), string(text))
 		}
-		if _, err := tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES `+repeated("(?, ?, ?)", len(some)), args...); err != nil {
+		// Unlike REPLACE, this doesn't delete the row and its entry of the index first.
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO windows (scope, until, saved) VALUES `+repeated("(?, ?, ?)", len(some))+`
+			ON CONFLICT (scope) DO UPDATE SET until = excluded.until, saved = excluded.saved`, args...)
+		if err != nil {
 			return err
 		}
 	}
@@ -112,7 +116,7 @@ func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error
 	s.writes.along.Store(&along{take, s.saveWindows})
 }
 
-// along is what every commit saves too: the budgets that were used since the commit before. A chat that answers commits
+// along is what commits save too: the budgets that were used and are not saved yet, if take hands them out. A chat that answers commits
 // often, so saving them costs no sync of their own.
 type along struct {
 	take func() ([]progressive.ChangedWindow, func(error))
