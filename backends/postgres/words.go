@@ -135,13 +135,20 @@ func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []cha
 // searchable returns the rooms in which there is something to search: the room of find if it has turns before
 // find.Before, and the newest other direct rooms of the person. They are found first, because a condition on the rooms
 // within the search itself would make PostgreSQL read the messages of all rooms. Usually the prompt has all messages of
-// the room, so none are left to search.
+// the room, so none are left to search. The rooms of the person are found by going from room to room in the index of authors, because
+// the person's messages can be many; and not at all if the person writes nowhere else.
 func searchable(ctx context.Context, q querier, find chat.Search) ([]chat.RoomID, error) {
 	rows, err := q.Query(ctx, `
+		WITH RECURSIVE wrote (room) AS (
+			SELECT min(room) FROM memories WHERE author = $3
+			UNION ALL
+			SELECT (SELECT min(m.room) FROM memories m WHERE m.author = $3 AND m.room > wrote.room) FROM wrote WHERE wrote.room IS NOT NULL
+		)
 		SELECT $1 WHERE EXISTS (SELECT 1 FROM memories WHERE room = $1 AND turn < (SELECT turn FROM memories WHERE id = $2 AND room = $1))
 		UNION ALL
-		(SELECT id FROM rooms WHERE kind = $4 AND NOT gone AND id <> $1 AND $3 <> ''
-			AND id IN (SELECT room FROM memories WHERE author = $3 AND role IN ('input', 'heard'))
+		(SELECT id FROM rooms WHERE $3 <> '' AND (EXISTS (SELECT 1 FROM memories WHERE author = $3 AND room < $1) OR EXISTS (SELECT 1 FROM memories WHERE author = $3 AND room > $1))
+			AND id IN (SELECT room FROM wrote) AND kind = $4 AND NOT gone AND id <> $1
+			AND EXISTS (SELECT 1 FROM memories WHERE author = $3 AND room = rooms.id AND role IN ('input', 'heard'))
 		ORDER BY created DESC LIMIT $5)`, find.Room, find.Before, find.Person, chat.Direct, directRooms)
 	return collect(rows, err, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
 }

@@ -114,17 +114,44 @@ func (s *memories) FindWords(ctx context.Context, q chat.Search) (found []chat.P
 	return found, wrap(err, "searching %q", q.Room)
 }
 
+// selectSearchable selects whether anything is earlier in a room than a message, and whether a person writes elsewhere, too. The second
+// has two parts because SQLite reads only what it needs for < or >, but all of the person's messages for <>.
+const selectSearchable = `
+	SELECT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn < (SELECT turn FROM memories WHERE id = ?2 AND room = ?1)),
+		?3 <> '' AND (EXISTS (SELECT 1 FROM memories WHERE author = ?3 AND room < ?1) OR EXISTS (SELECT 1 FROM memories WHERE author = ?3 AND room > ?1))`
+
 // searchable returns the rooms in which there is something to search: the room of q if it has turns before q.Before,
-// and other direct rooms of the person. It is a cheap first look: usually the prompt has all messages of the room, so
-// none are left to search.
-func searchable(ctx context.Context, db *conn, q chat.Search) ([]chat.RoomID, error) {
-	rows, err := db.QueryContext(ctx, `
-		SELECT ?1 WHERE EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn < (SELECT turn FROM memories WHERE id = ?2 AND room = ?1))
+// and other direct rooms of the person. Its first look reads two or three entries of an index: usually the prompt has all messages of the
+// room, and the person writes nowhere else, so nothing is left to search.
+func searchable(ctx context.Context, db *conn, q chat.Search) (rooms []chat.RoomID, err error) {
+	var earlier, elsewhere bool
+	err = db.QueryRowContext(ctx, selectSearchable, q.Room, q.Before, q.Person).Scan(&earlier, &elsewhere)
+	if err != nil {
+		return nil, err
+	}
+	if elsewhere {
+		rooms, err = directRoomsOf(ctx, db, q.Person, q.Room)
+	}
+	if earlier {
+		rooms = append(rooms, q.Room)
+	}
+	return rooms, err
+}
+
+// selectDirectRooms goes from room to room in the index of authors, and so reads none of the many messages of a person.
+const selectDirectRooms = `
+	WITH RECURSIVE wrote (room) AS (
+		SELECT min(room) FROM memories WHERE author = ?1
 		UNION ALL
-		SELECT id FROM (
-			SELECT id FROM rooms WHERE ?3 <> '' AND kind = ?4 AND NOT gone AND id <> ?1
-				AND id IN (SELECT room FROM memories WHERE author = ?3 AND role IN ('input', 'heard'))
-			ORDER BY created DESC LIMIT ?5 + 0)`, q.Room, q.Before, q.Person, chat.Direct, directRooms)
+		SELECT (SELECT min(room) FROM memories WHERE author = ?1 AND room > wrote.room) FROM wrote WHERE wrote.room IS NOT NULL
+	)
+	SELECT id FROM rooms WHERE id IN (SELECT room FROM wrote) AND id <> ?2 AND kind = ?3 AND NOT gone
+		AND EXISTS (SELECT 1 FROM memories WHERE author = ?1 AND room = rooms.id AND role IN ('input', 'heard'))
+	ORDER BY created DESC LIMIT ?4 + 0`
+
+// directRoomsOf returns the newest direct rooms, except for one, in which a person has written.
+func directRoomsOf(ctx context.Context, db *conn, person chat.EntityID, except chat.RoomID) ([]chat.RoomID, error) {
+	rows, err := db.QueryContext(ctx, selectDirectRooms, person, except, chat.Direct, directRooms)
 	if err != nil {
 		return nil, err
 	}
