@@ -19,10 +19,10 @@ const newestStarted = `(SELECT max(max(s.turn, s.retried)) FROM runs s WHERE s.r
 // succeed.
 func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
 	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
-		return held(tx.QueryRowContext(ctx, `
+		return held(tx.ExecContext(ctx, `
 			UPDATE runs SET parked = 1, ready = ?, ending = '', continuation = ?, epoch = epoch + 1, owner = '', deaths = 0, attempts = 0
-			WHERE id = ? AND epoch = ? AND status = '' AND NOT parked RETURNING id`,
-			record.Nanos(until), string(continuation), id, epoch).Scan(&id))
+			WHERE id = ? AND epoch = ? AND status = '' AND NOT parked`,
+			record.Nanos(until), string(continuation), id, epoch))
 	})
 	return wrap(err, "parking the run %q", id)
 }
@@ -31,9 +31,9 @@ func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, unt
 // decide, the first one counts.
 func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
 	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
-		return held(tx.QueryRowContext(ctx, `
-			UPDATE runs SET ready = min(ready, ?), ending = iif(ending = '', ?, ending) WHERE id = ? AND parked AND status = '' RETURNING id`,
-			record.Nanos(time.Now()), end, id).Scan(&id))
+		return held(tx.ExecContext(ctx, `
+			UPDATE runs SET ready = min(ready, ?), ending = iif(ending = '', ?, ending) WHERE id = ? AND parked AND status = ''`,
+			record.Nanos(time.Now()), end, id))
 	})
 	return wrap(err, "waking the run %q", id)
 }

@@ -147,18 +147,17 @@ func (s *journal) Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, 
 	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
 		over = ""
 		if len(message) > 0 {
-			err := tx.QueryRowContext(ctx, `
+			counted, err := tx.ExecContext(ctx, `
 				UPDATE runs SET attempts = attempts + 1, counted = 1
-				WHERE id = ? AND epoch = ? AND status = '' AND NOT counted RETURNING id`, id, epoch).Scan(&id)
-			if err == nil {
-				over, err = spendAll(ctx, tx, day, message)
+				WHERE id = ? AND epoch = ? AND status = '' AND NOT counted`, id, epoch)
+			if err == nil && counted > 0 {
+				over, err = s.spendAll(ctx, tx, day, message)
 			}
-			if !errors.Is(err, sql.ErrNoRows) {
+			if err != nil || counted > 0 {
 				return err
 			}
 		}
-		return held(tx.QueryRowContext(ctx, `
-			UPDATE runs SET attempts = attempts + 1 WHERE id = ? AND epoch = ? AND status = '' RETURNING id`, id, epoch).Scan(&id))
+		return held(tx.ExecContext(ctx, `UPDATE runs SET attempts = attempts + 1 WHERE id = ? AND epoch = ? AND status = ''`, id, epoch))
 	})
 	if errors.Is(err, errOver) {
 		return over, nil
@@ -182,25 +181,32 @@ func note(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, n chat
 	if n.Shown != nil {
 		shown = record.List(n.Shown)
 	}
-	var hadFiles bool
-	err := tx.QueryRowContext(ctx, `
+	const update = `
 		UPDATE runs SET shown = ifnull(?, shown),
 			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
 			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict)
-		WHERE id = ? AND epoch = ? AND status = '' RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`,
-		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), id, epoch).Scan(&hadFiles)
-	if err == nil && n.Verdict != nil && (hadFiles || len(n.Files) > 0) {
+		WHERE id = ? AND epoch = ? AND status = ''`
+	args := []any{shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), id, epoch}
+	if n.Verdict == nil { // SQLite collects what a statement returns in a table that it makes and drops for each run
+		return held(tx.ExecContext(ctx, update, args...))
+	}
+	var hadFiles bool
+	err := tx.QueryRowContext(ctx, update+` RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`, args...).Scan(&hadFiles)
+	if err == nil && (hadFiles || len(n.Files) > 0) {
 		// The files of the answer are stored with its verdict, in the same transaction: the verdict refers to them by
 		// number.
 		err = keepFiles(ctx, tx, id, n.Files)
 	}
-	return held(err)
+	if errors.Is(err, sql.ErrNoRows) {
+		return answer.ErrLost
+	}
+	return err
 }
 
-// held turns the missing row of a statement with the condition "open, and of this epoch" into [answer.ErrLost]: the run
-// has ended, or another holder has started it since.
-func held(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
+// held returns [answer.ErrLost] if a statement with the condition "open, and of this epoch" has changed nothing: the run has ended, or
+// another holder has started it since.
+func held(changed int, err error) error {
+	if err == nil && changed == 0 {
 		return answer.ErrLost
 	}
 	return err

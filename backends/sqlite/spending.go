@@ -20,7 +20,7 @@ var errOver = errors.New("over the limit")
 // Spend implements [quota.UsageStore].
 func (s *usage) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *conn) (err error) {
-		over, err = spendAll(ctx, tx, day, charges)
+		over, err = s.spendAll(ctx, tx, day, charges)
 		return err
 	})
 	if errors.Is(err, errOver) {
@@ -39,7 +39,7 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 			return record.Found(tx.QueryRowContext(ctx, `SELECT TRUE FROM runs WHERE id = ?`, run).Scan(&known))
 		}
 		if err == nil {
-			over, err = spendAll(ctx, tx, day, charges)
+			over, err = s.spendAll(ctx, tx, day, charges)
 		}
 		return err
 	})
@@ -53,25 +53,20 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 // statement.
 func (s *usage) Reserve(ctx context.Context, day string, r quota.Reservation, charges ...quota.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
-		most := quota.Cost{Tokens: r.Most, USD: r.USD(r.Most)}
-		sums, err := addAll(ctx, tx, day, toEach(charges, most))
+		spent, err := spentOf(ctx, tx, day, charges)
 		if err != nil {
 			return err
 		}
 		tokens, over = r.Most, ""
 		for _, c := range charges { // the bucket that has room for the fewest is the one to report
-			spent := sums[c.Bucket].Add(quota.Cost{Tokens: -most.Tokens, USD: -most.USD})
-			if left := c.Within(r, spent); left < tokens {
+			if left := c.Within(r, spent[c.Bucket]); left < tokens {
 				tokens, over = left, c.Bucket
 			}
 		}
-		switch {
-		case tokens < r.Least:
+		if tokens < r.Least {
 			return errOver
-		case tokens < r.Most:
-			_, err = addAll(ctx, tx, day, toEach(charges, quota.Cost{Tokens: tokens - most.Tokens, USD: r.USD(tokens) - most.USD}))
 		}
-		return err
+		return s.addAll(ctx, tx, day, toEach(charges, quota.Cost{Tokens: tokens, USD: r.USD(tokens)}))
 	})
 	switch {
 	case errors.Is(err, errOver):
@@ -94,60 +89,69 @@ func toEach(charges []quota.Charge, cost quota.Cost) []quota.Charge {
 // repeated returns what n times, separated by commas.
 func repeated(what string, n int) string { return strings.Repeat(what+", ", n-1) + what }
 
-// spendAll adds all charges, or returns [errOver] and the first bucket that exceeds its limit. It adds before it compares: the caller's
-// transaction is rolled back if a limit is exceeded, and the usual case takes one statement.
-func spendAll(ctx context.Context, tx *conn, day string, charges []quota.Charge) (over string, err error) {
-	sums, err := addAll(ctx, tx, day, charges)
-	if err != nil {
-		return "", err
-	}
-	for _, c := range charges {
-		if c.Exceeds(sums[c.Bucket]) {
-			return c.Bucket, errOver
+// spendAll adds all charges, or none, and returns [errOver] and the first bucket that would exceed its limit.
+func (s *database) spendAll(ctx context.Context, tx *conn, day string, charges []quota.Charge) (over string, err error) {
+	if slices.ContainsFunc(charges, func(c quota.Charge) bool { return c.Max != (quota.Cost{}) }) {
+		spent, err := spentOf(ctx, tx, day, charges)
+		if err != nil {
+			return "", err
+		}
+		for _, c := range charges {
+			sum := spent[c.Bucket].Add(c.Cost)
+			if c.Exceeds(sum) {
+				return c.Bucket, errOver
+			}
+			spent[c.Bucket] = sum // a bucket can occur twice
 		}
 	}
-	return "", nil
+	return "", s.addAll(ctx, tx, day, charges)
 }
 
-// addAll adds all charges in one statement, whatever their limits are, and returns the sums of their buckets.
-func addAll(ctx context.Context, tx *conn, day string, charges []quota.Charge) (sums map[string]quota.Cost, err error) {
+// addAll adds all charges in one statement, whatever their limits are.
+func (s *database) addAll(ctx context.Context, tx *conn, day string, charges []quota.Charge) error {
 	if len(charges) == 0 {
-		return nil, nil
+		return nil
 	}
 	args := make([]any, 0, 9*len(charges))
 	for _, c := range charges {
 		if err := record.CheckText(c.Bucket); err != nil {
-			return nil, err
+			return err
 		}
 		args = append(args, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced)
 	}
-	rows, err := tx.QueryContext(ctx, `
+	_, err := tx.ExecContext(ctx, `
 		INSERT INTO spending (day, bucket, messages, tokens, usd, input, cached, output, unpriced) VALUES `+repeated("(?, ?, ?, ?, ?, ?, ?, ?, ?)", len(charges))+`
 		ON CONFLICT (day, bucket) DO UPDATE SET messages = messages + excluded.messages, tokens = tokens + excluded.tokens, usd = usd + excluded.usd,
-			input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output, unpriced = unpriced + excluded.unpriced
-		RETURNING bucket, messages, tokens, usd`, args...)
+			input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output, unpriced = unpriced + excluded.unpriced`, args...)
+	if err != nil || day == s.spentOn {
+		return err
+	}
+	s.spentOn = day
+	return pruneSpending(ctx, tx, day)
+}
+
+// spentOf returns what was spent of the buckets of charges.
+func spentOf(ctx context.Context, tx *conn, day string, charges []quota.Charge) (map[string]quota.Cost, error) {
+	if len(charges) == 0 {
+		return nil, nil
+	}
+	args := []any{day}
+	for _, c := range charges {
+		args = append(args, c.Bucket)
+	}
+	one := `SELECT bucket, messages, tokens, usd FROM spending WHERE day = ?1 AND bucket = ?`
+	rows, err := tx.QueryContext(ctx, one+strings.Repeat(" UNION ALL "+one, len(charges)-1), args...)
 	if err != nil {
 		return nil, err
 	}
-	sums = make(map[string]quota.Cost, len(charges))
+	spent := make(map[string]quota.Cost, len(charges))
 	_, err = collect(rows, func(r record.Row) (sum quota.Cost, err error) {
 		var bucket string
 		err = r.Scan(&bucket, &sum.Messages, &sum.Tokens, &sum.USD)
-		sums[bucket] = sum
+		spent[bucket] = sum
 		return sum, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	// A sum that equals the charge is the first of its bucket today, so this is about once a day for each bucket.
-	// Buckets of single answers are always new, and would prune each time.
-	fresh := slices.ContainsFunc(charges, func(c quota.Charge) bool {
-		return sums[c.Bucket] == c.Cost && !strings.HasPrefix(c.Bucket, quota.AnswerBuckets)
-	})
-	if fresh {
-		err = pruneSpending(ctx, tx, day)
-	}
-	return sums, err
+	return spent, err
 }
 
 // pruneSpending deletes days that are no longer kept. Buckets of single answers go after one day already: there is one
