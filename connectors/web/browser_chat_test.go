@@ -345,6 +345,8 @@ func playDocuments(t *testing.T, g *gateway, p *tab) {
 	r.finish(completed, "Milk.")
 	p.shows(".answer .text", "Milk.")
 	p.shows(".question .files", "notes.txt")
+	p.shows(".question .files", "Not read: it is damaged")
+	p.is(`all('.question .why').length`, "1")
 	p.do(chromedp.Reload())
 	p.wait(`all('.answer').length === 1 && all('.question .files img')[0]?.naturalWidth === 1`)
 	p.shows(".question .files", "Not read: it is damaged")

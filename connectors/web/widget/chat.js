@@ -5,7 +5,7 @@ import { chips, named } from './choices.js';
 import { Conversation, newKey } from './conversation.js';
 import { button, el, followViewport } from './dom.js';
 import { release } from './files.js';
-import { Answer, question } from './message.js';
+import { Answer, question, tellUnread } from './message.js';
 import { Gateway } from './protocol.js';
 
 const home = new URL('.', import.meta.url).href;
@@ -189,6 +189,7 @@ export class Chat extends HTMLElement {
     answer.say('Thinking…');
     try {
       await this.#conversation.ask(turn, message, key);
+      this.#learnUnread(key, asked);
     } catch (refusal) {
       answer.element.remove();
       if (asker?.answer.chips) asker.answer.chips.disabled = false;
@@ -198,6 +199,13 @@ export class Chat extends HTMLElement {
     this.#turns.delete(turn);
     for (const other of this.#turns) if (other.asker === turn) this.#log.append(other.answer.element);
     this.#busy();
+  }
+
+  // learnUnread shows which files of an answered question could not be read. Where that fails, a reload shows it.
+  async #learnUnread(key, asked) {
+    if (!asked.querySelector('.files') || this.#life.signal.aborted) return;
+    const messages = await this.#conversation.messages(this.#life.signal, () => {}).catch(() => []);
+    tellUnread(asked, messages.find(({ clientMessageId }) => clientMessageId === key)?.files ?? []);
   }
 
   // answer returns an empty answer. message is the id of its question, if known.

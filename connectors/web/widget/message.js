@@ -14,7 +14,7 @@ export function question(text, files = [], load = null) {
 
 // sent renders a file of a user's message: its thumbnail, or its name, and why it can't be read.
 function sent({ name = 'picture', preview, thumbnail, unread }, load) {
-  const why = unread ? el('span', { class: 'why' }, `Not read: ${unread}`) : '';
+  const why = unread ? notRead(unread) : '';
   if (!thumbnail) return el('li', { dir: 'auto' }, icon('clip'), name, why);
   const image = el('img', { alt: name, title: name });
   const node = el('li', { dir: 'auto' }, image, why);
@@ -23,6 +23,15 @@ function sent({ name = 'picture', preview, thumbnail, unread }, load) {
   if (preview) image.src = preview;
   else load(thumbnail).then((src) => { image.src = src; }, failed);
   return node;
+}
+
+const notRead = (why) => el('span', { class: 'why' }, `Not read: ${why}`);
+
+// tellUnread adds to the files of a question why they can't be read, which is known once it is answered.
+export function tellUnread(question, files) {
+  question.querySelectorAll('.files li').forEach((node, i) => {
+    if (files[i]?.unread && !node.querySelector('.why')) node.append(notRead(files[i].unread));
+  });
 }
 
 const stages = { start: 'starting', streaming: 'preparing', running: 'running', end: 'done' };
