@@ -38,7 +38,8 @@ type MarkdownMessages struct {
 	MarkdownOptions
 	renderer  *markdown.Renderer
 	textCache answer.TextCache
-	truncated *truncation // the last result of truncate; nil before
+	converted conversion // the last result of text
+	truncated conversion // the last result of truncate
 }
 
 // NewProse returns a converter for one answer.
@@ -53,7 +54,7 @@ func NewMarkdownMessages(o MarkdownOptions) *MarkdownMessages {
 func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	done := v.Outcome.Done()
 	text := p.textCache.Text(v)
-	texts, code := p.text(text, done, refused)
+	texts, code := p.converted.once(text, done, 0, refused, func() ([]Part, []Part) { return p.text(text, done, refused) })
 	files, tooLarge := Files(v, p.MostFile)
 	lines := append(p.Progress.Lines(v), tooLarge...)
 	if !done {
@@ -61,7 +62,8 @@ func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	}
 	all := AppendLines(texts, lines, done, p.renderer.Lines, p.fits)
 	if done && p.MaxMessages > 0 && len(all) > p.MaxMessages {
-		texts, code = p.truncateOnce(text, p.maxTexts()-min(len(all)-len(texts), p.maxTexts()-1), refused)
+		most := p.maxTexts() - min(len(all)-len(texts), p.maxTexts()-1)
+		texts, code = p.truncated.once(text, true, most, refused, func() ([]Part, []Part) { return p.truncate(text, most, refused) })
 		all = AppendLines(texts, lines, done, p.renderer.Lines, p.fits)
 	}
 	texts = all

@@ -54,21 +54,23 @@ func (p *MarkdownMessages) truncate(text string, n int, refused []string) (texts
 	return texts[:min(len(texts), n)], files
 }
 
-// truncation is a result of [MarkdownMessages.truncate] with its arguments.
-type truncation struct {
+// conversion is what a text was converted to, with the arguments.
+type conversion struct {
 	text, refused string
-	most          int
+	whole         bool
+	most          int // messages; 0 means no limit
 	texts, files  []Part
 }
 
-// truncateOnce is truncate with a cache of one result: Render is called again for each request of the same final state.
-func (p *MarkdownMessages) truncateOnce(text string, n int, refused []string) (texts, files []Part) {
+// once returns the result of convert, or that of the last time if the arguments are the same. Render is called several
+// times for each request: to find out what to request, when that is permitted, and afterwards.
+func (c *conversion) once(text string, whole bool, most int, refused []string, convert func() (texts, files []Part)) (texts, files []Part) {
 	names := strings.Join(refused, "\n")
-	if s := p.truncated; s == nil || s.most != n || s.refused != names || s.text != text {
-		texts, files = p.truncate(text, n, refused)
-		p.truncated = &truncation{text, names, n, texts, files}
+	if c.texts == nil || c.text != text || c.whole != whole || c.most != most || c.refused != names {
+		texts, files = convert()
+		*c = conversion{text, names, whole, most, texts, files}
 	}
-	return slices.Clone(p.truncated.texts), slices.Clone(p.truncated.files)
+	return slices.Clone(c.texts), slices.Clone(c.files)
 }
 
 // cutPosition returns the last position at which text can be cut so that the part before it fits into n messages, with line
