@@ -132,34 +132,37 @@ func (x *execution) seen() bool {
 // are not errors of the turn: the next beat tries again, and the verdict holds the whole text.
 func (x *execution) noteText() (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
+	first := time.AfterFunc(noteEvery, func() { // most answers end before
 		defer close(done)
 		tick := time.NewTicker(noteEvery)
 		defer tick.Stop()
 		var at answer.Cursor
 		var outage schedule.Outage
 		for {
+			if v := x.answer.View(); v.At != at {
+				if err := x.note(chat.Note{Text: v.Remembered().Text()}); err == nil {
+					at = v.At
+					outage.Ended()
+				} else if errors.Is(err, answer.ErrLost) {
+					x.quit(answer.ErrLost)
+					return
+				} else if outage.Failed() {
+					x.rt.cfg.Log.Warn("can't note how far an answer has come; trying again", "run", x.run.ID, "err", err)
+				}
+			}
 			select {
 			case <-tick.C:
 			case <-quit:
 				return
 			}
-			v := x.answer.View()
-			if v.At == at {
-				continue
-			}
-			if err := x.note(chat.Note{Text: v.Remembered().Text()}); err == nil {
-				at = v.At
-				outage.Ended()
-			} else if errors.Is(err, answer.ErrLost) {
-				x.quit(answer.ErrLost)
-				return
-			} else if outage.Failed() {
-				x.rt.cfg.Log.Warn("can't note how far an answer has come; trying again", "run", x.run.ID, "err", err)
-			}
 		}
-	}()
-	return func() { close(quit); <-done }
+	})
+	return func() {
+		if !first.Stop() {
+			close(quit)
+			<-done
+		}
+	}
 }
 
 // holds returns [answer.ErrLost] if another process has the run. While the lease of this process had no gap since the run was known

@@ -28,13 +28,18 @@ func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func(
 		return func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	var running sync.WaitGroup
 	i := indicator{typer: t, message: m}
-	running.Go(func() { i.keep(ctx, a) })
-	return func() {
+	seen, moved, done := a.View().At, time.Now(), make(chan struct{})
+	begin := time.AfterFunc(typingDelay, func() { // most answers have text before
+		defer close(done)
+		i.keep(ctx, a, seen, moved)
+	})
+	return sync.OnceFunc(func() {
 		cancel(errText)
-		running.Wait()
-	}
+		if !begin.Stop() {
+			<-done
+		}
+	})
 }
 
 // indicator is the typing indicator of a message. It runs beside the message, and reads only what is set when that is made.
@@ -43,13 +48,9 @@ type indicator struct {
 	message *Message
 }
 
-// keep renews the indicator just before the platform hides it, while the answer makes progress.
-func (i indicator) keep(ctx context.Context, a *answer.Answer) {
-	seen, moved := a.View().At, time.Now()
-	select {
-	case <-time.After(typingDelay):
-	case <-ctx.Done():
-	}
+// keep renews the indicator just before the platform hides it, while the answer makes progress. The answer was last seen
+// to move at the time moved, to seen.
+func (i indicator) keep(ctx context.Context, a *answer.Answer, seen answer.Cursor, moved time.Time) {
 	for ctx.Err() == nil {
 		wait, ok := i.show(ctx)
 		if !ok {
