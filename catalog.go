@@ -112,7 +112,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	}
 	switch cfg.Shared.Scheme() {
 	case "inmem":
-		b.tracker, b.bus = inmem.NewTracker(), inmem.NewBus()
+		b.tracker = inmem.NewTracker() // and no bus: there are no other replicas
 	default:
 		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Name: cfg.Cluster, Store: store.ID()})
 		if err == nil {

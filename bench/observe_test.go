@@ -125,7 +125,7 @@ func observed(t *testing.T, deltas int) (c cost) {
 func agent(tb testing.TB, store storage.Store, set func(*core.Config)) *core.Runtime {
 	tb.Helper()
 	cfg := core.Config{
-		Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
+		Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(),
 		Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 		Turns:  schedule.TurnPolicy{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
 		Access: access.Policy{Open: map[string]bool{web.Name: true}}, Log: slog.New(slog.DiscardHandler),

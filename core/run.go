@@ -145,7 +145,9 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 	x.posts = surface != nil
 	defer x.side.Wait()
 	defer done()
-	x.side.Go(func() { rt.live.Publish(life, run, a) })
+	if rt.cfg.Bus != nil {
+		x.side.Go(func() { rt.live.Publish(life, run, a) })
+	}
 	if err := x.answerAndShow(surface, refused); err != nil {
 		return chat.Unless(err, chat.ErrParked)
 	}

@@ -56,7 +56,7 @@ type Config struct {
 	Owner   string // names this process; no other process, earlier or at the same time, may have the same name
 	Store   storage.Store
 	Tracker Tracker
-	Bus     relay.Bus
+	Bus     relay.Bus         // nil: this is the only replica
 	Models  llm.Models        // Large at least
 	Reader  attachment.Reader // nil: attachments are not read
 	// ReadLinks has it read the pages that questions link to, too.

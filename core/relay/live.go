@@ -58,7 +58,7 @@ type liveRun struct {
 	watchers     int
 }
 
-// NewRegistry returns an empty registry.
+// NewRegistry returns an empty registry. bus is nil if there are no other replicas; then nothing must be published.
 func NewRegistry(store watchStore, bus Bus, log *slog.Logger) *Registry {
 	return &Registry{store: store, bus: bus, log: log, runs: map[chat.RunID]*liveRun{}}
 }
@@ -108,7 +108,7 @@ func (l *Registry) Lose(id chat.RunID) {
 // NotifyChoice signals the holder of a run that a choice was made. If that is another process, the signal can be lost;
 // the holder reads the store from time to time too.
 func (l *Registry) NotifyChoice(ctx context.Context, id chat.RunID, room chat.RoomID) {
-	if !l.choiceMade(id) {
+	if !l.choiceMade(id) && l.bus != nil {
 		_ = l.bus.Publish(ctx, room, Frame{Run: id, Chosen: true})
 	}
 }
@@ -284,7 +284,7 @@ func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun)
 	asking, polling := newPause(askSoon, askAgain), newPause(pollSoon, poll)
 	defer asking.timer.Stop()
 	defer polling.timer.Stop()
-	frames, _ := l.bus.Subscribe(ctx, run.Room) // without a bus, the end is still read from the store
+	frames := l.subscribe(ctx, run.Room) // without a bus, the end is still read from the store
 	behind, due, asked := true, true, time.Time{}
 	for {
 		if since := time.Since(asked); frames != nil && (behind && (due || since >= askAgain) || since >= ask) {
@@ -301,7 +301,7 @@ func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun)
 			asking.lengthen()
 			due = true
 			if frames == nil {
-				frames, _ = l.bus.Subscribe(ctx, run.Room)
+				frames = l.subscribe(ctx, run.Room)
 			}
 		case <-polling.timer.C:
 			if l.overtaken(ctx, run.ID, r) {
@@ -322,6 +322,15 @@ func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun)
 			behind = behind || err != nil
 		}
 	}
+}
+
+// subscribe returns the frames of room; nil while there is no bus.
+func (l *Registry) subscribe(ctx context.Context, room chat.RoomID) <-chan Frame {
+	if l.bus == nil {
+		return nil
+	}
+	frames, _ := l.bus.Subscribe(ctx, room)
+	return frames
 }
 
 // pause is a timer whose intervals double up to a longest one.
@@ -384,7 +393,7 @@ func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 			}
 		case <-listening.C:
 			if frames == nil {
-				frames, _ = l.bus.Subscribe(ctx, run.Room)
+				frames = l.subscribe(ctx, run.Room)
 			}
 		case <-tick.C:
 			// Two requests are missing, so there are no watchers any more.
