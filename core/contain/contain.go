@@ -36,6 +36,11 @@ func Call(what string, f func() error) (err error) {
 // Await returns the result of f, or its panic as a [*Panic]. If f has not returned when the grace is over that begins with the end of
 // ctx, it is left behind, and the error is the cause of ctx. The goroutine of f belongs to the owner of start.
 func Await[T any](ctx context.Context, start func(func()), what string, grace time.Duration, f func() (T, error)) (T, error) {
+	return Begin(ctx, start, what, grace, f)()
+}
+
+// Begin starts f like [Await], and returns a function that waits for its result. That is called once.
+func Begin[T any](ctx context.Context, start func(func()), what string, grace time.Duration, f func() (T, error)) (wait func() (T, error)) {
 	type result struct {
 		value T
 		err   error
@@ -49,16 +54,23 @@ func Await[T any](ctx context.Context, start func(func()), what string, grace ti
 		})
 		done <- r
 	})
-	var over <-chan time.Time
-	for ended := ctx.Done(); ; {
+	return func() (T, error) {
 		select {
-		case r := <-done:
+		case r := <-done: // in time, also if it is asked for later
 			return r.value, r.err
-		case <-ended:
-			ended, over = nil, time.After(grace)
-		case <-over:
-			var none T
-			return none, fmt.Errorf("%s was left behind: %w", what, context.Cause(ctx))
+		default:
+		}
+		var over <-chan time.Time
+		for ended := ctx.Done(); ; {
+			select {
+			case r := <-done:
+				return r.value, r.err
+			case <-ended:
+				ended, over = nil, time.After(grace)
+			case <-over:
+				var none T
+				return none, fmt.Errorf("%s was left behind: %w", what, context.Cause(ctx))
+			}
 		}
 	}
 }

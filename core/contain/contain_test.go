@@ -71,3 +71,22 @@ func TestAwaitPanic(t *testing.T) {
 		t.Errorf("a panic becomes %v", err)
 	}
 }
+
+// A result that was there in time counts, also if it is asked for after the end of the context.
+func TestBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errLate)
+		defer cancel()
+		start := func(f func()) { go f() }
+		for range 20 { // the choice between what is ready is random
+			wait := contain.Begin(ctx, start, "it", 0, func() (int, error) {
+				time.Sleep(time.Second)
+				return 1, nil
+			})
+			time.Sleep(10 * time.Second)
+			if got, err := wait(); got != 1 || err != nil {
+				t.Fatalf("it returned %d, %v", got, err)
+			}
+		}
+	})
+}

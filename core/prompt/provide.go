@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/core/action"
@@ -52,13 +51,16 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 			asked = append(asked, s)
 		}
 	}
-	answers := make([]Output, len(asked))
-	var all sync.WaitGroup
+	usual, cancel := context.WithTimeoutCause(ctx, provideLimit, errLate)
+	defer cancel()
+	answers := make([]func() action.ProviderResult, len(asked))
 	for i, s := range asked {
-		all.Go(func() { answers[i] = Output{s.spec, st.c.provide(ctx, s, &st.turn)} })
+		answers[i] = st.c.provide(ctx, usual, s, &st.turn)
 	}
-	all.Wait()
-	st.Outputs = append(st.Outputs, answers...)
+	st.Outputs = slices.Grow(st.Outputs, len(asked))
+	for i, s := range asked {
+		st.Outputs = append(st.Outputs, Output{s.spec, answers[i]()})
+	}
 	slices.SortStableFunc(st.Outputs, func(a, b Output) int { return cmp.Compare(a.Spec.Position, b.Spec.Position) })
 }
 
@@ -77,15 +79,24 @@ func (st *Builder) Lacks(names []string) bool {
 	})
 }
 
-// provide calls one provider. If it exceeds its time limit, it is abandoned, because it can't be ended from outside,
-// and [Composer.Wait] waits for it at the end. A failure is reported to skipped, and the result is empty.
-func (c *Composer) provide(ctx context.Context, s source, turn *action.TurnContext) action.ProviderResult {
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
-	defer cancel()
-	f, err := contain.Await(ctx, c.late.Go, "the provider", 0, func() (action.ProviderResult, error) { return s.Provide(ctx, *turn) })
-	if err != nil {
-		c.skipped(s.spec, turn.Run, err)
-		return action.ProviderResult{}
+// provide calls one provider, and returns a function that waits for its result. If it exceeds its time limit, that of
+// usual unless it has its own, it is abandoned, because it can't be ended from outside, and [Composer.Wait] waits for it
+// at the end. A failure is reported to skipped, and the result is empty.
+func (c *Composer) provide(ctx, usual context.Context, s source, turn *action.TurnContext) (wait func() action.ProviderResult) {
+	cancel := func() {}
+	if s.spec.Limit > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, s.spec.Limit, errLate)
+	} else {
+		ctx = usual
 	}
-	return f
+	result := contain.Begin(ctx, c.late.Go, "the provider", 0, func() (action.ProviderResult, error) { return s.Provide(ctx, *turn) })
+	return func() action.ProviderResult {
+		defer cancel()
+		f, err := result()
+		if err != nil {
+			c.skipped(s.spec, turn.Run, err)
+			return action.ProviderResult{}
+		}
+		return f
+	}
 }
