@@ -33,7 +33,7 @@ func ShownCode(code string) string { return code[:codeLength/2] + "-" + code[cod
 func codeIn(text string) (code string, meant bool) {
 	text = strings.ToUpper(strings.Trim(strings.TrimSpace(text), "`*"))
 	rest, meant := strings.CutPrefix(text, "/PAIR")
-	code = strings.NewReplacer("-", "", " ", "").Replace(rest)
+	code = strings.ReplaceAll(strings.ReplaceAll(rest, "-", ""), " ", "") // every message is looked at: building a Replacer takes 6 KB
 	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
 		return "", meant
 	}

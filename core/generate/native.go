@@ -29,7 +29,9 @@ func (n *native) request(ctx context.Context, limit int) (llm.Request, error) {
 		n.prompt = req
 	}
 	req := n.prompt
-	req.Messages = slices.Concat(req.Messages, n.rounds)
+	if len(n.rounds) > 0 {
+		req.Messages = slices.Concat(req.Messages, n.rounds)
+	}
 	if n.last {
 		req.Tools = nil
 	}

@@ -63,28 +63,24 @@ func (t tags) has(name string) bool {
 	return slices.ContainsFunc(t, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// guarded returns v with all values guarded except those written by the operator. Values that the template does not use
-// are left as they are, to save the work.
+// guarded guards all values of v in place, except those written by the operator, and returns it. Values that the
+// template does not use are left as they are, to save the work.
 func guarded(v template.Values, delimiters tags, uses func(string) bool) template.Values {
-	own := map[string]bool{"agentName": true, "system": true, "characterBio": true}
-	out := template.Values{Texts: map[string]string{}, Lists: map[string][]template.Item{}}
 	for name, text := range v.Texts {
-		if uses(name) && !own[name] {
-			text = guard(text, delimiters)
+		operators := name == "agentName" || name == "system" || name == "characterBio"
+		if !operators && uses(name) {
+			v.Texts[name] = guard(text, delimiters)
 		}
-		out.Texts[name] = text
 	}
 	for name, items := range v.Lists {
 		if !uses(name) {
 			continue
 		}
 		for _, item := range items {
-			safe := template.Item{}
 			for field, text := range item {
-				safe[field] = guard(text, delimiters)
+				item[field] = guard(text, delimiters)
 			}
-			out.Lists[name] = append(out.Lists[name], safe)
 		}
 	}
-	return out
+	return v
 }

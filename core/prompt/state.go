@@ -207,16 +207,18 @@ func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) boo
 	lists := map[string][]template.Item{
 		"bio": items(c.Bio), "topics": items(c.Topics), "adjectives": items(c.Adjectives), "postExamples": items(c.PostExamples),
 	}
-	for _, a := range s.Actions {
-		lists["actions"] = append(lists["actions"], template.Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
+	if p.Uses("actions") {
+		for _, a := range s.Actions {
+			lists["actions"] = append(lists["actions"], template.Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
+		}
 	}
 	for _, source := range st.c.sources {
-		if source.spec.Dynamic {
+		if source.spec.Dynamic && p.Uses("dynamicProviders") {
 			lists["dynamicProviders"] = append(lists["dynamicProviders"], template.Item{"name": source.spec.Name, "description": source.spec.Description})
 		}
 	}
-	for _, m := range s.Recent {
-		if p.Uses("messages") {
+	if p.Uses("messages") {
+		for _, m := range s.Recent {
 			lists["messages"] = append(lists["messages"], template.Item{"name": s.Speaker(m), "text": text.Quote(m.PromptText())})
 		}
 	}

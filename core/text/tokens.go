@@ -7,18 +7,20 @@ const charsIn = 4 // Latin letters per token
 // CutMark stands where the rest of a text was cut off.
 const CutMark = "\n[truncated]"
 
-// Tokens estimates the number of tokens of text, rather too high than too low: a token for four Latin characters, for
-// two of other alphabets, and for each character that is a word by itself.
-func Tokens(text string) int {
+// Tokens estimates the number of tokens of texts in a row, rather too high than too low: a token for four Latin
+// characters, for two of other alphabets, and for each character that is a word by itself.
+func Tokens(texts ...string) int {
 	quarters := 0
-	for _, r := range text {
-		switch {
-		case r < 0x80:
-			quarters++
-		case r < 0x2E80 || unicode.IsMark(r):
-			quarters += 2
-		default:
-			quarters += charsIn
+	for _, t := range texts {
+		for _, r := range t {
+			switch {
+			case r < 0x80:
+				quarters++
+			case r < 0x2E80 || unicode.IsMark(r):
+				quarters += 2
+			default:
+				quarters += charsIn
+			}
 		}
 	}
 	return (quarters + charsIn - 1) / charsIn
