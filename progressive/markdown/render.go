@@ -117,13 +117,15 @@ type layout struct {
 	atoms []atom     // after them
 	size  cost       // of atoms, at least
 	carry carry
-	spare []atom // room for those of a piece
+	spare []atom // room for those of a piece, while there is something to lay out; see [layout.borrow]
+	used  int    // of spare, at most
 	work  int    // atoms that were laid out or looked at
 }
 
 // read lays out further pieces that stay, and makes parts as soon as there is more than one part holds. Previews are
 // dropped then: there is no room for them.
 func (r *layout) read(pieces []Piece) {
+	defer r.giveBack(r.borrow())
 	for _, p := range pieces {
 		var atoms []atom
 		atoms, r.carry = r.lay(p, r.carry)
@@ -159,7 +161,7 @@ func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
 		f.atoms[i].preview = p.preview
 	}
 	r.work += len(f.atoms)
-	r.spare = f.atoms
+	r.spare, r.used = f.atoms, max(r.used, len(f.atoms))
 	return f.atoms, f.carry
 }
 
@@ -199,8 +201,8 @@ func (r *layout) pack(parts []Rendered, atoms []atom, unsure int, all bool) ([]R
 // parts returns all parts of a text that ends with e. While it is open, previews are shown if all of it fits into one
 // more part.
 func (r *layout) parts(e ending) []Rendered {
-	b := buffers.Get().(*buffer)
-	defer b.release()
+	b := r.borrow()
+	defer r.giveBack(b)
 	b.atoms = r.tail(append(b.atoms, r.atoms...), e.pieces)
 	atoms := b.atoms
 	unsure := len(atoms)
@@ -223,14 +225,24 @@ func (r *layout) parts(e ending) []Rendered {
 
 // buffer holds the atoms of a text, which are not needed any more once its parts are made. Buffers are pooled, because
 // each frame of each stream needs one.
-type buffer struct{ atoms, sure []atom }
+type buffer struct{ atoms, sure, spare []atom }
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-func (b *buffer) release() {
+// borrow returns a buffer, whose spare atoms are used until it is given back.
+func (r *layout) borrow() *buffer {
+	b := buffers.Get().(*buffer)
+	r.spare, r.used = b.spare, 0
+	return b
+}
+
+// giveBack returns b to the others, without what it held.
+func (r *layout) giveBack(b *buffer) {
 	clear(b.atoms)
 	clear(b.sure)
-	b.atoms, b.sure = b.atoms[:0], b.sure[:0]
+	clear(r.spare[:r.used])
+	b.atoms, b.sure, b.spare = b.atoms[:0], b.sure[:0], r.spare[:0]
+	r.spare = nil
 	buffers.Put(b)
 }
 
