@@ -7,7 +7,7 @@
 // ends. The differences that must be known before a request are [Quirks]; the others are handled where they appear, for
 // all servers alike.
 //
-//   - request.go writes requests.
+//   - request.go writes requests, and tools.go the tools in them.
 //   - stream.go and wire.EventReader read answers; scan.go and json.go decode their events, chunk.go those of unusual form.
 //   - calls.go tells parallel calls apart; reasoning.go returns reasoning to servers that want it back.
 package openai
@@ -69,6 +69,7 @@ type Model struct {
 	*wire.Endpoint
 	options Options
 	client  *http.Client // for answers; the SDK's services make the other requests
+	tools   tools
 	hear    sdk.AudioTranscriptionService
 	paint   sdk.ImageService
 	embed   sdk.EmbeddingService

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"parley/core/llm"
@@ -18,7 +19,6 @@ type (
 	request struct {
 		Model               string        `json:"model"`
 		Messages            []message     `json:"messages"`
-		Tools               []tool        `json:"tools,omitempty"`
 		Stream              bool          `json:"stream"`
 		StreamOptions       streamOptions `json:"stream_options"`
 		MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
@@ -58,16 +58,6 @@ type (
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	}
-	tool struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Strict      bool            `json:"strict"` // never: strict ones take a part of JSON schema only
-		Parameters  json.RawMessage `json:"parameters"`
-	}
 )
 
 // post sends req and returns the response, whose body is a stream of events that the caller closes. Errors of the
@@ -101,9 +91,20 @@ func (m *Model) post(ctx context.Context, name string, tokens int, req llm.Reque
 
 // body returns req as JSON, with the extra keys of the options in place of its own.
 func (m *Model) body(name string, tokens int, req llm.Request, n wire.Names) ([]byte, error) {
-	text, err := encoded(m.request(name, tokens, req, n))
-	if err != nil || len(m.options.Extra) == 0 {
-		return text, err
+	tools, err := m.tools.encoded(req.Tools, n)
+	if err != nil {
+		return nil, err
+	}
+	text, err := encoded(m.request(name, tokens, req, n), len(tools))
+	if err != nil {
+		return nil, err
+	}
+	if len(tools) > 0 {
+		text = append(text[:len(text)-len("}")], `,"tools":`...)
+		text = append(append(text, tools...), '}')
+	}
+	if len(m.options.Extra) == 0 {
+		return text, nil
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
@@ -113,20 +114,33 @@ func (m *Model) body(name string, tokens int, req llm.Request, n wire.Names) ([]
 		if key == "stream" {
 			continue // only a stream can be read
 		}
-		if fields[key], err = encoded(value); err != nil {
+		if fields[key], err = encoded(value, 0); err != nil {
 			return nil, err
 		}
 	}
-	return encoded(fields)
+	return encoded(fields, 0)
 }
 
-// encoded returns v as JSON without escaping <, > and &, which would only make prompts longer.
-func encoded(v any) ([]byte, error) {
-	var b bytes.Buffer
+// encoded returns v as JSON without escaping <, > and &, which would only make prompts longer. There is room for more
+// bytes after it.
+func encoded(v any, more int) ([]byte, error) {
+	b := roomy{more: more + len(`,"tools":`)}
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return bytes.TrimSuffix(b.text, []byte("\n")), err
+}
+
+// roomy takes what an encoder writes, all at once, and has room for more.
+type roomy struct {
+	text []byte
+	more int
+}
+
+// Write implements [io.Writer].
+func (r *roomy) Write(text []byte) (int, error) {
+	r.text = append(slices.Grow(r.text, len(text)+r.more), text...)
+	return len(text), nil
 }
 
 // request writes req as a request of chat completions.
@@ -142,21 +156,7 @@ func (m *Model) request(name string, tokens int, req llm.Request, n wire.Names) 
 	default: // the older name is the only one that many servers know
 		r.MaxTokens = max(tokens, 0)
 	}
-	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, tool{Type: "function", Function: function{
-			Name: n.Wire(t.Name), Description: t.Description, Parameters: schema(t.Parameters),
-		}})
-	}
 	return r
-}
-
-// schema returns a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
-// does not make the server refuse every request.
-func schema(raw json.RawMessage) json.RawMessage {
-	if raw = bytes.TrimSpace(raw); !bytes.HasPrefix(raw, []byte("{")) || !json.Valid(raw) {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return raw
 }
 
 // messages writes the history. A message of the assistant without text and calls is left out, as servers refuse it.

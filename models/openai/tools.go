@@ -1,0 +1,70 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+
+	"parley/core/llm"
+	"parley/models/wire"
+)
+
+type (
+	tool struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Strict      bool            `json:"strict"` // never: strict ones take a part of JSON schema only
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+)
+
+// tools encodes the tools of requests. They are the same in most requests, and most of the work of encoding one, so the
+// last ones are kept. The zero value is ready for use, also concurrently.
+type tools struct{ last atomic.Pointer[encodedTools] }
+
+// encodedTools are tools and their JSON. It is immutable.
+type encodedTools struct {
+	tools []llm.Tool
+	text  []byte
+}
+
+// encoded returns all as the value of a request's tools, which must not be modified; nil if there are none. n must be
+// made of a request with these tools: it gives them names that depend on nothing else.
+func (t *tools) encoded(all []llm.Tool, n wire.Names) ([]byte, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if last := t.last.Load(); last != nil && slices.EqualFunc(last.tools, all, sameTool) {
+		return last.text, nil
+	}
+	list := make([]tool, 0, len(all))
+	for _, t := range all {
+		list = append(list, tool{Type: "function", Function: function{
+			Name: n.Wire(t.Name), Description: t.Description, Parameters: schema(t.Parameters),
+		}})
+	}
+	text, err := encoded(list, 0)
+	if err != nil {
+		return nil, err
+	}
+	t.last.Store(&encodedTools{slices.Clone(all), text})
+	return text, nil
+}
+
+func sameTool(a, b llm.Tool) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
+}
+
+// schema returns a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
+// does not make the server refuse every request.
+func schema(raw json.RawMessage) json.RawMessage {
+	if raw = bytes.TrimSpace(raw); !bytes.HasPrefix(raw, []byte("{")) || !json.Valid(raw) {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return raw
+}
