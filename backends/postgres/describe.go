@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,6 +68,9 @@ func report(ctx context.Context, conn *pgx.Conn) (text, id string, err error) {
 	if err == nil && has > 0 {
 		id, err = identify(ctx, conn)
 	}
+	if err == nil && has < knows {
+		err = checkRights(ctx, conn)
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -82,4 +86,20 @@ func report(ctx context.Context, conn *pgx.Conn) (text, id string, err error) {
 		text += ". Warning: " + warning
 	}
 	return text, id, err
+}
+
+// checkRights returns an error if the user can't create tables.
+func checkRights(ctx context.Context, conn *pgx.Conn) error {
+	var schema *string // nil if there is none of search_path
+	var create *bool
+	err := conn.QueryRow(ctx, `SELECT current_schema(), has_schema_privilege(current_schema(), 'CREATE')`).Scan(&schema, &create)
+	switch {
+	case err != nil:
+		return err
+	case schema == nil || create == nil:
+		return fmt.Errorf(lacksSchema, errors.New("search_path names none that exists"))
+	case !*create:
+		return fmt.Errorf(lacksRight, fmt.Errorf("it can't create tables in the schema %s", *schema))
+	}
+	return nil
 }

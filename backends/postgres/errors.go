@@ -20,7 +20,7 @@ import (
 // end by patience. The last two are outcomes of commits: errRolledBack can be repeated, errUnknown can't.
 var (
 	errTaken      = errors.New("another gateway has claimed the database while this one could not reach it")
-	errReadOnly   = errors.New("the database is read-only: this server is a standby")
+	errReadOnly   = errors.New("the server is a standby, or its settings make sessions read-only")
 	errSilent     = errors.New("the database does not answer in time")
 	errUnknown    = errors.New("the connection was lost during the commit, and it is unknown how that ended")
 	errRolledBack = errors.New("the connection was lost before the commit")
@@ -141,6 +141,11 @@ func readOnly(err error) bool {
 	return errors.Is(err, errReadOnly) || errors.As(err, &e) && e.Code == "25006"
 }
 
+const (
+	lacksRight  = "the user lacks a right: %w; make it the owner of the database, or GRANT CREATE ON SCHEMA to it"
+	lacksSchema = "no schema for the tables: %w; create the schema that search_path names"
+)
+
 // explain adds to an error that lasts what the owner can do about it. Other errors are returned as they are.
 func explain(err error) error {
 	var e *pgconn.PgError
@@ -165,9 +170,9 @@ func explain(err error) error {
 	case "3D000":
 		return fmt.Errorf("the database does not exist: %w; create it with createdb", err)
 	case "42501":
-		return fmt.Errorf("the user lacks a right: %w; make it the owner of the database, or GRANT CREATE ON SCHEMA to it", err)
+		return fmt.Errorf(lacksRight, err)
 	case "3F000":
-		return fmt.Errorf("no schema for the tables: %w; create the schema that search_path names", err)
+		return fmt.Errorf(lacksSchema, err)
 	}
 	return err
 }

@@ -130,7 +130,7 @@ func TestConnectionCut(t *testing.T) {
 	}
 }
 
-// What passes and what lasts, of a real server.
+// What passes and what lasts, of a real server. A check reports both.
 func TestWhatPassesAndWhatLasts(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
@@ -169,6 +169,9 @@ func TestWhatPassesAndWhatLasts(t *testing.T) {
 		reason, waits := Unavailable(err)
 		if waits != (c.passes != "") || !strings.Contains(reason, c.passes) || !strings.Contains(err.Error(), c.lasts) {
 			t.Errorf("%s: waits %v, %q: %v", c.name, waits, reason, err)
+		}
+		if text, _, err := Describe(t.Context(), c.url); err == nil || !strings.Contains(err.Error(), c.passes+c.lasts) {
+			t.Errorf("%s: the check says %q, %v", c.name, text, err)
 		}
 	}
 }
