@@ -17,7 +17,7 @@ import (
 var topologies = map[string]func(t testing.TB) (url string){
 	"one server": func(t testing.TB) string { return redistest.Start(t).URL() },
 	"sentinel":   func(t testing.TB) string { return redistest.StartSentinels(t).URL },
-	"cluster":    redistest.StartCluster,
+	"cluster":    func(t testing.TB) string { return redistest.StartCluster(t).URL },
 }
 
 // everywhere runs a suite on each topology.

@@ -15,8 +15,14 @@ import (
 
 const formed = 20 * time.Second // the longest time that servers may take to find each other
 
-// StartCluster starts a cluster of three masters and returns its URL.
-func StartCluster(t testing.TB) string {
+// Cluster is three masters, each with a third of the slots, in their order.
+type Cluster struct {
+	Nodes []*Server
+	URL   string
+}
+
+// StartCluster starts one.
+func StartCluster(t testing.TB) Cluster {
 	t.Helper()
 	var nodes []*Server
 	for range 3 {
@@ -34,7 +40,7 @@ func StartCluster(t testing.TB) string {
 	for _, n := range nodes {
 		n.wait("CLUSTER INFO", "cluster_state:ok", "cluster_known_nodes:3")
 	}
-	return "redis+cluster://" + nodes[0].Addr + "?addr=" + nodes[1].Addr
+	return Cluster{Nodes: nodes, URL: "redis+cluster://" + nodes[0].Addr + "?addr=" + nodes[1].Addr}
 }
 
 // Sentinels are a master with a replica, watched by one sentinel.
