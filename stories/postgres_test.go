@@ -138,11 +138,11 @@ func probe(t *testing.T, base string) (code int, text string) {
 	return resp.StatusCode, string(body)
 }
 
-// wantsProbe waits until /readyz says so.
+// wantsProbe waits until /readyz says so, for at most a minute.
 func wantsProbe(t *testing.T, base string, code int, text string) {
 	t.Helper()
 	got, said := probe(t, base)
-	for deadline := time.Now().Add(30 * time.Second); got != code || !strings.Contains(said, text); got, said = probe(t, base) {
+	for deadline := time.Now().Add(time.Minute); got != code || !strings.Contains(said, text); got, said = probe(t, base) {
 		if time.Now().After(deadline) {
 			t.Fatalf("/readyz says %d %q; want %d %q", got, said, code, text)
 		}

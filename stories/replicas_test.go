@@ -243,9 +243,10 @@ func TestReplicaDies(t *testing.T) {
 	r.telegram.Say(r.chat, r.user, "hello")
 	// Before the gateway knows what became of its request, a death would be followed by a repetition: Telegram has no nonces.
 	r.eventually("a preview that is recorded", func() bool { return len(r.answers()) == 1 && r.recorded() == 1 })
-	before := r.leases()
+	before, begun := r.leases(), time.Now()
 	r.nodes[0].die() // it was the first to receive Telegram's messages
-	if held := r.leases(); len(held) != 1 || held[0] != before[0] {
+	held := r.leases()
+	if time.Since(begun) < 5*time.Second && !slices.Equal(held, before) { // later, they may have ended
 		t.Errorf("before the death the leases were %v, right after it they are %v", before, held)
 	}
 	r.eventually("the whole answer", func() bool { a := r.answers(); return len(a) == 1 && a[0] == answer })
