@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 )
 
 // DI-15, I10: a room that a user floods costs the others nothing, and rooms that are quiet again leave nothing behind.
@@ -45,6 +47,31 @@ func TestHotRoom(t *testing.T) {
 		synctest.Wait()
 		if now := goroutines(); now > idle {
 			w.Errorf("%d goroutines are left of 11 rooms, beside the %d before", now-idle, idle)
+		}
+	})
+}
+
+// DI-15: 200 messages wait in a group, and answers in ten rooms of one person. Neither delays anybody else, nor, in another room, the
+// person who wrote in the group. People in the group read why not each of their messages is answered.
+func TestNoiseDelaysNobodyElse(t *testing.T) {
+	atOnce(t, func(w *world, n *node) { // an answer takes a minute
+		for range 200 {
+			n.submit(w.addressed("ada", string(group)))
+		}
+		for i := range 10 {
+			in := fmt.Sprintf("fake/eve/%d", i)
+			n.submit(w.message(chat.RoomID(in), "eve", in))
+		}
+		for _, who := range []chat.EntityID{"bob", "ada"} {
+			in, asked := "fake/"+string(who), time.Now()
+			w.wants(n.asks(in, who), answer.Completed, "Done: "+in)
+			if took := time.Since(asked); took > 90*time.Second {
+				w.Errorf("%s waited %v", who, took)
+			}
+		}
+		time.Sleep(12 * time.Minute) // until all are answered
+		if !slices.Contains(w.chat.visible(), schedule.Excuse) {
+			w.Errorf("people in the group read %q", w.chat.visible())
 		}
 	})
 }
