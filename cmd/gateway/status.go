@@ -107,7 +107,7 @@ func (r statusReport) print(to io.Writer) error {
 		if !s.OK {
 			word = "FAIL"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", word, s.name, strings.ReplaceAll(shown(s.Text), `\"`, `"`))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", word, s.name, strings.ReplaceAll(shown(strings.Join(strings.Fields(s.Text), " ")), `\"`, `"`))
 	}
 	if err := w.Flush(); err != nil || !r.Store.OK {
 		return err

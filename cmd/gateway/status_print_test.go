@@ -39,3 +39,12 @@ func TestStatusShowsShards(t *testing.T) {
 		})
 	}
 }
+
+// An error of several servers has several lines, and is printed as one.
+func TestStatusShowsErrorsInOneLine(t *testing.T) {
+	var out strings.Builder
+	err := statusReport{Store: service{Text: "reading: failed to connect:\n\ta: refused\n\tb: refused"}}.print(&out)
+	if want := "FAIL  store   reading: failed to connect: a: refused b: refused\n"; err != nil || !strings.Contains(out.String(), want) {
+		t.Errorf("it prints %v\n%s", err, out.String())
+	}
+}
