@@ -303,6 +303,8 @@ type DayLimits struct {
 	// The maximum number of answers at the same time for one person, over all rooms. More wait in order; commands and choices
 	// don't. 0 = no limit.
 	Parallel int `yaml:"parallel" default:"2"`
+	// The same for everyone together, in this process. 0 = no limit.
+	ParallelTotal int `yaml:"parallel_total" default:"1000"`
 	// Per person, over all rooms. In the web chat, a person is an IP address.
 	Person Quota `yaml:"person"`
 	// Per chat, group, channel or conversation.

@@ -71,6 +71,7 @@ func (d checker) checkDay(l DayLimits, public bool) {
 		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}
 	sections.Reject(d.reject).Limit("limits.parallel", l.Parallel)
+	sections.Reject(d.reject).Limit("limits.parallel_total", l.ParallelTotal)
 	for path, n := range map[string]*int{
 		"person.messages": l.Person.Messages, "person.tokens": l.Person.Tokens,
 		"room.messages": l.Room.Messages, "room.tokens": l.Room.Tokens,

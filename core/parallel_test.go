@@ -17,7 +17,7 @@ import (
 )
 
 // atOnce plays a story in which two answers are made for a person at a time, and each takes a minute.
-func atOnce(t *testing.T, play func(w *world, n *node)) {
+func atOnce(t *testing.T, play func(w *world, n *node), set ...func(w *world)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 2
@@ -25,6 +25,9 @@ func atOnce(t *testing.T, play func(w *world, n *node)) {
 			return []step{pause(time.Minute), write("Done: " + r.Messages[len(r.Messages)-1].Text)}
 		}
 		w.model.where = func(r llm.Request) chat.RoomID { return chat.RoomID(r.Messages[len(r.Messages)-1].Text) }
+		for _, s := range set {
+			s(w)
+		}
 		play(w, w.start())
 	})
 }
@@ -186,5 +189,46 @@ func TestChoicesMakeRoom(t *testing.T) {
 		if o, _ := w.ended(first); o.Status != answer.Completed {
 			t.Errorf("the answer that waited is %+v", o)
 		}
+	})
+}
+
+// betweenBeats is no multiple of the time between heartbeats, which wake all rooms.
+const betweenBeats = 62 * time.Second
+
+// DI-15: three answers are made at a time in total. Those of other people wait in the order in which they asked, whoever waits only for
+// their own answers takes no place, and nobody is forgotten.
+func TestAnswersOfAllPeopleWait(t *testing.T) {
+	atOnce(t, func(w *world, n *node) {
+		ada := []chat.Accepted{n.asks("fake/0", "ada"), n.asks("fake/1", "ada"), n.asks("fake/2", "ada"), n.asks("fake/3", "ada")}
+		others := []chat.Accepted{n.asks("fake/bob", "bob"), n.asks("fake/carl", "carl"), n.asks("fake/dora", "dora")}
+		if asked := len(w.model.asked()); asked != 3 {
+			t.Errorf("%d answers are made at once; want two for Ada and one for Bob", asked)
+		}
+		if r := w.run(others[1]); r.Epoch != 0 || r.Held {
+			t.Errorf("an answer that waits is %+v", r)
+		}
+		command := n.submit(w.message("fake/dora", "dora", "/help"))
+		time.Sleep(time.Second)
+		if !w.done(command)[0] {
+			t.Error("a command waits")
+		}
+		all := append(ada, others...)
+		for i, want := range [][]bool{
+			{true, true, false, false, true, false, false},
+			{true, true, true, true, true, true, false},
+			{true, true, true, true, true, true, true},
+		} {
+			time.Sleep(betweenBeats)
+			synctest.Wait()
+			if got := w.done(all...); !slices.Equal(got, want) {
+				t.Errorf("after %d answers of each place have ended: %v; want %v", i+1, got, want)
+			}
+			if asked := len(w.model.asked()); asked != min(3*(i+2), len(all)) {
+				t.Errorf("then %d answers are begun; those that wait are woken at once, not by a heartbeat", asked)
+			}
+		}
+	}, func(w *world) {
+		w.cfg.Total = 3
+		w.model.play = func(llm.Request) []step { return []step{pause(betweenBeats), write(fox)} }
 	})
 }

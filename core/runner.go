@@ -26,10 +26,10 @@ type scheduler struct {
 	woken map[schedule.Lane]struct{}      // those that Run shall serve
 }
 
-func newScheduler(rt *Runtime, store scheduleStore, most int) scheduler {
+func newScheduler(rt *Runtime, store scheduleStore, most, total int) scheduler {
 	return scheduler{
 		rt: rt, store: store, signal: make(chan struct{}, 1), lanes: map[schedule.Lane]chan struct{}{}, woken: map[schedule.Lane]struct{}{},
-		parallel: schedule.NewParallel(most, func(l schedule.Lane) { rt.scheduler.wakeLane(l) }),
+		parallel: schedule.NewParallel(most, total, func(l schedule.Lane) { rt.scheduler.wakeLane(l) }),
 	}
 }
 
@@ -88,7 +88,7 @@ var errIdle = errors.New("no open run")
 // turn starts the run that is due and carries it out, or returns how long it takes until one is due. An error means that there is
 // nothing to do, or nothing that can be done before the next heartbeat.
 //
-// A run starts only if it passes, in this order: the turn policy of its room, the bound on answers for one person, the bound on runs that
+// A run starts only if it passes, in this order: the turn policy of its room, the bounds on answers for one person and in total, the bound on runs that
 // have crashed processes, and last the store, where exactly one process becomes its owner.
 func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time.Duration, err error) {
 	if stop.Err() != nil {

@@ -75,6 +75,7 @@ type Config struct {
 	Approval   approval.Policy // says which calls of actions a person must approve first
 	Recall     prompt.Recall
 	Parallel   int                    // how many answers are made for one person at the same time; 0 is no limit
+	Total      int                    // and how many for all; 0 is no limit
 	Spenders   map[chat.EntityID]bool // says who may let answers go beyond a soft limit, besides the owners
 	Meter      *quota.Meter           // counts messages and what the models cost, and refuses beyond the limits; nil for no limits
 	Grace      time.Duration          // how long runs may go on after Run was told to end, before they are cut off
@@ -133,7 +134,7 @@ func New(cfg Config) (*Runtime, error) {
 		rt.hub.Emit(event.Received(m, acc))
 		rt.scheduler.wake(m.Room)
 	}}
-	rt.scheduler, rt.waker = newScheduler(rt, store, cfg.Parallel), parking.Waker{Store: store, Serve: func(room chat.RoomID) { rt.scheduler.wake(room) }}
+	rt.scheduler, rt.waker = newScheduler(rt, store, cfg.Parallel, cfg.Total), parking.Waker{Store: store, Serve: func(room chat.RoomID) { rt.scheduler.wake(room) }}
 	rt.changes = changes.Handler{
 		Store: store, Agent: cfg.Agent, OnEdit: cfg.Turns.OnEdit, Tracker: cfg.Tracker, Waker: &rt.waker, Log: cfg.Log,
 		Stays: rt.intake.stays, Lose: rt.live.Lose, Serve: rt.scheduler.wake, Emit: rt.Emit,

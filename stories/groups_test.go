@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/config"
 	. "parley/connectors/connectortest"
 	. "parley/models/modelfake"
 )
@@ -38,4 +39,28 @@ func TestBusyGroup(t *testing.T) {
 		}
 		c.rest()
 	})
+}
+
+// DI-15: limits.parallel counts one person's answers, and limits.parallel_total those of all. Who comes later waits, and is answered.
+func TestAnswersAtTheSameTime(t *testing.T) {
+	for name, c := range map[string]struct{ person, total, asked int }{"one for each person": {1, 0, 2}, "one for all": {0, 1, 1}, "no limit": {0, 0, 3}} {
+		t.Run(name, func(t *testing.T) {
+			limits := c
+			on(t, sites()[0], func(cfg *config.Config) {
+				cfg.Limits.Parallel, cfg.Limits.ParallelTotal = limits.person, limits.total
+			}, func(c *chatStory) {
+				c.choose = func(Request) Script { return Script{Pause(time.Minute), Text("Done.")} }
+				c.Say(Ada, c.ada, "first")
+				c.pass(time.Second)
+				c.Mention(Ada, c.group, "second")
+				c.pass(time.Second)
+				c.Say(Bob, c.Direct(Bob), "third")
+				c.pass(20 * time.Second)
+				c.asked(limits.asked)
+				for _, in := range []Place{c.ada, c.group, c.Direct(Bob)} {
+					c.want(in, "Done.")
+				}
+			})
+		})
+	}
 }

@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -9,28 +11,30 @@ import (
 	"parley/core/chat"
 )
 
-// ErrQueued means that a run waits until fewer answers of its person are in progress. Its lane is let go, and woken
-// later.
-var ErrQueued = errors.New("too many parallel answers for this user")
+// ErrQueued means that a run waits until fewer answers are in progress, of its person or in total. Its lane is let go, and
+// woken later.
+var ErrQueued = errors.New("too many parallel answers")
 
-// Parallel limits the concurrent answers per person in this process, so that one person can't take all of its capacity.
-// Further runs wait in the order of their opening, unstarted: they use neither a goroutine nor other resources. It is
-// safe for concurrent use.
+// Parallel limits the concurrent answers in this process: per person, so that one person can't take all of its capacity, and
+// in total, so that memory and connections are bounded. Further runs wait in the order of their opening, unstarted: they use
+// neither a goroutine nor other resources. Who waits for their own answers takes no place of the total. It is safe for
+// concurrent use.
 type Parallel struct {
-	most int        // 0 is no limit
-	wake func(Lane) // called without the lock
+	most, total int        // 0 is no limit
+	wake        func(Lane) // called without the lock
 
 	// mu guards what follows.
 	mu     sync.Mutex
+	under  int                      // answers under way
 	people map[chat.EntityID]*queue // of those with a run
 	// lanes has, for each waiting lane, the person whose answers it waits for. A lane waits at most once.
 	lanes map[Lane]chat.EntityID
 }
 
-// NewParallel limits the concurrent answers of each person to most; 0 means no limit. wake is called for lanes that can
-// continue.
-func NewParallel(most int, wake func(Lane)) *Parallel {
-	return &Parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[Lane]chat.EntityID{}}
+// NewParallel limits the concurrent answers of each person to most, and those of all to total; 0 means no limit. wake is
+// called for lanes that can continue.
+func NewParallel(most, total int, wake func(Lane)) *Parallel {
+	return &Parallel{most: most, total: total, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[Lane]chat.EntityID{}}
 }
 
 // queue is one person's. It exists while there is something in it.
@@ -53,40 +57,36 @@ func NeedsSlot(r chat.Run, taken bool) bool {
 }
 
 // Enter starts run and returns true, or queues its lane and returns false. A queued lane calls it again when it is
-// woken. A run starts only if there is room for all that are queued before it, so none is overtaken.
+// woken. A run starts only if there is room for all that are queued before it and can go on, so none is overtaken.
 func (p *Parallel) Enter(l Lane, run chat.Run) bool {
-	if p.most == 0 {
+	if !p.limits() {
 		return true
 	}
 	person := run.Address.BilledTo
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.queue(person)
-	// The place of the lane in the queue, or the one that it would get by the time at which its run was opened.
 	at := slices.IndexFunc(q.waiting, func(w queued) bool { return w.lane == l })
-	if at < 0 {
+	if at < 0 { // it gets its place by the time at which its run was opened
 		at = len(q.waiting)
 		for at > 0 && q.waiting[at-1].opened.After(run.Opened) {
 			at--
 		}
-	}
-	// As many lanes as there are free places may go on, from the front.
-	switch waits := at >= p.most-len(q.under); {
-	case waits && p.lanes[l] == "":
 		q.waiting = slices.Insert(q.waiting, at, queued{l, run.Opened})
 		p.lanes[l] = person
-		return false
-	case waits:
-		return false
-	case p.lanes[l] != "":
-		q.waiting = slices.Delete(q.waiting, at, at+1)
-		delete(p.lanes, l)
 	}
-	q.under[run.ID] = true
+	if at >= p.free(q) || !p.hasPlace(q.waiting[at]) {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, at, at+1)
+	delete(p.lanes, l)
+	p.count(q, run.ID)
 	return true
 }
 
-// queue requires the lock.
+func (p *Parallel) limits() bool { return p.most > 0 || p.total > 0 }
+
+// queue requires the lock, like all below.
 func (p *Parallel) queue(person chat.EntityID) *queue {
 	q := p.people[person]
 	if q == nil {
@@ -96,13 +96,56 @@ func (p *Parallel) queue(person chat.EntityID) *queue {
 	return q
 }
 
-// Resume counts a run that has left and continues, even over the limit: it does not wait, because people see a part of
+// count counts a run as under way.
+func (p *Parallel) count(q *queue, run chat.RunID) {
+	if !q.under[run] {
+		q.under[run] = true
+		p.under++
+	}
+}
+
+// free returns how many lanes of q may go on, from the front, as far as its person is concerned.
+func (p *Parallel) free(q *queue) int {
+	if p.most == 0 {
+		return math.MaxInt
+	}
+	return max(0, p.most-len(q.under))
+}
+
+// hasPlace reports whether the total has a place for w after all others that can go on and were opened before.
+func (p *Parallel) hasPlace(w queued) bool {
+	if p.total == 0 || p.under+len(p.lanes) <= p.total {
+		return true
+	}
+	before := 0
+	for _, o := range p.ready() {
+		if inOrder(o, w) < 0 {
+			before++
+		}
+	}
+	return p.under+before < p.total
+}
+
+// ready returns the lanes of all people that can go on as far as their person is concerned, in order.
+func (p *Parallel) ready() (all []queued) {
+	for _, q := range p.people {
+		all = append(all, q.waiting[:min(len(q.waiting), p.free(q))]...)
+	}
+	slices.SortFunc(all, inOrder)
+	return all
+}
+
+func inOrder(a, b queued) int {
+	return cmp.Or(a.opened.Compare(b.opened), cmp.Compare(a.lane.Room, b.lane.Room))
+}
+
+// Resume counts a run that has left and continues, even over the limits: it does not wait, because people see a part of
 // its answer.
 func (p *Parallel) Resume(run chat.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.most > 0 && run.Address.BilledTo != "" {
-		p.queue(run.Address.BilledTo).under[run.ID] = true
+	if p.limits() && run.Address.BilledTo != "" {
+		p.count(p.queue(run.Address.BilledTo), run.ID)
 	}
 }
 
@@ -110,8 +153,9 @@ func (p *Parallel) Resume(run chat.Run) {
 func (p *Parallel) Leave(run chat.Run) {
 	p.mu.Lock()
 	person := run.Address.BilledTo
-	if q := p.people[person]; q != nil {
+	if q := p.people[person]; q != nil && q.under[run.ID] {
 		delete(q.under, run.ID)
+		p.under--
 	}
 	p.next(person)
 }
@@ -131,15 +175,18 @@ func (p *Parallel) Forget(l Lane, person chat.EntityID) {
 	p.next(waits)
 }
 
-// next wakes the lanes that can go on for a person. It requires the lock and releases it, because wake may call Enter.
-// The lanes stay queued until they do.
+// next wakes the lanes that can go on after something has changed for a person. It requires the lock and releases it,
+// because wake may call Enter. The lanes stay queued until they do.
 func (p *Parallel) next(person chat.EntityID) {
+	if q := p.people[person]; q != nil && len(q.under)+len(q.waiting) == 0 {
+		delete(p.people, person)
+	}
 	var free []queued
-	if q := p.people[person]; q != nil {
-		free = slices.Clone(q.waiting[:max(0, min(len(q.waiting), p.most-len(q.under)))])
-		if len(q.under)+len(q.waiting) == 0 {
-			delete(p.people, person)
-		}
+	if len(p.lanes) > 0 {
+		free = p.ready()
+	}
+	if p.total > 0 {
+		free = free[:max(0, min(len(free), p.total-p.under))]
 	}
 	p.mu.Unlock()
 	for _, w := range free {
