@@ -191,7 +191,6 @@ func foundInLanguages(_ *testing.T, s store) {
 	}
 }
 
-// foundAmongMany has more messages than a store compares word by word.
 // hears stores a message that opens no run.
 func (s store) hears(room chat.RoomID, n int, text string) {
 	in := message(room, n)
@@ -211,6 +210,7 @@ func (s store) indexAll() {
 	}
 }
 
+// foundAmongMany has more messages than a store compares word by word.
 func foundAmongMany(_ *testing.T, s store) {
 	const many = 600
 	text := func(n int) string {
