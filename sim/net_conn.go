@@ -18,9 +18,17 @@ type pair struct {
 	forget      func()
 }
 
+// reset breaks both directions at the same time: who learns of it by one of them must not be able to write to the other.
 func (p *pair) reset() {
-	p.there.reset()
-	p.back.reset()
+	both := [...]*stream{p.there, p.back}
+	for _, s := range both {
+		s.mu.Lock()
+		s.broken = true
+	}
+	for _, s := range both {
+		s.changed.Broadcast()
+		s.mu.Unlock()
+	}
 	p.forget()
 }
 

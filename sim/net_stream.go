@@ -133,8 +133,6 @@ func (s *stream) closeWriter() {
 	s.change(func() { s.writerClosed = true })
 }
 
-func (s *stream) reset() { s.change(func() { s.broken = true }) }
-
 func (s *stream) change(what func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
