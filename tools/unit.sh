@@ -3,6 +3,9 @@
 set -u
 # A gate gives the same answer twice. RAPID_SEED=0 explores, as go test does by itself.
 export RAPID_SEED="${RAPID_SEED:-20261121}"
+# Simulated replicas play seeds that are fresh for each commit, from its number on.
+commit=$(git rev-parse HEAD 2>/dev/null | cut -c1-8)
+export PARLEY_SEEDS_FROM="${PARLEY_SEEDS_FROM:-$(printf '%d' "0x${commit:-0}")}"
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 # These packages have no goroutines: the race detector would find nothing, and make their tests five times as slow. Only the

@@ -3,6 +3,7 @@ package replicas
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/core/answer"
@@ -68,9 +69,15 @@ func (s *remoteStore) Start(ctx context.Context, id chat.RunID, owner string) (c
 		if err == nil {
 			s.p.w.log.add(event{from: from, to: time.Now(), by: s.p.name, what: started, room: r.Room, turn: r.Response, epoch: r.Epoch})
 		}
+		if slices.ContainsFunc(r.Shown, announced) {
+			s.p.w.log.doubt(id) // the process that announced it may have stopped before it asked the platform
+		}
 		return r, err
 	})
 }
+
+// announced reports whether the journal holds only that a message was about to be sent.
+func announced(s chat.Shown) bool { return s.ID == "" && !s.Gone }
 
 func (s *remoteStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
 	err := act(ctx, s.p, stored(noteName(n), id), func() error { return s.Store.Note(ctx, id, s.epoch(ctx, id, e), n) })
