@@ -119,8 +119,8 @@ func embedsOnce(t *testing.T, address string) {
 	}
 }
 
-// Gateways whose embedding models have one name but vectors of different lengths don't replace each other's vectors: whoever
-// came first has the messages, and the other searches by words, with one warning.
+// Gateways whose embedding models have one name but vectors of different lengths don't replace each other's vectors: the
+// first one keeps its vectors, and the second one searches by words, with one warning.
 func TestVectorLengthsDiffer(t *testing.T) {
 	addresses := map[string]string{
 		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "parley.db"), "postgres": postgrestest.Shared(t).Create(t, ""),

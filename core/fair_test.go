@@ -51,9 +51,9 @@ func TestHotRoom(t *testing.T) {
 	})
 }
 
-// DI-15: 200 messages wait in a group, and answers in ten rooms of one person. Neither delays anybody else, nor, in another room, the
-// person who wrote in the group. People in the group read why not each of their messages is answered.
-func TestNoiseDelaysNobodyElse(t *testing.T) {
+// DI-15: 200 messages wait in a group, and answers in ten rooms of one person. They don't delay answers to other people,
+// nor answers in another room to the person who wrote in the group. People in the group read why not each of their messages is answered.
+func TestNoisyRoomDelaysNoOther(t *testing.T) {
 	atOnce(t, func(w *world, n *node) { // an answer takes a minute
 		for range 200 {
 			n.submit(w.addressed("ada", string(group)))

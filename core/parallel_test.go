@@ -195,8 +195,8 @@ func TestChoicesMakeRoom(t *testing.T) {
 // betweenBeats is no multiple of the time between heartbeats, which wake all rooms.
 const betweenBeats = 62 * time.Second
 
-// DI-15: three answers are made at a time in total. Those of other people wait in the order in which they asked, whoever waits only for
-// their own answers takes no place, and nobody is forgotten.
+// DI-15: three answers are made at a time in total. The others start in the order of their questions. An answer that waits for
+// another one of the same person takes no place, and every answer is made in the end.
 func TestAnswersOfAllPeopleWait(t *testing.T) {
 	atOnce(t, func(w *world, n *node) {
 		ada := []chat.Accepted{n.asks("fake/0", "ada"), n.asks("fake/1", "ada"), n.asks("fake/2", "ada"), n.asks("fake/3", "ada")}

@@ -10,7 +10,7 @@ import (
 )
 
 // origin tells who said a forwarded message first (MessageOrigin, Bot API 7.0): a user, a user who hides their account,
-// a group in whose name somebody wrote, or a channel.
+// a group that an administrator wrote for, or a channel.
 type origin struct {
 	User   *tgbotapi.User `json:"sender_user"`
 	Hidden string         `json:"sender_user_name"`

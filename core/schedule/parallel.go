@@ -17,8 +17,8 @@ var ErrQueued = errors.New("too many parallel answers")
 
 // Parallel limits the concurrent answers in this process: per person, so that one person can't take all of its capacity, and
 // in total, so that memory and connections are bounded. Further runs wait in the order of their opening, unstarted: they use
-// neither a goroutine nor other resources. Who waits for their own answers takes no place of the total. It is safe for
-// concurrent use.
+// neither a goroutine nor other resources. A run that waits for other answers of its person takes no place of
+// the total. It is safe for concurrent use.
 type Parallel struct {
 	most, total int        // 0 is no limit
 	wake        func(Lane) // called without the lock
