@@ -88,6 +88,22 @@ store: sqlite:%s
 
 // measure runs the program once.
 func (r *rival) measure(b *testing.B) {
+	s, pid, stop := r.start(b)
+	defer stop()
+	if pid == 0 {
+		return
+	}
+	time.Sleep(2 * time.Second)
+	r.idle = append(r.idle, memory(b, pid)["VmRSS"])
+	r.load(b, s, pid)
+	r.burst(b, s)
+	if bad := s.fake.Rejected(); len(bad) > 0 {
+		b.Errorf("%s: %d requests were refused: %s", r.name, len(bad), bad[0].Reason)
+	}
+}
+
+// start starts the program on a new database and returns its process id once it polls, or 0 if it does not. stop ends it.
+func (r *rival) start(b *testing.B) (s *stage, pid int, stop func()) {
 	dir, s := b.TempDir(), newStage(b, loadChats)
 	c := exec.Command(r.program, r.arguments(b, dir, s)...)
 	c.Dir, c.Env = dir, []string{"HOME=" + dir}
@@ -95,33 +111,27 @@ func (r *rival) measure(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer log.Close() //nolint:errcheck // only for the message below
 	c.Stdout, c.Stderr = log, log
 	began := time.Now()
 	if err := c.Start(); err != nil {
 		b.Fatal(err)
 	}
-	defer func() {
+	stop = func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		if err := c.Wait(); err != nil || b.Failed() {
 			text, _ := os.ReadFile(log.Name())
 			b.Errorf("%s ended: %v\n%s", r.name, err, text[:min(len(text), 4000)])
 		}
-	}()
+		_ = log.Close()
+	}
 	select {
 	case at := <-s.polled:
 		r.ready = append(r.ready, at.Sub(began))
 	case <-time.After(20 * time.Second):
 		b.Error("it does not poll")
-		return
+		return s, 0, stop
 	}
-	time.Sleep(2 * time.Second)
-	r.idle = append(r.idle, memory(b, c.Process.Pid)["VmRSS"])
-	r.load(b, s, c.Process.Pid)
-	r.burst(b, s)
-	if bad := s.fake.Rejected(); len(bad) > 0 {
-		b.Errorf("%s: %d requests were refused: %s", r.name, len(bad), bad[0].Reason)
-	}
+	return s, c.Process.Pid, stop
 }
 
 // load lets all chats ask an instant model, one question after the other.

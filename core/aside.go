@@ -10,6 +10,7 @@ import (
 	"parley/core/chat"
 	"parley/core/contain"
 	"parley/core/event"
+	"parley/core/quota"
 )
 
 // evaluateAt is the number of messages of a room after which evaluators are due. They ask a model, so not every turn is worth it.
@@ -57,6 +58,7 @@ func (x *execution) evaluate(life context.Context) {
 	}
 	turn, said, info := x.turn, x.out, x.info
 	x.rt.startBackground(life, x.run.Room, func(ctx context.Context) {
+		defer quota.WaitSettled(ctx)
 		if lost {
 			_ = x.rt.attempt(ctx, "the summary", func() error { return x.rt.summarize(ctx, x.run) })
 		}

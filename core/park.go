@@ -8,6 +8,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
 // wait shows w.Ask, if there is a question, and has the run wait. It returns [chat.ErrParked], with which the turn ends here and lets
@@ -55,6 +56,7 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 	if x.life.Err() != nil {
 		return context.Cause(x.life)
 	}
+	quota.WaitSettled(x.life)
 	err := x.waiting.LetGo(x.life, func() bool {
 		return errors.Is(context.Cause(x.work), chat.ErrStopped) || errors.Is(x.Settle(), chat.ErrStopped) || x.unasked()
 	})

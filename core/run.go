@@ -94,6 +94,7 @@ type execution struct {
 // outlives it.
 func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error {
 	process := quota.WithSpender(life, run)
+	defer quota.WaitSettled(process)
 	life, done := context.WithCancel(process)
 	defer done()
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)

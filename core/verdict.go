@@ -121,6 +121,7 @@ func (x *execution) remembered(v chat.Verdict) chat.Memory {
 // closed before: a finished run can't do it any more.
 func (x *execution) finish(v chat.Verdict) error {
 	out := x.remembered(v)
+	quota.WaitSettled(x.life) // the next run of the room finds what this one left of the limits
 	if err := x.asking.withdraw(v.Outcome); err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}

@@ -65,6 +65,9 @@ func (b *reservation) add(ctx context.Context, r Reservation) error {
 		b.reserved += r.Most
 		return nil
 	}
+	if b.payer.settling != nil {
+		b.payer.settling.wait() // what earlier calls did not need is left for this one
+	}
 	got, over, err := b.meter.ledger.Reserve(ctx, date(b.day), r, b.meter.charges(b.payer, Cost{})...)
 	if err := b.meter.refusal(b.payer, b.day, over, err); err != nil {
 		return err
@@ -144,10 +147,9 @@ func (b *reservation) cost(u llm.Usage) Cost {
 	return c
 }
 
-// settle corrects the reservation, even after ctx has ended. If storing fails, the reservation stays.
+// settle corrects the reservation, even after ctx has ended. If storing fails, the reservation stays. A run does
+// not wait for it: what the run stores next can share its commit.
 func (b *reservation) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
 	u := b.used()
 	whole := b.cost(u)
 	b.payer.add(whole.USD)
@@ -155,9 +157,19 @@ func (b *reservation) settle(ctx context.Context) {
 	if !b.tariff.Known {
 		counts.Unpriced = u.Prompt + u.Completion
 	}
-	if err := b.meter.record(ctx, b.day, b.charges(whole, counts)); err != nil {
-		b.meter.log.Error("the usage of a model call could not be recorded; its full reservation is charged", "err", err)
+	charges := b.charges(whole, counts)
+	store := func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		if err := b.meter.record(ctx, b.day, charges); err != nil {
+			b.meter.log.Error("the usage of a model call could not be recorded; its full reservation is charged", "err", err)
+		}
 	}
+	if b.payer.settling == nil || !b.meter.limited() {
+		store()
+		return
+	}
+	b.payer.settling.start(store)
 }
 
 // charges returns what all buckets are charged for the call: those with a limit what differs from the reservation. Limits don't

@@ -70,6 +70,8 @@ type spender struct {
 	run     chat.RunID   // counted as a message before its first cost; empty: no message is counted
 	counted *atomic.Bool // avoids repeated calls of the store
 	cost    *atomic.Int64
+
+	settling *settling // nil: calls are settled before they end
 }
 
 // add counts what a call of the run cost.
@@ -90,9 +92,9 @@ func CostOf(ctx context.Context) price.USD {
 type spenderKey struct{}
 
 // WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
-// count toward the total.
+// count toward the total. What a call cost is stored beside the run, see [WaitSettled].
 func WithSpender(ctx context.Context, run chat.Run) context.Context {
-	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(atomic.Int64)})
+	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(atomic.Int64), newSettling()})
 }
 
 func spenderOf(ctx context.Context) spender {

@@ -28,6 +28,7 @@ func (m *Meter) Beyond(ctx context.Context, cost price.USD) (all []Beyond, err e
 	}
 	soft := map[string]price.USD{personBucket: m.limits.Soft.Person, roomBucket: m.limits.Soft.Room, totalBucket: m.limits.Soft.Total}
 	whose := map[string]string{personBucket: "You", roomBucket: "This chat", totalBucket: "I"}
+	WaitSettled(ctx)
 	p := spenderOf(ctx)
 	names := map[string]string{totalBucket: totalBucket}
 	if p.person != "" {

@@ -1,0 +1,115 @@
+package core_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/quota"
+	"parley/core/storage"
+)
+
+// slowSpending is a store that takes four seconds to store what a call cost. Whoever lets go of a run must have waited for that.
+type slowSpending struct {
+	storage.Store
+	t             *testing.T
+	open, settled atomic.Int32
+	released      atomic.Int32 // runs that were ended or parked
+}
+
+func (s *slowSpending) Spend(ctx context.Context, day string, charges ...quota.Charge) (string, error) {
+	s.open.Add(1)
+	defer s.open.Add(-1)
+	defer s.settled.Add(1)
+	time.Sleep(4 * time.Second)
+	return s.Store.Spend(ctx, day, charges...)
+}
+
+func (s *slowSpending) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, out chat.Memory) error {
+	s.release("ended")
+	return s.Store.Finish(ctx, id, e, o, out)
+}
+
+func (s *slowSpending) Park(ctx context.Context, id chat.RunID, e chat.Epoch, until time.Time, continuation []byte) error {
+	s.release("parked")
+	return s.Store.Park(ctx, id, e, until, continuation)
+}
+
+func (s *slowSpending) release(how string) {
+	s.released.Add(1)
+	if n := s.open.Load(); n > 0 {
+		s.t.Errorf("a run is %s, and what %d of its calls cost is not stored", how, n)
+	}
+}
+
+// has fails unless so many calls are settled now, and so many runs ended or parked.
+func (s *slowSpending) has(settled, released int32) {
+	s.t.Helper()
+	if s.open.Load() > 0 || s.settled.Load() != settled || s.released.Load() != released {
+		s.t.Errorf("%d calls are settled, %d not yet, and %d runs are released; want %d, 0 and %d", s.settled.Load(), s.open.Load(), s.released.Load(), settled, released)
+	}
+}
+
+// What the calls of a run cost is stored when the run ends, when it is parked, and when the process ends: the next run finds all that this
+// one left of the limits.
+func TestRunsEndSettled(t *testing.T) {
+	for name, play := range map[string]func(*world, *slowSpending){
+		"shown": func(w *world, s *slowSpending) {
+			w.wants(w.start().say("Hello"), answer.Completed, "You said: Hello")
+			s.has(1, 1)
+		},
+		"watched": func(w *world, s *slowSpending) {
+			w.watched()
+			w.wants(w.start().say("Hello"), answer.Completed, "You said: Hello")
+			s.has(1, 1)
+		},
+		"parked": func(w *world, s *slowSpending) {
+			w.withShop()
+			w.orders()
+			n := w.start()
+			w.parked(n.say("Tea, please"))
+			s.has(1, 1)
+			n.stop("fake/ada")
+		},
+		"looked back on": func(w *world, s *slowSpending) {
+			w.cfg.Grace = time.Minute
+			w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
+				evaluator(func(ctx context.Context, _ action.TurnContext, _ chat.Memory) error {
+					for range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {
+					}
+					return nil
+				}),
+			}}}
+			n := w.start()
+			for range 4 {
+				w.ended(n.say("Hello"))
+			}
+			n.shutdown()
+			s.has(5, 4)
+		},
+		"cut off": func(w *world, s *slowSpending) {
+			w.model.queue([]step{write("So"), pause(time.Hour)})
+			n := w.start()
+			acc := n.say("Hello")
+			time.Sleep(10 * time.Second)
+			n.shutdown()
+			s.has(1, 0)
+			w.start()
+			w.ended(acc)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				s := &slowSpending{Store: w.store, t: t}
+				w.cfg.Store = s
+				w.limit(quota.Limits{Total: quota.Cost{Tokens: 1e6}}, s)
+				play(w, s)
+			})
+		})
+	}
+}
