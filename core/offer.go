@@ -78,8 +78,8 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 // at once; if that signal is lost, polling finds it a little later. Meanwhile the run does not count against the bound on answers
 // for one person, who could otherwise not ask anything else.
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
-	ak.x.rt.scheduler.parallel.Leave(ak.x.run) // meanwhile nothing is made
-	defer ak.x.rt.scheduler.parallel.Resume(ak.x.run)
+	ak.x.rt.scheduler.parallel.Leave(ak.x.run.Address.BilledTo, ak.x.run.ID) // meanwhile nothing is made
+	defer ak.x.rt.scheduler.parallel.Resume(ak.x.run.Address.BilledTo, ak.x.run.ID)
 	for ctx.Err() == nil {
 		rung := ak.x.rt.live.ChoiceMade(ak.x.run.ID)
 		now, err := ak.store.Question(ctx, q.ID)

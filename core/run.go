@@ -23,7 +23,7 @@ import (
 
 // hasBegun reports whether an earlier holder has left something that people may have seen or that may have happened. Such a run must be
 // brought to a visible end, and is not dropped silently.
-func hasBegun(r chat.Run) bool {
+func hasBegun(r *chat.Run) bool {
 	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues
 }
 
@@ -92,7 +92,7 @@ type execution struct {
 //
 // process lives as long as the process may work; life, its child, ends with this function too, so that nothing beside the turn
 // outlives it.
-func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error {
+func (rt *Runtime) execute(life context.Context, run *chat.Run, since int) error {
 	process := quota.WithSpender(life, run)
 	defer quota.WaitSettled(process)
 	life, done := context.WithCancel(process)
@@ -101,54 +101,14 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 	defer rt.live.Release(run.ID, a)
 	x := rt.newExecution(life, run, a)
 	x.since = since
-	rt.hub.Emit(event.RunStarted{RunInfo: x.info})
-	rt.hub.Follow(x.info, a)
-
-	if run.Kind == chat.RunDecide && !hasBegun(run) {
-		if schedule.IsExhausted(run) {
-			x.setAside()
-			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
-		}
-		if wanted, err := x.deciding.wanted(); err != nil {
-			return err
-		} else if !wanted {
-			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.gen.Trace.Actions})
-		}
-	}
-	if err := x.waiting.Load(life); err != nil {
+	defer func() { x.quit(nil) }()
+	surface, refused, ended, err := x.begin()
+	if err != nil || ended {
 		return err
 	}
-	run = x.run
-	// From here on the run has the room, unless refused says why not. A refused run still goes on if it has begun: what people have
-	// seen of it needs an end.
-	refused := x.claimRoom()
-	defer x.quit(nil)
-	if ended := x.waiting.Ended(); ended != nil {
-		refused = ended
-	}
-	if run.Kind.Claims() {
-		rt.live.OnLoss(run.ID, a, x.quit)
-	}
-	if refused == nil && len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult {
-		refused = chat.ErrStopped // what was asked was taken back
-	}
-	if refused != nil && !hasBegun(run) {
-		x.abandon()
-		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: chat.StatusOf(refused), Withdrawn: true}})
-	}
-	surface, err := rt.cfg.Open(life, run)
-	if errors.Is(err, chat.ErrUnreached) {
-		x.abandon()
-		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Withdrawn: true}})
-	} else if err != nil {
-		return fmt.Errorf("open the conversation of %s: %w", run.ID, err)
-	}
-	x.posts = surface != nil
 	defer x.side.Wait()
 	defer done()
-	if rt.cfg.Bus != nil {
-		x.side.Go(func() { rt.live.Publish(life, run, a) })
-	}
+	x.publish()
 	if err := x.answerAndShow(surface, refused); err != nil {
 		return chat.Unless(err, chat.ErrParked)
 	}
@@ -156,17 +116,74 @@ func (rt *Runtime) execute(life context.Context, run chat.Run, since int) error 
 	return nil
 }
 
+// begin does what comes before the answer: it decides whether there is one if that is open, claims the room, and opens the conversation.
+// refused is why the run has no right to the room; it goes on only because people have seen something of it. Otherwise the run has ended
+// with begin.
+func (x *execution) begin() (surface Surface, refused error, ended bool, err error) {
+	rt, run := x.rt, &x.run
+	rt.hub.Emit(event.RunStarted{RunInfo: x.info})
+	rt.hub.Follow(x.info, x.answer)
+	if run.Kind == chat.RunDecide && !hasBegun(run) {
+		if schedule.IsExhausted(run) {
+			x.setAside()
+			return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
+		}
+		if wanted, err := x.deciding.wanted(); err != nil {
+			return nil, nil, false, err
+		} else if !wanted {
+			return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.gen.Trace.Actions})
+		}
+	}
+	if err := x.waiting.Load(x.life); err != nil {
+		return nil, nil, false, err
+	}
+	// From here on the run has the room, unless refused says why not. A refused run still goes on if it has begun: what people have
+	// seen of it needs an end.
+	refused = x.claimRoom()
+	if ended := x.waiting.Ended(); ended != nil {
+		refused = ended
+	}
+	if run.Kind.Claims() {
+		rt.live.OnLoss(run.ID, x.answer, x.quit)
+	}
+	if refused == nil && len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult {
+		refused = chat.ErrStopped // what was asked was taken back
+	}
+	if refused != nil && !hasBegun(run) {
+		x.abandon()
+		return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: chat.StatusOf(refused), Withdrawn: true}})
+	}
+	surface, err = rt.cfg.Open(x.life, *run)
+	if errors.Is(err, chat.ErrUnreached) {
+		x.abandon()
+		return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Withdrawn: true}})
+	} else if err != nil {
+		return nil, nil, false, fmt.Errorf("open the conversation of %s: %w", run.ID, err)
+	}
+	x.posts = surface != nil
+	return surface, refused, false, nil
+}
+
+// publish offers the answer to readers at other replicas, if there are others.
+func (x *execution) publish() {
+	if run := x.run; x.rt.cfg.Bus != nil {
+		x.side.Go(func() { x.rt.live.Publish(x.life, run, x.answer) })
+	}
+}
+
 // newExecution joins the parts of an execution. Functions in place of values are for what is only known later in the turn.
-func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.Answer) *execution {
+func (rt *Runtime) newExecution(life context.Context, run *chat.Run, a *answer.Answer) *execution {
 	s := rt.stores
-	x := &execution{rt: rt, store: s.run, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0, shown: run.Shown}
+	x := &execution{
+		rt: rt, store: s.run, run: *run, info: rt.info(life, *run), answer: a, life: life, quit: func(error) {}, posted: len(run.Shown) > 0, shown: run.Shown,
+	}
 	x.prep, x.deciding, x.asking, x.command = preparation{x: x, store: s.prepare}, deciding{x}, asking{x: x, store: s.ask}, commandRun{x, s.status}
 	x.prep.reading = attachment.Reading{
 		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Describes: rt.cfg.Models.Vision != nil,
 		Describe: rt.composer.Describe, Life: life, Log: rt.cfg.Log,
 	}
 	x.toolCalls = &toolcall.Calls{
-		Run: run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Await: rt.tools.Await, Desk: rt.desk, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
+		Run: *run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Await: rt.tools.Await, Desk: rt.desk, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 		Host: action.Host{Await: x.await, Ask: x.asking.ask, Say: func(ctx context.Context, n chat.Notice) error {
 			_, err := rt.Say(ctx, n)
 			return err
@@ -208,13 +225,12 @@ func (x *execution) unfollow() error {
 	return x.persist(x.life, func() error { return x.store.SetAttention(x.life, x.run.Room, chat.Unfollowed) })
 }
 
-// answerAndShow writes the answer while surface shows it. The verdict is journaled before people see it: a process that adopts the run
-// shows the same end, and not another one. surface is nil where people watch the answer as a stream.
+// answerAndShow writes the answer while surface shows it. surface is nil where people watch the answer as a stream.
 func (x *execution) answerAndShow(surface Surface, refused error) error {
 	show, hide := context.WithCancelCause(x.life)
 	defer hide(nil)
 	shown := make(chan error, 1)
-	if !schedule.IsExhausted(x.run) {
+	if !schedule.IsExhausted(&x.run) {
 		x.waiting.Resume()
 	}
 	if surface != nil {
@@ -222,33 +238,40 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	}
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
-	x.rt.scheduler.parallel.Leave(x.run) // what is left to do is to show it
+	x.rt.scheduler.parallel.Leave(x.run.Address.BilledTo, x.run.ID) // what is left to do is to show it
 	stopNotes()
 	if errors.Is(err, chat.ErrParked) {
 		return x.park(hide, shown)
 	}
-	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
-		err = x.Note(x.life, chat.Note{Verdict: &v, Files: x.savedFiles})
+	return x.conclude(v, err, hide, shown)
+}
+
+// conclude ends the answer with v, and the run. The verdict is journaled before people see it: a process that adopts the run shows the same
+// end, and not another one. After an error the end is not shown: the process that adopts the run shows it.
+func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCauseFunc, shown <-chan error) error {
+	if err == nil && x.run.Verdict == nil && (x.posts || len(x.savedFiles) > 0) {
+		err = x.Note(x.life, chat.Note{Verdict: v, Files: x.savedFiles})
 	}
-	if err != nil { // the end is not shown: the process that adopts the run shows it
+	if err != nil {
 		hide(err)
-		if surface != nil {
+		if x.posts {
 			<-shown
 		}
 		return err
 	}
-	if surface == nil { // to finish stores the verdict too, so that readers who see the end of the stream find the answer stored
-		return x.finish(v)
+	if !x.posts { // to finish stores the verdict too, so that readers who see the end of the stream find the answer stored
+		return x.finish(*v)
 	}
 	x.answer.End(v.Outcome)
+	last := *v
 	if err := <-shown; errors.Is(err, answer.ErrLost) || x.life.Err() != nil {
 		return errors.Join(err, context.Cause(x.life))
 	} else if errors.Is(err, ErrRemoved) {
-		v = wasRemoved(v)
+		last = wasRemoved(last)
 	} else if err != nil && settled(err) == nil {
 		x.rt.cfg.Log.Error("the end of the answer could not be shown", "run", x.run.ID, "err", err)
 	}
-	return x.finish(v)
+	return x.finish(last)
 }
 
 // show has surface show the answer until that ends, and returns the error of surface. If surface gives up before the end, no
@@ -292,40 +315,49 @@ func (x *execution) claimRoom() (refused error) {
 }
 
 // write makes the answer and returns how it ends. An error means that this holder must not decide that: the run is lost, parked, or
-// the process ends.
-//
-// The cases are in the order of what is known of the run: one that is decided is only shown; one that crashed processes too often is not
-// tried again; one that was refused, or whose writing action may have happened, ends with what people have read so far.
-func (x *execution) write(refused error) (chat.Verdict, error) {
-	run := x.run
-	err := refused
+// the process ends. A run that is decided is only shown.
+func (x *execution) write(refused error) (*chat.Verdict, error) {
+	if v := x.run.Verdict; v != nil {
+		x.answer.Replay(v.Text, v.History, v.Calls, x.filesOf)
+		return v, nil
+	}
+	return x.verdictOn(x.produce(refused))
+}
+
+// produce makes the answer, and returns why there is no whole one. The cases are in the order of what is known of the run: one that crashed
+// processes too often is not tried again; one that was refused, or whose writing action may have happened, ends with what people have read
+// so far.
+func (x *execution) produce(refused error) error {
+	run := &x.run
 	switch {
-	case run.Verdict != nil:
-		x.answer.Replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.filesOf)
-		return *run.Verdict, nil
 	case schedule.IsExhausted(run): // without its text, which could be what ended the processes
-		if err == nil {
-			x.setAside()
-			err = schedule.ErrSetAside
+		if refused != nil {
+			return refused
 		}
+		x.setAside()
+		return schedule.ErrSetAside
 	case refused != nil:
 		if !run.Continues {
 			x.answer.Replay(run.Text, nil, nil, nil)
 		}
+		return refused
 	case run.Acting != "" && !run.Continues: // it may have happened, and must not happen again
 		x.answer.Replay(run.Text, nil, nil, nil)
-		err = errCutOff
+		return errCutOff
 	case run.Kind == chat.RunNotify:
-		err = x.sendNotice(x.work)
+		return x.sendNotice(x.work)
 	case run.Kind == chat.RunCommand:
-		err = x.command.runCommand(x.work)
+		return x.command.runCommand(x.work)
 	case run.Kind == chat.RunChoiceResult:
-		err = x.asking.resumeChoice(x.work)
-	default:
-		err = x.reportLimit(x.work, x.generate(x.work))
+		return x.asking.resumeChoice(x.work)
 	}
+	return x.reportLimit(x.work, x.generate(x.work))
+}
+
+// verdictOn returns how an answer ends that was made with err, unless this holder must not decide that.
+func (x *execution) verdictOn(err error) (*chat.Verdict, error) {
 	if x.life.Err() != nil {
-		return chat.Verdict{}, context.Cause(x.life)
+		return nil, context.Cause(x.life)
 	}
 	if err == nil {
 		err = x.Settle()
@@ -334,13 +366,14 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 		err = cause
 	}
 	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // not another word
-		return chat.Verdict{}, err
+		return nil, err
 	}
 	if err != nil {
 		x.abandon()
 	}
 	x.toolCalls.EndCalls(err)
-	return x.verdict(err), nil
+	v := x.verdict(err)
+	return &v, nil
 }
 
 // Settle returns why the turn no longer has the room, or nil. It asks the tracker, and not only the context, whose end may still be on its

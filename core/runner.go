@@ -88,47 +88,89 @@ var errIdle = errors.New("no open run")
 // turn starts the run that is due and carries it out, or returns how long it takes until one is due. An error means that there is
 // nothing to do, or nothing that can be done before the next heartbeat.
 //
+// What finds the run has returned by the time at which the run is carried out. Most of that time, the goroutine waits for a model, and what
+// is on its stack is a large part of the memory of an answer under way. For the same reason, functions from here to the model have
+// little on the stack.
+func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time.Duration, err error) {
+	t, wait, err := s.start(stop, life, l)
+	if t == nil {
+		return wait, err
+	}
+	defer t.leave()
+	return 0, s.rt.execute(life, &t.run, t.since)
+}
+
+// turn is a run that this process has started.
+type turn struct {
+	run   chat.Run
+	since int    // the last gap of the lease before the start
+	leave func() // is called when this process is done with the run
+}
+
+// start starts the run that is due. It returns nil if there is none, like [scheduler.turn].
+//
 // A run starts only if it passes, in this order: the turn policy of its room, the bounds on answers for one person and in total, the bound on runs that
 // have crashed processes, and last the store, where exactly one process becomes its owner.
-func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time.Duration, err error) {
+func (s *scheduler) start(stop, life context.Context, l schedule.Lane) (t *turn, wait time.Duration, err error) {
 	if stop.Err() != nil {
-		return 0, chat.ErrShutdown
+		return nil, 0, chat.ErrShutdown
 	}
 	if !s.rt.lease.Live() { // others would take what starts now for the run of a dead process; the next heartbeat wakes all rooms
-		return 0, errIdle
+		return nil, 0, errIdle
 	}
 	open, err := s.store.OpenRuns(life, l.Room)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	open = l.Of(open)
 	if len(open) == 0 {
-		return 0, errIdle
+		return nil, 0, errIdle
 	}
 	policy := s.rt.cfg.Turns.PolicyFor(open[0].RoomKind)
-	if last := schedule.Latest(open); policy == schedule.Supersede && last.ID != "" && last.Epoch == 0 {
+	last := schedule.Latest(open)
+	if policy == schedule.Supersede && last.ID != "" && last.Epoch == 0 {
 		s.rt.intake.announce(life, l.Room, last.Turn()) // once more: the tracker may have forgotten, or been away
 	}
 	next, wait, err := s.startable(life, open)
 	if err != nil || wait > 0 {
-		return wait, err
+		return nil, wait, err
 	}
-	if last := schedule.Latest(open); schedule.NeedsSlot(next, next.Ending != "" || next.Kind != chat.RunTask && policy == schedule.Supersede && last.Response > next.Response) {
-		s.parallel.Forget(l, next.Address.BilledTo)
-		if !s.parallel.Enter(l, next) {
-			return 0, schedule.ErrQueued
-		}
-		defer s.parallel.Leave(next)
-	}
-	leave, wait := s.enterSuspect(life, l, next)
+	taken := next.Ending != "" || next.Kind != chat.RunTask && policy == schedule.Supersede && last.Response > next.Response
+	leave, wait, err := s.enter(life, l, &next, taken)
 	if leave == nil {
-		return wait, nil
+		return nil, wait, err
 	}
-	defer leave()
 	since := s.rt.lease.Gap() // before Start: a gap from then on may have cost us the run
 	run, err := s.store.Start(life, next.ID, s.rt.cfg.Owner)
 	if err != nil {
-		return 0, err
+		leave()
+		return nil, 0, err
 	}
-	return 0, s.rt.execute(life, run, since)
+	return &turn{run, since, leave}, 0, nil
+}
+
+// enter takes the places that the run needs in this process. If leave is nil, it has to wait: for so long, or until its lane is woken.
+// taken reports that the run only ends.
+func (s *scheduler) enter(ctx context.Context, l schedule.Lane, run *chat.Run, taken bool) (leave func(), wait time.Duration, err error) {
+	id, person, slot := run.ID, run.Address.BilledTo, schedule.NeedsSlot(*run, taken)
+	if slot {
+		s.parallel.Forget(l, person)
+		if !s.parallel.Enter(l, *run) {
+			return nil, 0, schedule.ErrQueued
+		}
+	}
+	unsuspect, wait := s.enterSuspect(ctx, l, *run)
+	leave = func() {
+		if unsuspect != nil {
+			unsuspect()
+		}
+		if slot {
+			s.parallel.Leave(person, id)
+		}
+	}
+	if unsuspect == nil {
+		leave()
+		return nil, wait, nil
+	}
+	return leave, 0, nil
 }

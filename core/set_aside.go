@@ -14,7 +14,7 @@ import (
 // time, so that the next death shows which one is the cause. If leave is nil the run has to wait. A run that is stopped or superseded
 // asks no model, and needs no turn.
 func (s *scheduler) enterSuspect(ctx context.Context, l schedule.Lane, run chat.Run) (leave func(), wait time.Duration) {
-	if !schedule.IsSuspect(run) || run.Kind.Claims() && s.unclaimable(ctx, run) {
+	if !schedule.IsSuspect(&run) || run.Kind.Claims() && s.unclaimable(ctx, run) {
 		return func() {}, 0
 	}
 	end, wait := s.suspects.Enter(l, run, time.Now())

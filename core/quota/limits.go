@@ -93,7 +93,7 @@ type spenderKey struct{}
 
 // WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
 // count toward the total. What a call cost is stored beside the run, see [WaitSettled].
-func WithSpender(ctx context.Context, run chat.Run) context.Context {
+func WithSpender(ctx context.Context, run *chat.Run) context.Context {
 	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(atomic.Int64), newSettling()})
 }
 

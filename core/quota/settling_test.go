@@ -90,7 +90,7 @@ func TestSettlingIsAwaitedWhereItCounts(t *testing.T) {
 				large := m.Models(llm.Models{Large: word{}}, quota.Tariffs{}).Large
 				ctx := t.Context()
 				if c.run {
-					ctx = quota.WithSpender(ctx, chat.Run{ID: "room#1", Room: "room"})
+					ctx = quota.WithSpender(ctx, &chat.Run{ID: "room#1", Room: "room"})
 				}
 				call := func(ctx context.Context) {
 					for _, err := range large.Generate(ctx, llm.Request{}) {

@@ -141,20 +141,19 @@ func inOrder(a, b queued) int {
 
 // Resume counts a run that has left and continues, even over the limits: it does not wait, because people see a part of
 // its answer.
-func (p *Parallel) Resume(run chat.Run) {
+func (p *Parallel) Resume(person chat.EntityID, run chat.RunID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.limits() && run.Address.BilledTo != "" {
-		p.count(p.queue(run.Address.BilledTo), run.ID)
+	if p.limits() && person != "" {
+		p.count(p.queue(person), run)
 	}
 }
 
 // Leave undoes Enter or Resume, and wakes the lanes that can continue. Calling it again has no effect.
-func (p *Parallel) Leave(run chat.Run) {
+func (p *Parallel) Leave(person chat.EntityID, run chat.RunID) {
 	p.mu.Lock()
-	person := run.Address.BilledTo
-	if q := p.people[person]; q != nil && q.under[run.ID] {
-		delete(q.under, run.ID)
+	if q := p.people[person]; q != nil && q.under[run] {
+		delete(q.under, run)
 		p.under--
 	}
 	p.next(person)

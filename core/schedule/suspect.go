@@ -22,11 +22,11 @@ var ErrSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is s
 
 // IsSuspect reports whether the run could be what ended earlier processes: it was running when they died. A run with a
 // verdict is not suspected: what is left to do is the same for every answer.
-func IsSuspect(r chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
+func IsSuspect(r *chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
 
 // IsExhausted reports whether the run gets no further attempt. Without this bound, one message that crashes the process
 // would crash every process that adopts its run, and no other message would ever be answered.
-func IsExhausted(r chat.Run) bool {
+func IsExhausted(r *chat.Run) bool {
 	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
 }
 
