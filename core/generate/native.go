@@ -41,16 +41,15 @@ func (n *native) request(ctx context.Context, limit int) (llm.Request, error) {
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers. A model that calls tools it was not given fails with errEndless.
 func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
-	last, n, step, asks := w.steps()-1, 0, 0, &native{st: st}
-	if s := w.State; s != nil {
-		asks.rounds = restoreMessages(s.Rounds)
-		if over, err := w.actNative(ctx, asks, *s); over || err != nil {
+	asks, n, step := &native{st: st}, 0, 0
+	if w.State != nil {
+		if over, err := w.goOnNative(ctx, asks); over || err != nil {
 			return err
 		}
-		n, step = s.Step+1, s.Next
+		n, step = w.State.Step+1, w.State.Next
 	}
-	for ; n <= last; n++ {
-		asks.last = n == last
+	for ; n < w.steps(); n++ {
+		asks.last = n == w.steps()-1
 		if n > 0 {
 			w.before = func() State { return State{Step: n - 1, Next: step, Rounds: storeMessages(asks.rounds)} }
 		}
@@ -58,21 +57,32 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 		if err != nil {
 			return err
 		}
-		if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
+		if over, err := w.followNative(ctx, asks, n, r); over || err != nil {
 			return err
-		}
-		if n == last {
-			return errEndless
 		}
 		step = r.step + 1 // calls of the model's own side part the text of a round
-		// Opaque is what the provider wants back unread, such as signed reasoning. Without it, some refuse the next
-		// round.
-		asks.rounds = append(asks.rounds, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
-		if over, err := w.actNative(ctx, asks, State{Step: n, Next: step, Calls: storeCalls(r.calls)}); over || err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+// goOnNative makes the calls that are left of a round after which the run was parked.
+func (w *Writer) goOnNative(ctx context.Context, asks *native) (over bool, err error) {
+	asks.rounds = restoreMessages(w.State.Rounds)
+	return w.actNative(ctx, asks, *w.State)
+}
+
+// followNative does what round n asks for, and reports whether the turn is over.
+func (w *Writer) followNative(ctx context.Context, asks *native, n int, r *round) (over bool, err error) {
+	if err := w.resolveReservedActions(ctx, asks.st, r); err != nil || len(r.calls) == 0 {
+		return true, err
+	}
+	if asks.last {
+		return false, errEndless
+	}
+	// Opaque is what the provider wants back unread, such as signed reasoning. Without it, some refuse the next
+	// round.
+	asks.rounds = append(asks.rounds, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
+	return w.actNative(ctx, asks, State{Step: n, Next: r.step + 1, Calls: storeCalls(r.calls)})
 }
 
 // actNative makes the calls of s, and adds what the model is told of them to the rounds. It reports whether the turn is
