@@ -117,8 +117,8 @@ func (rt *Runtime) execute(life context.Context, run *chat.Run, since int) error
 }
 
 // begin does what comes before the answer: it decides whether there is one if that is open, claims the room, and opens the conversation.
-// refused is why the run has no right to the room; it goes on only because people have seen something of it. Otherwise the run has ended
-// with begin.
+// refused is why the run has no right to the room: then it goes on only to bring what people have seen to an end. ended reports that the run
+// is over.
 func (x *execution) begin() (surface Surface, refused error, ended bool, err error) {
 	rt, run := x.rt, &x.run
 	rt.hub.Emit(event.RunStarted{RunInfo: x.info})

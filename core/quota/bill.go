@@ -65,9 +65,7 @@ func (b *reservation) add(ctx context.Context, r Reservation) error {
 		b.reserved += r.Most
 		return nil
 	}
-	if b.payer.settling != nil {
-		b.payer.settling.wait() // what earlier calls did not need is left for this one
-	}
+	WaitSettled(ctx) // what earlier calls did not need is left for this one
 	got, over, err := b.meter.ledger.Reserve(ctx, date(b.day), r, b.meter.charges(b.payer, Cost{})...)
 	if err := b.meter.refusal(b.payer, b.day, over, err); err != nil {
 		return err

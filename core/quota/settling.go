@@ -44,8 +44,8 @@ func (s *settling) wait() {
 	}
 }
 
-// WaitSettled waits until what the calls in a context of [WithSpender] cost is stored, which takes five seconds at most for each. Who
-// makes such a context calls it before the run counts as ended, and before they return.
+// WaitSettled waits until what the calls in a context of [WithSpender] cost is stored, which takes five seconds at most for each. The
+// maker of such a context calls it before the run counts as ended, and before it returns.
 func WaitSettled(ctx context.Context) {
 	if p := spenderOf(ctx); p.settling != nil {
 		p.settling.wait()
