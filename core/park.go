@@ -58,7 +58,7 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 	}
 	quota.WaitSettled(x.life)
 	err := x.waiting.LetGo(x.life, func() bool {
-		return errors.Is(context.Cause(x.work), chat.ErrStopped) || errors.Is(x.Settle(), chat.ErrStopped) || x.unasked()
+		return errors.Is(context.Cause(x.work), chat.ErrStopped) || errors.Is(x.Settle(), chat.ErrStopped) || x.ending.unasked()
 	})
 	if err != nil {
 		return err

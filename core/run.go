@@ -39,6 +39,8 @@ type (
 	}
 	// deciding finds out whether a turn is answered at all.
 	deciding struct{ x *execution }
+	// ending judges how a turn ends.
+	ending struct{ x *execution }
 	// asking has people choose.
 	asking struct {
 		x       *execution
@@ -79,6 +81,7 @@ type execution struct {
 
 	prep      preparation
 	deciding  deciding
+	ending    ending
 	gen       *generate.Writer
 	toolCalls *toolcall.Calls
 	asking    asking
@@ -177,7 +180,8 @@ func (rt *Runtime) newExecution(life context.Context, run *chat.Run, a *answer.A
 	x := &execution{
 		rt: rt, store: s.run, run: *run, info: rt.info(life, *run), answer: a, life: life, quit: func(error) {}, posted: len(run.Shown) > 0, shown: run.Shown,
 	}
-	x.prep, x.deciding, x.asking, x.command = preparation{x: x, store: s.prepare}, deciding{x}, asking{x: x, store: s.ask}, commandRun{x, s.status}
+	x.prep, x.deciding, x.ending = preparation{x: x, store: s.prepare}, deciding{x}, ending{x}
+	x.asking, x.command = asking{x: x, store: s.ask}, commandRun{x, s.status}
 	x.prep.reading = attachment.Reading{
 		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Describes: rt.cfg.Models.Vision != nil,
 		Describe: rt.composer.Describe, Life: life, Log: rt.cfg.Log,
@@ -321,7 +325,7 @@ func (x *execution) write(refused error) (*chat.Verdict, error) {
 		x.answer.Replay(v.Text, v.History, v.Calls, x.filesOf)
 		return v, nil
 	}
-	return x.verdictOn(x.produce(refused))
+	return x.ending.of(x.produce(refused))
 }
 
 // produce makes the answer, and returns why there is no whole one. The cases are in the order of what is known of the run: one that crashed
@@ -352,28 +356,6 @@ func (x *execution) produce(refused error) error {
 		return x.asking.resumeChoice(x.work)
 	}
 	return x.reportLimit(x.work, x.generate(x.work))
-}
-
-// verdictOn returns how an answer ends that was made with err, unless this holder must not decide that.
-func (x *execution) verdictOn(err error) (*chat.Verdict, error) {
-	if x.life.Err() != nil {
-		return nil, context.Cause(x.life)
-	}
-	if err == nil {
-		err = x.Settle()
-	}
-	if cause := context.Cause(x.work); cause != nil {
-		err = cause
-	}
-	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // not another word
-		return nil, err
-	}
-	if err != nil {
-		x.abandon()
-	}
-	x.toolCalls.EndCalls(err)
-	v := x.verdict(err)
-	return &v, nil
 }
 
 // Settle returns why the turn no longer has the room, or nil. It asks the tracker, and not only the context, whose end may still be on its

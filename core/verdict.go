@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,9 +14,33 @@ import (
 	"parley/core/quota"
 )
 
+// of returns how an answer ends that was made with err, unless this holder must not decide that.
+func (e *ending) of(err error) (*chat.Verdict, error) {
+	x := e.x
+	if x.life.Err() != nil {
+		return nil, context.Cause(x.life)
+	}
+	if err == nil {
+		err = x.Settle()
+	}
+	if cause := context.Cause(x.work); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // not another word
+		return nil, err
+	}
+	if err != nil {
+		x.abandon()
+	}
+	x.toolCalls.EndCalls(err)
+	v := e.verdict(err)
+	return &v, nil
+}
+
 // verdict returns how a run ends that ended with err: what people see in the end, what is remembered, and what is taken back. It adds the
 // end note to the answer. A failure that no person waits for, or that a bot would answer, is not shown.
-func (x *execution) verdict(err error) chat.Verdict {
+func (e *ending) verdict(err error) chat.Verdict {
+	x := e.x
 	o := answer.Outcome{Status: chat.StatusOf(err)}
 	if o.Status == answer.Failed || o.Status == answer.TimedOut {
 		o.Failure = chat.FailureOf(err)
@@ -25,7 +50,7 @@ func (x *execution) verdict(err error) chat.Verdict {
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	muted := o.Failure != "" && (x.unattended() || x.fromBot(x.life))
-	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || x.leavesNothing(o.Status, v)
+	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || e.leavesNothing(o.Status, v)
 	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
 		x.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
 		v = x.answer.View().Remembered()
@@ -56,18 +81,20 @@ func wasRemoved(v chat.Verdict) chat.Verdict {
 const little = 24
 
 // leavesNothing reports whether what was shown of an answer that was cut off is taken back. A few words with a note are of no use.
-func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
+func (e *ending) leavesNothing(s answer.Status, v answer.View) bool {
+	x := e.x
 	switch s {
 	case answer.Superseded: // of which at most a few words were read
 		return x.posts && !x.seen() || said(v) < little
 	case answer.Stopped: // because the question was taken back, or the agent thrown out
-		return x.unasked() || x.botRemoved()
+		return e.unasked() || e.botRemoved()
 	}
 	return false
 }
 
 // unasked reports whether all messages that the run answers were deleted.
-func (x *execution) unasked() bool {
+func (e *ending) unasked() bool {
+	x := e.x
 	var run chat.Run
 	err := x.persist(x.life, func() (err error) {
 		run, err = x.store.Run(x.life, x.run.ID)
@@ -77,7 +104,8 @@ func (x *execution) unasked() bool {
 }
 
 // botRemoved reports whether the agent was removed from where this is to be answered.
-func (x *execution) botRemoved() (removed bool) {
+func (e *ending) botRemoved() (removed bool) {
+	x := e.x
 	err := x.persist(x.life, func() (err error) {
 		removed, err = x.rt.roster.BotRemoved(x.life, x.run)
 		return err
@@ -96,7 +124,8 @@ func said(v answer.View) (n int) {
 }
 
 // remembered returns the memory of what the run said, or a zero one if nothing is kept.
-func (x *execution) remembered(v chat.Verdict) chat.Memory {
+func (e *ending) remembered(v chat.Verdict) chat.Memory {
+	x := e.x
 	if v.Text == "" && v.Files == 0 || v.Outcome.Withdrawn {
 		return chat.Memory{}
 	}
@@ -120,7 +149,7 @@ func (x *execution) remembered(v chat.Verdict) chat.Memory {
 // finish ends the run and stores what it said in one transaction, then ends the answer for those who watch it. The question of the run is
 // closed before: a finished run can't do it any more.
 func (x *execution) finish(v chat.Verdict) error {
-	out := x.remembered(v)
+	out := x.ending.remembered(v)
 	quota.WaitSettled(x.life) // the next run of the room finds what this one left of the limits
 	if err := x.asking.withdraw(v.Outcome); err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
