@@ -45,7 +45,7 @@ func (r *botRelay) Observe(e event.Event) {
 // then is answered again.
 func TestTwoGatewaysInOneRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
-		store, err := sqlite.Open(w.Context(), sqlitetest.Path(w), sqlite.Options{})
+		store, err := sqlite.Open(w.Context(), sqlitetest.Path(w), sqlitetest.Audited(w))
 		w.must(err)
 		defer store.Close()
 		w.cfg.Access.Bots = access.BotsMention

@@ -56,7 +56,7 @@ type world struct {
 func inWorld(t *testing.T, play func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{})
+		s, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"parley"
 	"parley/backends"
+	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/connectors"
@@ -54,7 +55,7 @@ type story struct {
 	secrets   []string
 	servers   []string                                                                // that a crash cuts off, beside the model
 	looks     []func(*sim.Evidence) []string                                          // what else is wrong at the end
-	openStore func(context.Context, string, backends.Options) (backends.Store, error) // nil is backends.Open
+	openStore func(context.Context, string, backends.Options) (backends.Store, error) // in place of the usual one
 	fuse      atomic.Pointer[fuse]                                                    // counts the moments between two effects; nil is none
 	down      atomic.Pointer[string]                                                  // the address where connections are refused; nil is none
 
@@ -127,8 +128,12 @@ func (s *story) start() {
 	s.Helper()
 	n := &node{ended: make(chan error, 1)}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	open := s.openStore
+	if open == nil {
+		open = s.openAudited
+	}
 	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
-		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
+		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
 		Documents: func(_ context.Context, d []byte) (string, error) { return document.Text(d) },
 		Wrap: func(st storage.Store) storage.Store {
 			n.store = &witness{Store: st, story: s}
@@ -141,6 +146,14 @@ func (s *story) start() {
 	n.Gateway, n.stop = g, cancel
 	go func() { n.ended <- g.Run(ctx) }()
 	s.node = n
+}
+
+// openAudited opens the store, and has the cache of SQLite compared with the file.
+func (s *story) openAudited(ctx context.Context, address string, o backends.Options) (backends.Store, error) {
+	if path := backends.Path(address); path != "" {
+		return sqlite.Open(ctx, path, sqlitetest.Audited(s.T))
+	}
+	return backends.Open(ctx, address, o)
 }
 
 // dial reaches the world, while this life lasts.

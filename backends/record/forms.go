@@ -50,6 +50,17 @@ func ContentOf(m chat.Memory) string {
 	return JSON(content{m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls})
 }
 
+// contentOf returns what ContentOf made text of.
+func contentOf(text string) (c content, err error) {
+	err = (&contentColumn{into: &c}).ScanBytes([]byte(text))
+	return c, err
+}
+
+// fill sets the fields of m that c has.
+func (c content) fill(m *chat.Memory) {
+	m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Quoted, c.Files, c.Thought, c.Actions, c.Providers, c.Calls
+}
+
 // AddressOf returns the stored form of an optional address; "" for none.
 func AddressOf(a chat.Address) string {
 	if a.Connector == "" {

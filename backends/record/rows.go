@@ -48,18 +48,27 @@ func ScanMemory(r Row) (chat.Memory, error) { return MemoryScanner()(r) }
 
 // MemoryScanner returns a function that reads [MemoryColumns] of one row after the other. It reuses the destinations,
 // which would be allocated for each row, so it must not be called concurrently. The memories that it returns share
-// nothing that can be changed.
-func MemoryScanner() func(Row) (chat.Memory, error) {
+// nothing that can be changed. Columns behind these are read into more.
+func MemoryScanner(more ...any) func(Row) (chat.Memory, error) {
 	var m chat.Memory
 	var c content
 	into := []any{&m.ID, &m.Room, &m.Kind, &repeated[chat.EntityID]{into: &m.Author}, &repeated[string]{into: &m.Name}, &m.Text, &m.InReplyTo,
 		TimeInto(&m.At), JSONInto(&m.History), &m.Interrupted, &m.Failure, &contentColumn{into: &c}}
+	into = append(into, more...)
 	return func(r Row) (chat.Memory, error) {
 		m, c = chat.Memory{}, content{}
 		err := r.Scan(into...)
-		m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Quoted, c.Files, c.Thought, c.Actions, c.Providers, c.Calls
+		c.fill(&m)
 		return m, Found(err)
 	}
+}
+
+// ReadBack returns what a memory is when it is read, which was stored with these columns.
+func ReadBack(m chat.Memory, history, content string) (chat.Memory, error) {
+	m.At, m.History = Time(Nanos(m.At)), nil
+	c, err := contentOf(content)
+	c.fill(&m)
+	return m, errors.Join(err, JSONInto(&m.History).Scan(history))
 }
 
 // HeldRun is a run with the name of its last owner, which only stores need.

@@ -17,6 +17,8 @@ const batch = 128
 // a time, each write is simply its own transaction. One goroutine commits, for the reason that [pool] gives.
 type writes struct {
 	db      *conn                 // the writer
+	cache   *cache                // what each commit changes of it
+	version int64                 // of the file: another number if another program has changed it
 	jobs    chan *job             // writes that wait to be committed, in order of arrival; closed at the end
 	turn    chan struct{}         // has room for one holder, who uses the writer
 	ended   chan struct{}         // closed when nothing is committed any more
@@ -33,8 +35,8 @@ type job struct {
 }
 
 // newWrites begins to commit. The caller must call [writes.Close].
-func newWrites(db *conn) *writes {
-	w := &writes{db: db, jobs: make(chan *job, batch), turn: make(chan struct{}, 1), ended: make(chan struct{})}
+func newWrites(db *conn, cache *cache) *writes {
+	w := &writes{db: db, cache: cache, jobs: make(chan *job, batch), turn: make(chan struct{}, 1), ended: make(chan struct{})}
 	go w.serve()
 	return w
 }
@@ -72,7 +74,7 @@ func (w *writes) serve() {
 		waiting := w.take(first)
 		err := w.commit(waiting)
 		<-w.turn
-		w.trouble.set(err)
+		w.trouble.set(troubleOf(waiting, err))
 		// If the commit failed, every job failed, also those whose own statements succeeded.
 		for _, j := range waiting {
 			if err != nil {
@@ -112,9 +114,9 @@ func (w *writes) commit(jobs []*job) error {
 	if along != nil {
 		jobs = append(slices.Clip(jobs), along)
 	}
-	failed, err := transact(ctx, w.db, jobs, false)
+	failed, err := w.transact(ctx, jobs, false)
 	if failed && err == nil {
-		_, err = transact(ctx, w.db, jobs, true)
+		_, err = w.transact(ctx, jobs, true)
 	}
 	if along != nil && err == nil {
 		done(along.err)
@@ -127,9 +129,14 @@ func (w *writes) commit(jobs []*job) error {
 // transact runs all jobs in one transaction. With apart, each has a savepoint, and failing ones are rolled back alone.
 // Without it, the first job that fails ends the attempt: transact rolls back and returns failed without an error, and
 // the caller tries again with apart. An error means that nothing was committed.
-func transact(ctx context.Context, tx *conn, jobs []*job, apart bool) (failed bool, err error) {
+func (w *writes) transact(ctx context.Context, jobs []*job, apart bool) (failed bool, err error) {
+	tx := w.db
+	tx.changes.forget(0)
 	if _, err := tx.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return false, err
+	}
+	if err := w.notice(ctx); err != nil {
+		return false, errors.Join(err, rollback(ctx, tx, nil))
 	}
 	for _, j := range jobs {
 		if apart {
@@ -141,10 +148,24 @@ func transact(ctx context.Context, tx *conn, jobs []*job, apart bool) (failed bo
 			return false, errors.Join(err, rollback(ctx, tx, nil))
 		}
 	}
-	if _, err = tx.ExecContext(ctx, `COMMIT`); err != nil {
+	w.cache.committing(tx.changes.all)
+	_, err = tx.ExecContext(ctx, `COMMIT`)
+	w.cache.committed(tx.changes.all, err == nil)
+	if err != nil {
 		_ = rollback(ctx, tx, nil) // SQLite may have done it
 	}
 	return false, err
+}
+
+// notice clears the cache if another program has changed the file since the last transaction: a lock keeps other gateways out, but not
+// an owner with a tool for databases.
+func (w *writes) notice(ctx context.Context) error {
+	before := w.version
+	err := w.db.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&w.version)
+	if err == nil && w.version != before {
+		w.cache.clear()
+	}
+	return err
 }
 
 // rollback rolls the transaction back because of cause. It returns an error only if that fails: SQLite has then rolled
@@ -164,7 +185,9 @@ func (j *job) in(ctx context.Context, tx *conn) error {
 	if _, err := tx.ExecContext(ctx, `SAVEPOINT job`); err != nil {
 		return err
 	}
+	before := len(tx.changes.all)
 	if j.err = j.try(tx); j.err != nil {
+		tx.changes.forget(before)
 		if _, err := tx.ExecContext(ctx, `ROLLBACK TO job`); err != nil {
 			return errors.Join(j.err, err) // SQLite took all of it back, as it does when the disk is full
 		}

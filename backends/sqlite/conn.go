@@ -22,6 +22,8 @@ type conn struct {
 	db    *driver.Conn
 	known map[string]*statement
 	trace func(statement string)
+	// changes are what the transaction has changed so far. Only the writer has them.
+	changes *changes
 }
 
 // ExecContext runs a statement to its end and returns how many rows it has changed. The context matters only before it begins: a

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"parley/backends/record"
@@ -12,9 +13,17 @@ import (
 )
 
 // Entity implements [storage.Directory].
-func (s *directory) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity, err error) {
-	err = s.read(ctx, func(db *conn) error { e, err = findEntity(ctx, db, id); return err })
+func (s *directory) Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error) {
+	e, err := s.entity(ctx, id)
 	return e, wrap(err, "reading the entity %q", id)
+}
+
+func (s *directory) entity(ctx context.Context, id chat.EntityID) (chat.Entity, error) {
+	e, err := cached(ctx, s.database, subject{cachedEntities, string(id), ""}, nil, func(db *conn) (cachedEntity, error) {
+		e, err := findEntity(ctx, db, id)
+		return cachedEntity{e}, err
+	})
+	return e.Entity, err
 }
 
 func findEntity(ctx context.Context, q *conn, id chat.EntityID) (e chat.Entity, err error) {
@@ -35,21 +44,32 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 	if err != nil {
 		return chat.Nothing, wrap(err, "saving the entity %q", e.ID)
 	}
+	// Nearly always the entity is known as it is.
+	if old, err := s.entity(ctx, e.ID); err == nil {
+		if _, changed := met(old, e); !changed {
+			return chat.Nothing, nil
+		}
+	}
 	news, err := save(ctx, s.database, func(ctx context.Context, q *conn) (chat.News, string, []any, error) {
 		old, err := findEntity(ctx, q, e.ID)
-		known := err == nil
-		names := old.Names
-		for _, name := range e.Names {
-			names = chat.Renamed(names, name)
-		}
-		details := chat.Detailed(old.Details, e.Details)
-		changed := !maps.Equal(details, old.Details) || len(names) != len(old.Names) || len(names) > 0 && names[len(names)-1] != old.Names[len(names)-1] ||
-			e.Bot != old.Bot || e.Connector != old.Connector
-		return chat.NewsOf(known, false, false, changed),
+		now, changed := met(old, e)
+		return chat.NewsOf(err == nil, false, false, changed),
 			`REPLACE INTO entities (id, connector, names, bot, details, met) VALUES (?, ?, ?, ?, ?, ?)`,
-			[]any{e.ID, e.Connector, record.List(names), e.Bot, record.JSON(details), record.Nanos(time.Now())}, err
+			[]any{e.ID, e.Connector, record.List(now.Names), e.Bot, record.JSON(now.Details), record.Nanos(time.Now())}, err
 	})
 	return news, wrap(err, "saving the entity %q", e.ID)
+}
+
+// met returns what is known of an entity after e was met, and whether that is news.
+func met(old, e chat.Entity) (now chat.Entity, changed bool) {
+	now = e
+	now.Names = old.Names
+	for _, name := range e.Names {
+		now.Names = chat.Renamed(now.Names, name)
+	}
+	now.Details = chat.Detailed(old.Details, e.Details)
+	changed = !maps.Equal(now.Details, old.Details) || !slices.Equal(now.Names, old.Names) || e.Bot != old.Bot || e.Connector != old.Connector
+	return now, changed
 }
 
 // World implements [storage.Directory].

@@ -11,47 +11,59 @@ import (
 	"parley/core/chat"
 )
 
-// mostReused is the length of the lists of messages whose memory is used again.
-const mostReused = 256
-
 // selectRecent walks the index memories_by_turn backwards and stops at the limit. The limit is a sum, because SQLite's
 // planner looks at the value of a bare parameter there, and then prepares the statement again for each call, which
 // takes longer than running it.
 const selectRecent = `
-	SELECT ` + record.MemoryColumnsOfRoom + ` FROM memories
+	SELECT ` + record.MemoryColumnsOfRoom + `, turn FROM memories
 	WHERE room = ? AND kind = ? AND turn <= ?
 	ORDER BY turn DESC, seq DESC LIMIT ? + 0`
 
-// Recent implements [storage.Memories]. Its cost depends on the limit only, not on how much is stored.
+// Recent implements [storage.Memories]. Its cost depends on the limit only, not on how much is stored. The cache holds the newest messages, which is
+// what nearly all calls want: a read for it has no upper bound, and another one is made only if later turns have left too few.
 func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
 	}
-	var all []chat.Memory
-	err := s.read(ctx, func(db *conn) error {
-		rows, err := db.QueryContext(ctx, selectRecent, room, kind, upTo, max(limit, 0))
-		if err != nil {
-			return err
+	limit = max(limit, 0)
+	if limit <= mostKept {
+		enough := func(h history) bool {
+			_, ok := h.last(upTo, limit)
+			return ok
 		}
-		// Messages are large, so they are read into memory that is used again, and copied once they are counted.
-		read, _ := s.recent.Get().(*[]chat.Memory)
-		if read == nil {
-			read = new([]chat.Memory)
+		newest, err := cached(ctx, s.database, subject{cachedMemories, string(room), string(kind)}, enough, func(db *conn) (history, error) {
+			return readHistory(ctx, db, room, kind, math.MaxInt64, limit)
+		})
+		if all, ok := newest.last(upTo, limit); ok || err != nil {
+			return all, wrap(err, "reading the messages in %q", room)
 		}
-		*read, err = collectInto((*read)[:0], rows, record.MemoryScanner())
-		all = slices.Clone(*read)
-		if cap(*read) <= mostReused {
-			clear(*read)
-			s.recent.Put(read)
-		}
+	}
+	var h history
+	err := s.read(ctx, func(db *conn) (err error) {
+		h, err = readHistory(ctx, db, room, kind, upTo, limit)
 		return err
 	})
-	for i := range all {
-		// These two are the same for all, so they are not read, see record.MemoryColumnsOfRoom.
-		all[i].Room, all[i].Kind = room, kind
+	return h.all, wrap(err, "reading the messages in %q", room)
+}
+
+// readHistory reads the last memories whose turn is at most upTo.
+func readHistory(ctx context.Context, db *conn, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) (history, error) {
+	rows, err := db.QueryContext(ctx, selectRecent, room, kind, upTo, limit)
+	if err != nil {
+		return history{}, err
 	}
+	var turn chat.ResponseID
+	var turns []chat.ResponseID
+	scan := record.MemoryScanner(&turn)
+	all, err := collect(rows, func(r record.Row) (chat.Memory, error) {
+		m, err := scan(r)
+		m.Room, m.Kind = room, kind // the same for all, so they are not read, see record.MemoryColumnsOfRoom
+		turns = append(turns, turn)
+		return m, err
+	})
 	slices.Reverse(all)
-	return all, wrap(err, "reading the messages in %q", room)
+	slices.Reverse(turns)
+	return newHistory(all, turns, len(all) < limit), err
 }
 
 // Memory implements [storage.Memories].
@@ -85,10 +97,21 @@ func remember(ctx context.Context, tx *conn, m chat.Memory, turn chat.ResponseID
 
 // insertMemory stores m unless there is a memory with its id, and returns how many were stored.
 func insertMemory(ctx context.Context, tx *conn, m chat.Memory, turn chat.ResponseID, role string) (stored int, err error) {
-	return tx.ExecContext(ctx, `
-		INSERT INTO memories (`+record.MemoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		m.ID, m.Room, m.Kind, m.Author, m.Name, m.Text, m.InReplyTo, record.Nanos(m.At), record.List(m.History), m.Interrupted, m.Failure,
-		record.ContentOf(m), turn, role)
+	said, content := record.List(m.History), record.ContentOf(m)
+	longer := func(before value) value {
+		m, err := record.ReadBack(m, said, content)
+		if err != nil {
+			return nil
+		}
+		return before.(history).with(m, turn)
+	}
+	err = tx.changes.expecting(change{subject{cachedMemories, string(m.Room), string(m.Kind)}, longer}, func() (err error) {
+		stored, err = tx.ExecContext(ctx, `
+			INSERT INTO memories (`+record.MemoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			m.ID, m.Room, m.Kind, m.Author, m.Name, m.Text, m.InReplyTo, record.Nanos(m.At), said, m.Interrupted, m.Failure, content, turn, role)
+		return err
+	})
+	return stored, err
 }
 
 // Remember implements [storage.Memories].

@@ -45,8 +45,8 @@ func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (ch
 	return d, wrap(err, "deleting what is stored about %q", person)
 }
 
-// list returns the rows of a query whose only parameter is a text.
-func list[T any](ctx context.Context, s *database, query, of string, scan func(record.Row) (T, error)) (all []T, err error) {
+// selectAll returns the rows of a query whose only parameter is a text.
+func selectAll[T any](ctx context.Context, s *database, query, of string, scan func(record.Row) (T, error)) (all []T, err error) {
 	err = s.read(ctx, func(db *conn) error {
 		rows, err := db.QueryContext(ctx, query, of)
 		if err == nil {
@@ -63,7 +63,7 @@ func scanText[T ~string](r record.Row) (text T, err error) { return text, r.Scan
 // again, so there is more only if something was deleted.
 func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	query := fmt.Sprintf(`%s LIMIT %d`, record.OwnChats, record.PersonalChats)
-	chats, err := list(ctx, s.database, query, string(person), scanText[chat.RoomID])
+	chats, err := selectAll(ctx, s.database, query, string(person), scanText[chat.RoomID])
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func deleteChat(ctx context.Context, tx *conn, room chat.RoomID, deleted counts)
 
 // deleteMessages forgets the next messages of a person in other rooms, room by room.
 func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
-	all, err := list(ctx, s.database, record.SelectPersonalMessages, string(person), record.ScanPersonalMessage)
+	all, err := selectAll(ctx, s.database, record.SelectPersonalMessages, string(person), record.ScanPersonalMessage)
 	d.More = d.More || len(all) == record.PersonalMessages
 	for err == nil && len(all) > 0 {
 		var ids []chat.MemoryID
@@ -156,7 +156,7 @@ func unquote(ctx context.Context, tx *conn, room chat.RoomID, ids []chat.MemoryI
 // woken to end; nothing else would wake them before their time. It returns how many runs are open, for which the caller
 // waits.
 func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
-	parked, err := list(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
+	parked, err := selectAll(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
 	if err != nil {
 		return err
 	}

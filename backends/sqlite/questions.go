@@ -51,16 +51,16 @@ func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Ques
 }
 
 // OpenQuestions implements [storage.Questions].
-func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
-	err = s.read(ctx, func(db *conn) error {
+func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error) {
+	all, err := cached(ctx, s.database, subject{cachedQuestions, string(room), ""}, nil, func(db *conn) (openQuestions, error) {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
 			room, record.Nanos(time.Now()))
-		if err == nil {
-			open, err = collect(rows, record.ScanQuestion)
+		if err != nil {
+			return nil, err
 		}
-		return err
+		return collect(rows, record.ScanQuestion)
 	})
-	return open, wrap(err, "reading the open questions in %q", room)
+	return all.open(), wrap(err, "reading the open questions in %q", room)
 }
 
 // Withdraw implements [storage.Questions].

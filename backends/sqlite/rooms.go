@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"parley/backends/record"
@@ -10,12 +11,12 @@ import (
 )
 
 // Room implements [storage.Rooms].
-func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
-	err = s.read(ctx, func(db *conn) error {
-		r, err = record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = ?`, id))
-		return record.Found(err)
+func (s *directory) Room(ctx context.Context, id chat.RoomID) (chat.Room, error) {
+	r, err := cached(ctx, s.database, subject{cachedRooms, string(id), ""}, nil, func(db *conn) (cachedRoom, error) {
+		r, err := record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = ?`, id))
+		return cachedRoom{r}, record.Found(err)
 	})
-	return r, wrap(err, "reading the room %q", id)
+	return r.Room, wrap(err, "reading the room %q", id)
 }
 
 // maxNamed is the maximum number of rooms that RoomsNamed returns: more would not help a model or a person to choose.
@@ -85,14 +86,15 @@ func saveRoom(ctx context.Context, tx *conn, r chat.Room) error {
 }
 
 // Attention implements [storage.Attentions].
-func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
-	err = s.read(ctx, func(db *conn) error {
-		return record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
+func (s *directory) Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error) {
+	a, err := cached(ctx, s.database, subject{cachedAttention, string(room), ""}, nil, func(db *conn) (a attention, err error) {
+		err = record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
+		return a, err
 	})
 	if errors.Is(err, chat.ErrNotFound) {
 		return chat.Normal, nil
 	}
-	return a, wrap(err, "reading the attention for the room %q", room)
+	return chat.Attention(a), wrap(err, "reading the attention for the room %q", room)
 }
 
 // SetAttention implements [storage.Attentions].
@@ -110,14 +112,29 @@ func nextTurn(ctx context.Context, tx *conn, room chat.RoomID) (turn chat.Respon
 	return turn, err
 }
 
+// readdressed returns what a room becomes when nothing but its address is stored anew, in the form of [record.AddressOf].
+func readdressed(address string) func(value) value {
+	return func(before value) value {
+		r := before.(cachedRoom)
+		r.Address = chat.Address{}
+		if json.Unmarshal([]byte(address), &r.Address) != nil {
+			return nil
+		}
+		return r
+	}
+}
+
 // nextTurnIn saves r and returns its next turn number. A room that is stored as it is, except for its address, takes one statement: that
 // is nearly every message, and each has an address of its own.
 func nextTurnIn(ctx context.Context, tx *conn, r chat.Room) (turn chat.ResponseID, err error) {
-	err = tx.QueryRowContext(ctx, `
-		UPDATE rooms SET turns = turns + 1, address = ifnull(nullif(?, ''), address)
-		WHERE id = ? AND (world, kind, connector, name, chats, gone) IS (?, ?, ?, ?, ?, ?)
-		RETURNING turns`,
-		record.AddressOf(r.Address), r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), r.Gone).Scan(&turn)
+	address := record.AddressOf(r.Address)
+	err = tx.changes.expecting(change{subject{cachedRooms, string(r.ID), ""}, readdressed(address)}, func() error {
+		return tx.QueryRowContext(ctx, `
+			UPDATE rooms SET turns = turns + 1, address = ifnull(nullif(?, ''), address)
+			WHERE id = ? AND (world, kind, connector, name, chats, gone) IS (?, ?, ?, ?, ?, ?)
+			RETURNING turns`,
+			address, r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), r.Gone).Scan(&turn)
+	})
 	if !errors.Is(err, sql.ErrNoRows) {
 		return turn, err
 	}

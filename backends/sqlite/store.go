@@ -40,6 +40,8 @@ type Options struct {
 	// Trace, if set, is called with each statement before it runs, BEGIN and COMMIT included, on the goroutine that
 	// runs it. Tests use it to bound the number of statements.
 	Trace func(statement string)
+	// Audit, if set, is called if the cache holds something else than the file. Then everything is read although it is cached. Tests set it.
+	Audit func(error)
 }
 
 // Store is a [storage.Store] in a file. All methods are safe for concurrent use. Writes are sequential; reads run
@@ -81,6 +83,8 @@ type database struct {
 	writes  *writes
 	readers *pool  // opened with query_only, so a read can't write by mistake
 	id      string // see [Store.ID]
+	cache   *cache
+	audit   func(error) // see [Options.Audit]
 
 	// expiring guards expired and aged. Expire walks through the tables in steps; these remember where each walk
 	// stopped. They start at the beginning in each process, which costs a walk but loses nothing.
@@ -88,7 +92,6 @@ type database struct {
 	expired  []byte           // the last mark that Expire looked at; empty, never nil, at the start
 	aged     map[string]int64 // by table: the last rowid that Expire looked at
 	deleted  atomic.Bool      // the write-ahead log can still hold deleted text
-	recent   sync.Pool        // of *[]chat.Memory, which Recent reads messages into
 	pruned   time.Time        // when saveWindows last deleted expired windows; guarded by the turn of writes
 	spentOn  string           // the day of the last charge; guarded by the turn of writes
 
@@ -109,7 +112,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := &database{lock: held, expired: []byte{}, aged: map[string]int64{}}
+	db := &database{lock: held, cache: newCache(), audit: o.Audit, expired: []byte{}, aged: map[string]int64{}}
 	db.deleted.Store(true) // the process before may have crashed between a deletion and the checkpoint that removes it from the log
 	// Close also handles a database of which only some parts were opened.
 	if err := db.open(ctx, path, o); err != nil {
@@ -126,7 +129,11 @@ func (s *database) open(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.writer, s.writes = writer, newWrites(writer)
+	s.writer = writer
+	if writer.changes, err = watch(ctx, writer); err != nil {
+		return err
+	}
+	s.writes = newWrites(writer, s.cache)
 	readers := o.Readers
 	if readers == 0 {
 		readers = 4

@@ -13,7 +13,7 @@ import (
 
 func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), path, Options{})
+	s, err := Open(t.Context(), path, Options{Audit: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func Unavailable(err error) (reason string, ok bool) {
 
 const diskFull = "the disk is full"
 
-// trouble holds the error of the last commit, nil after a successful one. [Store.Ping] reports it, so that a readiness
+// trouble holds why the last batch of writes could not be stored, nil after a successful one. [Store.Ping] reports it, so that a readiness
 // probe fails while nothing can be stored, without writing itself. It is safe for concurrent use.
 type trouble struct {
 	mu  sync.Mutex
@@ -52,7 +52,21 @@ func (t *trouble) set(err error) {
 	t.err = err
 }
 
-// get returns why the last commit failed, with a reason for the owner if there is one, or nil.
+// troubleOf returns the error of a commit. Where that succeeded, it is that of a write which was not a part of it, because the disk was
+// full already when one of its statements ran.
+func troubleOf(jobs []*job, commit error) error {
+	if commit != nil {
+		return commit
+	}
+	for _, j := range jobs {
+		if _, ok := Unavailable(j.err); ok {
+			return j.err
+		}
+	}
+	return nil
+}
+
+// get returns why the last writes failed, with a reason for the owner if there is one, or nil.
 func (t *trouble) get() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

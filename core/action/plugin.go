@@ -102,7 +102,7 @@ type TurnContext struct {
 	Run     chat.RunID
 	Room    chat.Room
 	Message chat.Memory   // the newest message to answer
-	Recent  []chat.Memory // the room's messages up to this turn, oldest first
+	Recent  []chat.Memory // the room's messages up to this turn, oldest first; others read them too, so they must not be changed
 	Private bool
 	// Attached are the room's latest messages with files, oldest first, with the full text extracted from the files:
 	// Recent can contain shortened texts, or no longer contain the message.

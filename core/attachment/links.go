@@ -48,7 +48,7 @@ func (rd *Reading) AddLinks(ctx context.Context, s *action.TurnContext) (hosts [
 			if m, err = rd.addLinks(ctx, m); err != nil {
 				return nil, err
 			}
-			s.Recent[i] = m
+			s.Replace(i, m)
 			if s.Message.ID == m.ID {
 				s.Message = m
 			}

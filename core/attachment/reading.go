@@ -132,7 +132,7 @@ func (rd *Reading) learn(s *action.TurnContext, m chat.Memory, read []chat.Attac
 	}
 	for i := range s.Recent {
 		if s.Recent[i].ID == now.ID {
-			s.Recent[i] = now
+			s.Replace(i, now)
 		}
 	}
 	if s.Message.ID == now.ID {

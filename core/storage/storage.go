@@ -11,7 +11,8 @@ import (
 )
 
 // A Store is all ports in one, as backends build it and the gateway hands it over. Its methods are safe for concurrent use, each is one transaction, and
-// what one has returned survives a crash of the process.
+// what one has returned survives a crash of the process. Lists, maps and bytes that it returns can be shared with other callers and must not be
+// changed; to append to a list is safe.
 type Store interface {
 	Memories
 	Rooms

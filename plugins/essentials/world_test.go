@@ -52,7 +52,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 func inWorldWith(t *testing.T, d Deps, play func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{})
+		store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,7 @@ func (w *world) open(real bool) storage.Store {
 	if !real {
 		return coretest.NewStoreModel()
 	}
-	s, err := sqlite.Open(w.Context(), sqlitetest.Path(w.T), sqlite.Options{})
+	s, err := sqlite.Open(w.Context(), sqlitetest.Path(w.T), sqlitetest.Audited(w.T))
 	if err != nil {
 		w.Fatal(err)
 	}

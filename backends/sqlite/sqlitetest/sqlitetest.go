@@ -26,6 +26,11 @@ func Path(t testing.TB) string {
 	return path
 }
 
+// Audited returns the options of a store whose cache is compared with the file, each time that something is found there.
+func Audited(t testing.TB) sqlite.Options {
+	return sqlite.Options{Audit: func(err error) { t.Error(err) }}
+}
+
 // empty makes the migrated file once for each test process, and returns its content. The migrations run in a directory
 // of their own, because t.TempDir of the first test would be removed with it.
 var empty = sync.OnceValues(func() ([]byte, error) {

@@ -1,0 +1,293 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/chat"
+)
+
+// seen returns what the store tells of room "a", "b" and of ada, each of which it then holds in its cache.
+func seen(t *testing.T, s *Store) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	note := func(what string, v any, err error) {
+		t.Helper()
+		if err != nil && !errors.Is(err, chat.ErrNotFound) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		all[what] = v
+	}
+	for _, id := range []chat.RoomID{"a", "b"} {
+		said, err := s.Recent(t.Context(), id, chat.Said, 0, 64)
+		note(fmt.Sprint("messages of ", id), said, err)
+		results, err := s.Recent(t.Context(), id, chat.ActionResult, 0, 5)
+		note(fmt.Sprint("results of ", id), results, err)
+		facts, err := s.Notes(t.Context(), id, chat.FactNote, 10)
+		note(fmt.Sprint("facts of ", id), facts, err)
+		settings, err := s.Notes(t.Context(), id, chat.SettingNote, 10)
+		note(fmt.Sprint("settings of ", id), settings, err)
+		open, err := s.OpenQuestions(t.Context(), id)
+		note(fmt.Sprint("questions of ", id), open, err)
+		room, err := s.Room(t.Context(), id)
+		note(fmt.Sprint("room ", id), room, err)
+		attention, err := s.Attention(t.Context(), id)
+		note(fmt.Sprint("attention of ", id), attention, err)
+	}
+	ada, err := s.Entity(t.Context(), "ada")
+	note("ada", ada, err)
+	return all
+}
+
+// Whatever statement changes what the cache holds, what is read afterwards is what is stored. No statement needs to announce it: triggers
+// see it.
+func TestNothingCachedOutlivesAChange(t *testing.T) {
+	const memories = `INSERT INTO memories (id, room, turn, role, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content) VALUES `
+	for _, c := range []struct{ statement, changes string }{
+		{memories + `('m2', 'a', 2, 'heard', '', 'ada', 'Ada', 'more', '', 2, '', 0, '', '')`, "messages of a"},
+		{memories + `('m2', 'a', 2, 'beside', 'action_result', 'ada', 'Ada', 'more', '', 2, '', 0, '', '')`, "results of a"},
+		{`DELETE FROM memories WHERE id = 'm1'`, "messages of a"},
+		{`UPDATE memories SET text = 'changed' WHERE id = 'm1'`, "messages of a"},
+		{`UPDATE memories SET room = 'b' WHERE id = 'm1'`, "messages of a, messages of b"},
+		{`UPDATE memories SET kind = 'action_result' WHERE id = 'm1'`, "messages of a, results of a"},
+		{`REPLACE INTO room_notes (room, kind, key, about, text, first, last, first_turn, last_turn, at) VALUES ('a', 'fact', 'k', '', 'changed', '', '', 0, 0, 1)`, "facts of a"},
+		{`DELETE FROM room_notes WHERE room = 'a'`, "facts of a"},
+		{`UPDATE room_notes SET text = 'changed'`, "facts of a"},
+		{`UPDATE room_notes SET room = 'b', kind = 'setting'`, "facts of a, settings of b"},
+		{`INSERT INTO rooms (id, world, kind, connector, name, created, attention) VALUES ('b', '', 'group', 'fake', 'B', 1, 'muted')`, "attention of b, room b"},
+		{`REPLACE INTO rooms (id, world, kind, connector, name, created) VALUES ('a', '', 'group', 'fake', 'changed', 1)`, "attention of a, room a"},
+		{`DELETE FROM memories; DELETE FROM room_notes; DELETE FROM runs; DELETE FROM rooms WHERE id = 'a'`, "attention of a, facts of a, messages of a, room a"},
+		{`UPDATE rooms SET attention = 'ambient' WHERE id = 'a'`, "attention of a"},
+		{`UPDATE rooms SET name = 'changed' WHERE id = 'a'`, "room a"},
+		{`UPDATE rooms SET address = '{"connector":"fake","room":"a"}' WHERE id = 'a'`, "room a"},
+		{`UPDATE rooms SET gone = 1 WHERE id = 'a'`, "room a"},
+		{`UPDATE rooms SET turns = turns + 1 WHERE id = 'a'`, ""},
+		{`REPLACE INTO entities (id, connector, names, bot) VALUES ('ada', 'fake', '["Ada","Lady"]', 0)`, "ada"},
+		{`UPDATE entities SET bot = 1`, "ada"},
+		{`DELETE FROM entities`, "ada"},
+		{`INSERT INTO questions (id, run, room, expires, question) VALUES ('q2', 'a#2', 'a', 9000000000000000000, '{"id":"q2"}')`, "questions of a"},
+		{`UPDATE questions SET expires = 0`, "questions of a"},
+		{`UPDATE questions SET room = 'b'`, "questions of a, questions of b"},
+		{`DELETE FROM questions`, "questions of a"},
+	} {
+		t.Run(c.statement, func(t *testing.T) {
+			s := open(t, migrated(t, "parley.db"))
+			in := message("a", 1)
+			in.Memory.ID, in.Author, in.Place.Name = "m1", "ada", "A"
+			if _, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Meet(t.Context(), chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: "k", Text: "fact", At: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			direct(t, s, `UPDATE rooms SET attention = 'muted'`)
+			direct(t, s, `INSERT INTO questions (id, run, room, expires, question) VALUES ('q1', 'a#1', 'a', 9000000000000000000, '{"id":"q1"}')`)
+			if !strings.Contains(c.changes, "room b") { // foreign keys need it
+				direct(t, s, `INSERT INTO rooms (id, world, kind, connector, name, created) VALUES ('b', '', 'group', 'fake', 'B', 1)`)
+			}
+			before := seen(t, s)
+			if again := seen(t, s); !reflect.DeepEqual(before, again) {
+				t.Fatalf("from the cache: %v", again)
+			}
+			direct(t, s, c.statement)
+			cached := seen(t, s)
+			s.cache.clear()
+			stored := seen(t, s)
+			var changed []string
+			for _, what := range slices.Sorted(maps.Keys(stored)) {
+				if !reflect.DeepEqual(stored[what], cached[what]) {
+					t.Errorf("%s: the cache holds %v instead of %v", what, cached[what], stored[what])
+				}
+				if !reflect.DeepEqual(stored[what], before[what]) {
+					changed = append(changed, what)
+				}
+			}
+			if got := strings.Join(changed, ", "); got != c.changes {
+				t.Errorf("it has changed %s", got)
+			}
+		})
+	}
+}
+
+// direct runs statements in a transaction of the store.
+func direct(t *testing.T, s *Store, statements string) {
+	t.Helper()
+	err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
+		for statement := range strings.SplitSeq(statements, ";") {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A write that fails beside others leaves no trace in the cache, also if it would have made a history longer.
+func TestCacheForgetsWhatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, migrated(t, "parley.db"))
+		accept := func(n int, then error) error {
+			return s.write(t.Context(), func(ctx context.Context, tx *conn) error {
+				_, err := accept(ctx, tx, message("a", n), chat.JoinRule{NoRun: true})
+				return errors.Join(err, then)
+			})
+		}
+		if err := accept(1, nil); err != nil {
+			t.Fatal(err)
+		}
+		refused := errors.New("refused")
+		for n := 2; n < 20; n += 3 {
+			if len(seen(t, s)["messages of a"].([]chat.Memory)) == 0 {
+				t.Fatal("nothing is cached")
+			}
+			s.writes.turn <- struct{}{} // so that the three share a transaction
+			var wg sync.WaitGroup
+			for i, then := range []error{nil, refused, nil} {
+				wg.Go(func() {
+					if err := accept(n+i, then); !errors.Is(err, then) {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			<-s.writes.turn
+			wg.Wait()
+			cached := seen(t, s)
+			s.cache.clear()
+			if stored := seen(t, s); !reflect.DeepEqual(cached, stored) {
+				t.Fatalf("the cache holds %v instead of %v", cached, stored)
+			}
+		}
+	})
+}
+
+// What an owner changes in the file with another program counts from the next message on.
+func TestChangesOfAnotherProgramCount(t *testing.T) {
+	path := migrated(t, "parley.db")
+	s := open(t, path)
+	for n := range 3 {
+		if _, err := s.Accept(t.Context(), message("a", n), chat.JoinRule{NoRun: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(seen(t, s)["messages of a"].([]chat.Memory)); n != 3 {
+		t.Fatalf("%d messages", n)
+	}
+	s.audit = nil // until the next message, the cache is old
+	other, err := dial(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	mustExec(t, other, `UPDATE memories SET text = 'changed'`)
+	if _, err := s.Accept(t.Context(), message("a", 3), chat.JoinRule{NoRun: true}); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range seen(t, s)["messages of a"].([]chat.Memory) {
+		if i < 3 && m.Text != "changed" {
+			t.Errorf("%v", m)
+		}
+	}
+}
+
+// The audit of other tests reports a cache that is wrong.
+func TestAuditReportsAWrongCache(t *testing.T) {
+	var reported error
+	s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Audit: func(err error) { reported = err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{NoRun: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		subject subject
+		wrong   value
+		read    func() error
+	}{
+		{subject{cachedRooms, "a", ""}, cachedRoom{chat.Room{ID: "a"}}, func() error { _, err := s.Room(t.Context(), "a"); return err }},
+		{subject{cachedAttention, "a", ""}, attention("muted"), func() error { _, err := s.Attention(t.Context(), "a"); return err }},
+		{subject{cachedEntities, "ada", ""}, cachedEntity{chat.Entity{ID: "ada"}}, func() error { _, err := s.Entity(t.Context(), "ada"); return err }},
+		{subject{cachedQuestions, "a", ""}, openQuestions{{ID: "q", Expires: time.Now().Add(time.Hour)}}, func() error { _, err := s.OpenQuestions(t.Context(), "a"); return err }},
+		{subject{cachedNotes, "a", "fact"}, noteList{10, []chat.RoomNote{{Text: "fact"}}}, func() error { _, err := s.Notes(t.Context(), "a", chat.FactNote, 10); return err }},
+		{subject{cachedMemories, "a", ""}, newHistory(nil, nil, true), func() error { _, err := s.Recent(t.Context(), "a", chat.Said, 0, 10); return err }},
+	} {
+		reported = nil
+		if err := of.read(); err != nil && !errors.Is(err, chat.ErrNotFound) || reported != nil {
+			t.Fatalf("%s: %v, %v", of.subject, err, reported)
+		}
+		s.cache.put(of.subject, s.cache.begin(of.subject), of.wrong)
+		if err := of.read(); err != nil || reported == nil {
+			t.Errorf("%s: %v; nothing is reported", of.subject, err)
+		}
+	}
+}
+
+// Notes and questions that expire are not found any more, although nothing is written then.
+func TestCachedNotesAndQuestionsExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, migrated(t, "parley.db"))
+		if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
+			t.Fatal(err)
+		}
+		in := time.Now().Add(time.Hour)
+		for key, expires := range map[string]time.Time{"brief": in, "lasting": {}} {
+			if err := s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: key, Text: key, At: time.Now(), Expires: expires}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Ask(t.Context(), chat.Question{ID: "q", Room: "a", Run: "a#1", Expires: in}); err != nil {
+			t.Fatal(err)
+		}
+		counts := func() (facts, questions int) {
+			all := seen(t, s)
+			return len(all["facts of a"].([]chat.RoomNote)), len(all["questions of a"].([]chat.Question))
+		}
+		for range 2 {
+			if facts, questions := counts(); facts != 2 || questions != 1 {
+				t.Errorf("before: %d, %d", facts, questions)
+			}
+		}
+		time.Sleep(time.Hour)
+		if facts, questions := counts(); facts != 1 || questions != 0 {
+			t.Errorf("after: %d, %d", facts, questions)
+		}
+	})
+}
+
+// A canceled call and a closed store answer as they do without a cache.
+func TestCacheOfAClosedStore(t *testing.T) {
+	s := open(t, migrated(t, "parley.db"))
+	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
+		t.Fatal(err)
+	}
+	seen(t, s)
+	ended, end := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	end(cause)
+	if _, err := s.Room(ended, "a"); !errors.Is(err, cause) {
+		t.Errorf("canceled: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Room(t.Context(), "a"); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
