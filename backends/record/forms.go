@@ -52,7 +52,7 @@ func ContentOf(m chat.Memory) string {
 
 // contentOf returns what ContentOf made text of.
 func contentOf(text string) (c content, err error) {
-	err = (&contentColumn{into: &c}).ScanBytes([]byte(text))
+	err = (&contentColumn{into: &c, names: make([]string, 0, 2)}).ScanBytes([]byte(text)) // room for the actions of one answer
 	return c, err
 }
 

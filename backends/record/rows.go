@@ -68,7 +68,7 @@ func ReadBack(m chat.Memory, history, content string) (chat.Memory, error) {
 	m.At, m.History = Time(Nanos(m.At)), nil
 	c, err := contentOf(content)
 	c.fill(&m)
-	return m, errors.Join(err, JSONInto(&m.History).Scan(history))
+	return m, errors.Join(err, jsonColumn{&m.History}.ScanText(history))
 }
 
 // HeldRun is a run with the name of its last owner, which only stores need.

@@ -7,7 +7,7 @@ import (
 )
 
 // mostCached is how much a cache holds at most, in bytes, by the estimates of its values.
-const mostCached = 16 << 20
+const mostCached = 8 << 20
 
 // subject is what a value of the cache is about: the rows of a table that have something in common. The triggers in changes.go name the
 // subjects of each row that changes.

@@ -107,7 +107,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// index indexes all that is new. It pauses between batches, because other writers wait meanwhile.
+// index indexes all that is new. Other writes wait for a batch, so batches are small, and far enough apart to take only a small part of the
+// writer's time.
 func (w *worker) index(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
@@ -115,7 +116,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		if more {
-			sleep(ctx, 10*time.Millisecond)
+			sleep(ctx, betweenBatches)
 		}
 	}
 	for w.Embedder != nil && w.Backfill && !w.filled && ctx.Err() == nil {
@@ -124,7 +125,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		w.filled = !more
-		sleep(ctx, 10*time.Millisecond)
+		sleep(ctx, betweenBatches)
 	}
 	return nil
 }

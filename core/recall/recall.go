@@ -31,9 +31,11 @@ const (
 	budget      = 1200 // tokens of all of them
 	lineSize    = 1200 // characters of a message
 	questionMax = 2000 // characters of a question that are looked at
-	sizeOfBatch = 200  // messages that are indexed at a time
+	sizeOfBatch = 50   // messages that are indexed at a time
 	settleTime  = 2 * time.Second
-	found       = 15 // passages of each kind of search
+	// betweenBatches is the pause between two batches.
+	betweenBatches = 25 * time.Millisecond
+	found          = 15 // passages of each kind of search
 )
 
 // Store contains the methods of a [parley/core/storage.Store] that the package uses.
