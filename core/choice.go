@@ -178,33 +178,41 @@ func (cs *choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, e
 	return said, nil
 }
 
-// typed reports whether m answers the newest question that its author was asked here, by an option's text or number, and accepts it if
-// so. An older question is not answered by words: it would be unclear which one is meant.
-func (cs *choices) typed(ctx context.Context, m chat.Message) (acc chat.Accepted, ok bool, err error) {
+// openFor returns the open questions that m can be an answer to, the oldest first.
+func (cs *choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Question, err error) {
 	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
-		return chat.Accepted{}, false, nil
+		return nil, nil
 	}
 	open, err := cs.store.OpenQuestions(ctx, m.Room)
 	if err != nil {
-		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+		return nil, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	for _, q := range slices.Backward(open) {
-		if !slices.Contains(q.For, m.Author) {
-			continue
+	for _, q := range open {
+		if slices.Contains(q.For, m.Author) {
+			asked = append(asked, q)
 		}
-		i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
-		if !ok {
-			return chat.Accepted{}, false, nil
-		}
-		if q.Chooser == AsMessage { // which it is already
-			if err := cs.retire(ctx, q); err != nil {
-				return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
-			}
-			return chat.Accepted{}, false, nil
-		}
-		c := chat.Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
-		acc, err := cs.choose(ctx, c, m.ID, m.Text)
-		return acc, err == nil && acc.Refused == "", err
 	}
-	return chat.Accepted{}, false, nil
+	return asked, nil
+}
+
+// typed reports whether m answers the newest of the questions that its author was asked here, by an option's text or number, and accepts it if
+// so. An older question is not answered by words: it would be unclear which one is meant.
+func (cs *choices) typed(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
+	if len(asked) == 0 {
+		return chat.Accepted{}, false, nil
+	}
+	q := asked[len(asked)-1]
+	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
+	if !ok {
+		return chat.Accepted{}, false, nil
+	}
+	if q.Chooser == AsMessage { // which it is already
+		if err := cs.retire(ctx, q); err != nil {
+			return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+		}
+		return chat.Accepted{}, false, nil
+	}
+	c := chat.Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
+	acc, err = cs.choose(ctx, c, m.ID, m.Text)
+	return acc, err == nil && acc.Refused == "", err
 }

@@ -18,19 +18,11 @@ func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, er
 	return rt.live.Watch(ctx, id)
 }
 
-// info returns what the events of run say about it. It reads the author only if there is an observer.
-func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
+// info returns what the events of run say about it.
+func info(run chat.Run) event.RunInfo {
 	i := event.RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
 	if n := len(run.Inputs); n > 0 {
-		i.Message = run.Inputs[n-1]
-	}
-	if rt.hub.Empty() {
-		return i
-	}
-	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
-	defer cancel()
-	if m, err := rt.stores.run.Memory(ctx, i.Message); err == nil {
-		i.Entity = m.Author
+		i.Message, i.Entity = run.Inputs[n-1], run.Author
 	}
 	return i
 }

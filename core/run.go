@@ -178,7 +178,7 @@ func (x *execution) publish() {
 func (rt *Runtime) newExecution(life context.Context, run *chat.Run, a *answer.Answer) *execution {
 	s := rt.stores
 	x := &execution{
-		rt: rt, store: s.run, run: *run, info: rt.info(life, *run), answer: a, life: life, quit: func(error) {}, posted: len(run.Shown) > 0, shown: run.Shown,
+		rt: rt, store: s.run, run: *run, info: info(*run), answer: a, life: life, quit: func(error) {}, posted: len(run.Shown) > 0, shown: run.Shown,
 	}
 	x.prep, x.deciding, x.ending = preparation{x: x, store: s.prepare}, deciding{x}, ending{x}
 	x.asking, x.command = asking{x: x, store: s.ask}, commandRun{x, s.status}

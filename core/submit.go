@@ -53,9 +53,9 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	}
 }
 
-// accept stores a message and opens its run, in one transaction. A message that arrived before only attaches to its own run. That
-// is checked before anything else: a redelivered message could otherwise be taken for the answer to a question that was asked since, or
-// for a command a second time.
+// accept stores a message and opens its run, in one transaction. A message that arrived before only attaches to its own run. Most find
+// that out in the transaction. What could be a command, or the answer to a question, finds out before: it would otherwise count a second time, or
+// for a question that was asked since. So do messages of bots, which are counted.
 func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	if len(m.Address.ConnectorData) > chat.MaxOwn {
 		return chat.Accepted{}, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
@@ -67,9 +67,6 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted)}
 	if m.Author == t.rt.cfg.Agent.Entity() || m.Empty() {
 		return chat.Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
-	}
-	if acc, known, err := t.arrived(ctx, m.Memory); known || err != nil {
-		return acc, err
 	}
 	// Rights and costs are settled now, from the account that the platform vouches for, and stored with the run.
 	if m.Address.BilledTo == "" {
@@ -83,10 +80,20 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	if c := commanded(m, a); c != "" {
-		return t.rt.commands.acceptCommand(ctx, m, c)
+	name := commanded(m, a)
+	asked, err := t.rt.choices.openFor(ctx, m)
+	if err != nil {
+		return chat.Accepted{}, err
 	}
-	if acc, ok, err := t.rt.choices.typed(ctx, m); ok || err != nil {
+	if name != "" || len(asked) > 0 || m.Bot {
+		if acc, known, err := t.arrived(ctx, m.Memory); known || err != nil {
+			return acc, err
+		}
+	}
+	if name != "" {
+		return t.rt.commands.acceptCommand(ctx, m, name)
+	}
+	if acc, ok, err := t.rt.choices.typed(ctx, m, asked); ok || err != nil {
 		return acc, err
 	}
 	return t.ingest(ctx, m, a)
@@ -120,6 +127,9 @@ func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if !acc.Duplicate {
+		if !m.Bot && a.answered {
+			t.rt.bots.Person(m.Room)
+		}
 		t.rt.hub.Emit(event.Received(m, acc))
 		t.rt.roster.Meet(ctx, m)
 	}
@@ -146,10 +156,7 @@ func (t *intake) admit(ctx context.Context, m chat.Message, in admission) (acces
 		return access.No, chat.Normal, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	d := t.rt.cfg.decide(m, a)
-	switch {
-	case !m.Bot:
-		t.rt.bots.Person(m.Room)
-	case d != access.Yes, !t.rt.bots.Turn(m.Room, m.Author, time.Now()):
+	if m.Bot && (d != access.Yes || !t.rt.bots.Turn(m.Room, m.Author, time.Now())) {
 		d = access.No
 	}
 	return d, a, nil

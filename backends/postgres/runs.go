@@ -19,7 +19,7 @@ import (
 // run with a verdict only remains to be shown). The inputs are the messages of the turn with the role input, so
 // deleting one takes it from the run.
 const selectRuns = `
-	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready, r.duty,
+	SELECT r.id, r.turn, r.room, r.kind, r.address, r.author, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND coalesce(o.alive_until > $1::bigint, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND coalesce(o.alive_until <= $1 AND NOT o.leaving, FALSE))::int,
 		r.attempts, r.retried,

@@ -81,7 +81,7 @@ type HeldRun struct {
 // status.
 func ScanRun(r Row) (run HeldRun, err error) {
 	var v verdict
-	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, JSONInto(&run.Address), TimeInto(&run.Opened),
+	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, JSONInto(&run.Address), &run.Author, TimeInto(&run.Opened),
 		TimeInto(&run.Ready), &run.Kind, &run.Epoch, &run.Held, &run.Owner,
 		&run.Deaths, &run.Attempts, &run.Retried,
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,

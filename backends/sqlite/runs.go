@@ -18,7 +18,7 @@ import (
 // last owner too if that died on it without announcing its end and without a verdict (a run with a verdict only remains
 // to be shown). The inputs are the messages of the turn with the role input, so deleting one takes it from the run.
 const selectRuns = `
-	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready, r.duty,
+	SELECT r.id, r.turn, r.room, r.kind, r.address, r.author, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?1, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND ifnull(o.alive_until <= ?1 AND o.leaving = 0, FALSE)),
 		r.attempts, r.retried,

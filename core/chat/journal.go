@@ -65,6 +65,7 @@ type Run struct {
 	Room     RoomID
 	RoomKind RoomKind // the room's kind when the run was opened
 	Address  Address  // that of its newest input
+	Author   EntityID // of its newest input
 	Inputs   []MemoryID
 	Opened   time.Time // when its first input was accepted
 	Ready    time.Time // the earliest start

@@ -31,7 +31,7 @@ func acceptOpens(t *testing.T, s store) {
 	if acc.Run == "" {
 		t.Error("it has no run")
 	}
-	want := chat.Run{ID: acc.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: in.Address,
+	want := chat.Run{ID: acc.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: in.Address, Author: "ada",
 		Inputs: []chat.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now().Add(time.Second)}
 	s.same("the run", s.runOf(acc), want)
 	s.same("the open runs", s.openRuns("room"), []chat.Run{want})

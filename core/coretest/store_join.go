@@ -95,7 +95,7 @@ func joinWindow(t *testing.T, s store) {
 	next.Address.ConnectorData = []byte("newer")
 	joined := s.accept(next, chat.JoinRule{Window: window})
 	s.same("accepted", joined, chat.Accepted{Memory: next.ID, Run: first.Run, Response: first.Response})
-	want := chat.Run{ID: first.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: next.Address,
+	want := chat.Run{ID: first.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: next.Address, Author: "ada",
 		Inputs: []chat.MemoryID{"room/1", "room/2"}, Opened: opened, Ready: time.Now().Add(window)}
 	s.same("the run", s.runOf(first), want)
 	s.same("the open runs", s.openRuns("room"), []chat.Run{want})

@@ -53,9 +53,8 @@ type storedMemory struct {
 
 type ownedRun struct {
 	chat.Run
-	owner  string
-	author chat.EntityID // of its newest input
-	shows  []llm.File
+	owner string
+	shows []llm.File
 
 	continuation []byte        // while it is parked, and after
 	out          chat.MemoryID // what it has said, if that was stored
@@ -210,7 +209,7 @@ func (s *storeModel) Accept(ctx context.Context, in chat.Message, j chat.JoinRul
 		if j.Most > 0 && ready.After(last) {
 			ready = last
 		}
-		r.Inputs, r.Address, r.Ready, r.author = append(r.Inputs, in.ID), in.Address, ready, in.Author
+		r.Inputs, r.Address, r.Ready, r.Author = append(r.Inputs, in.ID), in.Address, ready, in.Author
 		if j.Kind == chat.RunReply && r.Kind != chat.RunOverflow {
 			r.Kind = j.Kind
 		}
@@ -242,7 +241,7 @@ func (s *storeModel) joined(in chat.Message, j chat.JoinRule) *ownedRun {
 	}
 	for _, r := range slices.Backward(waiting) {
 		joins := r.Kind == chat.RunReply || r.Kind == chat.RunDecide
-		if joins && !j.Kind.Single() && (j.Collect || r.Ready.After(time.Now()) && r.author == in.Author) {
+		if joins && !j.Kind.Single() && (j.Collect || r.Ready.After(time.Now()) && r.Author == in.Author) {
 			return r
 		}
 	}

@@ -109,8 +109,9 @@ func (s *storeModel) carryOn(q *chat.Question, inputs ...chat.MemoryID) chat.Acc
 		address = address.For(q.By, q.BilledTo)
 	}
 	turn := s.nextTurn(q.Room)
-	r := &ownedRun{author: q.By, Run: chat.Run{
-		ID: chat.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, RoomKind: asker.RoomKind, Address: address,
+	r := &ownedRun{Run: chat.Run{
+		Author: q.By,
+		ID:     chat.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, RoomKind: asker.RoomKind, Address: address,
 		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Kind: chat.RunChoiceResult, Shown: shown,
 	}}
 	s.runs = append(s.runs, r)
