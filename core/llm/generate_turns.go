@@ -45,6 +45,15 @@ func NormalizeMessages(turns []Message) []Message {
 	return out
 }
 
+// BeginWithUser returns turns so that the first is not from the assistant, as [NormalizeMessages] does. What it adds is written into turns
+// where there is room for one more, so the caller must own them.
+func BeginWithUser(turns []Message) []Message {
+	if len(turns) > 0 && turns[0].Role == RoleAssistant {
+		return slices.Insert(turns, 0, Message{Role: RoleUser, Text: gap})
+	}
+	return turns
+}
+
 // normal reports whether turns are valid and have no calls.
 func normal(turns []Message) bool {
 	before := RoleAssistant // as the first one can't be from the assistant either

@@ -51,7 +51,7 @@ func (st *Builder) draft(limit int) (llm.Request, span) {
 	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
 	req := llm.Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
-	req.Messages = make([]llm.Message, 0, len(st.turn.Recent)+3) // with the summary, the context and a picture
+	req.Messages = make([]llm.Message, 0, len(st.turn.Recent)+3) // with the summary, the context and a beginning
 	if st.turn.Summary != "" {
 		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far: "+text.Quote(text.CutTokens(st.turn.Summary, limit))))
 	}
@@ -78,9 +78,10 @@ func AnsweredFrom(s action.TurnContext) int {
 	return len(s.Recent)
 }
 
-// shown returns req with the state's pictures attached to the last user message. Whether the model can see them is
-// decided later, for the model that is asked.
+// shown returns req in the form that models take: it begins with the user, also where older messages were left out, and the last user message
+// has the state's pictures. Whether the model can see them is decided later, for the model that is asked.
 func (st *Builder) shown(req llm.Request) llm.Request {
+	req.Messages = llm.BeginWithUser(req.Messages) // here, because a valid list is not copied later
 	for i, t := range slices.Backward(req.Messages) {
 		if t.Role == llm.RoleUser && !t.Context {
 			req.Messages[i].Images = st.Images
