@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync"
+	"time"
 
 	"parley"
 )
@@ -49,12 +52,32 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	log.Info("ready", "config", from, "model", g.Model(), "store", cfg.Store, "shared", cfg.Shared)
 	fmt.Fprintf(os.Stdout, "Parley is at http://%s\n", g.Addr())
-	if err := unmapStart(); err != nil {
-		log.Warn("idle memory stays larger than it could be", "err", err)
-	}
-	if err := g.Run(ctx); err != nil {
+	ctx, stop := context.WithCancel(ctx)
+	var unmapping sync.WaitGroup
+	unmapping.Go(func() { unmapStarts(ctx, log) })
+	err = g.Run(ctx)
+	stop()
+	unmapping.Wait()
+	if err != nil {
 		return err
 	}
 	log.Info("stopped")
 	return nil
+}
+
+// connecting is how long connectors take to connect, in general. That needs parts of the program that are not needed again for long.
+const connecting = time.Second
+
+// unmapStarts removes the parts of the program's file that the start has read from the memory of this process, and a moment later those that
+// the connectors have read to connect.
+func unmapStarts(ctx context.Context, log *slog.Logger) {
+	err := unmapStart()
+	select {
+	case <-time.After(connecting):
+		err = errors.Join(err, unmapStart())
+	case <-ctx.Done():
+	}
+	if err != nil {
+		log.Warn("idle memory stays larger than it could be", "err", err)
+	}
 }
