@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"parley/core/quota"
 )
@@ -88,4 +89,59 @@ func TestReservationIsDoneOnceMore(t *testing.T) {
 			t.Errorf("spent is %+v, %v", spent, err)
 		}
 	})
+}
+
+// A write that nothing waits for begins in a pause of the others, or after a while where there is none.
+func TestSlowWritesWaitForAPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		every, want time.Duration
+	}{
+		"a single write":          {time.Hour, quiet},
+		"writes without a pause":  {quiet / 2, mostQuiet},
+		"writes with many pauses": {2 * quiet, quiet},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t, migrated(t, "parley.db"))
+				write := func() {
+					if err := s.write(t.Context(), func(context.Context, *conn) error { return nil }); err != nil {
+						t.Error(err)
+					}
+				}
+				ended, stop := make(chan time.Duration), make(chan struct{})
+				write()
+				begun := time.Now()
+				go func() {
+					err := s.writeSlowly(t.Context(), func(context.Context, *conn) error { return nil })
+					if err != nil {
+						t.Error(err)
+					}
+					ended <- time.Since(begun)
+				}()
+				var others sync.WaitGroup
+				others.Go(func() {
+					for {
+						select {
+						case <-time.After(c.every):
+							write()
+						case <-stop:
+							return
+						}
+					}
+				})
+				if after := <-ended; after < c.want || after > c.want+quiet {
+					t.Errorf("it was written after %v", after)
+				}
+				close(stop)
+				others.Wait()
+			})
+		})
+	}
+	s := open(t, migrated(t, "parley.db"))
+	s.writes.last.Store(time.Now().Add(time.Hour).UnixNano())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.writeSlowly(ctx, func(context.Context, *conn) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled, it returns %v", err)
+	}
 }

@@ -212,6 +212,16 @@ func (s *database) write(ctx context.Context, do func(context.Context, *conn) er
 	return s.writes.run(ctx, do)
 }
 
+// writeSlowly is write for what nothing waits for, see writes.runSlowly.
+func (s *database) writeSlowly(ctx context.Context, do func(context.Context, *conn) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return s.writes.runSlowly(ctx, do)
+}
+
 // wrap adds the attempted operation to err, and returns nil for nil.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {

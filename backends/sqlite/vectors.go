@@ -65,7 +65,7 @@ func awaitVector(ctx context.Context, tx *conn, m record.Numbered) error {
 // Backfill implements [storage.VectorBackfill]. It looks at the indexed messages only, since others get their row when
 // they are indexed.
 func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *conn) error {
+	err = s.writeSlowly(ctx, func(ctx context.Context, tx *conn) error {
 		rows, err := tx.QueryContext(ctx, `
 			SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 			WHERE seq IN (SELECT rowid FROM memory_words WHERE rowid NOT IN (SELECT seq FROM memory_vectors) LIMIT ? + 0)`, limit)

@@ -25,7 +25,7 @@ func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (
 		return db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE seq > (SELECT seq FROM memory_words_until))`).Scan(&more)
 	})
 	if err == nil && more {
-		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
+		err = s.writeSlowly(ctx, func(ctx context.Context, tx *conn) error {
 			more, err = indexWords(ctx, tx, limit, embed)
 			return err
 		})

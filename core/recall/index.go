@@ -107,8 +107,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// index indexes all that is new. Other writes wait for a batch, so batches are small, and far enough apart to take only a small part of the
-// writer's time.
+// index indexes all that is new. It pauses between batches, because other writers wait meanwhile; for the same reason batches are small.
 func (w *worker) index(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
@@ -116,7 +115,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		if more {
-			sleep(ctx, betweenBatches)
+			sleep(ctx, 10*time.Millisecond)
 		}
 	}
 	for w.Embedder != nil && w.Backfill && !w.filled && ctx.Err() == nil {
@@ -125,7 +124,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		w.filled = !more
-		sleep(ctx, betweenBatches)
+		sleep(ctx, 10*time.Millisecond)
 	}
 	return nil
 }

@@ -33,9 +33,7 @@ const (
 	questionMax = 2000 // characters of a question that are looked at
 	sizeOfBatch = 50   // messages that are indexed at a time
 	settleTime  = 2 * time.Second
-	// betweenBatches is the pause between two batches.
-	betweenBatches = 25 * time.Millisecond
-	found          = 15 // passages of each kind of search
+	found       = 15 // passages of each kind of search
 )
 
 // Store contains the methods of a [parley/core/storage.Store] that the package uses.
