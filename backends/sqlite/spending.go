@@ -112,7 +112,7 @@ func (s *database) addAll(ctx context.Context, tx *conn, day string, charges []q
 	if len(charges) == 0 {
 		return nil
 	}
-	args := make([]any, 0, 9*len(charges))
+	args := s.args[:0]
 	for _, c := range charges {
 		if err := record.CheckText(c.Bucket); err != nil {
 			return err
@@ -123,6 +123,8 @@ func (s *database) addAll(ctx context.Context, tx *conn, day string, charges []q
 		INSERT INTO spending (day, bucket, messages, tokens, usd, input, cached, output, unpriced) VALUES `+repeated("(?, ?, ?, ?, ?, ?, ?, ?, ?)", len(charges))+`
 		ON CONFLICT (day, bucket) DO UPDATE SET messages = messages + excluded.messages, tokens = tokens + excluded.tokens, usd = usd + excluded.usd,
 			input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output, unpriced = unpriced + excluded.unpriced`, args...)
+	clear(args)
+	s.args = args
 	if err != nil || day == s.spentOn {
 		return err
 	}

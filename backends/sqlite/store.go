@@ -94,6 +94,7 @@ type database struct {
 	deleted  atomic.Bool      // the write-ahead log can still hold deleted text
 	pruned   time.Time        // when saveWindows last deleted expired windows; guarded by the turn of writes
 	spentOn  string           // the day of the last charge; guarded by the turn of writes
+	args     []any            // room for the values of the next charges; guarded by the turn of writes
 
 	mu     sync.RWMutex // guards closed. Each call holds it for reading until it ends, so Close waits for all of them
 	closed bool

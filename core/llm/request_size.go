@@ -13,11 +13,11 @@ func EstimateTokens(req Request) int {
 	for _, t := range req.Messages {
 		n += text.Tokens(t.Text) + TokensPerMessage + imageTokens*len(t.Images)
 		for _, c := range t.Calls {
-			n += text.Tokens(c.ID, c.Name, string(c.Parameters))
+			n += text.Tokens(c.ID, c.Name) + text.Tokens([]byte(c.Parameters))
 		}
 	}
 	for _, t := range req.Tools {
-		n += text.Tokens(t.Name, t.Description, string(t.Parameters)) + TokensPerMessage
+		n += text.Tokens(t.Name, t.Description) + text.Tokens([]byte(t.Parameters)) + TokensPerMessage
 	}
 	return n
 }

@@ -109,7 +109,8 @@ type bucket struct {
 }
 
 // buckets returns the buckets that p is charged to, narrowest first, because that is the most helpful one to report.
-func (m *Meter) buckets(p spender) (all []bucket) {
+func (m *Meter) buckets(p spender) []bucket {
+	all := make([]bucket, 0, 3)
 	if p.person != "" {
 		all = append(all, bucket{personBucket + string(p.person), "You've reached your daily limit", m.limits.Person})
 	}
@@ -120,7 +121,8 @@ func (m *Meter) buckets(p spender) (all []bucket) {
 }
 
 // charges returns the charges of cost c for p, within the limits: a cost of nothing only for the buckets that have one.
-func (m *Meter) charges(p spender, c Cost) (all []Charge) {
+func (m *Meter) charges(p spender, c Cost) []Charge {
+	all := make([]Charge, 0, 3)
 	for _, u := range m.buckets(p) {
 		if c != (Cost{}) || u.max != (Cost{}) {
 			all = append(all, Charge{Bucket: u.bucket, Cost: c, Max: u.max})

@@ -1,6 +1,9 @@
 package text
 
-import "unicode"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
 const charsIn = 4 // Latin letters per token
 
@@ -9,16 +12,20 @@ const CutMark = "\n[truncated]"
 
 // Tokens estimates the number of tokens of texts in a row, rather too high than too low: a token for four Latin
 // characters, for two of other alphabets, and for each character that is a word by itself.
-func Tokens(texts ...string) int {
+func Tokens[T string | []byte](texts ...T) int {
 	quarters := 0
 	for _, t := range texts {
-		for _, r := range t {
-			switch {
-			case r < 0x80:
+		for i := 0; i < len(t); {
+			if t[i] < utf8.RuneSelf {
 				quarters++
-			case r < 0x2E80 || unicode.IsMark(r):
+				i++
+				continue
+			}
+			r, size := utf8.DecodeRuneInString(string(t[i:min(len(t), i+utf8.UTFMax)])) // so short a string takes no memory
+			i += size
+			if r < 0x2E80 || unicode.IsMark(r) {
 				quarters += 2
-			default:
+			} else {
 				quarters += charsIn
 			}
 		}
