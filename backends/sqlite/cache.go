@@ -1,13 +1,12 @@
 package sqlite
 
 import (
-	"container/list"
 	"hash/maphash"
 	"sync"
 )
 
 // mostCached is how much a cache holds at most, in bytes, by the estimates of its values.
-const mostCached = 8 << 20
+const mostCached = 16 << 20
 
 // subject is what a value of the cache is about: the rows of a table that have something in common. The triggers in changes.go name the
 // subjects of each row that changes.
@@ -31,13 +30,13 @@ type value interface {
 // one of some groups, which have a version. The version changes with each commit that changes a subject of the group, and a value is only
 // kept if no such commit was under way, or began, since before it was read.
 //
-// A cache is safe for concurrent use. Beyond mostCached, what was not used for the longest time goes.
+// A cache is safe for concurrent use. Beyond mostCached, any values go: if those did that were not used for the longest time, a cache in which not all
+// of many busy rooms have a place would find none of them.
 type cache struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
-	known    map[subject]*list.Element // in recent, of *cachedValue
-	recent   list.List                 // the last used in front
+	known    map[subject]cachedValue
 	bytes    int
 	versions [groups]uint64
 	changing [groups]int // commits under way
@@ -47,13 +46,12 @@ type cache struct {
 const groups = 256
 
 type cachedValue struct {
-	of    subject
 	value value
 	bytes int
 }
 
 func newCache() *cache {
-	return &cache{seed: maphash.MakeSeed(), known: map[subject]*list.Element{}}
+	return &cache{seed: maphash.MakeSeed(), known: map[subject]cachedValue{}}
 }
 
 // group returns the number of the group that s belongs to.
@@ -63,12 +61,7 @@ func (c *cache) group(s subject) int { return int(maphash.Comparable(c.seed, s) 
 func (c *cache) get(s subject) value {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.known[s]
-	if at == nil {
-		return nil
-	}
-	c.recent.MoveToFront(at)
-	return at.Value.(*cachedValue).value
+	return c.known[s].value
 }
 
 // ticket is the state of a subject's group before a read.
@@ -104,19 +97,20 @@ func (c *cache) put(s subject, t ticket, v value) {
 }
 
 func (c *cache) add(s subject, v value, bytes int) {
-	c.known[s] = c.recent.PushFront(&cachedValue{s, v, bytes})
-	for c.bytes += bytes; c.bytes > mostCached; {
-		c.drop(c.recent.Back().Value.(*cachedValue).of)
+	c.known[s] = cachedValue{v, bytes}
+	c.bytes += bytes
+	for one := range c.known {
+		if c.bytes <= mostCached {
+			break
+		}
+		c.drop(one)
 	}
 }
 
 // drop forgets the value of s.
 func (c *cache) drop(s subject) {
-	if at := c.known[s]; at != nil {
-		c.bytes -= at.Value.(*cachedValue).bytes
-		c.recent.Remove(at)
-		delete(c.known, s)
-	}
+	c.bytes -= c.known[s].bytes
+	delete(c.known, s)
 }
 
 // committing is called before a commit with what it changes.
@@ -143,11 +137,10 @@ func (c *cache) committed(all []change, ok bool) {
 
 // apply gives the subject of ch the value that it has now, if that is known.
 func (c *cache) apply(ch change, ok bool) {
-	at := c.known[ch.of]
-	if at == nil {
+	before := c.known[ch.of].value
+	if before == nil {
 		return
 	}
-	before := at.Value.(*cachedValue).value
 	c.drop(ch.of)
 	if ok && ch.becomes != nil {
 		if now := ch.becomes(before); now != nil {
@@ -161,7 +154,6 @@ func (c *cache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.known)
-	c.recent.Init()
 	c.bytes = 0
 	for g := range c.versions {
 		c.versions[g]++

@@ -86,34 +86,38 @@ func TestCacheFollowsCommits(t *testing.T) {
 			if v := cache.get(room(1)); !reflect.DeepEqual(v, c.want) {
 				t.Errorf("it holds %v", v)
 			}
-			if cache.get(room(1)) == nil && (cache.bytes != 0 || cache.recent.Len() != 0) {
+			if cache.get(room(1)) == nil && cache.bytes != 0 {
 				t.Errorf("it counts %d bytes", cache.bytes)
 			}
 		})
 	}
 }
 
-// It is bounded: what was not used for the longest time goes, and a single large value is not kept.
+// It is bounded, and a single large value is not kept. If twice as much as it can hold is used in turn, a part of it is found.
 func TestCacheIsBounded(t *testing.T) {
 	c := newCache()
 	put := func(n, bytes int) { c.put(room(n), c.begin(room(n)), named(strings.Repeat("x", bytes))) }
 	const each = mostCached / 32
-	for n := range 100 {
-		put(n, each)
-		c.get(room(0))
+	found := 0
+	for n := range 64 * 50 {
+		if c.get(room(n%64)) != nil {
+			found++
+			continue
+		}
+		put(n%64, each)
+		if c.bytes > mostCached || len(c.known) > 32 {
+			t.Fatalf("it holds %d subjects, %d bytes", len(c.known), c.bytes)
+		}
 	}
-	if c.bytes > mostCached || len(c.known) != c.recent.Len() || len(c.known) < 30 {
-		t.Errorf("it holds %d subjects, %d bytes", len(c.known), c.bytes)
-	}
-	if c.get(room(0)) == nil || c.get(room(1)) != nil || c.get(room(99)) == nil {
-		t.Error("it has not kept what was used last")
+	if len(c.known) < 30 || found < 64*50/10 {
+		t.Errorf("it holds %d subjects, and found %d times what was asked for", len(c.known), found)
 	}
 	put(100, mostCached/16)
 	if c.get(room(100)) != nil {
 		t.Error("it keeps a large value")
 	}
 	c.clear()
-	if c.bytes != 0 || len(c.known) != 0 || c.recent.Len() != 0 {
+	if c.bytes != 0 || len(c.known) != 0 {
 		t.Errorf("cleared, it holds %d bytes", c.bytes)
 	}
 }
