@@ -55,6 +55,24 @@ func TestWritesShareATransaction(t *testing.T) {
 	})
 }
 
+// A transaction has a maximum of writes. It does not wait for more than there are.
+func TestBatchIsBounded(t *testing.T) {
+	w := &writes{jobs: make(chan *job, 2*batch)}
+	for range batch + 3 {
+		w.jobs <- &job{}
+	}
+	for _, want := range []int{batch, 5} { // the first of each is not in the queue
+		if n := len(w.take(&job{})); n != want {
+			t.Errorf("a batch has %d writes instead of %d", n, want)
+		}
+	}
+	w.jobs <- &job{}
+	close(w.jobs)
+	if n := len(w.take(&job{})); n != 2 {
+		t.Errorf("the last batch has %d writes", n)
+	}
+}
+
 // A write that is done once more, because another one failed, still holds to its limits.
 func TestReservationIsDoneOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

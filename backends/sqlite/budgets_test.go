@@ -88,7 +88,13 @@ func TestWindowsGoWithCommits(t *testing.T) {
 	if err := s.write(t.Context(), nil); err == nil { // it panics
 		t.Error("a write without anything to do has succeeded")
 	}
-	if len(told) != 3 || told[0] != nil || told[1] == nil || told[2] != nil {
+	changed = []progressive.ChangedWindow{window("a/4", time.Now().Add(time.Hour))}
+	failing(s, func(statement string) bool { return statement == "COMMIT" })
+	if _, err := s.Accept(t.Context(), message("room", 4), chat.JoinRule{}); err == nil {
+		t.Error("a message is accepted although nothing can be committed")
+	}
+	failing(s, nil)
+	if len(told) != 4 || told[0] != nil || told[1] == nil || told[2] != nil || told[3] == nil {
 		t.Errorf("told was %v", told)
 	}
 	if err := s.Close(); err != nil {

@@ -63,6 +63,24 @@ func TestCacheKeepsNothingOld(t *testing.T) {
 	}
 }
 
+// What was read is the newest if nothing was committed since, and no commit was under way.
+func TestCacheKnowsWhatIsCurrent(t *testing.T) {
+	c, all := newCache(), []change{{of: room(1)}}
+	before := c.begin(room(1))
+	if !c.current(room(1), before) {
+		t.Error("without a commit, it is not current")
+	}
+	c.committing(all)
+	during := c.begin(room(1))
+	if c.current(room(1), before) || c.current(room(1), during) {
+		t.Error("during a commit, it is current")
+	}
+	c.committed(all, true)
+	if c.current(room(1), before) || c.current(room(1), during) {
+		t.Error("after a commit, it is current")
+	}
+}
+
 func TestCacheFollowsCommits(t *testing.T) {
 	renamed := []change{{room(1), func(before value) value { return named(before.(cachedRoom).Name + "!") }}}
 	for name, c := range map[string]struct {

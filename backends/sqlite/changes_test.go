@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +122,73 @@ func TestNothingCachedOutlivesAChange(t *testing.T) {
 	}
 }
 
+// Accepted messages are added to what is cached, so that no turn reads what an earlier one has read.
+func TestCachedReadsMakeNoStatements(t *testing.T) {
+	var reading atomic.Bool
+	var made atomic.Int64
+	s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Trace: func(statement string) {
+		if reading.Load() {
+			made.Add(1)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for n := range 5 {
+		in := message("a", n)
+		in.Address.ConnectorData = fmt.Append(nil, n)
+		if _, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			seen(t, s)
+		}
+		reading.Store(true)
+		all, err := s.Recent(t.Context(), "a", chat.Said, 0, 64)
+		if err != nil || len(all) != n+1 {
+			t.Errorf("there are %d messages, %v", len(all), err)
+		}
+		if all, err := s.Recent(t.Context(), "a", chat.Said, 0, -1); err != nil || len(all) > 0 {
+			t.Errorf("of fewer than none, there are %d messages, %v", len(all), err)
+		}
+		if r, err := s.Room(t.Context(), "a"); err != nil || !reflect.DeepEqual(r.Address, in.Here().Address) {
+			t.Errorf("the room is %v, %v", r, err)
+		}
+		if _, err := s.Attention(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+		reading.Store(false)
+	}
+	if n := made.Load(); n > 0 {
+		t.Errorf("%d statements are made", n)
+	}
+}
+
+// What a transaction has changed is forgotten with the next one, and what was rolled back alone is forgotten at once.
+func TestChangesAreForgotten(t *testing.T) {
+	var c changes
+	for range 3 {
+		c.add(room(1))
+		c.add(room(2))
+		c.add(room(3))
+		c.forget(1)
+		if len(c.all) != 1 || c.all[0].of != room(1) {
+			t.Errorf("of the first, it holds %v", c.all)
+		}
+		if c.forget(0); len(c.all) != 0 {
+			t.Errorf("of nothing, it holds %v", c.all)
+		}
+	}
+}
+
+// A database that can't be watched is not opened: its cache would be old.
+func TestUnwatchedTableIsAnError(t *testing.T) {
+	if _, err := watch(t.Context(), plain(t)); err == nil || !strings.Contains(err.Error(), "no such table") {
+		t.Errorf("it says %v", err)
+	}
+}
+
 // direct runs statements in a transaction of the store.
 func direct(t *testing.T, s *Store, statements string) {
 	t.Helper()
@@ -223,6 +291,7 @@ func TestAuditReportsAWrongCache(t *testing.T) {
 	}{
 		{subject{cachedRooms, "a", ""}, cachedRoom{chat.Room{ID: "a"}}, func() error { _, err := s.Room(t.Context(), "a"); return err }},
 		{subject{cachedAttention, "a", ""}, attention("muted"), func() error { _, err := s.Attention(t.Context(), "a"); return err }},
+		{subject{cachedAttention, "nowhere", ""}, attention(""), func() error { _, err := s.Attention(t.Context(), "nowhere"); return err }},
 		{subject{cachedEntities, "ada", ""}, cachedEntity{chat.Entity{ID: "ada"}}, func() error { _, err := s.Entity(t.Context(), "ada"); return err }},
 		{subject{cachedQuestions, "a", ""}, openQuestions{{ID: "q", Expires: time.Now().Add(time.Hour)}}, func() error { _, err := s.OpenQuestions(t.Context(), "a"); return err }},
 		{subject{cachedNotes, "a", "fact"}, noteList{10, []chat.RoomNote{{Text: "fact"}}}, func() error { _, err := s.Notes(t.Context(), "a", chat.FactNote, 10); return err }},
@@ -236,6 +305,29 @@ func TestAuditReportsAWrongCache(t *testing.T) {
 		if err := of.read(); err != nil || reported == nil {
 			t.Errorf("%s: %v; nothing is reported", of.subject, err)
 		}
+	}
+}
+
+// The audit does not report what is changed or dropped while it reads.
+func TestAuditIgnoresWhatChangesMeanwhile(t *testing.T) {
+	of := subject{cachedAttention, "a", ""}
+	for name, meanwhile := range map[string]func(c *cache){
+		"a commit":        func(c *cache) { c.committing([]change{{of: of}}); c.committed([]change{{of: of}}, true) },
+		"part of one":     func(c *cache) { c.committing([]change{{of: of}}) },
+		"another program": func(c *cache) { c.clear() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, migrated(t, "parley.db")) // with an audit that fails the test
+			read := func(*conn) (value, error) { meanwhile(s.cache); return attention("muted"), nil }
+			if err := s.checkHit(t.Context(), of, read); err != nil {
+				t.Errorf("not cached: %v", err)
+			}
+			s.cache = newCache()
+			s.cache.put(of, s.cache.begin(of), attention("ambient"))
+			if err := s.checkHit(t.Context(), of, read); err != nil {
+				t.Errorf("cached: %v", err)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -68,16 +69,43 @@ func readFrom(stored []entry, limit int) history {
 	return newHistory(all, turns, len(stored) < limit)
 }
 
+// The bound of the cache is only as good as the estimates: each text counts.
+func TestEstimatesCountEachText(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for what, c := range map[string]struct{ bytes, texts int }{
+		"a message": {newHistory([]chat.Memory{{Text: long, Thought: long, History: []string{long, long}, Quoted: chat.Quoted{Name: long, Text: long},
+			Files: []chat.Attachment{{Name: long, Title: long, Description: long, Text: long}}}}, []chat.ResponseID{1}, true).bytes(), 10},
+		"two messages": {newHistory([]chat.Memory{{Text: long}, {Text: long}}, []chat.ResponseID{1, 2}, true).bytes(), 2},
+		"a room":       {cachedRoom{chat.Room{Name: long, World: chat.WorldID(long), Chats: []string{long, long}, Address: chat.Address{ConnectorData: []byte(long)}}}.bytes(), 5},
+		"a person":     {cachedEntity{chat.Entity{Names: []string{long, long}, Details: map[string]string{"a": long, "b": long}}}.bytes(), 4},
+		"notes":        {noteList{10, []chat.RoomNote{{Text: long, Key: long}, {Text: long}}}.bytes(), 3},
+	} {
+		if least := c.texts * len(long); c.bytes < least || c.bytes > 2*least {
+			t.Errorf("%s of %d bytes counts as %d", what, least, c.bytes)
+		}
+	}
+}
+
 // After a conversation of any length, a prompt of 64 messages is found without reading.
 func TestHistoryIsEnoughForAPrompt(t *testing.T) {
-	h := newHistory(nil, nil, true)
+	h, copies := newHistory(nil, nil, true), 0
 	for n := range 1000 {
+		before := h
 		h = h.with(chat.Memory{ID: chat.MemoryID(fmt.Sprint(n))}, chat.ResponseID(n+1))
+		if n == 0 || &h.all[0] != &before.all[0] {
+			copies++
+		}
 		if all, ok := h.last(chat.EveryTurn, 64); !ok || len(all) != min(n+1, 64) {
 			t.Fatalf("after %d: %d, %v", n+1, len(all), ok)
 		}
 	}
 	if h.whole {
 		t.Error("it claims that there are no older ones")
+	}
+	if copies > 100 {
+		t.Errorf("it was copied %d times", copies)
+	}
+	if _, ok := readFrom(make([]entry, 100), 64).last(chat.EveryTurn, 64); !ok {
+		t.Error("the 64 that were read are not enough")
 	}
 }

@@ -178,6 +178,9 @@ func TestAcceptRefuses(t *testing.T) {
 	if err := s.Finish(t.Context(), run, 0, answer.Outcome{Status: answer.Completed}, chat.Memory{ID: "answer", Room: "another room"}); err == nil {
 		t.Error("a run ended with an answer of another room")
 	}
+	if err := s.Finish(t.Context(), run, 0, answer.Outcome{Status: answer.Completed}, chat.Memory{ID: message("room", 1).ID, Room: "room"}); err == nil {
+		t.Error("a run ended with an answer that has the id of a message")
+	}
 	if open, err := s.OpenRuns(t.Context(), "room"); err != nil || len(open) != 1 {
 		t.Errorf("open are %v, %v; want 1", open, err)
 	}

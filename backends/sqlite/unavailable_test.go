@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	native "zombiezen.com/go/sqlite"
 
 	"parley/core/chat"
 )
@@ -31,8 +34,10 @@ func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
 	if reason, ok := Unavailable(err); !ok || reason != diskFull {
 		t.Errorf("on a full disk: %v", err)
 	}
-	if reason, ok := Unavailable(s.Ping(t.Context())); !ok || reason != diskFull {
-		t.Errorf("it says of itself: %v", s.Ping(t.Context()))
+	if err := s.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), diskFull) {
+		t.Errorf("it says of itself: %v", err)
+	} else if reason, ok := Unavailable(err); !ok || reason != diskFull {
+		t.Errorf("the reason of %v is %q", err, reason)
 	}
 	limit(pages + 1000)
 	if _, err := s.Accept(t.Context(), large, chat.JoinRule{}); err != nil {
@@ -43,9 +48,47 @@ func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
 	}
 }
 
+// Another program that locks the file is a reason to try again, also while the tables are upgraded, which uses another driver.
+func TestStoreSaysThatTheFileIsLocked(t *testing.T) {
+	path, o := migrated(t, "parley.db"), Options{BusyTimeout: time.Millisecond}
+	s, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	upgrade, err := connect(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer upgrade.Close()
+	other, err := dial(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	write := func() map[string]error {
+		_, upgraded := upgrade.ExecContext(t.Context(), `DELETE FROM memories`)
+		return map[string]error{"a write": s.SaveRoom(t.Context(), chat.Room{ID: "a"}), "an upgrade": upgraded}
+	}
+	mustExec(t, other, `BEGIN IMMEDIATE`)
+	for what, err := range write() {
+		if reason, ok := Unavailable(err); !ok || reason != "another program has locked the store" {
+			t.Errorf("%s: %v, %q", what, err, reason)
+		}
+	}
+	mustExec(t, other, `ROLLBACK`)
+	for what, err := range write() {
+		if err != nil {
+			t.Errorf("%s afterwards: %v", what, err)
+		}
+	}
+}
+
 func TestUnavailable(t *testing.T) {
 	for err, want := range map[error]bool{
 		nil: false, errors.New("some"): false, ErrClosed: false, &InUseError{}: false, fs.ErrPermission: false,
+		native.ResultConstraint.ToError(): false, native.ResultIOErrFsync.ToError(): true, native.ResultFull.ToError(): true,
+		native.ResultBusy.ToError(): true, native.ResultLocked.ToError(): true,
 		fmt.Errorf("open: %w", &fs.PathError{Err: syscall.ENOSPC}): true, syscall.EDQUOT: true, syscall.EIO: true,
 	} {
 		if reason, ok := Unavailable(err); ok != want || ok == (reason == "") {
