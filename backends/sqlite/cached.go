@@ -93,7 +93,16 @@ func (e cachedEntity) bytes() int {
 	return n
 }
 
-func (l openQuestions) bytes() int { return 1024 * len(l) }
+func (l openQuestions) bytes() int {
+	n := 0
+	for _, q := range l {
+		n += int(unsafe.Sizeof(q)) + len(q.ID) + len(q.Run) + len(q.Room) + len(q.Chooser) + len(q.Payload) + 64*len(q.For)
+		for _, option := range q.Options {
+			n += int(unsafe.Sizeof(option)) + len(option)
+		}
+	}
+	return n
+}
 
 // open returns the questions that have not expired meanwhile.
 func (l openQuestions) open() []chat.Question {

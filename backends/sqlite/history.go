@@ -97,7 +97,10 @@ func bytesOf(m chat.Memory) int {
 	for _, text := range m.History {
 		n += 16 + len(text)
 	}
-	return n + 256*len(m.Calls) + 32*len(m.Actions)
+	for _, c := range m.Calls {
+		n += int(unsafe.Sizeof(c)) + len(c.Name) + len(c.Parameters) + len(c.CompactParams) + len(c.Result) + len(c.ShortResult) + len(c.Error) + 256*len(c.Files)
+	}
+	return n + 32*len(m.Actions)
 }
 
 // equals implements [value]: the newest memories are the same, as far as both have them.

@@ -34,8 +34,11 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		newest, err := cached(ctx, s.database, subject{cachedMemories, string(room), string(kind)}, enough, func(db *conn) (history, error) {
 			return readHistory(ctx, db, room, kind, math.MaxInt64, limit)
 		})
-		if all, ok := newest.last(upTo, limit); ok || err != nil {
-			return all, wrap(err, "reading the messages in %q", room)
+		if err != nil {
+			return nil, wrap(err, "reading the messages in %q", room)
+		}
+		if all, ok := newest.last(upTo, limit); ok {
+			return all, nil
 		}
 	}
 	var h history
@@ -61,9 +64,12 @@ func readHistory(ctx context.Context, db *conn, room chat.RoomID, kind chat.Memo
 		turns = append(turns, turn)
 		return m, err
 	})
+	if err != nil {
+		return history{}, err
+	}
 	slices.Reverse(all)
 	slices.Reverse(turns)
-	return newHistory(all, turns, len(all) < limit), err
+	return newHistory(all, turns, len(all) < limit), nil
 }
 
 // Memory implements [storage.Memories].
