@@ -25,7 +25,7 @@ type writes struct {
 	ended   chan struct{}         // closed when nothing is committed any more
 	along   atomic.Pointer[along] // what every commit saves too, see budgets.go; nil for nothing
 	trouble trouble               // the outcome of the last commit, for Ping
-	last    atomic.Int64          // when a write was last committed that is not slow, in unix nanoseconds
+	last    atomic.Int64          // when a write was last committed that is not in the background, in unix nanoseconds
 }
 
 // job is one write, and its result.
@@ -34,12 +34,13 @@ type job struct {
 	do   func(context.Context, *conn) error
 	err  error         // the result; only valid after done is closed
 	done chan struct{} // closed when err is final
-	slow bool          // nothing waits for it, see runSlowly
+
+	background bool // no answer waits for it
 }
 
 const (
-	quiet     = 20 * time.Millisecond  // without other writes, after which a slow one begins
-	mostQuiet = 250 * time.Millisecond // how long it waits for that
+	quiet     = 20 * time.Millisecond  // without writes for which an answer waits: see rest
+	mostQuiet = 250 * time.Millisecond // how long rest waits for that
 )
 
 // newWrites begins to commit. The caller must call [writes.Close].
@@ -49,34 +50,12 @@ func newWrites(db *conn, cache *cache) *writes {
 	return w
 }
 
-// run calls do as if in a transaction of its own, and returns its error or that of the commit. do can be called more
+// run calls j.do as if in a transaction of its own, and returns its error or that of the commit. It can be called more
 // than once, see commit.
 //
 // ctx bounds the wait for a place in the queue. A job in the queue is not canceled any more: it shares its transaction with those of other
 // callers, and what run returns must be what happened. So do also gets a context without cancellation.
-func (w *writes) run(ctx context.Context, do func(context.Context, *conn) error) error {
-	return w.queue(ctx, &job{do: do})
-}
-
-// runSlowly is run for a write that takes some milliseconds and that nothing waits for. It begins while nothing else is written, such as between the
-// first and the last text of an answer, unless there is no such moment for long.
-func (w *writes) runSlowly(ctx context.Context, do func(context.Context, *conn) error) error {
-	for begun := time.Now(); time.Since(begun) < mostQuiet; {
-		rest := quiet - time.Since(time.Unix(0, w.last.Load()))
-		if rest <= 0 {
-			break
-		}
-		select {
-		case <-time.After(rest):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return w.queue(ctx, &job{do: do, slow: true})
-}
-
-// queue has j committed.
-func (w *writes) queue(ctx context.Context, j *job) error {
+func (w *writes) run(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -88,6 +67,23 @@ func (w *writes) queue(ctx context.Context, j *job) error {
 	}
 	<-j.done
 	return j.err
+}
+
+// rest returns in a moment in which nothing is written that an answer waits for, such as between the first and the last text of an answer, or after a
+// while in which there was none. Writes that take some milliseconds begin then.
+func (w *writes) rest(ctx context.Context) error {
+	for begun := time.Now(); time.Since(begun) < mostQuiet; {
+		left := quiet - time.Since(time.Unix(0, w.last.Load()))
+		if left <= 0 {
+			break
+		}
+		select {
+		case <-time.After(left):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // Close ends the goroutine. No call of run may be under way.
@@ -105,7 +101,7 @@ func (w *writes) serve() {
 		err := w.commit(waiting)
 		<-w.turn
 		w.trouble.set(troubleOf(waiting, err))
-		if slices.ContainsFunc(waiting, func(j *job) bool { return !j.slow }) {
+		if slices.ContainsFunc(waiting, func(j *job) bool { return !j.background }) {
 			w.last.Store(time.Now().UnixNano())
 		}
 		// If the commit failed, every job failed, also those whose own statements succeeded.

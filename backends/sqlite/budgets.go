@@ -61,7 +61,7 @@ func markWindows(ctx context.Context, tx *conn, how string) error {
 
 // SaveWindows implements [progressive.Windows].
 func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
-	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
+	err := s.commit(ctx, &job{background: true, do: func(ctx context.Context, tx *conn) error {
 		if err := s.saveWindows(ctx, tx, changed); err != nil || !end {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWi
 			return err
 		}
 		return markWindows(ctx, tx, windowsEnded)
-	})
+	}})
 	return wrap(err, "saving what was spent")
 }
 

@@ -205,22 +205,25 @@ func (s *database) read(ctx context.Context, do func(*conn) error) error {
 // returns an error, its changes are rolled back and write returns that error. do can be called more than once, so it
 // must assign its results, not add to them. See writes.run for what a canceled ctx does.
 func (s *database) write(ctx context.Context, do func(context.Context, *conn) error) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return ErrClosed
-	}
-	return s.writes.run(ctx, do)
+	return s.commit(ctx, &job{do: do})
 }
 
-// writeSlowly is write for what nothing waits for, see writes.runSlowly.
-func (s *database) writeSlowly(ctx context.Context, do func(context.Context, *conn) error) error {
+// commit does what write does for j.
+func (s *database) commit(ctx context.Context, j *job) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
-	return s.writes.runSlowly(ctx, do)
+	return s.writes.run(ctx, j)
+}
+
+// writeSlowly is write for what takes some milliseconds and no answer waits for, see writes.rest.
+func (s *database) writeSlowly(ctx context.Context, do func(context.Context, *conn) error) error {
+	if err := s.writes.rest(ctx); err != nil {
+		return err
+	}
+	return s.commit(ctx, &job{do: do, background: true})
 }
 
 // wrap adds the attempted operation to err, and returns nil for nil.
