@@ -180,6 +180,7 @@ func (w *writes) transact(ctx context.Context, jobs []*job, apart bool) (failed 
 	w.cache.committing(tx.changes.all)
 	_, err = tx.ExecContext(ctx, `COMMIT`)
 	w.cache.committed(tx.changes.all, err == nil)
+	tx.changes.forget(0)
 	if err != nil {
 		_ = rollback(ctx, tx, nil) // SQLite may have done it
 	}
