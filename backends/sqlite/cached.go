@@ -13,13 +13,13 @@ import (
 
 // cached returns what the cache holds of a subject if that is enough, or else what read returns, which it then holds. enough may be nil: then
 // everything is. What it returns is shared, and must not be changed.
-func cached[V value](ctx context.Context, s *database, of subject, enough func(V) bool, read func(*conn) (V, error)) (v V, err error) {
+func cached[V value](ctx context.Context, s *database, of subject, enough func(V) bool, read func(context.Context, *conn) (V, error)) (v V, err error) {
 	if v, ok := s.cache.get(of).(V); ok && (enough == nil || enough(v)) {
-		return v, s.checkHit(ctx, of, func(db *conn) (value, error) { return read(db) })
+		return v, s.checkHit(ctx, of, func(ctx context.Context, db *conn) (value, error) { return read(ctx, db) })
 	}
 	before := s.cache.begin(of)
 	err = s.read(ctx, func(db *conn) error {
-		v, err = read(db)
+		v, err = read(ctx, db)
 		return err
 	})
 	if err == nil {
@@ -30,7 +30,7 @@ func cached[V value](ctx context.Context, s *database, of subject, enough func(V
 
 // checkHit returns the error that a read would have returned that was not needed. If there is an audit, the read is made, and compared
 // with the cache.
-func (s *database) checkHit(ctx context.Context, of subject, read func(*conn) (value, error)) error {
+func (s *database) checkHit(ctx context.Context, of subject, read func(context.Context, *conn) (value, error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -46,8 +46,9 @@ func (s *database) checkHit(ctx context.Context, of subject, read func(*conn) (v
 	var stored value
 	before := s.cache.begin(of)
 	has := s.cache.get(of)
+	ctx = context.WithoutCancel(ctx) // that it ends meanwhile says nothing about the cache
 	err := s.read(ctx, func(db *conn) (err error) {
-		stored, err = read(db)
+		stored, err = read(ctx, db)
 		return err
 	})
 	if has != nil && s.cache.current(of, before) && (err != nil || !has.equals(stored)) {

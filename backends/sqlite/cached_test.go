@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
@@ -97,7 +98,7 @@ func TestAuditIgnoresWhatChangesMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, migrated(t, "parley.db")) // with an audit that fails the test
-			read := func(*conn) (value, error) { meanwhile(s.cache); return attention("muted"), nil }
+			read := func(context.Context, *conn) (value, error) { meanwhile(s.cache); return attention("muted"), nil }
 			if err := s.checkHit(t.Context(), of, read); err != nil {
 				t.Errorf("not cached: %v", err)
 			}
@@ -160,5 +161,23 @@ func TestCacheOfAClosedStore(t *testing.T) {
 	}
 	if _, err := s.Room(t.Context(), "a"); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// A call whose context ends while the audit reads says nothing about the cache.
+func TestAuditIgnoresTheEndOfACall(t *testing.T) {
+	s := open(t, migrated(t, "parley.db"))
+	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
+		t.Fatal(err)
+	}
+	seen(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.checkHit(ctx, subject{cachedRooms, "a", ""}, func(ctx context.Context, db *conn) (value, error) {
+		cancel()
+		r, err := record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = 'a'`))
+		return cachedRoom{r}, err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -19,7 +19,7 @@ func (s *directory) Entity(ctx context.Context, id chat.EntityID) (chat.Entity, 
 }
 
 func (s *directory) entity(ctx context.Context, id chat.EntityID) (chat.Entity, error) {
-	e, err := cached(ctx, s.database, subject{cachedEntities, string(id), ""}, nil, func(db *conn) (cachedEntity, error) {
+	e, err := cached(ctx, s.database, subject{cachedEntities, string(id), ""}, nil, func(ctx context.Context, db *conn) (cachedEntity, error) {
 		e, err := findEntity(ctx, db, id)
 		return cachedEntity{e}, err
 	})

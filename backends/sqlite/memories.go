@@ -31,7 +31,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 			_, ok := h.last(upTo, limit)
 			return ok
 		}
-		newest, err := cached(ctx, s.database, subject{cachedMemories, string(room), string(kind)}, enough, func(db *conn) (history, error) {
+		newest, err := cached(ctx, s.database, subject{cachedMemories, string(room), string(kind)}, enough, func(ctx context.Context, db *conn) (history, error) {
 			return readHistory(ctx, db, room, kind, math.MaxInt64, limit)
 		})
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 // Notes implements [storage.Notebook].
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	enough := func(l noteList) bool { return l.limit == limit && l.current() }
-	list, err := cached(ctx, s.database, subject{cachedNotes, string(room), string(kind)}, enough, func(db *conn) (noteList, error) {
+	list, err := cached(ctx, s.database, subject{cachedNotes, string(room), string(kind)}, enough, func(ctx context.Context, db *conn) (noteList, error) {
 		rows, err := db.QueryContext(ctx, ` -- the limit is a sum, as in selectRecent
 			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? AND (expires = 0 OR expires > ?) ORDER BY seq DESC LIMIT ? + 0`,
 			room, kind, record.Nanos(time.Now()), max(limit, 0))

@@ -52,7 +52,7 @@ func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Ques
 
 // OpenQuestions implements [storage.Questions].
 func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error) {
-	all, err := cached(ctx, s.database, subject{cachedQuestions, string(room), ""}, nil, func(db *conn) (openQuestions, error) {
+	all, err := cached(ctx, s.database, subject{cachedQuestions, string(room), ""}, nil, func(ctx context.Context, db *conn) (openQuestions, error) {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
 			room, record.Nanos(time.Now()))
 		if err != nil {

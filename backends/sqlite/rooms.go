@@ -12,7 +12,7 @@ import (
 
 // Room implements [storage.Rooms].
 func (s *directory) Room(ctx context.Context, id chat.RoomID) (chat.Room, error) {
-	r, err := cached(ctx, s.database, subject{cachedRooms, string(id), ""}, nil, func(db *conn) (cachedRoom, error) {
+	r, err := cached(ctx, s.database, subject{cachedRooms, string(id), ""}, nil, func(ctx context.Context, db *conn) (cachedRoom, error) {
 		r, err := record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = ?`, id))
 		return cachedRoom{r}, record.Found(err)
 	})
@@ -87,7 +87,7 @@ func saveRoom(ctx context.Context, tx *conn, r chat.Room) error {
 
 // Attention implements [storage.Attentions].
 func (s *directory) Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error) {
-	a, err := cached(ctx, s.database, subject{cachedAttention, string(room), ""}, nil, func(db *conn) (a attention, err error) {
+	a, err := cached(ctx, s.database, subject{cachedAttention, string(room), ""}, nil, func(ctx context.Context, db *conn) (a attention, err error) {
 		err = record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
 		return a, err
 	})
