@@ -115,7 +115,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		if more {
-			sleep(ctx, 10*time.Millisecond)
+			sleep(ctx, 5*time.Millisecond)
 		}
 	}
 	for w.Embedder != nil && w.Backfill && !w.filled && ctx.Err() == nil {
@@ -124,7 +124,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		w.filled = !more
-		sleep(ctx, 10*time.Millisecond)
+		sleep(ctx, 5*time.Millisecond)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ const (
 	budget      = 1200 // tokens of all of them
 	lineSize    = 1200 // characters of a message
 	questionMax = 2000 // characters of a question that are looked at
-	sizeOfBatch = 100  // messages that are indexed at a time
+	sizeOfBatch = 50   // messages that are indexed at a time
 	settleTime  = 2 * time.Second
 	found       = 15 // passages of each kind of search
 )
