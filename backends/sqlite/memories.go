@@ -149,17 +149,12 @@ func rememberBeside(ctx context.Context, tx *conn, run chat.RunID, m chat.Memory
 }
 
 // collect reads all rows and closes them. Errors of scan, of reading and of closing are returned.
-func collect[T any](rows *rows, scan func(record.Row) (T, error)) ([]T, error) {
-	return collectInto(nil, rows, scan)
-}
-
-// collectInto is collect with the memory of the result, or a part of it.
-func collectInto[T any](all []T, rows *rows, scan func(record.Row) (T, error)) (_ []T, err error) {
+func collect[T any](rows *rows, scan func(record.Row) (T, error)) (all []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		one, err := scan(rows)
 		if err != nil {
-			return all[:0], err
+			return nil, err
 		}
 		if len(all) == cap(all) {
 			all = slices.Grow(all, 3*len(all)+4) // messages are large: copying them at each doubling costs as much as reading them

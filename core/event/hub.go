@@ -43,9 +43,6 @@ func NewHub(all []Observer, log *slog.Logger) *Hub {
 	return h
 }
 
-// Empty reports whether there are no observers.
-func (h *Hub) Empty() bool { return len(h.listeners) == 0 }
-
 // Emit queues e for all observers without blocking.
 func (h *Hub) Emit(e Event) {
 	for _, l := range h.listeners {
