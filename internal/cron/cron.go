@@ -4,6 +4,7 @@ package cron
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 type Schedule struct {
 	expression string
 	zone       *time.Location
-	byTheHour  bool // it names no hours of the day
+	everyHour  bool // it names no hours of the day, or all of them
 }
 
 // Parse parses an expression of five fields (minute, hour, day of the month, month, day of the week) or a short form
@@ -25,7 +26,7 @@ func Parse(expression string, zone *time.Location) (Schedule, error) {
 	if err != nil || !gronx.IsValid(expression) || !strings.HasPrefix(expression, "@") && len(strings.Fields(expression)) != 5 {
 		return Schedule{}, fmt.Errorf("%q is not a cron expression of five fields", expression)
 	}
-	s := Schedule{expression: expression, zone: zone, byTheHour: strings.HasPrefix(fields[2], "*")}
+	s := Schedule{expression: expression, zone: zone, everyHour: slices.Contains([]string{"*", "*/1", "0-23"}, fields[2])}
 	if fields[0] != "0" { // the library adds a field for seconds in front
 		return Schedule{}, errors.New("schedules by the second are not supported")
 	}
@@ -38,13 +39,12 @@ func Parse(expression string, zone *time.Location) (Schedule, error) {
 // Last returns the newest time of the schedule that is not after t; zero if there is none.
 //
 // Where the clock is put back, a time of day that occurs twice counts at its first. Where it is put forward, one that
-// is skipped counts as much later as the clock is moved. Expressions without hours, such as "*/15 * * * *", continue
-// without a gap or a repetition.
+// is skipped counts as much later as the clock is moved. "0 */6 * * *" names times of day. Expressions for every hour,
+// such as "*/15 * * * *", continue without a gap or a repetition.
 func (s Schedule) Last(t time.Time) time.Time {
 	local := t.In(s.zone)
-	if s.byTheHour {
-		_, offset := local.Zone()
-		return s.before(t.In(time.FixedZone("", offset)))
+	if s.everyHour {
+		return s.lastOfEveryHour(local)
 	}
 	wall := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
 	for ahead := wall.Add(shift); ; { // a time that the clock has skipped is after the one that it shows
@@ -56,6 +56,20 @@ func (s Schedule) Last(t time.Time) time.Time {
 			return at
 		}
 		ahead = tick.Add(-time.Second)
+	}
+}
+
+// lastOfEveryHour returns the newest moment, not after t, at which the clock of t's zone shows a time of the schedule. It
+// goes back from one change of the clock to the one before, since the clock shows other times beyond each.
+func (s Schedule) lastOfEveryHour(t time.Time) time.Time {
+	for {
+		_, offset := t.Zone()
+		tick := s.before(t.In(time.FixedZone("", offset)))
+		changed, _ := t.ZoneBounds()
+		if tick.IsZero() || !tick.Before(changed) {
+			return tick
+		}
+		t = changed.Add(-time.Nanosecond)
 	}
 }
 

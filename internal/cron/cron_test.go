@@ -52,26 +52,84 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// Over a whole year, a time of day comes once each day, whatever the clock does.
-func TestOnceADay(t *testing.T) {
-	zone, err := time.LoadLocation("Europe/Berlin")
+// Each time of day is due once a day, also on the days on which the clock is changed.
+func TestTimesOfDayAreDueOnceADay(t *testing.T) {
+	for _, c := range changes {
+		for expression, daily := range map[string]int{
+			"30 2 * * *": 1, "0 3 * * *": 1, "0 0 * * *": 1, "0 */6 * * *": 4, "0 */12 * * *": 2, "30 */4 * * *": 6, "0 */2 * * *": 12,
+		} {
+			if seen := len(dueAround(t, expression, c.zone, c.day)); seen != 3*daily {
+				t.Errorf("%s in %s is due %d times in the three days around %s; want %d", expression, c.zone, seen, c.day, 3*daily)
+			}
+		}
+	}
+}
+
+// An expression for every hour is due at each full hour that the clock shows, without a gap or a repetition, also where
+// the clock is moved by half an hour.
+func TestHourlyTimesHaveNoGap(t *testing.T) {
+	for _, c := range changes {
+		for _, expression := range []string{"0 * * * *", "0 */1 * * *", "0 0-23 * * *", "@hourly"} {
+			due := dueAround(t, expression, c.zone, c.day)
+			for i, at := range due {
+				if at.Minute() != 0 {
+					t.Errorf("%s in %s is due at %v", expression, c.zone, at)
+				}
+				if i > 0 && at.Sub(due[i-1]) > c.hour {
+					t.Errorf("%s in %s is not due between %v and %v", expression, c.zone, due[i-1], at)
+				}
+			}
+			if len(due) != c.hours {
+				t.Errorf("%s in %s is due %d times in the three days around %s; want %d", expression, c.zone, len(due), c.day, c.hours)
+			}
+		}
+	}
+}
+
+// changes are days on which a clock is changed, and one without a change.
+var changes = []struct {
+	zone, day string
+	hours     int           // how often the clock shows a full hour in the three days
+	hour      time.Duration // the longest time between two of them
+}{
+	{"Europe/Berlin", "2026-03-29", 71, time.Hour},
+	{"Europe/Berlin", "2026-10-25", 73, time.Hour},
+	{"America/New_York", "2026-03-08", 71, time.Hour},
+	{"America/New_York", "2026-11-01", 73, time.Hour},
+	{"Australia/Lord_Howe", "2026-10-04", 71, 90 * time.Minute},
+	{"Australia/Lord_Howe", "2026-04-05", 72, 90 * time.Minute},
+	{"UTC", "2026-03-29", 72, time.Hour},
+}
+
+// dueAround returns all times of the day before, of the day and of the day after at which an expression is due, as a watcher
+// that asks every ten minutes finds them. Each must be later than the one before.
+func dueAround(t *testing.T, expression, name, day string) []time.Time {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, expression := range []string{"30 2 * * *", "0 3 * * *", "0 0 * * *"} {
-		s, err := Parse(expression, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := map[int64]bool{}
-		end := time.Date(2027, 1, 1, 0, 0, 0, 0, zone)
-		for at := time.Date(2026, 1, 1, 4, 0, 0, 0, zone); at.Before(end); at = at.Add(2 * time.Hour) {
-			seen[s.Last(at).Unix()] = true
-		}
-		if len(seen) != 365 {
-			t.Errorf("%s came %d times in a year", expression, len(seen))
+	s, err := Parse(expression, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	date, err := time.ParseInLocation(time.DateOnly, day, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var due []time.Time
+	begin, end := date.AddDate(0, 0, -1), date.AddDate(0, 0, 2)
+	for at := begin; at.Before(end); at = at.Add(10 * time.Minute) {
+		last := s.Last(at)
+		switch n := len(due); {
+		case last.Before(begin) || n > 0 && last.Equal(due[n-1]):
+		case n > 0 && last.Before(due[n-1]):
+			t.Fatalf("%s in %s: at %v the last time is %v, which is before %v", expression, name, at, last, due[n-1])
+		default:
+			due = append(due, last.In(zone))
 		}
 	}
+	return due
 }
 
 func TestParseRefuses(t *testing.T) {
