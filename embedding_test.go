@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"parley"
 	"parley/config"
@@ -165,24 +168,57 @@ func TestModelsOfTheProgram(t *testing.T) {
 	})
 }
 
-// What the page shows is what is compiled here.
-func TestEmbeddingPageShowsThisCode(t *testing.T) {
-	page, err := os.ReadFile("docs/embedding-go.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// The blocks of the page, one after another, are the examples that are compiled and run here.
+func TestEmbeddingPageShowsTheExamples(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := strings.Split(string(page), "\n```go\n")[1:]
-	if len(blocks) < 4 {
-		t.Fatalf("the page has %d blocks of code", len(blocks))
+	if diff := cmp.Diff(string(source), codeOf(t, "docs/embedding-go.md")); diff != "" {
+		t.Error(diff)
 	}
-	for i, block := range blocks {
-		code, _, ended := strings.Cut(block, "```\n")
-		if !ended || !strings.Contains(string(source), code) {
-			t.Errorf("block %d is not in example_test.go:\n%s", i+1, code)
+}
+
+// A program outside of this module that follows the page compiles.
+func TestEmbeddingPageCompilesElsewhere(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "example_test.go"), []byte(codeOf(t, "docs/embedding-go.md")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("docs/embedding-go.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, commands, _ := strings.Cut(string(page), "\n```sh\n")
+	commands, _, _ = strings.Cut(commands, "go test -v\n```")
+	for line := range strings.Lines(strings.ReplaceAll(commands, "../parley", here) + "go vet .\n") {
+		command := strings.Fields(line)
+		run := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		run.Dir = dir
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", strings.TrimSpace(line), err, out)
 		}
 	}
+}
+
+// codeOf returns the Go code of a page: its blocks, one after another.
+func codeOf(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code []string
+	for i, block := range strings.Split(string(text), "\n```go\n")[1:] {
+		lines, _, ended := strings.Cut(block, "```\n")
+		if !ended {
+			t.Fatalf("block %d of %s does not end", i+1, page)
+		}
+		code = append(code, lines)
+	}
+	return strings.Join(code, "\n")
 }

@@ -190,7 +190,7 @@ func (d *doorman) Act(ctx context.Context, _ *action.Call) (action.Result, error
 }
 
 // A program brings a plugin. Init gives it what it needs.
-func ExampleEnv_plugin() {
+func Example_plugin() {
 	door, opener := newIntercom(), &doorman{}
 	err := embed(parley.Env{
 		Plugins:    []action.Plugin{{Name: "doorman", Init: opener.Init, Actions: []action.Action{opener}}},
@@ -209,7 +209,7 @@ func ExampleEnv_plugin() {
 }
 
 // The agent says something that no one asked for, in a room where someone has written before.
-func ExampleGateway_Say() {
+func Example_say() {
 	door := newIntercom()
 	err := embed(parley.Env{
 		Models:     llm.Models{Large: parrot{}},
@@ -244,7 +244,7 @@ func (candid) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 }
 
 // The instructions of the model change while the gateway runs.
-func ExampleGateway_SetTemplates() {
+func Example_templates() {
 	door := newIntercom()
 	err := embed(parley.Env{
 		Models:     llm.Models{Large: candid{}},
