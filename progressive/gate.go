@@ -157,8 +157,7 @@ func (g *MemoryGate) settle(w *waiter, err error) (said Settlement) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	if slow := (RetryAfter{}); errors.As(err, &slow) {
-		after := max(slow.After, leastHold)
-		said = Settlement{Scope: g.learn(w, slow, now), After: after, Refused: after > shortWait}
+		said = g.learn(w, slow, now)
 	}
 	said.Unused = errors.Is(err, ErrUnused)
 	for _, s := range w.scopes {
@@ -170,7 +169,7 @@ func (g *MemoryGate) settle(w *waiter, err error) (said Settlement) {
 			}
 			continue
 		}
-		s.recordUse(now)
+		s.recordUse(now, said.Scope == "")
 		g.change(s)
 	}
 	if l := (BudgetHint{}); errors.As(err, &l) {
@@ -259,7 +258,7 @@ func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
 func (g *MemoryGate) begin(s *scope, now time.Time) *scope {
 	s.replicas, s.index = g.replicas, -1
 	if held, ok := g.storedHolds[s.name]; ok {
-		s.halvePace(held)
+		s.closedUntil = maxTime(s.closedUntil, held)
 		delete(g.storedHolds, s.name)
 	}
 	g.restore(s, now)

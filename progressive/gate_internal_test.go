@@ -71,11 +71,13 @@ func TestGateForgetsLessons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 		for i := range 5 {
-			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: PriorityFinal})
-			if err != nil {
-				t.Fatal(err)
+			for _, said := range []error{nil, RetryAfter{After: time.Second}} {
+				leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: PriorityFinal})
+				if err != nil {
+					t.Fatal(err)
+				}
+				leave(said)
 			}
-			leave(RetryAfter{After: time.Second})
 			time.Sleep(5 * time.Second)
 		}
 		if n, _ := remembered(g); n != 6 {

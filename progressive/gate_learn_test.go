@@ -125,6 +125,7 @@ func TestRefusalsTeach(t *testing.T) {
 		"one, thrice":     {says(time.Second, "private/a", "private/a", "private/a"), 0, "private/b", seconds{0, 0, 0, 0, 0, 4, 0}},
 		"of another kind": {says(time.Second, "private/a", "private/b", "private/c"), 0, "group/1", seconds{0, 0, 0, 0, 0, 4, 0}},
 		"not fast enough": {says(time.Second, "private/a", "private/a"), 0, "private/a", seconds{2, 2, 2, 2, 2}},
+		"too fast, often": {says(time.Second, slices.Repeat([]progressive.Scope{"private/a"}, 20)...), 0, "private/a", seconds{2, 2, 2, 2, 2}},
 		"three seconds":   {says(3*time.Second, "private/a"), 0, "private/a", seconds{3, 3, 3}},
 		"a long wait":     {says(30*time.Second, "private/a"), 0, "private/a", seconds{30, 0, 0, 0, 0, 8}},
 		"two, and later one": {func(t *testing.T, g progressive.Gate) {
@@ -133,6 +134,7 @@ func TestRefusalsTeach(t *testing.T) {
 			says(time.Second, "private/c")(t, g)
 		}, 0, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
 		"two at once": {func(t *testing.T, g progressive.Gate) {
+			enter(t, g, progressive.PriorityFirst, nil, "private/a", "bot")
 			var leave [2]func(error)
 			for i := range leave {
 				leave[i], _ = g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.PriorityFinal})
@@ -144,6 +146,12 @@ func TestRefusalsTeach(t *testing.T) {
 			says(time.Second, "private/a")(t, g)
 			says(30*time.Second, "private/a")(t, g)
 		}, 0, "private/a", seconds{30, 2, 2}},
+		"an idle chat": {func(t *testing.T, g progressive.Gate) {
+			enter(t, g, progressive.PriorityFirst, refused(3*time.Second), "private/a", "bot")
+		}, 0, "private/a", seconds{3, 0, 0, 0, 1, 3}},
+		"an idle chat, for long": {func(t *testing.T, g progressive.Gate) {
+			enter(t, g, progressive.PriorityFirst, refused(30*time.Second), "private/a", "bot")
+		}, 0, "private/a", seconds{30, 0, 0, 0, 0, 4}},
 		"long, in three":    {says(4*time.Second, "private/a", "private/b", "private/c"), 0, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
 		"almost at rest":    {says(time.Second, "private/a", "private/b", "private/c"), 299 * time.Second, "private/d", seconds{0, 1, 0}},
 		"at rest":           {says(time.Second, "private/a", "private/b", "private/c"), 5 * time.Minute, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
@@ -170,6 +178,7 @@ func TestRefusalsTeach(t *testing.T) {
 func TestSlownessEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 1, Per: 50 * time.Second}}))
+		enter(t, g, progressive.PriorityFinal, nil, "chat")
 		enter(t, g, progressive.PriorityFinal, refused(4*time.Second), "chat")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != 64*time.Second {
 			t.Errorf("waited %v", w)
@@ -190,7 +199,7 @@ func says(wait time.Duration, chats ...progressive.Scope) func(*testing.T, progr
 	}
 }
 
-// ST-25: with a rest of five minutes the gate tries for more, and one refusal is enough to know again.
+// ST-25: after five minutes the gate tries for more. One refused chat then delays no other: three teach their kind, as before.
 func TestGateProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(many)
@@ -205,7 +214,12 @@ func TestGateProbes(t *testing.T) {
 		if d := time.Since(begun); d < 290*time.Second || d > 320*time.Second {
 			t.Fatalf("more was tried after %v", d)
 		}
-		enter(t, g, progressive.PriorityFinal, refused(time.Second), "private/d", "bot")
+		for i, chat := range []progressive.Scope{"private/d", "private/f", "private/g"} {
+			if w := permitsOf(t, g, progressive.Scope(fmt.Sprint("private/other", i)), 3); w[2] != 0 {
+				t.Errorf("after %d refused chats the permits of others took %v", i, w)
+			}
+			says(time.Second, chat)(t, g)
+		}
 		if w := permitsOf(t, g, "private/e", 3); w[1] < time.Second || w[2] < time.Second {
 			t.Errorf("then permits took %v", w)
 		}
@@ -232,14 +246,32 @@ func TestRefusalsTeachTheBot(t *testing.T) {
 		if w := permitsOf(t, g, "private/y", 2); w[1] > time.Second {
 			t.Errorf("a chat took %v", w)
 		}
-		time.Sleep(time.Minute)
-		enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/x", "bot")
-		enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/z", "bot")
-		for begun, n = time.Now(), 0; time.Since(begun) < 10*time.Second; n++ {
-			enter(t, g, progressive.PriorityFirst, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
+		rate := func() (n int) {
+			time.Sleep(time.Second)
+			for begun := time.Now(); time.Since(begun) < 10*time.Second; n++ {
+				enter(t, g, progressive.PriorityFirst, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
+			}
+			return n
 		}
-		if n > 20 { // of what it made in the last second
+		teach := func() {
+			enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/x", "bot")
+			enter(t, g, progressive.PriorityFirst, refused(time.Second), "private/z", "bot")
+		}
+		teach() // another refusal of a busy bot
+		if n := rate(); n < 120 || n > 165 {
 			t.Errorf("after another refusal %d requests in ten seconds", n)
+		}
+		time.Sleep(time.Minute)
+		teach() // it was idle
+		if n := rate(); n < 120 || n > 165 {
+			t.Errorf("after a refusal of an idle bot %d requests in ten seconds", n)
+		}
+		for range 20 {
+			teach()
+			rate()
+		}
+		if n := rate(); n < 50 { // it learns no rate from a bot that uses less than a quarter of its budget
+			t.Errorf("after many refusals %d requests in ten seconds", n)
 		}
 	})
 }

@@ -15,8 +15,8 @@ type SharedBudget interface {
 	// Settle counts a booking from now on, or cancels it. A booking that is never settled counts for longer than a
 	// request can take.
 	Settle(ctx context.Context, b Booking, s Settlement) error
-	// Hold closes scope until then for all replicas, and halves its pace for some time after, even if the backend is
-	// unreachable now, or loses its data. It doesn't block.
+	// Hold closes scope until then for all replicas, even if the backend is unreachable now, or loses its data. It doesn't
+	// block.
 	Hold(scope Scope, until time.Time)
 	// Replicas returns the number of replicas, as far as known, and whether the backend is reachable. It doesn't block.
 	Replicas() (n int, reached bool)
@@ -44,12 +44,13 @@ type Booking struct {
 // Settlement completes a booking.
 type Settlement struct {
 	Unused bool
-	// Feedback from the platform about a scope: at most Left requests within After. If it Refused for long, the scope
-	// runs at half its pace for some time.
+	// Feedback from the platform about a scope: at most Left requests within After. Refused means that it closed the scope
+	// for long, and Slower that the scope then runs at half its pace for some time.
 	Scope   Scope
 	Left    int
 	After   time.Duration
 	Refused bool
+	Slower  bool
 }
 
 // SharedGate is a [Gate] whose budgets several replicas share. Tickets in one process are served in the order of a

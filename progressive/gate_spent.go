@@ -22,6 +22,7 @@ type Window struct {
 	Held    time.Time `json:"held,omitzero"`     // closed until then
 	Learned Budget    `json:"learned,omitzero"`  // what refusals taught
 	Slow    time.Time `json:"slow,omitzero"`     // until then it applies
+	Halved  time.Time `json:"halved,omitzero"`   // at half the pace until then
 	Resets  time.Time `json:"resets,omitzero"`   // at most Allowed requests until then
 	Allowed int       `json:"allowed,omitempty"` //
 }
@@ -104,12 +105,13 @@ func (g *MemoryGate) restore(s *scope, now time.Time) {
 		if w.Slow.After(s.learnedUntil) {
 			s.learned, s.learnedUntil = w.Learned, w.Slow
 		}
+		s.halvedUntil = maxTime(s.halvedUntil, w.Halved)
 		s.hintUntil, s.hintLeft = w.Resets, w.Allowed
 	}
 	if !g.crashedAt.IsZero() && s.N > 0 && now.Before(g.crashedAt.Add(s.Per)) {
 		n := min(s.N, int((time.Duration(s.N)*unsaved+s.Per-1)/s.Per))
 		for range n {
-			s.recordUse(g.crashedAt)
+			s.recordUse(g.crashedAt, false)
 		}
 		s.hintLeft -= n
 	}
@@ -170,11 +172,17 @@ func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 // those that s remembers.
 func (s *scope) changed(now time.Time) ChangedWindow {
 	longest := max(s.of(s.replicas).Per, s.Per, s.learned.of(s.replicas).Per)
+	if now.Before(s.halvedUntil) {
+		longest *= 2
+	}
 	left := s.returned
 	for len(left) > 0 && !left[0].Add(longest).After(now) {
 		left = left[1:]
 	}
-	return ChangedWindow{s.name, Window{slices.Clone(left), s.closedUntil, s.learned, s.learnedUntil, s.hintUntil, s.hintLeft}, s.idleAt()}
+	return ChangedWindow{s.name, Window{
+		Left: slices.Clone(left), Held: s.closedUntil, Learned: s.learned, Slow: s.learnedUntil, Halved: s.halvedUntil,
+		Resets: s.hintUntil, Allowed: s.hintLeft,
+	}, s.idleAt()}
 }
 
 // saveChanged stores the changes that no commit has included. Its failure is logged once, until it succeeds.

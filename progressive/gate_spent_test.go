@@ -239,11 +239,13 @@ func TestGateContinuesWhatItLearned(t *testing.T) {
 		for scope, said := range map[progressive.Scope]error{
 			"chat": progressive.RetryAfter{After: 20 * time.Second}, "free": progressive.BudgetHint{Left: 0, After: 10 * time.Second},
 		} {
-			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
-			if err != nil {
-				t.Fatal(err)
+			for _, said := range []error{nil, said} {
+				leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
+				if err != nil {
+					t.Fatal(err)
+				}
+				leave(said)
 			}
-			leave(said)
 		}
 		if err := g.Close(); err != nil {
 			t.Fatal(err)

@@ -76,7 +76,8 @@ func TestGateCountsFromLeave(t *testing.T) {
 func TestGateHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 2, Per: time.Second}, "bot": {N: 30, Per: time.Second}}))
-		enter(t, g, progressive.PriorityStream, fmt.Errorf("edit: %w", progressive.RetryAfter{Scope: "a", After: 300 * time.Second}), "a", "bot")
+		enter(t, g, progressive.PriorityFirst, nil, "a", "bot")
+		enter(t, g, progressive.PriorityFinal, fmt.Errorf("edit: %w", progressive.RetryAfter{Scope: "a", After: 300 * time.Second}), "a", "bot")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "b", "bot"); w != 0 {
 			t.Errorf("another chat waited %v", w)
 		}

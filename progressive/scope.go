@@ -21,9 +21,11 @@ type scope struct {
 	exhaustedUntil [PriorityFinal + 1]time.Time // other replicas have used up the budget until then, by priority
 	learned        Budget                       // a budget learned from refusals, in addition to Budget
 	learnedUntil   time.Time                    // the learned budget applies until then
-	learnedAt      time.Time                    // when it was learned
+	halvedUntil    time.Time                    // it runs at half its pace until then
+	refusedAt      time.Time                    // when the platform refused a request; all that were in flight then belong to that moment
+	accepted       []time.Time                  // when the last requests ended that the platform did not refuse, oldest first
 	kind           *scope                       // of a chat: the scope in which all chats of its kind learn together
-	refusedChats   map[Scope]time.Time          // of a kind: when its chats were refused last
+	refusedChats   map[Scope]time.Time          // of a kind: when its chats were refused last, since it learned from them
 	lastRefusal    refusal                      // of a bot: the last refusal that named no scope
 	hintUntil      time.Time                    // the platform reported a remaining budget that applies until then
 	hintLeft       int                          // the remaining budget
@@ -35,9 +37,16 @@ type scope struct {
 }
 
 // recordUse counts a request that ended now. Only the last N are kept: older ones have left every window.
-func (s *scope) recordUse(now time.Time) {
-	if s.returned = append(s.returned, now); len(s.returned) > max(s.N, s.learned.N) {
-		s.returned = s.returned[1:]
+func (s *scope) recordUse(now time.Time, accepted bool) {
+	keep := func(all []time.Time) []time.Time {
+		if all = append(all, now); len(all) > max(s.N, s.learned.N, 1) {
+			all = all[1:]
+		}
+		return all
+	}
+	s.returned = keep(s.returned)
+	if accepted {
+		s.accepted = keep(s.accepted)
 	}
 }
 
@@ -87,18 +96,38 @@ func (s *scope) permitAt(w *waiter, now time.Time) (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	at = maxTime(at, free)
-	for _, l := range []*scope{s, s.kind} {
-		if l == nil || !now.Before(l.learnedUntil) {
-			continue
-		}
-		if free, ok = s.budgetPermitAt(w, l.learned, now); !ok {
+	for _, l := range s.lessons(now) {
+		if free, ok = s.budgetPermitAt(w, l.Budget, now); !ok {
 			return time.Time{}, false
-		} else if free.After(l.learnedUntil) {
-			free = l.learnedUntil
+		} else if free.After(l.until) {
+			free = l.until
 		}
 		at = maxTime(at, free)
 	}
 	return at, true
+}
+
+// lesson is a budget that applies in addition for some time.
+type lesson struct {
+	Budget
+	until time.Time
+}
+
+// lessons returns what s and its kind have learned. Half a pace is that of the budget, or of a learned one.
+func (s *scope) lessons(now time.Time) (all []lesson) {
+	for _, l := range []*scope{s, s.kind} {
+		if l != nil && now.Before(l.learnedUntil) {
+			all = append(all, lesson{l.learned, l.learnedUntil})
+		}
+	}
+	if !now.Before(s.halvedUntil) {
+		return all
+	}
+	halved := []lesson{{Budget{N: s.N, Per: 2 * s.Per}, s.halvedUntil}}
+	for _, l := range all {
+		halved = append(halved, lesson{Budget{N: l.N, Per: 2 * l.Per}, s.halvedUntil})
+	}
+	return append(halved, all...)
 }
 
 // budgetPermitAt returns when w gets a permit of the budget all, of which this process has a share. A request must leave
@@ -145,11 +174,12 @@ func (s *scope) freedAt(b Budget, n int) time.Time {
 // idleAt returns when the state of s is the same as that of a new scope, so that it can be removed.
 func (s *scope) idleAt() time.Time {
 	at := maxTime(maxTime(s.closedUntil, s.learnedUntil), maxTime(s.hintUntil, s.nextTyping))
+	at = maxTime(at, s.halvedUntil)
 	at = maxTime(at, s.exhaustedUntil[PriorityTyping])
 	at = maxTime(at, s.lastStream.Add(s.Pace))
 	at = maxTime(at, s.lastRefusal.until.Add(sameMoment))
-	if len(s.refusedChats) > 0 {
-		at = maxTime(at, s.learnedUntil.Add(probeAfter)) // until then one refusal is enough to slow down again
+	for _, refused := range s.refusedChats {
+		at = maxTime(at, refused.Add(refusalsWithin))
 	}
 	if n := len(s.returned); n > 0 {
 		at = maxTime(at, s.returned[n-1].Add(s.of(s.replicas).Per))

@@ -38,7 +38,7 @@ var (
 
 const (
 	lease     = 30 * time.Second // how long an unsettled booking counts; twice the maximum duration of a request
-	slowFor   = time.Minute      // for how long a scope goes at half its pace after a refusal
+	slowFor   = time.Minute      // for how long a chat runs at half its pace after a long wait
 	beatEvery = 3 * time.Second  // how often a replica announces itself
 	retryBeat = time.Second      // the same while Redis is unreachable
 	silent    = 10 * time.Second // after that time without an announcement, a replica is no longer counted
@@ -121,10 +121,10 @@ func (l *Ledger) Settle(ctx context.Context, b progressive.Booking, s progressiv
 	if s.Scope != "" {
 		keys = append(keys, l.at.scopeKeys(s.Scope)...)
 		slow := time.Duration(0)
-		if s.Refused {
+		if s.Slower {
 			slow = slowFor
 		}
-		args = append(args, s.Left, millis(s.After), slow.Milliseconds())
+		args = append(args, s.Left, millis(s.After), s.Refused, slow.Milliseconds())
 	}
 	if err := l.run(ctx, settlesScript, keys, args); err != nil {
 		return l.failed(fmt.Errorf("redis: settle a permit: %w", err))

@@ -34,7 +34,7 @@ func (l *Ledger) tell(ctx context.Context) error {
 	ends := l.held(time.Now())
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(ends)), batch) {
 		var keys []string
-		args := []any{slowFor.Milliseconds()}
+		var args []any
 		for _, s := range some {
 			keys = append(keys, l.at.scopeKeys(s)[1])
 			args = append(args, millis(time.Until(ends[s])))

@@ -1,7 +1,7 @@
 -- Settles a booking.
 -- KEYS: of each scope its log and its state; at last those of the scope that the platform spoke of, if it did.
--- ARGV: the booking; 1 if it was not used. If the platform spoke: how many more it lets in, within how long; for how
--- long the scope goes at half its pace after that, 0 if it was not a refusal. Times in ms.
+-- ARGV: the booking; 1 if it was not used. If the platform spoke: how many more it lets in, within how long; 1 if it closed
+-- the scope for that time; for how long the scope runs at half its pace after that. Times in ms.
 local id, unused = ARGV[1], ARGV[2] == '1'
 local booked = #KEYS / 2
 if ARGV[3] then
@@ -19,11 +19,13 @@ if not ARGV[3] then
   return 0
 end
 local log, key = KEYS[#KEYS - 1], KEYS[#KEYS]
-local said, after, slow = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local said, after, refused, slow = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1', tonumber(ARGV[6])
 local held, wide, left, resets = state(key)
-if slow > 0 then
+if refused then
   held = math.max(held, told + after)
-  wide = held + slow
+  if slow > 0 then
+    wide = held + slow
+  end
 else
   said = said - redis.call('ZCOUNT', log, '(' .. told, '+inf') -- requests under way: the platform may or may not have counted them
   if resets > now then

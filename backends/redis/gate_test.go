@@ -122,7 +122,7 @@ func TestGateIsSlowAfterARefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := one.Settle(t.Context(), b, progressive.Settlement{Scope: "chat", After: time.Millisecond, Refused: true}); err != nil {
+	if err := one.Settle(t.Context(), b, progressive.Settlement{Scope: "chat", After: time.Millisecond, Refused: true, Slower: true}); err != nil {
 		t.Fatal(err)
 	}
 	if b, err = two.Book(t.Context(), claims); err != nil || b.Wait <= 10*time.Second || b.Wait > 21*time.Second {
