@@ -71,6 +71,40 @@ func TestBurstOfRefusalsCountsOnce(t *testing.T) {
 	}
 }
 
+// ST-30: a burst that follows accepted requests teaches the bot and a chat once: the rate that was accepted, and one request per wait.
+func TestBurstTeachesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(crowded)
+		for i := range 20 {
+			ask(t, g, i)
+		}
+		burst(t, g, 30, func(int) error { return progressive.RetryAfter{Scope: "bot", After: time.Second} }).Wait()
+		time.Sleep(5 * time.Second)
+		for i := range 21 {
+			if w := ask(t, g, i); (w > 0) != (i == 20) {
+				t.Errorf("after 20 accepted requests, request %d waited %v", i, w)
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(crowded)
+		enter(t, g, progressive.PriorityFirst, nil, "private/a", "bot")
+		var leave [3]func(error)
+		for i := range leave {
+			leave[i], _ = g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.PriorityFinal})
+		}
+		for i := range leave {
+			time.Sleep(100 * time.Millisecond)
+			leave[i](refused(time.Second))
+		}
+		for _, w := range permitsOf(t, g, "private/a", 5) {
+			if w != time.Second {
+				t.Errorf("a permit took %v", w)
+			}
+		}
+	})
+}
+
 // ST-30: a quiet bot learns nothing from one refusal.
 func TestQuietBotLearnsNothing(t *testing.T) {
 	for _, wait := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
