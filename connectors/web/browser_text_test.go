@@ -81,6 +81,13 @@ func playMarkdown(_ *testing.T, g *gateway, p *tab) {
 		return wrong.join('\n-----\n');
 	})()`, "")
 	p.is(`(() => {
+		const root = document.createElement('div');
+		const markdown = new Markdown(root);
+		markdown.append('one<br>two<br />\nthree `+"`<br>`"+`, <b> and <br');
+		markdown.draw(false);
+		return root.innerHTML;
+	})()`, `<p dir="auto">one<br>two<br>three <code>&lt;br&gt;</code>, &lt;b&gt; and </p>`)
+	p.is(`(() => {
 		const whole = (text) => {
 			const root = document.createElement('div');
 			const markdown = new Markdown(root);

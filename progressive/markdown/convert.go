@@ -139,10 +139,16 @@ func (c *converter) inline(in []Inline, n ast.Node, depth int) []Inline {
 	}
 	switch n := n.(type) {
 	case *ast.Text:
-		in = addText(in, c.resolve(n))
+		words := c.resolve(n)
+		in = addText(in, words)
+		if _, broken := n.PreviousSibling().(*lineBreak); broken && words == "" {
+			break // the line ends with <br>: one break is enough
+		}
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			in = append(in, Break{})
 		}
+	case *lineBreak:
+		in = append(in, Break{})
 	case *ast.String:
 		in = addText(in, string(n.Value))
 	case *ast.CodeSpan:

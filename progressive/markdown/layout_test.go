@@ -38,3 +38,41 @@ func TestLinkIsCutBetweenLines(t *testing.T) {
 		t.Errorf("%q", parts)
 	}
 }
+
+// <br> outside of code is a line break, two are a paragraph; in a cell, which has one line, it is a blank.
+func TestBreakTag(t *testing.T) {
+	for text, want := range map[string]string{
+		"one<br>two":              "one\ntwo",
+		"one<br/>two<BR />three":  "one\ntwo\nthree",
+		"one<br>\ntwo":            "one\ntwo",
+		"one<br><br>two":          "one\n\ntwo",
+		"- one<br>two\n- three":   "• one\n  two\n• three",
+		"**one<br>two**":          "one\ntwo",
+		"`one<br>two`":            "one<br>two",
+		"    one<br>two":          "one<br>two",
+		`one\<br>two`:             "one<br>two",
+		"one <branch> two":        "one <branch> two",
+		"one < br> two":           "one < br> two",
+		"one<br>":                 "one",
+		"[one<br>two](https://x)": "one\ntwo (https://x)",
+	} {
+		if plain := markdown.Unsplit(markdown.Parse(text), markdown.Plain(), markdown.Limits{}); plain != want {
+			t.Errorf("%q is %q; want %q", text, plain, want)
+		}
+	}
+	const table = "| a | b |\n|---|---|\n| one<br>two | 3 |\n"
+	if plain := markdown.Unsplit(markdown.Parse(table), markdown.Plain(), markdown.Limits{}); strings.Contains(plain, "<") || !strings.Contains(plain, "one two") {
+		t.Errorf("the table is %q", plain)
+	}
+}
+
+// A tag that is being written is not visible as text.
+func TestBreakTagWhileItIsWritten(t *testing.T) {
+	for _, begun := range []string{"<", "<b", "<br", "<br ", "<br /", "<BR/"} {
+		r := markdown.NewRenderer(markdown.Plain(), markdown.Limits{})
+		parts := r.Render("one and more words"+begun, false)
+		if len(parts) != 1 || parts[0].Plain != "one and more words" {
+			t.Errorf("%q: %+v", begun, parts)
+		}
+	}
+}

@@ -23,7 +23,7 @@ type reader struct {
 	work   int // bytes that were parsed
 }
 
-// newReader returns a reader of GFM with spoilers, without raw HTML, which is shown as text, and without definitions of
+// newReader returns a reader of GFM with spoilers, without raw HTML except <br>, which is shown as text, and without definitions of
 // links: what refers to them may have been shown already.
 func newReader() *reader { return &reader{blocks: blocks()} }
 
@@ -47,6 +47,7 @@ var blocks = sync.OnceValue(func() parser.Parser {
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(breakParser{}, 400),
 			util.Prioritized(runParser{}, 500),
 			util.Prioritized(extension.NewLinkifyParser(), 999),
 		),

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"regexp"
 	"unicode"
 
 	"github.com/yuin/goldmark/ast"
@@ -133,3 +134,36 @@ func formulaEnd(line []byte) int {
 }
 
 const mostFormula = 300 // bytes of a formula within a line
+
+// breakParser reads <br>, which models write for a line break, above all in the cells of tables.
+type breakParser struct{}
+
+// Trigger implements [parser.InlineParser].
+func (breakParser) Trigger() []byte { return []byte{'<'} }
+
+// Parse implements [parser.InlineParser].
+func (breakParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	tag := breakTag.Find(line)
+	if tag == nil {
+		return nil
+	}
+	block.Advance(len(tag))
+	return &lineBreak{}
+}
+
+var (
+	breakTag  = regexp.MustCompile(`^(?i:<br *(?:/ *)?>)`)
+	breakOpen = regexp.MustCompile(`^(?i:<(?:b(?:r *(?:/ *)?)?)?)$`) // what may become one
+)
+
+// lineBreak is a <br>.
+type lineBreak struct{ ast.BaseInline }
+
+var kindLineBreak = ast.NewNodeKind("LineBreak")
+
+// Kind implements [ast.Node].
+func (*lineBreak) Kind() ast.NodeKind { return kindLineBreak }
+
+// Dump implements [ast.Node].
+func (n *lineBreak) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }

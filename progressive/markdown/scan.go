@@ -38,7 +38,7 @@ func (s *scanner) scan() {
 		case ']':
 			s.bracket()
 		case '<', '&':
-			if !strings.ContainsAny(s.text[s.at+1:], " \t\n>;") {
+			if rest := s.text[s.at:]; !strings.ContainsAny(rest[1:], " \t\n>;") || breakOpen.MatchString(rest) {
 				s.hold(s.at)
 			}
 			s.at++

@@ -17,7 +17,7 @@ func (f *flow) inlines(in []Inline) {
 		case Text:
 			f.words(string(i), Place{})
 		case Break:
-			f.gap(1)
+			f.gap(min(f.lines+1, 2))
 		case Span:
 			f.in(Mark{Kind: CodeSpan, Info: string(i)}, func() {
 				f.words(string(i), Place{InCode: f.frame.code()})

@@ -1,9 +1,9 @@
-// Inline Markdown: emphasis, code, links. HTML is shown as text and images as links, because answers are untrusted.
+// Inline Markdown: emphasis, code, links, <br>. Other HTML is shown as text and images as links, because answers are untrusted.
 
 import { el } from './dom.js';
 
 const deepest = 8;
-const special = /\\([!-/:-@[-`{-~])|`+|!?\[|\*\*|__|~~|[*_]|<(?:https?:\/\/|mailto:)[^\s<>]+>|https?:\/\/[^\s<>"]+|\n/;
+const special = /\\([!-/:-@[-`{-~])|`+|!?\[|\*\*|__|~~|[*_]|<(?:https?:\/\/|mailto:)[^\s<>]+>|https?:\/\/[^\s<>"]+|<[bB][rR] *(?:\/ *)?>\n?|<(?:[bB](?:[rR] *(?:\/ *)?)?)?$|\n/;
 const link = /!?\[((?:[^[\]\\]|\\.|\[[^[\]]*\])*)\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"]{0,300}"|'[^']{0,300}'))?\s*\)/y;
 const unfinished = /!?\[([^[\]]*)(?:\](?:\([^\s()]*)?)?$/y;
 const tags = { '**': 'strong', __: 'strong', '*': 'em', _: 'em', '~~': 'del' };
@@ -28,7 +28,8 @@ export function inline(text, open = false, depth = 0, linked = false) {
 // read returns the node of the markup at a position and its end, or nothing.
 function read(context, mark, at, escaped) {
   if (escaped) return { node: escaped, end: at + 2 };
-  if (mark === '\n') return { node: el('br'), end: at + 1 };
+  if (mark === '\n' || /^<br.*>/i.test(mark)) return { node: el('br'), end: at + mark.length };
+  if (/^<(?:b|$)/i.test(mark)) return context.open && { node: '', end: context.text.length }; // it may become <br>
   if (mark[0] === '`') return code(context, mark, at);
   if (mark.endsWith('[')) return reference(context, mark, at);
   if (tags[mark]) return context.depth < deepest && emphasis(context, mark, at);
