@@ -365,6 +365,32 @@ func TestMultiStep(t *testing.T) {
 	})
 }
 
+// In the form, the model is told of a call that could not be made, and why, as it is natively. What it wrote is shortened.
+func TestFormTellsOfCallsNotMade(t *testing.T) {
+	for name, c := range map[string]struct{ call, told string }{
+		"an unknown action":    {"<actions>NOPE</actions>", `NOPE: Error: There is no action "NOPE".`},
+		"no parameters":        {"<actions>DO</actions>", "DO: Error: The parameters are missing."},
+		"invalid parameters":   {`<actions>DO</actions><params>{"DO":{"what":7}}</params>`, `DO {"what":7}: Error: The parameters are invalid: what: `},
+		"very long parameters": {`<actions>NOPE</actions><params>{"NOPE":{"what":"` + strings.Repeat("long ", 100_000) + `"}}</params>`, `There is no action "NOPE".`},
+	} {
+		for mode, multi := range map[string]bool{"form": false, "multi-step": true} {
+			t.Run(name+", "+mode, func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					w.asForm()
+					w.cfg.Generation.MultiStep = multi
+					w.plug(&fakeAction{name: "DO", effect: action.Writes, schema: `{"type":"object","required":["what"],"properties":{"what":{"type":"string"}}}`})
+					said := "<response><text>It did not work.</text></response>"
+					w.model.queue([]step{write("<response><thought>x</thought>" + c.call + "</response>")}, []step{write(said)}, []step{write(said)})
+					w.wants(w.start().say("Do it"), answer.Completed, "It did not work.")
+					if asked := w.model.asked()[1].Messages[0].Text; !strings.Contains(asked, c.told) || len(asked) > 20_000 {
+						w.Errorf("the model was asked %.3000q", asked)
+					}
+				})
+			})
+		}
+	}
+}
+
 // shower shows its name, and tells the model something.
 func shower(name, tells string) *fakeAction {
 	return &fakeAction{name: name, do: func(_ context.Context, c *action.Call) (action.Result, error) {

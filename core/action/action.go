@@ -86,10 +86,11 @@ type Result struct {
 	Last bool
 }
 
-// Acted is a completed call.
+// Acted is a completed call, or one that could not be made.
 type Acted struct {
-	Action     string // the canonical name
+	Action     string // the canonical name; of a call that could not be made, the name that the model wrote
 	Parameters json.RawMessage
 	Result     Result
 	Err        string // as reported to the model; empty on success
+	NotMade    bool   // Err is why it could not be made; its parameters may be no JSON
 }

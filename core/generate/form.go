@@ -177,10 +177,11 @@ func (w *Writer) saidSoFar() []llm.Message {
 func (w *Writer) resultsSoFar() string {
 	var b strings.Builder
 	for _, a := range w.Calls.Acted {
-		fmt.Fprintf(&b, "%s %s: %s\n", a.Action, a.Parameters, text.Quote(text.Excerpt(a.ForModel(), maxTold)))
+		call := strings.TrimSpace(a.Action + " " + text.Excerpt(string(a.Parameters), maxTold))
+		fmt.Fprintf(&b, "%s: %s\n", text.Quote(call), text.Quote(text.Excerpt(a.ForModel(), maxTold)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// maxTold is how much of a result is put into a prompt that is one text, in characters.
+// maxTold is how much of a result, and of the parameters before it, is put into a prompt that is one text, in characters.
 const maxTold = 4000

@@ -52,6 +52,7 @@ type (
 		Text       string `json:"text,omitempty"`
 		Last       bool   `json:"last,omitempty"`
 		Err        string `json:"err,omitempty"`
+		NotMade    bool   `json:"notMade,omitempty"`
 	}
 	heldReply struct {
 		Text  string       `json:"text"` // as the model wrote it, without the results of the calls before it
@@ -104,7 +105,7 @@ func (w *Writer) pause(err error, s State) {
 		return
 	}
 	for _, a := range w.Calls.Acted {
-		s.Acted = append(s.Acted, storedResult{a.Action, string(a.Parameters), a.Result.Text, a.Result.Last, a.Err})
+		s.Acted = append(s.Acted, storedResult{a.Action, string(a.Parameters), a.Result.Text, a.Result.Last, a.Err, a.NotMade})
 	}
 	s.IDs, s.Trace, s.Noticed, s.Models, s.Allowed = w.Calls.IDs(), w.Trace, w.noticed, w.Only, w.Allowed
 	w.State = &s
@@ -130,7 +131,7 @@ func (w *Writer) Resume() {
 	w.Trace, w.noticed, w.Allowed = s.Trace, s.Noticed, s.Allowed
 	for _, a := range s.Acted {
 		w.Calls.Acted = append(w.Calls.Acted, action.Acted{
-			Action: a.Action, Parameters: json.RawMessage(a.Parameters), Result: action.Result{Text: a.Text, Last: a.Last}, Err: a.Err,
+			Action: a.Action, Parameters: json.RawMessage(a.Parameters), Result: action.Result{Text: a.Text, Last: a.Last}, Err: a.Err, NotMade: a.NotMade,
 		})
 	}
 	w.Calls.Resume(s.IDs, restoreCalls(s.Calls), s.Written)

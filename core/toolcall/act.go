@@ -51,7 +51,9 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	// Nothing runs on a doubt, such as parameters that break off.
 	if problem != "" {
 		end.Error = problem
-		return "Error: " + problem, nil
+		notMade := action.Acted{Action: text.Brief(c.Name, action.MaxName), Parameters: c.Parameters, Err: problem, NotMade: true}
+		tc.Acted = append(tc.Acted, notMade)
+		return notMade.ForModel(), nil
 	}
 	end.Parameters = string(params)
 	writes := t.Def.Effect.Changes()
