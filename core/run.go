@@ -96,13 +96,14 @@ type execution struct {
 // process lives as long as the process may work; life, its child, ends with this function too, so that nothing beside the turn
 // outlives it.
 func (rt *Runtime) execute(life context.Context, run *chat.Run, since int) error {
-	process := quota.WithSpender(life, run)
+	about := info(*run)
+	process := event.WithRun(quota.WithSpender(life, run), about)
 	defer quota.WaitSettled(process)
 	life, done := context.WithCancel(process)
 	defer done()
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.Release(run.ID, a)
-	x := rt.newExecution(life, run, a)
+	x := rt.newExecution(life, run, about, a)
 	x.since = since
 	defer func() { x.quit(nil) }()
 	surface, refused, ended, err := x.begin()
@@ -175,10 +176,10 @@ func (x *execution) publish() {
 }
 
 // newExecution joins the parts of an execution. Functions in place of values are for what is only known later in the turn.
-func (rt *Runtime) newExecution(life context.Context, run *chat.Run, a *answer.Answer) *execution {
+func (rt *Runtime) newExecution(life context.Context, run *chat.Run, about event.RunInfo, a *answer.Answer) *execution {
 	s := rt.stores
 	x := &execution{
-		rt: rt, store: s.run, run: *run, info: info(*run), answer: a, life: life, quit: func(error) {}, posted: len(run.Shown) > 0, shown: run.Shown,
+		rt: rt, store: s.run, run: *run, info: about, answer: a, life: life, quit: func(error) {}, posted: len(run.Shown) > 0, shown: run.Shown,
 	}
 	x.prep, x.deciding, x.ending = preparation{x: x, store: s.prepare}, deciding{x}, ending{x}
 	x.asking, x.command = asking{x: x, store: s.ask}, commandRun{x, s.status}

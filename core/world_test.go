@@ -18,6 +18,7 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/relay"
 	"parley/core/schedule"
@@ -95,6 +96,8 @@ func (w *world) start() *node {
 	w.Helper()
 	cfg := w.cfg
 	cfg.Owner = fmt.Sprintf("node %d", len(w.nodes)+1)
+	var rt *core.Runtime
+	cfg.Models = event.Models(cfg.Models, func(e event.Event) { rt.Emit(e) })
 	rt, err := core.New(cfg)
 	w.must(err)
 	ctx, cancel := context.WithCancel(w.Context())

@@ -128,9 +128,11 @@ type (
 		Duration time.Duration
 		Err      string
 	}
-	// ModelUsed is emitted when a model call has ended, successfully or not.
+	// ModelUsed is emitted when a call of any model has ended, successfully or not. RunInfo is zero for one that belongs to no
+	// run, such as the embedding of messages in the background.
 	ModelUsed struct {
 		RunInfo
+		Purpose   string // of the model, such as [ForChat]
 		Usage     llm.Usage
 		Estimated bool // Usage is an estimate: the provider did not report it
 		Took      time.Duration

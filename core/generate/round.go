@@ -43,7 +43,6 @@ type round struct {
 	visible bool
 	remote  bool // the model's own side has made calls: they are not repeated
 	parted  bool // text that follows is below such a call
-	usage   *llm.Usage
 	opaque  *llm.Opaque
 }
 
@@ -144,8 +143,6 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 // not a connection that stays open. The first output may take longer than the pauses between later ones. A panic of the
 // model's code becomes an error.
 func (r *round) read(ctx context.Context, req llm.Request) (err error) {
-	begun := time.Now()
-	defer func() { r.w.used(req, r, time.Since(begun)) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	dog := time.AfterFunc(r.w.First, func() { cancel(llm.ErrStalled) })
@@ -211,9 +208,6 @@ func (r *round) take(c llm.Chunk) error {
 	}
 	if c.Finish != "" {
 		r.finish = c.Finish
-	}
-	if c.Usage != nil {
-		r.usage = c.Usage
 	}
 	if c.Opaque != nil {
 		r.opaque = c.Opaque
