@@ -51,6 +51,14 @@ func (t *Ticket[M]) Hold() *Ticket[M] {
 	return t
 }
 
+// Position returns the position of t; the zero one for nil.
+func (t *Ticket[M]) Position() (p M) {
+	if t != nil {
+		p = t.to
+	}
+	return p
+}
+
 // Release removes one hold. It must be called once for each hold.
 func (t *Ticket[M]) Release() {
 	if t == nil {

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -300,6 +301,35 @@ func TestReaction(t *testing.T) {
 			t.Errorf("the model was told %q", texts)
 		}
 	})
+}
+
+// A reaction that was taken back can be given again, and each event counts once: by its id on the platform, or by its time.
+func TestReactionGivenAgain(t *testing.T) {
+	for name, event := range map[string]func(i int) string{"by id": func(i int) string { return fmt.Sprint("update ", i) }, "by time": func(int) string { return "" }} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				n, m := w.start(), w.message(room, "ada", "Hello")
+				_, said := w.ended(n.submit(m))
+				var all []chat.Reaction
+				at := time.Now()
+				for i, added := range []bool{true, false, true, false, true} {
+					if name == "by time" {
+						at = at.Add(time.Second)
+					}
+					all = append(all, chat.Reaction{Room: room, Author: "ada", Name: "ada", On: m.ID, Emoji: "👍", Added: added, Event: event(i), At: at})
+				}
+				for _, again := range []bool{false, true} { // all are delivered twice
+					for i, r := range all {
+						if acc := n.tell(r); acc.Duplicate != again {
+							t.Errorf("reaction %d is accepted as %+v", i, acc)
+						}
+					}
+				}
+				const add, remove = `*Added 👍 to: "Hello"*`, `*Removed 👍 to: "Hello"*`
+				w.remembers(room, m.Text, said, add, remove, add, remove, add)
+			})
+		})
+	}
 }
 
 // SE-20: of a room that is gone the settings go, and what is noted of its person; of one that is only cleared they stay.

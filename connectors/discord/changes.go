@@ -95,7 +95,8 @@ func (q *intake) edited(raw []byte) error {
 	return nil
 }
 
-// reacted delivers an added or removed reaction of a person. Discord sends no time for it. A custom emoji has an id and
+// reacted delivers an added or removed reaction of a person. Discord sends no time for it; the position in the session is the same when
+// a resumed session delivers it again. A custom emoji has an id and
 // a name that is shown between colons; one that was deleted has no name and is left out.
 func (q *intake) reacted(e change, added bool) {
 	if e.User == q.me || e.Emoji.Name == "" || snowflake(e.User) == 0 || snowflake(e.Message) == 0 {
@@ -104,6 +105,9 @@ func (q *intake) reacted(e change, added bool) {
 	r := chat.Reaction{
 		Room: roomID(e.Channel), Author: entityID(e.User), On: memoryID(e.Channel, e.Message), Message: e.Message, Emoji: e.Emoji.Name,
 		Added: added, At: time.Now(),
+	}
+	if at := q.now.Position(); at.ID != "" {
+		r.Event = fmt.Sprintf("%s/%d", at.ID, at.Seq)
 	}
 	if e.Emoji.ID != "" {
 		r.Emoji = ":" + e.Emoji.Name + ":"

@@ -72,6 +72,7 @@ func TestDeletionsAndReactions(t *testing.T) {
 		on := func(id string) chat.MemoryID { return chat.MemoryID("discord/" + w.channel + "/" + id) }
 		w.fake.React(a, w.ann, "👍", true)
 		w.fake.React(a, w.ann, "👍", false)
+		w.fake.React(a, w.ann, "👍", true)
 		w.fake.UserDelete(a)
 		w.fake.BulkDelete(b, c)
 		w.fake.DeleteChannel(w.channel)
@@ -79,18 +80,24 @@ func TestDeletionsAndReactions(t *testing.T) {
 		want := []chat.Inbound{
 			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Message: a, Emoji: "👍", Added: true},
 			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), On: on(a), Message: a, Emoji: "👍"},
+			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Message: a, Emoji: "👍", Added: true},
 			chat.Deleted{Room: room, ID: on(a)}, chat.Deleted{Room: room, ID: on(b)}, chat.Deleted{Room: room, ID: on(c)},
 			chat.Cleared{Room: room, Entirely: true},
 		}
 		if len(all) != len(want) {
 			t.Fatalf("handed in %+v", all)
 		}
+		events := map[string]bool{}
 		for i, in := range all {
 			if r, ok := in.(chat.Reaction); ok {
 				if r.At.IsZero() {
 					t.Errorf("%+v has no time", r)
 				}
-				r.At = want[i].(chat.Reaction).At
+				if r.Event == "" || events[r.Event] {
+					t.Errorf("%+v is not told from other events", r)
+				}
+				events[r.Event] = true
+				r.At, r.Event = want[i].(chat.Reaction).At, ""
 				in = r
 			}
 			if in != want[i] {

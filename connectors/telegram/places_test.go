@@ -100,9 +100,19 @@ func TestReactions(t *testing.T) {
 			return chat.Reaction{Room: r.bot.account.room(conv.ID, 0), Author: entity(ada.ID), Name: "Ada",
 				On: r.bot.account.memory(conv.ID, m.ID), Message: messageID(conv.ID, m.ID), AnyTopic: true, Emoji: emoji, Added: added}
 		}
+		events := map[string]bool{} // of updates, which have one or more reactions
 		compare := func(want ...chat.Inbound) {
 			t.Helper()
-			if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(chat.Reaction{}, "At")); diff != "" {
+			all := r.handed()
+			for _, in := range all {
+				if one := in.(chat.Reaction); one.Event == "" || events[one.Event] {
+					t.Errorf("%+v is not told from the reactions of other updates", one)
+				}
+			}
+			for _, in := range all {
+				events[in.(chat.Reaction).Event] = true
+			}
+			if diff := cmp.Diff(want, all, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(chat.Reaction{}, "At", "Event")); diff != "" {
 				t.Errorf("handed over (-want +got):\n%s", diff)
 			}
 		}
@@ -114,6 +124,8 @@ func TestReactions(t *testing.T) {
 		compare(reaction("👍", false), reaction("🔥", false), reaction("🎉", true))
 		r.React(m, ada, []string{"🎉"}, nil)
 		compare(reaction("🎉", false))
+		r.React(m, ada, nil, []string{"🎉"})
+		compare(reaction("🎉", true))
 		r.React(m, r.Bot(), nil, []string{"👍"})
 		compare()
 	})

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -41,7 +42,7 @@ func (r reaction) sign() string {
 // changes returns the removed and the added reactions: Telegram sends the lists before and after. They carry no topic;
 // the stored message, or the answer that the message shows, determines the room. The bot's own reactions and anonymous
 // ones are left out.
-func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Inbound) {
+func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Reaction) {
 	change := chat.Reaction{
 		Room: s.room(first(r.Chat.ID), 0), On: s.memory(r.Chat.ID, r.Message), Message: messageID(r.Chat.ID, r.Message),
 		AnyTopic: r.Chat.Type != channel, At: time.Unix(int64(r.Date), 0).UTC(),
@@ -72,8 +73,9 @@ func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Inbound
 // reacted delivers the changes of reactions to a message. If one fails, all are delivered again, which the store
 // tolerates.
 func (p *poller) reacted(ctx context.Context, u update) error {
-	for _, in := range p.self.changes(u.newer.Reactions, p.moves.first) {
-		if err := p.hand(ctx, in, "a reaction in", u.newer.Reactions.Chat.ID); err != nil {
+	for _, r := range p.self.changes(u.newer.Reactions, p.moves.first) {
+		r.Event = strconv.Itoa(u.UpdateID)
+		if err := p.hand(ctx, r, "a reaction in", u.newer.Reactions.Chat.ID); err != nil {
 			return err
 		}
 	}

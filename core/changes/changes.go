@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"time"
 
 	"parley/core/answer"
@@ -195,9 +196,10 @@ func (h *Handler) Deleted(ctx context.Context, d chat.Deleted) error {
 	return nil
 }
 
-// React remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
+// React remembers r as a remark of its author. The same event again is a duplicate; a reaction that was taken back and is given again is
+// not.
 func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
-	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji))
+	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji, cmp.Or(r.Event, strconv.FormatInt(r.At.UnixNano(), 36))))
 	if r.Author == h.Agent.Entity() {
 		return chat.Accepted{Memory: id}, nil
 	}

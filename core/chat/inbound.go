@@ -60,7 +60,10 @@ type (
 		AnyTopic bool
 		Emoji    string
 		Added    bool
-		At       time.Time
+		// Event identifies the event on the platform: it is the same if the event is delivered again, and another one if
+		// the reaction is taken back and given again. If it is empty, At tells events apart.
+		Event string
+		At    time.Time
 	}
 	// Joined reports that a user, or the agent itself if Entity is empty, is a member of a world. Without a world it
 	// concerns the agent and a single room.
