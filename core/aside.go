@@ -80,14 +80,20 @@ func (rt *Runtime) runEvaluator(ctx context.Context, e action.Evaluator, info ev
 	rt.hub.Emit(done)
 }
 
-// due reports whether a multiple of [evaluateAt] is among the turn numbers since the agent last spoke. Turn numbers are stored, so
-// this works across restarts and replicas without a counter.
+// due reports whether a multiple of [evaluateAt] is among the turn numbers since the last turn after which evaluators could start. Turn
+// numbers are stored, so this works across restarts and replicas without a counter. Commands, reactions, and turns that failed or were
+// interrupted have numbers too: a multiple that falls on one of these counts for the next answer.
 func (x *execution) due() bool {
-	since := 0
-	for i := len(x.turn.Recent) - 1; i >= 0 && x.turn.Recent[i].Author != x.rt.cfg.Agent.Entity(); i-- {
-		since++
+	since := max(1, len(x.turn.Recent)) // without an earlier answer in sight
+	for _, m := range slices.Backward(x.turn.Recent) {
+		if m.Author == x.rt.cfg.Agent.Entity() && m.Failure == "" && !m.Interrupted && m.InReplyTo != "" { // notices reply to nothing
+			if turn, ok := chat.TurnOf(m.ID); ok && turn < x.run.Response {
+				since = int(x.run.Response - turn)
+				break
+			}
+		}
 	}
-	return int(x.run.Response%evaluateAt) < max(since, 1)
+	return int(x.run.Response%evaluateAt) < since
 }
 
 // attempt calls do. A failure or a panic is counted, logged and returned.

@@ -72,6 +72,47 @@ func TestEvaluators(t *testing.T) {
 	})
 }
 
+// Evaluators look back as often where commands, notices and failures take numbers of turns, too.
+func TestEvaluatorsComeAsOften(t *testing.T) {
+	for name, between := range map[string]func(w *world, n *node){
+		"commands": func(w *world, n *node) { w.ended(n.say("/status")) },
+		"notices": func(w *world, n *node) {
+			acc, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Connector: "fake", Room: room}, Text: "By the way.", Key: fmt.Sprint(time.Now())})
+			w.must(err)
+			w.ended(acc)
+		},
+		"failures": func(w *world, n *node) {
+			w.model.queue([]step{fails(&llm.Failure{Kind: llm.NoProvider})})
+			w.ended(n.say("Hello"))
+		},
+		"interruptions": func(w *world, n *node) {
+			w.model.queue([]step{write(fox), pause(time.Hour)})
+			acc := n.say("Hello")
+			time.Sleep(time.Second)
+			n.stop(room)
+			w.ended(acc)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				var begun atomic.Int32
+				w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
+					evaluator(func(context.Context, action.TurnContext, chat.Memory) error { begun.Add(1); return nil }),
+				}}}
+				n := w.start()
+				for range 9 {
+					w.ended(n.say("Hello"))
+					between(w, n)
+					time.Sleep(20 * time.Second)
+				}
+				if got := begun.Load(); got < 4 || got > 5 { // of 18 numbers
+					t.Errorf("of 9 answers %d were looked back on", got)
+				}
+			})
+		})
+	}
+}
+
 // selective is an evaluator that chooses its turns.
 type selective struct {
 	evaluator
