@@ -51,6 +51,21 @@ func documentedVariables(t *testing.T) map[string][]string {
 	return all
 }
 
+// The room is described in English.
+func TestRoomsAreDescribedInEnglish(t *testing.T) {
+	for kind, want := range map[chat.RoomKind]string{chat.API: "This is an api chat on fake.", chat.Direct: "This is a direct chat on fake."} {
+		inWorld(t, func(w *world) {
+			w.knowing()
+			m := w.message("fake/x", "ada", "Hello")
+			m.Place = chat.Room{ID: "fake/x", Kind: kind, Connector: "fake"}
+			w.ended(w.start().submit(m))
+			if asked := asRead(w.lastPrompt()); !strings.Contains(asked, want) {
+				t.Errorf("the model reads %s", asked)
+			}
+		})
+	}
+}
+
 // dump is a template that writes each variable in a line of its own.
 func dump(vars map[string][]string) string {
 	var b strings.Builder

@@ -98,7 +98,11 @@ func (d Deps) surroundings(ctx context.Context, s action.TurnContext) (action.Pr
 			txt += fmt.Sprintf(", in %q", name)
 		}
 	}
-	txt = "This is a " + txt + "."
+	article := "a"
+	if strings.ContainsRune("aeiou", rune(txt[0])) {
+		article = "an"
+	}
+	txt = "This is " + article + " " + txt + "."
 	return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
 }
 
