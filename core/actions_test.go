@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -194,6 +195,14 @@ func TestActionGoesWrong(t *testing.T) {
 			return action.Result{}, errors.New("no such file")
 		},
 			script{call(0, "c", "DO", "{}")}, "Error: no such file", "It failed."},
+		"an error for people": {func(context.Context, *action.Call) (action.Result, error) {
+			return action.Result{}, fmt.Errorf("look it up: %w", &action.PublicError{Text: "There is no\nsuch order."})
+		},
+			script{call(0, "c", "DO", "{}")}, "Error: look it up: There is no\nsuch order.", "There is no such order."},
+		"a long error for people": {func(context.Context, *action.Call) (action.Result, error) {
+			return action.Result{}, &action.PublicError{Text: strings.Repeat("long ", 1000)}
+		},
+			script{call(0, "c", "DO", "{}")}, "Error: " + strings.Repeat("long ", 1000), strings.Repeat("long ", 60) + "…"},
 		"a panic": {func(context.Context, *action.Call) (action.Result, error) { panic("secret stack") },
 			script{call(0, "c", "DO", "{}")}, "Error: the action panicked", "It failed."},
 		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},

@@ -86,7 +86,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	done.Result.Text = answer.LimitResult(text.Clean(r.Text))
 	if failure != nil {
 		tc.Log.Warn("an action failed", "run", tc.Run.ID, "action", t.Def.Name, "err", failure)
-		end.Error = "It failed."
+		end.Error = forPeople(failure)
 		done.Result, done.Err = action.Result{}, answer.LimitResult(text.Clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, llm.Showable(r.Files)

@@ -13,6 +13,7 @@ import (
 	"parley/core/contain"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/text"
 )
 
 const (
@@ -46,6 +47,19 @@ func (tc *Calls) do(ctx context.Context, t *action.Tool, c *action.Call) (action
 	defer cancel()
 	return contain.Await(ctx, func(act func()) { go act() }, "the action", cancelGrace, func() (action.Result, error) { return t.Act(ctx, c) })
 }
+
+// forPeople returns what people read of an action's error.
+func forPeople(err error) string {
+	var public *action.PublicError
+	if errors.As(err, &public) {
+		if said := text.OneLine(text.Clean(public.Text), maxPublic); said != "" {
+			return said
+		}
+	}
+	return "It failed."
+}
+
+const maxPublic = 300 // characters of an error that people read
 
 // forModel returns what the model is told of an action's error. It may repeat it to people, so a panic's stack is left
 // out.

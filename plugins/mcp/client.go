@@ -45,7 +45,7 @@ type client struct {
 	state state
 	moved chan struct{}           // closed when state is replaced
 	calls map[string]*action.Call // in progress, by their tokens
-	shown map[string]bool         // those whose progress is shown
+	shown map[string]string       // their last progress
 	count int
 }
 
@@ -64,7 +64,7 @@ type state struct {
 func newClient(s Server, o Options) *client {
 	c := &client{
 		cfg: s, o: o, log: o.Log.With("mcp", s.Name), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
-		calls: map[string]*action.Call{}, shown: map[string]bool{}, moved: make(chan struct{}),
+		calls: map[string]*action.Call{}, shown: map[string]string{}, moved: make(chan struct{}),
 		state: state{err: errors.New("it has not been started yet"), since: time.Now()},
 	}
 	if s.OAuth != nil {

@@ -14,7 +14,7 @@ import (
 	"parley/core/text"
 )
 
-// begin records that a call is in progress, and returns the token of its progress. end removes its progress from the
+// begin records that a call is in progress, and returns the token of its progress. end leaves its last progress in the
 // answer, and must be called. Tokens are unique, so late progress of another call is ignored.
 func (c *client) begin(call *action.Call) (token string, end func()) {
 	c.mu.Lock()
@@ -26,9 +26,9 @@ func (c *client) begin(call *action.Call) (token string, end func()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.calls, token)
-		if c.shown[token] {
+		if last := c.shown[token]; last != "" {
 			delete(c.shown, token)
-			call.Update("")
+			call.Update(last)
 		}
 	}
 }
@@ -47,8 +47,8 @@ func (c *client) progress(_ context.Context, r *sdk.ProgressNotificationClientRe
 		shown = strings.TrimSpace(fmt.Sprintf("%s %d%%", shown, int(100*min(1, max(0, r.Params.Progress/r.Params.Total)))))
 	}
 	if shown != "" {
-		c.shown[token] = true
-		call.Update("⏳ " + text.Label(c.cfg.Name) + ": " + shown)
+		c.shown[token] = text.Label(c.cfg.Name) + ": " + shown
+		call.Update("⏳ " + c.shown[token])
 		call.Short(shown)
 	}
 }

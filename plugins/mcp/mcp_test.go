@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -94,7 +95,7 @@ func TestCallTool(t *testing.T) {
 	if len(r.Files) != 2 || r.Files[0].Name != "result-2.png" || r.Files[1].Name != "result-3.csv" || string(r.Files[1].Data) != "a,b" {
 		t.Errorf("files %+v", r.Files)
 	}
-	if r := actiontest.Make(t, find(p, "fake__wrong"), actiontest.Call{}); r.Err == nil || r.Err.Error() != "There is no such file." {
+	if r := actiontest.Make(t, find(p, "fake__wrong"), actiontest.Call{}); !errors.As(r.Err, new(*action.PublicError)) || r.Err.Error() != "There is no such file." {
 		t.Errorf("%v", r.Err)
 	}
 	if r := actiontest.Make(t, find(p, "fake__sample"), actiontest.Call{}); !strings.Contains(r.Text, "sampling: ") || strings.HasSuffix(r.Text, "<nil>") {
@@ -155,7 +156,7 @@ func TestCancelAndProgress(t *testing.T) {
 	s.Env["FAKE_MARK"], s.Timeout = mark, 500*time.Millisecond
 	p := started(t, Options{Servers: []Server{s}})
 	r := actiontest.Make(t, named(t, p, "fake__wait"), actiontest.Call{})
-	if r.Err == nil || !strings.Contains(r.Err.Error(), "took too long") || !slices.Contains(r.Shown, "⏳ fake: halfway 50%") || len(r.Shown) == 0 {
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "took too long") || !slices.Contains(r.Shown, "⏳ fake: halfway 50%") || r.Shown[len(r.Shown)-1] != "fake: halfway 50%" {
 		t.Errorf("%v, shown %q", r.Err, r.Shown)
 	}
 	until(t, "the server hears of the end", func() bool { data, _ := os.ReadFile(mark); return string(data) == "cancelled" })

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -172,7 +173,7 @@ func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
 		out.Text = string(structured)
 	}
 	if r.IsError {
-		return action.Result{}, errors.New(text.Brief(text.Clean(out.Text), maxDescription*4))
+		return action.Result{}, &action.PublicError{Text: cmp.Or(text.Brief(text.Clean(out.Text), maxDescription*4), "The tool failed without saying why.")}
 	}
 	if out.Text == "" && len(out.Files) == 0 {
 		out.Text = "Done."

@@ -124,7 +124,7 @@ type request struct {
 type event struct {
 	Progress string          `json:"progress"` // shown in the answer, in place of the progress before
 	Result   json.RawMessage `json:"result"`   // for the model
-	Error    string          `json:"error"`    // for the model
+	Error    string          `json:"error"`    // for the model and for people
 }
 
 // Act implements [action.Action].
@@ -161,13 +161,12 @@ func (h *hook) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	return action.Result{}, h.failure(fmt.Errorf("it answered with %s instead of JSON", cmp.Or(text.Label(res.Header.Get("Content-Type")), "no content type")))
 }
 
-// follow reads a response line by line, until one has a result or an error. Progress is removed from the answer at the
-// end.
+// follow reads a response line by line, until one has a result or an error. The last progress stays in the answer.
 func (h *hook) follow(c *action.Call, body io.Reader) (action.Result, error) {
-	lines, progressed := json.NewDecoder(body), false
+	lines, last := json.NewDecoder(body), ""
 	defer func() {
-		if progressed {
-			c.Update("")
+		if last != "" {
+			c.Update(last)
 		}
 	}()
 	for range maxEvents {
@@ -181,8 +180,8 @@ func (h *hook) follow(c *action.Call, body io.Reader) (action.Result, error) {
 			return e.result()
 		}
 		if e.Progress != "" {
-			progressed = true
-			c.Update("⏳ " + text.Excerpt(text.Clean(e.Progress), maxShown))
+			last = text.Excerpt(text.Clean(e.Progress), maxShown)
+			c.Update("⏳ " + last)
 		}
 	}
 	return action.Result{}, h.failure(errors.New("it sent too many lines"))
@@ -203,7 +202,7 @@ func (h *hook) whole(data []byte) (action.Result, error) {
 // result returns the result: a string as it is, anything else as JSON.
 func (e event) result() (action.Result, error) {
 	if e.Error != "" {
-		return action.Result{}, errors.New(text.Excerpt(text.Clean(e.Error), maxShown))
+		return action.Result{}, &action.PublicError{Text: text.Excerpt(text.Clean(e.Error), maxShown)}
 	}
 	var words string
 	if json.Unmarshal(e.Result, &words) != nil {
