@@ -74,7 +74,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.models = newModels(cfg, g.env)
 	emit := func(e event.Event) { g.runtime.Emit(e) } // g.runtime is set below; no model is called before Run
 	g.meter = quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
-	g.models.Models = g.meter.Models(event.Models(g.models.Models, emit), tariffs(cfg, g.models.Models))           // everything from here on gets models whose calls are counted
+	g.models.Models = g.meter.Models(event.Models(g.models.Models, emit), tariffs(cfg, g.models.Models)) // everything from here on gets models whose calls are counted
 	g.models.Embedder = observed(g.models.Embedder, emit)
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := settings.Agent(cfg)
