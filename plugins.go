@@ -13,6 +13,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/core/text"
 )
 
 // initLimit bounds how long all plugins together may take to start: the start of the gateway waits for them.
@@ -59,7 +60,7 @@ type pluginState struct {
 
 // Keep implements [action.State].
 func (s pluginState) Keep(ctx context.Context, name, value string) error {
-	return s.store.Keep(ctx, s.key(name), value)
+	return s.store.Keep(ctx, s.key(name), text.Clean(value))
 }
 
 // Kept implements [action.State].
@@ -69,10 +70,12 @@ func (s pluginState) Kept(ctx context.Context, name string) (string, error) {
 
 // Swap implements [action.State].
 func (s pluginState) Swap(ctx context.Context, name, old, value string) (bool, error) {
-	return s.store.Swap(ctx, s.key(name), old, value)
+	return s.store.Swap(ctx, s.key(name), text.Clean(old), text.Clean(value))
 }
 
 func (s pluginState) key(name string) string { return pluginKey(s.plugin, name) }
 
 // pluginKey quotes the plugin's name, so that no two plugins share a key.
-func pluginKey(plugin, name string) string { return fmt.Sprintf("plugin %q %s", plugin, name) }
+func pluginKey(plugin, name string) string {
+	return fmt.Sprintf("plugin %q %s", plugin, text.Clean(name))
+}

@@ -48,6 +48,7 @@ func (cs *choices) asking(q chat.Question) (chat.Question, error) {
 	if n := len(q.Options); n == 0 || n > mostOptions {
 		return q, fmt.Errorf("a question with %d options", n)
 	}
+	q = text.CleanAll(q)
 	q.Options = slices.Clone(q.Options)
 	for i, o := range q.Options {
 		label := []rune(strings.Join(strings.Fields(text.Visible(o)), " "))

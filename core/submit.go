@@ -22,12 +22,13 @@ type intake struct {
 // ProcessMessage is the entry point of the core: connectors call it with everything that happens on their platform. It returns when in
 // is safe, which means stored, once, with a turn number; only then may the connector acknowledge it. The answer, if there is to be
 // one, follows. An error means that in is not safe and must be delivered again; after Run was told to end it is [chat.ErrShutdown].
-// The same event may be delivered any number of times, also at the same time and to other replicas.
+// The same event may be delivered any number of times, also at the same time and to other replicas. Its strings may have any bytes: what
+// can't be stored is left out of all of them here, since it would otherwise be delivered again and again.
 func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	if rt.ending() {
 		return chat.Accepted{}, chat.ErrShutdown
 	}
-	switch in := in.(type) {
+	switch in := text.CleanAll(in).(type) {
 	case chat.Message:
 		return rt.intake.accept(ctx, in)
 	case chat.Choice:

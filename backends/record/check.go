@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"parley/core/answer"
@@ -13,14 +14,19 @@ import (
 var ErrNoStatus = errors.New("an outcome needs a status")
 
 // ErrText is the error for text that could not be read back as it was given.
-var ErrText = errors.New("text is not valid UTF-8")
+var ErrText = errors.New("text is not valid UTF-8 without NUL")
 
-// CheckText returns [ErrText] unless all texts are valid UTF-8. JSON would silently replace invalid bytes, and
-// PostgreSQL rejects them in the middle of a transaction. The stores check all texts before they write, so both behave
-// alike and store nothing in part.
+// ErrLongID is the error for a memory whose id is longer than 2000 bytes: PostgreSQL can't index that.
+var ErrLongID = errors.New("the id of a memory is too long")
+
+const maxID = 2000 // bytes
+
+// CheckText returns [ErrText] unless all texts are valid UTF-8 without NUL. JSON would silently replace invalid bytes,
+// and PostgreSQL rejects both in the middle of a transaction. The stores check all texts before they write, so both
+// behave alike and store nothing in part. Whatever takes texts from outside has cleaned them before: see package text.
 func CheckText(texts ...string) error {
 	for _, t := range texts {
-		if !utf8.ValidString(t) {
+		if !utf8.ValidString(t) || strings.IndexByte(t, 0) >= 0 {
 			return ErrText
 		}
 	}
@@ -29,8 +35,11 @@ func CheckText(texts ...string) error {
 
 // CheckMemory returns an error if m has no id or room, or could not be read back as it is.
 func CheckMemory(m chat.Memory) error {
-	if m.ID == "" || m.Room == "" {
+	switch {
+	case m.ID == "" || m.Room == "":
 		return errors.New("a memory needs an id and a room")
+	case len(m.ID) > maxID:
+		return ErrLongID
 	}
 	errs := []error{
 		CheckText(string(m.ID), string(m.Room), string(m.Kind), string(m.Author), m.Name, m.Text, string(m.InReplyTo), string(m.Failure), m.Thought),

@@ -9,9 +9,15 @@ import (
 	"parley/core/llm"
 )
 
-// A text that is not UTF-8 is refused wherever it stands in a note: SQLite would keep it, JSON would change it, and PostgreSQL refuses it.
+// A text that is not UTF-8, or has a NUL, is refused wherever it stands in a note: SQLite would keep it, JSON would change it, and PostgreSQL refuses it.
 func TestNotesHoldText(t *testing.T) {
-	const bad = "a\xff"
+	for _, bad := range []string{"a\xff", "a\x00"} {
+		notesHoldText(t, bad)
+	}
+}
+
+func notesHoldText(t *testing.T, bad string) {
+	t.Helper()
 	done := answer.Outcome{Status: answer.Completed}
 	if err := CheckNote(chat.Note{Text: "a", Shown: []chat.Shown{{ID: "1"}}, Verdict: &chat.Verdict{Text: "a", Outcome: done}}); err != nil {
 		t.Errorf("a good note: %v", err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"parley/core/text"
 )
 
 const (
@@ -83,5 +85,5 @@ func (p picture) decode() (image, *refusal) {
 	if err != nil || len(data) == 0 {
 		return image{}, &refusal{http.StatusBadRequest, "An image is not valid base64."}
 	}
-	return image{data, p.MimeType, p.Name}, nil
+	return image{data, p.MimeType, text.Clean(p.Name)}, nil
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -31,6 +34,17 @@ func (w *Web) bounded(next http.Handler) http.Handler {
 			return
 		}
 		defer w.places.give(who, 1)
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// legible refuses addresses with control characters or invalid UTF-8: no id has them, and a store may fail on them.
+func legible(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !utf8.ValidString(r.URL.Path) || strings.ContainsFunc(r.URL.Path, unicode.IsControl) {
+			fail(rw, http.StatusNotFound, "Not found.")
+			return
+		}
 		next.ServeHTTP(rw, r)
 	})
 }

@@ -75,7 +75,7 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	case utf8.RuneCountInString(q.Text) > maxText:
 		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
 	case !isKey(q.ClientMessageID):
-		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\"."}
+		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\"."}
 	case q.ClientMessageID == "":
 		q.ClientMessageID = newID() // a client that never retries
 	}
@@ -95,9 +95,11 @@ func (q *question) words() string {
 	return ""
 }
 
-// isKey reports whether a client can use key as an id; none is one too. Slashes separate the parts of ids, and the
-// other characters would be dangerous in logs.
-func isKey(key string) bool { return len(key) <= maxKey && !strings.ContainsFunc(key, unfit) }
+// isKey reports whether a client can use key as an id; none is one too. Slashes separate the parts of ids, "." and ".."
+// would lead elsewhere in an address, and the other characters would be dangerous in logs.
+func isKey(key string) bool {
+	return len(key) <= maxKey && key != "." && key != ".." && !strings.ContainsFunc(key, unfit)
+}
 
 func unfit(c rune) bool { return c <= ' ' || c == '/' || c == 0x7f || c == utf8.RuneError }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/text"
 )
 
 const (
@@ -72,7 +73,7 @@ func (a fileAPI) receiveFile(rw http.ResponseWriter, r *http.Request) {
 // Attempt tells this request apart from an earlier one with the same key, whose late pieces the store refuses.
 func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	q := r.URL.Query()
-	key, name := q.Get("clientFileId"), q.Get("name")
+	key, name := q.Get("clientFileId"), text.Clean(q.Get("name"))
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err != nil || len(kind) > maxFileName:
@@ -88,8 +89,8 @@ func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	case r.ContentLength > maxFile:
 		return u, &refusal{http.StatusRequestEntityTooLarge, "Files may be at most 20 MiB."}
 	case !isKey(key):
-		return u, &refusal{http.StatusBadRequest, "clientFileId must be 1 to 128 bytes, without spaces, control characters or \"/\"."}
-	case utf8.RuneCountInString(name) > maxFileName || !utf8.ValidString(name):
+		return u, &refusal{http.StatusBadRequest, "clientFileId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\"."}
+	case utf8.RuneCountInString(name) > maxFileName:
 		return u, &refusal{http.StatusBadRequest, "File names may be at most 255 characters."}
 	case key == "":
 		key = newID()

@@ -120,6 +120,10 @@ func TestUploadsRefused(t *testing.T) {
 		"empty":           {"k", "a.txt", "text/plain", strings.NewReader(""), http.StatusBadRequest, "empty"},
 		"too large":       {"k", "a.txt", "text/plain", bytes.NewReader(make([]byte, maxFile+1)), http.StatusRequestEntityTooLarge, "20 MiB"},
 		"a bad key":       {"a%2Fb", "a.txt", "text/plain", strings.NewReader("a"), http.StatusBadRequest, "clientFileId"},
+		"the key .":       {".", "a.txt", "text/plain", strings.NewReader("a"), http.StatusBadRequest, "clientFileId"},
+		"the key ..":      {"..", "a.txt", "text/plain", strings.NewReader("a"), http.StatusBadRequest, "clientFileId"},
+		"an encoded ..":   {"%2e%2e", "a.txt", "text/plain", strings.NewReader("a"), http.StatusBadRequest, "clientFileId"},
+		"a dotted key":    {"..a", "a.txt", "text/plain", strings.NewReader("a"), http.StatusCreated, ""},
 		"a long name":     {"k", strings.Repeat("a", 256), "text/plain", strings.NewReader("a"), http.StatusBadRequest, "255"},
 		"without length":  {"k", "a.txt", "text/plain", io.MultiReader(strings.NewReader("a")), http.StatusLengthRequired, "Content-Length"},
 		"a form":          {"k", "a.txt", m.FormDataContentType(), form, http.StatusUnsupportedMediaType, "without a form"},
@@ -275,5 +279,36 @@ func TestUploadTwice(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(piece), err)
 		}
 		time.Sleep(3 * time.Second)
+	})
+}
+
+// No name and no address can hold what a store does not take: it would fail every time.
+func TestUncleanNames(t *testing.T) {
+	var sent chat.Message
+	submit := func(in chat.Inbound) (chat.Accepted, error) {
+		sent, _ = in.(chat.Message)
+		return chat.Accepted{}, nil
+	}
+	kept := keptUploads()
+	serve(t, func(o *Options) { o.Store = rooms{Uploads: kept} }, submit, func(client *http.Client, _ *answer.Answer) {
+		status, file, why := put(t, client, "k", "a%00b%ff.txt", "text/plain", strings.NewReader("a"))
+		if status != http.StatusCreated || file["name"] != "ab\uFFFD.txt" {
+			t.Errorf("a file: %d %v %q", status, file, why)
+		}
+		if resp, body := post(t, client, streamPath, `{"clientMessageId":"m","images":[{"data":"aGk=","mimeType":"image/png","name":"a\u0000b"}]}`); resp.StatusCode != http.StatusOK || sent.Files[0].Name != "ab" {
+			t.Errorf("an image: %d %s, named %+v", resp.StatusCode, body, sent.Files)
+		}
+		for _, id := range []string{"%00", "a%ffb", "a%0ab"} {
+			for _, path := range []string{"/api/conversations/" + id + "/messages", filesPath + "/" + id, filesPath + "/" + id + "/thumbnail", "/api/conversations/c/messages/" + id + "/files/0"} {
+				if resp, body := get(t, client, path); resp.StatusCode != http.StatusNotFound {
+					t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+				}
+			}
+			for _, path := range []string{"/api/conversations/" + id + "/messages/stream", "/api/conversations/" + id + "/files?clientFileId=k", "/api/conversations/" + id + "/stop", "/api/hooks/" + id} {
+				if resp, body := post(t, client, path, `{"text":"a"}`); resp.StatusCode != http.StatusNotFound {
+					t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+				}
+			}
+		}
 	})
 }

@@ -182,8 +182,8 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 // goodbye is how long requests may take to end when the gateway stops. Streams end at once.
 const goodbye = 5 * time.Second
 
-// routes returns the handler of all requests. From the outside in: deadlines for writes, the check of the host name,
-// and for the API the origin, the requests at a time, and the reads per minute. Probes have none but the first.
+// routes returns the handler of all requests. From the outside in: deadlines for writes, the checks of the host name
+// and the address, and for the API the origin, the requests at a time, and the reads per minute. Probes have none but the first.
 func (w *Web) routes() http.Handler {
 	api := http.NewServeMux()
 	api.HandleFunc("POST /api/conversations", w.open)
@@ -205,7 +205,7 @@ func (w *Web) routes() http.Handler {
 	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(jsonErrors(api)))))
 	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions))))
-	return patient(w.guard.host(mux))
+	return patient(w.guard.host(legible(mux)))
 }
 
 // readyz reports whether the gateway can accept messages. It fails as soon as the gateway stops, so that a load

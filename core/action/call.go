@@ -151,6 +151,6 @@ func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
 // Post is like Say, with an image below the text that is generated from the description when the text is sent, at the expense of the
 // author. Without an image model, or if that fails, the text stands alone.
 func (c *Call) Post(ctx context.Context, room chat.RoomID, text, image string) error {
-	key := fmt.Sprintf("%s/%s/%d", c.Turn.Run, c.ID, c.said.Add(1))
+	key := fmt.Sprintf("%s/%s/%d", c.Turn.Run, ShortID(c.ID), c.said.Add(1))
 	return c.say(ctx, chat.Notice{To: chat.Address{Room: room, BilledTo: c.Turn.Message.Author}, Text: text, Key: key, Image: image})
 }

@@ -19,6 +19,17 @@ func (c *Call) Key(name, kind string) string {
 	return Hash(string(c.Turn.Run), name, kind, Hash(string(c.Parameters)), fmt.Sprint(nth))
 }
 
+// ShortID returns the id of a call as a part of stored ids. Some models make ids of thousands of bytes, which a database
+// can't index.
+func ShortID(id string) string {
+	if len(id) <= maxShortID {
+		return id
+	}
+	return Hash(id)
+}
+
+const maxShortID = 128 // bytes
+
 // Hash identifies texts. Their lengths are part of it, so that no other division of the same characters has the same
 // hash.
 func Hash(texts ...string) string {

@@ -321,6 +321,9 @@ func (r *round) close(err error) {
 	for _, c := range wrote.Calls {
 		r.calls = append(r.calls, llm.ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
 	}
+	for i, c := range r.calls {
+		r.calls[i].Name, r.calls[i].Parameters = text.Clean(c.Name), text.CleanJSON(c.Parameters)
+	}
 	if wrote.Lost > 0 || wrote.Odd > 0 {
 		r.w.Log.Warn("the model wrote malformed tags", "run", r.w.Info.Run, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
 	}

@@ -24,9 +24,9 @@ type Store interface {
 
 // Draft returns what n of agent is to the journal.
 func Draft(ctx context.Context, store Store, agent chat.Agent, n chat.Notice) (chat.Message, error) {
-	text := text.Clean(n.Text)
+	n = text.CleanAll(n)
 	switch {
-	case strings.TrimSpace(text) == "":
+	case strings.TrimSpace(n.Text) == "":
 		return chat.Message{}, errNoText
 	case len(n.To.ConnectorData) > chat.MaxOwn:
 		return chat.Message{}, chat.ErrTooLarge
@@ -49,7 +49,7 @@ func Draft(ctx context.Context, store Store, agent chat.Agent, n chat.Notice) (c
 	return chat.Message{
 		Memory: chat.Memory{
 			ID: chat.MemoryID(fmt.Sprintf("%s/notice/%s", room.ID, n.Key)), Room: room.ID, Kind: chat.Draft,
-			Author: agent.Entity(), Name: agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(), Files: attachment.Clean(files),
+			Author: agent.Entity(), Name: agent.Name, Text: n.Text, InReplyTo: to.ReplyTo, At: time.Now(), Files: attachment.Clean(files),
 		},
 		Place: room, Address: to,
 	}, nil

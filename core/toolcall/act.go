@@ -77,13 +77,14 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	}
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	r, failure := tc.perform(ctx, t, c, params)
+	r = text.CleanAll(r)
 	// The turn was cut off. A call that ended well all the same is recorded as such.
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
 	}
 	done := action.Acted{Action: t.Def.Name, Parameters: params, Result: r}
-	done.Result.Text = answer.LimitResult(text.Clean(r.Text))
+	done.Result.Text = answer.LimitResult(r.Text)
 	if failure != nil {
 		tc.Log.Warn("an action failed", "run", tc.Run.ID, "action", t.Def.Name, "err", failure)
 		end.Error = forPeople(failure)
@@ -133,7 +134,7 @@ func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Cont
 // a run that was started again makes calls with the same ids.
 func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	m := chat.Memory{
-		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.Run.ID, tc.Run.Epoch, c.ID)), Kind: chat.ActionResult, Room: tc.Run.Room,
+		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.Run.ID, tc.Run.Epoch, action.ShortID(c.ID))), Kind: chat.ActionResult, Room: tc.Run.Room,
 		Author: tc.Turn.Agent.Entity(), Name: tc.Turn.Agent.Name, Text: done.ForModel(), InReplyTo: tc.Turn.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
@@ -197,7 +198,7 @@ func (tc *Calls) resolve(c call) (*action.Tool, json.RawMessage, string) {
 		if err != nil {
 			return nil, nil, err.Error()
 		}
-		return tc.resolve(call{llm.ToolCall{ID: c.ID, Name: name, Parameters: inner}, true})
+		return tc.resolve(call{llm.ToolCall{ID: c.ID, Name: name, Parameters: text.CleanJSON(inner)}, true})
 	}
 	return t, params, ""
 }

@@ -93,7 +93,7 @@ func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
 	defer tc.mu.Unlock()
 	b := tc.blocks[c.ID]
 	if b == nil {
-		b = &action.Block{Answer: tc.Answer, ID: c.ID, Name: text.Brief(c.Name, action.MaxName), Step: step, Place: len(tc.blocks)}
+		b = &action.Block{Answer: tc.Answer, ID: c.ID, Name: text.Brief(text.Clean(c.Name), action.MaxName), Step: step, Place: len(tc.blocks)}
 		if t := tc.Toolbox.Find(c.Name); t != nil {
 			b.Compact, b.Quiet = t.Def.Compact, t.Def.Quiet
 		}
@@ -155,9 +155,10 @@ func (tc *Calls) Resume(ids []string, waiting []llm.ToolCall, written bool) {
 	}
 }
 
-// NewID returns id if no call of the run has it, and another one otherwise: some models number the calls of each round
-// from 0, and two calls with one id would share a block and a record.
+// NewID returns id, without what can't be stored, if no call of the run has it, and another one otherwise: some models
+// number the calls of each round from 0, and two calls with one id would share a block and a record.
 func (tc *Calls) NewID(id string) string {
+	id = text.Clean(id)
 	tc.mu.Lock()
 	defer tc.mu.Unlock()
 	for n := len(tc.blocks); id == "" || tc.blocks[id] != nil; n++ {

@@ -46,6 +46,8 @@ func (c *client) newTool(t *sdk.Tool) (made *tool, problem string) {
 	switch {
 	case t.Name == "":
 		return nil, "it has no name"
+	case t.Name != text.Visible(t.Name):
+		return nil, "its name has characters that can't be shown"
 	case err != nil || len(schema) > maxSchema:
 		return nil, "its schema is too large"
 	}
