@@ -92,12 +92,24 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	} else if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	}
-	if acc.Duplicate {
-		return acc, nil // it arrived twice at once, and the other one was faster
+	if acc.Duplicate { // another press of the same person was faster
+		return cs.faster(ctx, c, acc)
 	}
 	cs.rt.live.NotifyChoice(ctx, q.Run, q.Room)
 	cs.rt.scheduler.wakeLane(schedule.Lane{Room: q.Room, Control: true})
 	acc.Chosen = true
+	return acc, nil
+}
+
+// faster returns what a press comes to that another press was faster than, accepted as acc: the same if it chose the same option.
+func (cs *choices) faster(ctx context.Context, c chat.Choice, acc chat.Accepted) (chat.Accepted, error) {
+	q, err := cs.store.Question(ctx, c.Question)
+	switch {
+	case err != nil:
+		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
+	case q.By != c.Author || q.Choice != c.Option:
+		return chat.Accepted{Refused: overNow}, nil
+	}
 	return acc, nil
 }
 
