@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	native "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"parley/backends/postgres/postgrestest"
 	"parley/core/answer"
@@ -35,7 +37,7 @@ func filled(t *testing.T) string {
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	for n := range 1200 { // more than a page
-		in := chat.Message{Memory: chat.Memory{ID: chat.MemoryID(fmt.Sprint("m", n)), Room: "room", Author: "ada", Text: "hello \x00 🙂", At: at},
+		in := chat.Message{Memory: chat.Memory{ID: chat.MemoryID(fmt.Sprint("m", n)), Room: "room", Author: "ada", Text: "hello 🙂", At: at},
 			Place: chat.Room{ID: "room", Kind: chat.Group, Connector: "fake"}, Address: chat.Address{Connector: "fake", Room: "room", ConnectorData: []byte{0, 0xff}}}
 		must(s.Accept(ctx, in, chat.JoinRule{NoRun: n > 2}))
 	}
@@ -60,7 +62,7 @@ func filled(t *testing.T) string {
 	must(nil, s.AddReminder(ctx, chat.Reminder{ID: "r", Room: "room", Person: "ada", Text: "tea", Due: at, First: at}, chat.ReminderRule{Person: 1, Room: 1}))
 	for _, key := range []string{"a", "b"} {
 		must(s.BeginUpload(ctx, chat.Upload{ID: key, Room: "room", Sender: "ada", Name: "ä", Type: "b/c", Size: 3, At: at, Attempt: "1"}, chat.UploadRule{}))
-		must(nil, s.AddPiece(ctx, key, "1", 0, []byte{0, 1, 0xff}))
+		must(nil, s.AddPiece(ctx, key, "1", 0, []byte{0, 1, 0xff}, chat.UploadRule{}))
 	}
 	must(nil, s.EndUpload(ctx, "a", "1", "b/c", []byte{0xff}))
 	must(s.Mark(ctx, "room", "command"))
@@ -68,7 +70,17 @@ func filled(t *testing.T) string {
 	must(nil, s.SaveHold(ctx, "scope", time.Now().Add(time.Hour)))
 	must(s.BeginWindows(ctx))
 	must(nil, s.Close())
+	must(nil, withNUL(strings.TrimPrefix(address, "sqlite:")))
 	return address
+}
+
+// withNUL puts a NUL into the texts of a file, as earlier versions did.
+func withNUL(path string) error {
+	db, err := native.OpenConn(path, native.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	return errors.Join(sqlitex.ExecuteTransient(db, "UPDATE memories SET text = 'hello ' || char(0) || '🙂'", nil), db.Close())
 }
 
 // what is read of a store.

@@ -99,9 +99,11 @@ func TestUncleanAnswers(t *testing.T) {
 		"its parameters":      {call(0, "id", "DO", `{"a":"b\u0000c"}`)},
 		"no JSON":             {call(0, "id", "DO", "{\"a\":\"b\x00\xffc\"}")},
 		"a remote call":       {remote(unclean(llm.RemoteCall{ID: "id", Name: "search", Parameters: "{}", Running: true})), remote(unclean(llm.RemoteCall{ID: "id", Ended: true, Result: "found", Error: "no"}))},
-		"its reasoning":       {func(context.Context) (*llm.Chunk, error) { return &llm.Chunk{Reasoning: "a\x00b\xff", Alive: true}, nil }},
-		"the tags":            {write("<response><thought>a\x00b</thought><actions><action><name>D\x00O</name></action></actions><text>c\x00d</text></response>")},
-		"a call as text":      {write("{\"action\":\"D\\u0000O\",\"parameters\":{\"a\":\"\\u0000\"}}")},
+		"its reasoning": {func(context.Context) (*llm.Chunk, error) {
+			return &llm.Chunk{Reasoning: "a\x00b\xff", Alive: true}, nil
+		}},
+		"the tags":       {write("<response><thought>a\x00b</thought><actions><action><name>D\x00O</name></action></actions><text>c\x00d</text></response>")},
+		"a call as text": {write("{\"action\":\"D\\u0000O\",\"parameters\":{\"a\":\"\\u0000\"}}")},
 	} {
 		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {

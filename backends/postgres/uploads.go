@@ -10,7 +10,7 @@ import (
 	"parley/core/chat"
 )
 
-// uploadsLock is the lock of uploads that begin: the limits count uploads of other people and rooms.
+// uploadsLock is the lock of uploads that begin or grow: the limits count uploads of other people and rooms.
 var uploadsLock = scopeOf("uploads", "")
 
 const selectUploads = `SELECT ` + record.UploadColumns + ` FROM uploads `
@@ -32,70 +32,82 @@ func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.Uplo
 	return is, wrap(err, "beginning an upload to %q", u.Room)
 }
 
-// beginUpload checks the limits and adds the row. Size is what the sender announced, so the space is reserved before
-// the bytes arrive. Deleting the earlier attempt first also deletes its pieces (ON DELETE CASCADE) and its share of
-// both limits.
+// beginUpload checks the number and adds the row, which takes no space: pieces do when they arrive. Deleting the earlier
+// attempt first also deletes its pieces (ON DELETE CASCADE).
 func (s *uploads) beginUpload(ctx context.Context, q querier, u chat.Upload, rule chat.UploadRule) error {
 	if _, err := q.Exec(ctx, `DELETE FROM uploads WHERE id = $1`, u.ID); err != nil {
 		return err
 	}
 	var waiting int
-	var total int64
-	err := q.QueryRow(ctx, `
-		SELECT (SELECT count(*) FROM uploads WHERE sender = $1 AND message = ''), (SELECT coalesce(sum(size), 0)::bigint FROM uploads WHERE NOT evicted)
-		FROM rooms WHERE id = $2`, u.Sender, u.Room).Scan(&waiting, &total)
+	err := q.QueryRow(ctx, `SELECT (SELECT count(*) FROM uploads WHERE sender = $1 AND message = '') FROM rooms WHERE id = $2`, u.Sender, u.Room).Scan(&waiting)
 	switch {
 	case err != nil:
 		return record.Found(err)
 	case rule.Waiting > 0 && waiting >= rule.Waiting:
 		return chat.ErrTooMany
 	}
-	if over := total + u.Size - rule.Total; rule.Total > 0 && over > 0 {
-		if err := evictUploads(ctx, q, over); err != nil {
-			return err
-		}
-	}
 	_, err = q.Exec(ctx, `INSERT INTO uploads (id, room, sender, name, type, size, at, attempt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		u.ID, u.Room, u.Sender, u.Name, u.Type, u.Size, s.clock.stored(u.At), u.Attempt)
 	return err
 }
 
-// evictUploads removes the content of the oldest uploads that messages name, until enough bytes are free, or returns
-// [chat.ErrNoSpace]. The running sum selects exactly as many as are needed. Thumbnails (n < 0) stay, so that a history
-// can still show what there was. Uploads that no message names yet are never chosen: their senders are about to use
-// them.
-func evictUploads(ctx context.Context, q querier, enough int64) error {
+// AddPiece implements [storage.Uploads]. The row of the upload is locked, so that the attempt can't be replaced or
+// completed before the piece is stored. A piece that is sent twice replaces itself.
+func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte, rule chat.UploadRule) error {
+	err := s.write(ctx, uploadsLock, func(ctx context.Context, q querier) error {
+		err := some(q.Exec(ctx, `
+			WITH u AS (SELECT id FROM uploads WHERE id = $1 AND attempt = $2 AND NOT complete FOR UPDATE)
+			INSERT INTO upload_pieces (upload, n, data) SELECT id, $3, $4 FROM u
+			ON CONFLICT (upload, n) DO UPDATE SET data = excluded.data`, id, attempt, n, data))
+		if err == nil && rule.Total > 0 {
+			err = makeRoom(ctx, q, id, rule.Total)
+		}
+		return err
+	})
+	return wrap(err, "storing a piece of an upload")
+}
+
+// makeRoom removes content until all uploads have at most total bytes, or returns [chat.ErrNoSpace]. The sender with the
+// most bytes gives it, again and again, so that a few senders can't take the space of all others.
+func makeRoom(ctx context.Context, q querier, id string, total int64) error {
+	for {
+		var stored int64
+		if err := q.QueryRow(ctx, record.StoredBytes).Scan(&stored); err != nil || stored <= total {
+			return err
+		}
+		if err := evictUploads(ctx, q, id, stored-total); err != nil {
+			return err
+		}
+	}
+}
+
+// evictUploads removes content of the sender with the most bytes, the oldest first, until enough bytes are free or that
+// sender has no more; nothing at all is [chat.ErrNoSpace]. The running sum selects exactly as many uploads as are
+// needed. Thumbnails (n < 0) of uploads that messages name stay, so that a history can still show what there was. The
+// sender of id loses only those: the others are about to be used by the person who is sending.
+func evictUploads(ctx context.Context, q querier, id string, enough int64) error {
 	rows, err := q.Query(ctx, selectUploads+`WHERE id IN (
-		SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY at, id) - size AS before FROM uploads WHERE NOT evicted AND message <> '') AS old WHERE before < $1)`, enough)
+		SELECT id FROM (SELECT id, held, sum(held) OVER (ORDER BY message = '', at, id) - held AS before FROM (
+			SELECT id, message, at, `+record.UploadBytes+` AS held FROM uploads WHERE NOT evicted AND sender = (`+record.LargestSender+`)
+			AND (message <> '' OR sender <> (SELECT sender FROM uploads WHERE id = $1))) AS held WHERE held > 0) AS old WHERE before < $2)`, id, enough)
 	old, err := collect(rows, err, record.ScanUpload)
+	if err == nil && len(old) == 0 {
+		err = chat.ErrNoSpace
+	}
 	if err != nil {
 		return err
 	}
 	for _, u := range old {
-		enough -= u.Size
-		if _, err := q.Exec(ctx, `UPDATE uploads SET evicted = true WHERE id = $1`, u.ID); err != nil {
+		if u.Message == "" {
+			_, err = q.Exec(ctx, `DELETE FROM uploads WHERE id = $1`, u.ID)
+		} else if _, err = q.Exec(ctx, `UPDATE uploads SET evicted = true WHERE id = $1`, u.ID); err == nil {
+			_, err = q.Exec(ctx, `DELETE FROM upload_pieces WHERE upload = $1 AND n >= 0`, u.ID)
+		}
+		if err != nil {
 			return err
 		}
-		if _, err := q.Exec(ctx, `DELETE FROM upload_pieces WHERE upload = $1 AND n >= 0`, u.ID); err != nil {
-			return err
-		}
-	}
-	if enough > 0 {
-		return chat.ErrNoSpace
 	}
 	return nil
-}
-
-// AddPiece implements [storage.Uploads]. The row of the upload is locked, so that the attempt can't be replaced or
-// completed before the piece is stored. A piece that is sent twice replaces itself.
-func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte) error {
-	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
-		return some(q.Exec(ctx, `
-			WITH u AS (SELECT id FROM uploads WHERE id = $1 AND attempt = $2 AND NOT complete FOR UPDATE)
-			INSERT INTO upload_pieces (upload, n, data) SELECT id, $3, $4 FROM u
-			ON CONFLICT (upload, n) DO UPDATE SET data = excluded.data`, id, attempt, n, data))
-	})
-	return wrap(err, "storing a piece of an upload")
 }
 
 // EndUpload implements [storage.Uploads].
@@ -163,9 +175,9 @@ func (s *uploads) NameUploads(ctx context.Context, message chat.MemoryID, ids ..
 }
 
 // DropUpload implements [storage.Uploads].
-func (s *uploads) DropUpload(ctx context.Context, id string) error {
+func (s *uploads) DropUpload(ctx context.Context, id, attempt string) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
-		_, err := q.Exec(ctx, `DELETE FROM uploads WHERE id = $1 AND message = ''`, id)
+		_, err := q.Exec(ctx, `DELETE FROM uploads WHERE id = $1 AND message = '' AND $2 IN ('', attempt)`, id, attempt)
 		return err
 	})
 	return wrap(err, "removing an upload")

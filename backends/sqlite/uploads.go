@@ -26,71 +26,84 @@ func (s *uploads) BeginUpload(ctx context.Context, u chat.Upload, rule chat.Uplo
 	return is, wrap(err, "beginning an upload to %q", u.Room)
 }
 
-// beginUpload checks the limits and adds the row. Size is what the sender announced, so the space is reserved before
-// the bytes arrive. Deleting the earlier attempt first also deletes its pieces (ON DELETE CASCADE) and its share of
-// both limits.
+// beginUpload checks the number and adds the row, which takes no space: pieces do when they arrive. Deleting the earlier
+// attempt first also deletes its pieces (ON DELETE CASCADE).
 func beginUpload(ctx context.Context, tx *conn, u chat.Upload, rule chat.UploadRule) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ?`, u.ID); err != nil {
 		return err
 	}
 	var waiting int
-	var total int64
-	err := tx.QueryRowContext(ctx, `
-		SELECT (SELECT count(*) FROM uploads WHERE sender = ? AND message = ''), (SELECT ifnull(sum(size), 0) FROM uploads WHERE NOT evicted)
-		FROM rooms WHERE id = ?`, u.Sender, u.Room).Scan(&waiting, &total)
+	err := tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM uploads WHERE sender = ? AND message = '') FROM rooms WHERE id = ?`, u.Sender, u.Room).Scan(&waiting)
 	switch {
 	case err != nil:
 		return record.Found(err)
 	case rule.Waiting > 0 && waiting >= rule.Waiting:
 		return chat.ErrTooMany
 	}
-	if over := total + u.Size - rule.Total; rule.Total > 0 && over > 0 {
-		if err := evictUploads(ctx, tx, over); err != nil {
-			return err
-		}
-	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO uploads (id, room, sender, name, type, size, at, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		u.ID, u.Room, u.Sender, u.Name, u.Type, u.Size, record.Nanos(u.At), u.Attempt)
 	return err
 }
 
-// evictUploads removes the content of the oldest uploads that messages name, until enough bytes are free, or returns
-// [chat.ErrNoSpace]. The running sum selects exactly as many as are needed. Thumbnails (n < 0) stay, so that a history
-// can still show what there was. Uploads that no message names yet are never chosen: their senders are about to use
-// them.
-func evictUploads(ctx context.Context, tx *conn, enough int64) error {
+// AddPiece implements [storage.Uploads]. The INSERT selects from the upload, so it adds nothing if the attempt is over.
+// A piece that is sent twice replaces itself.
+func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte, rule chat.UploadRule) error {
+	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
+		err := some(tx.ExecContext(ctx, `INSERT INTO upload_pieces (upload, n, data) SELECT id, ?, ? FROM uploads WHERE id = ? AND attempt = ? AND NOT complete
+			ON CONFLICT (upload, n) DO UPDATE SET data = excluded.data`, n, data, id, attempt))
+		if err == nil && rule.Total > 0 {
+			err = s.makeRoom(ctx, tx, id, rule.Total)
+		}
+		return err
+	})
+	return wrap(err, "storing a piece of an upload")
+}
+
+// makeRoom removes content until all uploads have at most total bytes, or returns [chat.ErrNoSpace]. The sender with the
+// most bytes gives it, again and again, so that a few senders can't take the space of all others.
+func (s *uploads) makeRoom(ctx context.Context, tx *conn, id string, total int64) error {
+	for {
+		var stored int64
+		if err := tx.QueryRowContext(ctx, record.StoredBytes).Scan(&stored); err != nil || stored <= total {
+			return err
+		}
+		s.deleted.Store(true) // as in forgetting
+		if err := evictUploads(ctx, tx, id, stored-total); err != nil {
+			return err
+		}
+	}
+}
+
+// evictUploads removes content of the sender with the most bytes, the oldest first, until enough bytes are free or that
+// sender has no more; nothing at all is [chat.ErrNoSpace]. The running sum selects exactly as many uploads as are
+// needed. Thumbnails (n < 0) of uploads that messages name stay, so that a history can still show what there was. The
+// sender of id loses only those: the others are about to be used by the person who is sending.
+func evictUploads(ctx context.Context, tx *conn, id string, enough int64) error {
 	rows, err := tx.QueryContext(ctx, selectUploads+`WHERE id IN (
-		SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY at, id) - size AS before FROM uploads WHERE NOT evicted AND message <> '') WHERE before < ?)`, enough)
+		SELECT id FROM (SELECT id, held, sum(held) OVER (ORDER BY message = '', at, id) - held AS before FROM (
+			SELECT id, message, at, `+record.UploadBytes+` AS held FROM uploads WHERE NOT evicted AND sender = (`+record.LargestSender+`)
+			AND (message <> '' OR sender <> (SELECT sender FROM uploads WHERE id = ?1))) AS held WHERE held > 0) AS old WHERE before < ?2)`, id, enough)
 	if err != nil {
 		return err
 	}
 	old, err := collect(rows, record.ScanUpload)
+	if err == nil && len(old) == 0 {
+		err = chat.ErrNoSpace
+	}
 	if err != nil {
 		return err
 	}
 	for _, u := range old {
-		enough -= u.Size
-		if _, err := tx.ExecContext(ctx, `DELETE FROM upload_pieces WHERE upload = ? AND n >= 0`, u.ID); err != nil {
+		if u.Message == "" {
+			_, err = tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ?`, u.ID)
+		} else if _, err = tx.ExecContext(ctx, `DELETE FROM upload_pieces WHERE upload = ? AND n >= 0`, u.ID); err == nil {
+			_, err = tx.ExecContext(ctx, `UPDATE uploads SET evicted = TRUE WHERE id = ?`, u.ID)
+		}
+		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE uploads SET evicted = TRUE WHERE id = ?`, u.ID); err != nil {
-			return err
-		}
-	}
-	if enough > 0 {
-		return chat.ErrNoSpace
 	}
 	return nil
-}
-
-// AddPiece implements [storage.Uploads]. The INSERT selects from the upload, so it adds nothing if the attempt is over.
-// A piece that is sent twice replaces itself.
-func (s *uploads) AddPiece(ctx context.Context, id, attempt string, n int, data []byte) error {
-	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
-		return some(tx.ExecContext(ctx, `INSERT INTO upload_pieces (upload, n, data) SELECT id, ?, ? FROM uploads WHERE id = ? AND attempt = ? AND NOT complete
-			ON CONFLICT (upload, n) DO UPDATE SET data = excluded.data`, n, data, id, attempt))
-	})
-	return wrap(err, "storing a piece of an upload")
 }
 
 // EndUpload implements [storage.Uploads].
@@ -156,9 +169,9 @@ func (s *uploads) NameUploads(ctx context.Context, message chat.MemoryID, ids ..
 }
 
 // DropUpload implements [storage.Uploads].
-func (s *uploads) DropUpload(ctx context.Context, id string) error {
+func (s *uploads) DropUpload(ctx context.Context, id, attempt string) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ? AND message = ''`, id)
+		_, err := tx.ExecContext(ctx, `DELETE FROM uploads WHERE id = ?1 AND message = '' AND ?2 IN ('', attempt)`, id, attempt)
 		return err
 	})
 	return wrap(err, "removing an upload")

@@ -73,7 +73,7 @@ func (a fileAPI) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomI
 // finds it. The store bounds only the sum of files here, as the message's own limits bound their number.
 func (a fileAPI) keepImage(ctx context.Context, room chat.RoomID, sender chat.EntityID, key string, i image) (id string, err error) {
 	u := chat.Upload{ID: uploadID(room, key), Room: room, Sender: sender, Name: i.name, Type: i.mimeType, Size: int64(len(i.data)), At: time.Now(), Attempt: rand.Text()}
-	is, err := a.web.opts.Store.BeginUpload(ctx, u, chat.UploadRule{Total: maxStored})
+	is, err := a.web.opts.Store.BeginUpload(ctx, u, chat.UploadRule{})
 	if err == nil && !is.Complete {
 		_, err = a.keep(ctx, is, bytes.NewReader(i.data), anyKind)
 	}

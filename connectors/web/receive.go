@@ -22,9 +22,10 @@ import (
 const (
 	maxFile     = 20 << 20         // bytes of an uploaded file
 	maxWaiting  = 16               // files of an address that no message names yet
-	maxStored   = 2 << 30          // bytes of all files: the oldest make room for new ones
+	maxStored   = 2 << 30          // bytes of all files: those of the address with the most make room for new ones
 	maxFileName = 255              // characters
 	fileArrival = 10 * time.Minute // time limit of a file's body
+	dropTime    = 5 * time.Second  // time limit for removing a part of one
 )
 
 // errCut is the reason to give up an upload that the client has ended.
@@ -69,8 +70,9 @@ func (a fileAPI) receiveFile(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// announced checks what the request says about its file. A length is required, because the store reserves space by it.
-// Attempt tells this request apart from an earlier one with the same key, whose late pieces the store refuses.
+// announced checks what the request says about its file. A length is required, so that a file that breaks off is not taken
+// for a whole one. Attempt tells this request apart from an earlier one with the same key, whose late pieces the store
+// refuses.
 func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	q := r.URL.Query()
 	key, name := q.Get("clientFileId"), text.Clean(q.Get("name"))
@@ -120,7 +122,7 @@ func (a fileAPI) failed(what string, err error) *refusal {
 
 // begin announces a file to the store, and returns what that has of it.
 func (a fileAPI) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
-	is, err := a.web.opts.Store.BeginUpload(r.Context(), u, chat.UploadRule{Waiting: maxWaiting, Total: maxStored})
+	is, err := a.web.opts.Store.BeginUpload(r.Context(), u, chat.UploadRule{Waiting: maxWaiting})
 	switch {
 	case err == nil:
 		return is, nil
@@ -128,8 +130,6 @@ func (a fileAPI) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
 		return u, &refusal{http.StatusNotFound, "Conversation not found."}
 	case errors.Is(err, chat.ErrTooMany):
 		return u, &refusal{http.StatusConflict, fmt.Sprintf("Send the files that you have added first: at most %d can wait.", maxWaiting)}
-	case errors.Is(err, chat.ErrNoSpace):
-		return u, &refusal{http.StatusServiceUnavailable, "There is no space for files right now. Please try again later."}
 	}
 	return u, a.failed("begin an upload", err)
 }
@@ -157,7 +157,9 @@ func (a fileAPI) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.U
 	case errors.Is(err, errCut):
 		no = &refusal{http.StatusBadRequest, "Only a part of this file arrived. Please try again."}
 	case errors.Is(err, answer.ErrLost):
-		no = &refusal{http.StatusConflict, "This file is being sent again."}
+		no = &refusal{http.StatusConflict, "This file was dropped, or is being sent again. Please try again."}
+	case errors.Is(err, chat.ErrNoSpace):
+		no = &refusal{http.StatusServiceUnavailable, "There is no space for files right now. Please try again later."}
 	default:
 		no = a.failed("store an upload", err)
 	}
@@ -165,9 +167,22 @@ func (a fileAPI) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.U
 }
 
 // keep stores a file from content, which has u.Size bytes, unless refuse does by its beginning. It holds one piece in
-// memory. Only EndUpload makes the file complete: one that was interrupted can't be named by a message, and is removed
-// by the store later. The error is errCut if content ends early, and [answer.ErrLost] if another attempt has begun.
+// memory. Of a file that fails nothing is kept. The error is errCut if content ends early, [answer.ErrLost] if another
+// attempt has begun or the file had to make room for others, and [chat.ErrNoSpace] if there is none for it.
 func (a fileAPI) keep(ctx context.Context, u chat.Upload, content io.Reader, refuse func(chat.Upload, []byte) *refusal) (chat.Upload, error) {
+	u, err := a.keepPieces(ctx, u, content, refuse)
+	if err != nil && !errors.Is(err, answer.ErrLost) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime) // the request may have ended
+		defer cancel()
+		if gone := a.web.opts.Store.DropUpload(ctx, u.ID, u.Attempt); gone != nil { // it goes later, as all that no message names
+			a.web.failures.note("remove a part of a file", gone)
+		}
+	}
+	return u, err
+}
+
+// keepPieces is keep, but leaves the pieces of a file that fails.
+func (a fileAPI) keepPieces(ctx context.Context, u chat.Upload, content io.Reader, refuse func(chat.Upload, []byte) *refusal) (chat.Upload, error) {
 	piece := make([]byte, min(u.Size, chat.UploadPiece))
 	for n, got := 0, int64(0); got < u.Size; n++ {
 		// Whole pieces, because the store addresses them by their number. Only the last one may be shorter.
@@ -179,11 +194,11 @@ func (a fileAPI) keep(ctx context.Context, u chat.Upload, content io.Reader, ref
 			return u, fmt.Errorf("receive a file: %w", err)
 		case n == 0:
 			if no := refuse(u, piece[:k]); no != nil {
-				return u, errors.Join(no, a.web.opts.Store.DropUpload(ctx, u.ID))
+				return u, no
 			}
 			u.Type = pictureType(u.Type, piece[:k])
 		}
-		if err := a.web.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k]); err != nil {
+		if err := a.web.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k], chat.UploadRule{Total: maxStored}); err != nil {
 			return u, fmt.Errorf("store a piece of a file: %w", err)
 		}
 		got += int64(k)

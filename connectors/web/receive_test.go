@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -184,15 +185,25 @@ func TestWaitingFilesAreBounded(t *testing.T) {
 			t.Errorf("nine files: %d %s", resp.StatusCode, body)
 		}
 	})
-	full := keptUploads()
-	if _, err := full.BeginUpload(t.Context(), chat.Upload{ID: "x", Size: maxStored}, chat.UploadRule{}); err != nil {
-		t.Fatal(err)
-	}
-	serve(t, func(o *Options) { o.Store = rooms{Uploads: full} }, ignored, func(client *http.Client, _ *answer.Answer) {
+	full := noSpace{rooms{Uploads: keptUploads()}}
+	serve(t, func(o *Options) { o.Store = full }, ignored, func(client *http.Client, _ *answer.Answer) {
 		if status, _, why := put(t, client, "k", "a", "text/plain", strings.NewReader("a")); status != http.StatusServiceUnavailable || !strings.Contains(why, "no space") {
 			t.Errorf("%d %s", status, why)
 		}
+		if u, err := full.Upload(t.Context(), "web/c/k"); !errors.Is(err, chat.ErrNotFound) {
+			t.Errorf("it is kept: %+v, %v", u, err)
+		}
 	})
+}
+
+// noSpace is a store that has no space for any piece within the limit of the web API.
+type noSpace struct{ rooms }
+
+func (s noSpace) AddPiece(_ context.Context, _, _ string, _ int, _ []byte, rule chat.UploadRule) error {
+	if rule.Total == maxStored {
+		return chat.ErrNoSpace
+	}
+	return nil
 }
 
 // startFile begins to send a file of that length.
@@ -235,8 +246,8 @@ func TestSlowAndCutUploads(t *testing.T) {
 		time.Sleep(time.Second)
 		_ = cut.conn.Close()
 		time.Sleep(time.Second)
-		if u, err := kept.Upload(t.Context(), "web/c/k"); err != nil || u.Complete {
-			t.Errorf("what was cut is %+v, %v", u, err)
+		if u, err := kept.Upload(t.Context(), "web/c/k"); !errors.Is(err, chat.ErrNotFound) {
+			t.Errorf("of what was cut is left %+v, %v", u, err)
 		}
 		slow := startFile(t, n, 3<<20)
 		for range 48 { // longer than a message can take

@@ -62,7 +62,7 @@ func (a fileAPI) thumbnail(rw http.ResponseWriter, r *http.Request) {
 // dropFile removes a file that no message names: DELETE …/files/{file}. One that a message names stays, and so the
 // conversation stays as it was; one that does not exist is removed already.
 func (a fileAPI) dropFile(rw http.ResponseWriter, r *http.Request) {
-	if err := a.web.opts.Store.DropUpload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file"))); err != nil {
+	if err := a.web.opts.Store.DropUpload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file")), ""); err != nil {
 		a.web.broken(rw, "remove an uploaded file", err)
 		return
 	}

@@ -33,5 +33,5 @@ type Upload struct {
 // UploadRule bounds uploads. 0 is no bound.
 type UploadRule struct {
 	Waiting int   // uploads of one sender that no message names yet
-	Total   int64 // bytes of all uploads
+	Total   int64 // bytes of all uploads, as far as they have arrived
 }

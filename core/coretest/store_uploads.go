@@ -14,7 +14,9 @@ func uploadChecks() []storeCheck {
 		{"an upload is kept in pieces, and complete once", uploadWhole},
 		{"of two attempts at an upload, the later one goes on", uploadAttempts},
 		{"uploads of one sender that no message names are few", uploadsWaiting},
-		{"the oldest uploads make room for new ones", uploadsEvicted},
+		{"the oldest uploads make room for what arrives", uploadsEvicted},
+		{"the sender with the most bytes makes room", uploadsShared},
+		{"an attempt at an upload can be dropped", uploadDropped},
 		{"uploads are named by one message, all or none", uploadsNamed},
 		{"an upload goes with its message", uploadForgotten},
 		{"uploads go with what is said in their room", uploadsCleared},
@@ -33,7 +35,7 @@ func (s store) sends(all ...chat.Upload) {
 	for _, u := range all {
 		_, err := s.BeginUpload(s.t.Context(), u, chat.UploadRule{})
 		s.must(err)
-		s.must(s.AddPiece(s.t.Context(), u.ID, u.Attempt, 0, []byte("a\x00b")))
+		s.must(s.AddPiece(s.t.Context(), u.ID, u.Attempt, 0, []byte("a\x00b"), chat.UploadRule{}))
 		s.must(s.EndUpload(s.t.Context(), u.ID, u.Attempt, u.Type, []byte("small")))
 	}
 }
@@ -64,11 +66,11 @@ func uploadWhole(t *testing.T, s store) {
 	s.must(err)
 	s.same("what begins", is, u)
 	for n, data := range []string{"first \x00", "second", "again \xff"} {
-		s.must(s.AddPiece(t.Context(), u.ID, u.Attempt, n%2, []byte(data)))
+		s.must(s.AddPiece(t.Context(), u.ID, u.Attempt, n%2, []byte(data), chat.UploadRule{}))
 	}
 	s.must(s.EndUpload(t.Context(), u.ID, u.Attempt, "image/png", []byte("small")))
 	s.fails(s.EndUpload(t.Context(), u.ID, u.Attempt, "image/gif", nil), answer.ErrLost)
-	s.fails(s.AddPiece(t.Context(), u.ID, u.Attempt, 2, []byte("x")), answer.ErrLost)
+	s.fails(s.AddPiece(t.Context(), u.ID, u.Attempt, 2, []byte("x"), chat.UploadRule{}), answer.ErrLost)
 	for n, want := range map[int]string{0: "again \xff", 1: "second", chat.ThumbnailPiece: "small"} {
 		data, err := s.Piece(t.Context(), u.ID, n)
 		s.must(err)
@@ -85,8 +87,8 @@ func uploadWhole(t *testing.T, s store) {
 	is, err = s.Upload(t.Context(), u.ID)
 	s.must(err)
 	s.same("what is kept", is, u)
-	s.must(s.DropUpload(t.Context(), u.ID))
-	s.must(s.DropUpload(t.Context(), u.ID))
+	s.must(s.DropUpload(t.Context(), u.ID, ""))
+	s.must(s.DropUpload(t.Context(), u.ID, ""))
 	s.has("room")
 }
 
@@ -98,11 +100,11 @@ func uploadAttempts(t *testing.T, s store) {
 	for _, u := range []chat.Upload{first, second} {
 		_, err := s.BeginUpload(t.Context(), u, chat.UploadRule{Waiting: 1, Total: 3})
 		s.must(err)
-		s.must(s.AddPiece(t.Context(), u.ID, u.Attempt, 0, []byte(u.Attempt)))
+		s.must(s.AddPiece(t.Context(), u.ID, u.Attempt, 0, []byte(u.Attempt), chat.UploadRule{Total: 3}))
 	}
-	s.fails(s.AddPiece(t.Context(), first.ID, first.Attempt, 0, []byte("1")), answer.ErrLost)
+	s.fails(s.AddPiece(t.Context(), first.ID, first.Attempt, 0, []byte("1"), chat.UploadRule{}), answer.ErrLost)
 	s.fails(s.EndUpload(t.Context(), first.ID, first.Attempt, "", nil), answer.ErrLost)
-	s.must(s.AddPiece(t.Context(), second.ID, second.Attempt, 0, []byte("2")))
+	s.must(s.AddPiece(t.Context(), second.ID, second.Attempt, 0, []byte("2"), chat.UploadRule{}))
 	s.must(s.EndUpload(t.Context(), second.ID, second.Attempt, "text/csv", nil))
 	data, err := s.Piece(t.Context(), second.ID, 0)
 	s.must(err)
@@ -129,6 +131,21 @@ func uploadsWaiting(t *testing.T, s store) {
 	s.must(err)
 }
 
+// grows adds a piece of u, of n bytes.
+func (s store) grows(u chat.Upload, piece, n int, total int64) error {
+	s.t.Helper()
+	return s.AddPiece(s.t.Context(), u.ID, u.Attempt, piece, make([]byte, n), chat.UploadRule{Total: total})
+}
+
+// begins announces uploads, of any size.
+func (s store) begins(all ...chat.Upload) {
+	s.t.Helper()
+	for _, u := range all {
+		_, err := s.BeginUpload(s.t.Context(), u, chat.UploadRule{Total: 1})
+		s.must(err)
+	}
+}
+
 func uploadsEvicted(t *testing.T, s store) {
 	s.opened("room", 1)
 	for _, key := range []string{"a", "b", "c"} {
@@ -137,23 +154,78 @@ func uploadsEvicted(t *testing.T, s store) {
 	}
 	_, err := s.NameUploads(t.Context(), "room/1", "room/b", "room/c")
 	s.must(err)
-	_, err = s.BeginUpload(t.Context(), upload("room", "d"), chat.UploadRule{Total: 11})
-	s.must(err)
-	for key, want := range map[string]bool{"a": false, "b": true, "c": false, "d": false} {
-		u, err := s.Upload(t.Context(), "room/"+key)
-		s.must(err)
-		s.same(key+" is evicted", u.Evicted, want)
-		if _, err = s.Piece(t.Context(), u.ID, 0); want {
+	d := upload("room", "d")
+	d.Size = 1 << 30
+	s.begins(d)
+	s.evicted(map[string]bool{"a": false, "b": false, "c": false, "d": false})
+	s.must(s.grows(d, 0, 2, 11))
+	s.evicted(map[string]bool{"a": false, "b": false, "c": false, "d": false})
+	s.must(s.grows(d, 0, 3, 11)) // the same piece again
+	s.evicted(map[string]bool{"a": false, "b": true, "c": false, "d": false})
+	for key, want := range map[string]bool{"a": false, "b": true, "c": false} {
+		if _, err = s.Piece(t.Context(), "room/"+key, 0); want {
 			s.fails(err, chat.ErrNotFound)
-		} else if key != "d" {
+		} else {
 			s.must(err)
 		}
 	}
 	s.has("room", "a", "b", "c") // the thumbnails stay
-	_, err = s.BeginUpload(t.Context(), upload("room", "e"), chat.UploadRule{Total: 8})
-	s.fails(err, chat.ErrNoSpace)
+	s.fails(s.grows(d, 1, 3, 8), chat.ErrNoSpace)
 	_, err = s.Piece(t.Context(), "room/c", 0)
 	s.must(err)
+	_, err = s.Piece(t.Context(), d.ID, 1)
+	s.fails(err, chat.ErrNotFound)
+}
+
+// evicted compares which uploads of "room" have lost their content.
+func (s store) evicted(want map[string]bool) {
+	s.t.Helper()
+	for key, want := range want {
+		u, err := s.Upload(s.t.Context(), "room/"+key)
+		s.must(err)
+		s.same(key+" is evicted", u.Evicted, want)
+	}
+}
+
+func uploadsShared(t *testing.T, s store) {
+	s.opened("room", 1)
+	by := func(sender chat.EntityID, key string) chat.Upload {
+		u := upload("room", key)
+		u.Sender = sender
+		time.Sleep(time.Second)
+		return u
+	}
+	s.sends(by("ada", "a"))
+	for _, key := range []string{"x", "y", "z"} {
+		s.sends(by("eve", key))
+	}
+	_, err := s.NameUploads(t.Context(), "room/1", "room/a", "room/z")
+	s.must(err)
+	bob, eve := by("bob", "b"), by("eve", "e")
+	s.begins(bob, eve)
+	s.fails(s.grows(eve, 0, 8, 13), chat.ErrNoSpace) // all that messages name is gone, and it is not enough
+	s.evicted(map[string]bool{"a": false, "x": false, "y": false, "z": false})
+	s.must(s.grows(bob, 0, 3, 12)) // the most bytes are Eve's: first what a message names, then what waits
+	s.evicted(map[string]bool{"a": false, "x": false, "y": false, "z": true})
+	s.must(s.grows(bob, 1, 1, 10))
+	_, err = s.Upload(t.Context(), "room/x")
+	s.fails(err, chat.ErrNotFound)
+	s.evicted(map[string]bool{"a": false, "y": false, "b": false})
+	s.fails(s.grows(bob, 2, 1, 10), chat.ErrNoSpace) // now they are Bob's
+	s.evicted(map[string]bool{"a": false})
+}
+
+func uploadDropped(t *testing.T, s store) {
+	s.opened("room", 1)
+	u := upload("room", "a")
+	s.begins(u)
+	again := u
+	again.Attempt = "2"
+	s.begins(again)
+	s.must(s.DropUpload(t.Context(), u.ID, u.Attempt))
+	s.must(s.grows(again, 0, 1, 0))
+	s.must(s.DropUpload(t.Context(), u.ID, again.Attempt))
+	s.fails(s.grows(again, 1, 1, 0), answer.ErrLost)
 }
 
 func uploadsNamed(t *testing.T, s store) {
@@ -176,7 +248,7 @@ func uploadsNamed(t *testing.T, s store) {
 	}
 	_, err = s.NameUploads(t.Context(), "room/1", a.ID)
 	s.fails(err, chat.ErrNotFound)
-	s.must(s.DropUpload(t.Context(), a.ID))
+	s.must(s.DropUpload(t.Context(), a.ID, ""))
 	s.has("room", "a", "b")
 	all, err := s.NameUploads(t.Context(), "room/3")
 	s.must(err)

@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -59,71 +60,106 @@ func (s *Uploads) BeginUpload(_ context.Context, u chat.Upload, rule chat.Upload
 	if known := s.upload(u.ID); known != nil && known.Complete {
 		return known.Upload, nil
 	}
-	waiting, over := 0, u.Size-rule.Total
+	waiting := 0
 	for _, o := range s.all {
-		if o.ID == u.ID {
-			continue
-		}
-		if o.Sender == u.Sender && o.Message == "" {
+		if o.ID != u.ID && o.Sender == u.Sender && o.Message == "" {
 			waiting++
-		}
-		if !o.Evicted {
-			over += o.Size
 		}
 	}
 	if rule.Waiting > 0 && waiting >= rule.Waiting {
 		return chat.Upload{}, chat.ErrTooMany
-	}
-	if rule.Total > 0 && !s.evict(over) {
-		return chat.Upload{}, chat.ErrNoSpace
 	}
 	s.all = slices.DeleteFunc(s.all, func(o *keptUpload) bool { return o.ID == u.ID })
 	s.all = append(s.all, &keptUpload{u, map[int][]byte{}})
 	return u, nil
 }
 
-// evict removes the content of uploads until enough bytes are free.
-func (s *Uploads) evict(enough int64) bool {
-	var old []*keptUpload
-	for _, u := range s.all {
-		if enough > 0 && u.Message != "" && !u.Evicted {
-			enough -= u.Size
-			old = append(old, u)
+// held is how many bytes of u are stored.
+func (u *keptUpload) held() (bytes int64) {
+	for n, data := range u.pieces {
+		if n >= 0 {
+			bytes += int64(len(data))
 		}
 	}
-	if enough > 0 {
-		return false
-	}
-	for _, u := range old {
-		u.Evicted = true
-		u.pieces = map[int][]byte{chat.ThumbnailPiece: u.pieces[chat.ThumbnailPiece]}
-	}
-	return true
+	return bytes
 }
 
-func (s *Uploads) attempt(id, attempt string, do func(*keptUpload)) error {
+// makeRoom removes content until there are at most total bytes.
+func (s *Uploads) makeRoom(of *keptUpload, total int64) bool {
+	for {
+		stored, bySender := int64(0), map[chat.EntityID]int64{}
+		var largest chat.EntityID
+		for _, u := range s.all { // the oldest first
+			stored += u.held()
+			bySender[u.Sender] += u.held()
+		}
+		for _, u := range s.all {
+			if largest == "" || bySender[u.Sender] > bySender[largest] {
+				largest = u.Sender
+			}
+		}
+		if stored <= total {
+			return true
+		}
+		if !s.evictOne(of, largest) {
+			return false
+		}
+	}
+}
+
+// evictOne removes the content of the oldest upload of a sender; of one that no message names only for another sender.
+func (s *Uploads) evictOne(of *keptUpload, sender chat.EntityID) bool {
+	for _, named := range []bool{true, false} {
+		for i, u := range s.all {
+			switch {
+			case u.Sender != sender || u.held() == 0 || named != (u.Message != ""):
+			case named:
+				u.Evicted = true
+				u.pieces = map[int][]byte{chat.ThumbnailPiece: u.pieces[chat.ThumbnailPiece]}
+				return true
+			case sender != of.Sender:
+				s.all = slices.Delete(s.all, i, i+1)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *Uploads) attempt(id, attempt string, do func(*keptUpload) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.upload(id)
 	if u == nil || u.Attempt != attempt || u.Complete {
 		return answer.ErrLost
 	}
-	do(u)
-	return nil
+	return do(u)
 }
 
 // AddPiece implements [storage.Uploads].
-func (s *Uploads) AddPiece(_ context.Context, id, attempt string, n int, data []byte) error {
-	return s.attempt(id, attempt, func(u *keptUpload) { u.pieces[n] = slices.Clone(data) })
+func (s *Uploads) AddPiece(_ context.Context, id, attempt string, n int, data []byte, rule chat.UploadRule) error {
+	return s.attempt(id, attempt, func(u *keptUpload) error {
+		var before []*keptUpload
+		for _, o := range s.all {
+			before = append(before, &keptUpload{o.Upload, maps.Clone(o.pieces)})
+		}
+		u.pieces[n] = slices.Clone(data)
+		if rule.Total > 0 && !s.makeRoom(u, rule.Total) {
+			s.all = before
+			return chat.ErrNoSpace
+		}
+		return nil
+	})
 }
 
 // EndUpload implements [storage.Uploads].
 func (s *Uploads) EndUpload(_ context.Context, id, attempt, kind string, thumbnail []byte) error {
-	return s.attempt(id, attempt, func(u *keptUpload) {
+	return s.attempt(id, attempt, func(u *keptUpload) error {
 		u.Complete, u.Type, u.Thumbnail = true, kind, len(thumbnail) > 0
 		if u.Thumbnail {
 			u.pieces[chat.ThumbnailPiece] = slices.Clone(thumbnail)
 		}
+		return nil
 	})
 }
 
@@ -166,7 +202,9 @@ func (s *Uploads) NameUploads(_ context.Context, message chat.MemoryID, ids ...s
 }
 
 // DropUpload implements [storage.Uploads].
-func (s *Uploads) DropUpload(_ context.Context, id string) error {
-	s.drop(func(u chat.Upload) bool { return u.ID == id && u.Message == "" })
+func (s *Uploads) DropUpload(_ context.Context, id, attempt string) error {
+	s.drop(func(u chat.Upload) bool {
+		return u.ID == id && u.Message == "" && (attempt == "" || u.Attempt == attempt)
+	})
 	return nil
 }
