@@ -75,11 +75,13 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 }
 
 // closed returns q once it is not open any more, or the cause of ctx. A choice on this replica, or on one that the bus reaches, is noticed
-// at once; if that signal is lost, polling finds it a little later. Meanwhile the run does not count against the bound on answers
-// for one person, who could otherwise not ask anything else.
+// at once; if that signal is lost, polling finds it a little later. While an action waits for the choice, the run does not count against the
+// limits on parallel answers: its person could otherwise not ask anything else. Other questions stop nothing.
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
-	ak.x.rt.scheduler.parallel.Leave(ak.x.run.Address.BilledTo, ak.x.run.ID) // meanwhile nothing is made
-	defer ak.x.rt.scheduler.parallel.Resume(ak.x.run.Address.BilledTo, ak.x.run.ID)
+	if q.Chooser == action.Awaited {
+		ak.x.place.Pause()
+		defer ak.x.place.Resume()
+	}
 	for ctx.Err() == nil {
 		rung := ak.x.rt.live.ChoiceMade(ak.x.run.ID)
 		now, err := ak.store.Question(ctx, q.ID)

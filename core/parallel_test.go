@@ -232,3 +232,60 @@ func TestAnswersOfAllPeopleWait(t *testing.T) {
 		w.model.play = func(llm.Request) []step { return []step{pause(betweenBeats), write(fox)} }
 	})
 }
+
+// An answer that offers something while it is written keeps its place: no further answer is written meanwhile.
+func TestOfferKeepsThePlace(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{}}})
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+			return action.Result{Text: "it plays"}, c.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
+		}})
+		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Minute), write("Enjoy.")}, []step{write("Me, too.")})
+		n := w.start()
+		first := n.say("play")
+		time.Sleep(10 * time.Second)
+		second := n.asks("fake/1", "ada")
+		time.Sleep(10 * time.Second)
+		if asked := len(w.model.asked()); asked != 2 {
+			w.Errorf("the model was asked %d times; the second answer does not wait", asked)
+		}
+		w.ended(first)
+		w.wants(second, answer.Completed, "Me, too.")
+	})
+}
+
+// An answer that waits longer than a turn can take is logged once, with the reason, and counted, until it ends.
+func TestOverdueAnswersAreLogged(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
+		w.cfg.Access.People["bob"] = true
+		w.plug(&fakeAction{name: "ORDER", effect: action.Writes, limit: 2 * time.Hour, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+			time.Sleep(time.Hour)
+			return action.Result{Text: "ordered"}, nil
+		}})
+		w.model.queue([]step{call(0, "o", "ORDER", "{}")}, []step{write("Done.")}, []step{write("Done.")}, []step{write("Done.")})
+		n := w.start()
+		first := n.submit(w.addressed("ada", "order"))
+		synctest.Wait()
+		behind, elsewhere := n.submit(w.addressed("bob", "And me?")), n.asks("fake/1", "ada")
+		time.Sleep(50 * time.Minute)
+		if n.Overdue() != 2 || n.Counts().Overdue != 2 {
+			t.Errorf("%d answers are overdue, counted %+v; want 2", n.Overdue(), n.Counts())
+		}
+		log := w.log.String()
+		for reason, acc := range map[string]chat.Accepted{"1 of 1 answers of its person are in progress, the oldest for 17m": elsewhere, "an earlier answer in its room is in progress": behind} {
+			if strings.Count(log, `run=`+string(acc.Run)+" ") != 1 || !strings.Contains(log, reason) {
+				t.Errorf("the log does not have once %q:\n%s", reason, log)
+			}
+		}
+		time.Sleep(20 * time.Minute)
+		for _, acc := range []chat.Accepted{first, behind, elsewhere} {
+			w.ended(acc)
+		}
+		time.Sleep(2 * time.Minute)
+		if n.Overdue() != 0 {
+			t.Errorf("at last %d answers are overdue", n.Overdue())
+		}
+	})
+}

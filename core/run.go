@@ -69,6 +69,7 @@ type execution struct {
 	turn   action.TurnContext      // what the turn is about, once that is recalled
 	state  *prompt.Builder         // makes the prompts of the turn, once that is prepared
 	paid   bool                    // this attempt is counted in the journal
+	place  *schedule.Place         // what it takes of the limits on parallel answers
 	out    chat.Memory             // what the run has said, once that is stored
 
 	side       sync.WaitGroup // goroutines beside the turn: publishing, open questions; each ends with life
@@ -90,13 +91,12 @@ type execution struct {
 }
 
 // execute answers run: it decides whether to answer if that is open, claims the room, generates and acts, journals how the run ended,
-// shows that, and finishes. An error leaves the run open for the next attempt. since numbers the last gap of the lease before the run was
-// started.
+// shows that, and finishes. An error leaves the run open for the next attempt.
 //
 // process lives as long as the process may work; life, its child, ends with this function too, so that nothing beside the turn
 // outlives it.
-func (rt *Runtime) execute(life context.Context, run *chat.Run, since int) error {
-	about := info(*run)
+func (rt *Runtime) execute(life context.Context, t *turn) error {
+	run, about := &t.run, info(t.run)
 	process := event.WithRun(quota.WithSpender(life, run), about)
 	defer quota.WaitSettled(process)
 	life, done := context.WithCancel(process)
@@ -104,7 +104,7 @@ func (rt *Runtime) execute(life context.Context, run *chat.Run, since int) error
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.Release(run.ID, a)
 	x := rt.newExecution(life, run, about, a)
-	x.since = since
+	x.since, x.place = t.since, t.place
 	defer func() { x.quit(nil) }()
 	surface, refused, ended, err := x.begin()
 	if err != nil || ended {
@@ -243,7 +243,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	}
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
-	x.rt.scheduler.parallel.Leave(x.run.Address.BilledTo, x.run.ID) // what is left to do is to show it
+	x.place.Leave() // what is left to do is to show it
 	stopNotes()
 	if errors.Is(err, chat.ErrParked) {
 		return x.park(hide, shown)

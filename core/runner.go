@@ -97,14 +97,15 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 		return wait, err
 	}
 	defer t.leave()
-	return 0, s.rt.execute(life, &t.run, t.since)
+	return 0, s.rt.execute(life, t)
 }
 
 // turn is a run that this process has started.
 type turn struct {
 	run   chat.Run
-	since int    // the last gap of the lease before the start
-	leave func() // is called when this process is done with the run
+	since int             // the last gap of the lease before the start
+	place *schedule.Place // what it takes of the limits on parallel answers
+	leave func()          // is called when this process is done with the run
 }
 
 // start starts the run that is due. It returns nil if there is none, like [scheduler.turn].
@@ -136,7 +137,7 @@ func (s *scheduler) start(stop, life context.Context, l schedule.Lane) (t *turn,
 		return nil, wait, err
 	}
 	taken := next.Ending != "" || next.Kind != chat.RunTask && policy == schedule.Supersede && last.Response > next.Response
-	leave, wait, err := s.enter(life, l, &next, taken)
+	place, leave, wait, err := s.enter(life, l, &next, taken)
 	if leave == nil {
 		return nil, wait, err
 	}
@@ -146,31 +147,25 @@ func (s *scheduler) start(stop, life context.Context, l schedule.Lane) (t *turn,
 		leave()
 		return nil, 0, err
 	}
-	return &turn{run, since, leave}, 0, nil
+	return &turn{run, since, place, leave}, 0, nil
 }
 
 // enter takes the places that the run needs in this process. If leave is nil, it has to wait: for so long, or until its lane is woken.
 // taken reports that the run only ends.
-func (s *scheduler) enter(ctx context.Context, l schedule.Lane, run *chat.Run, taken bool) (leave func(), wait time.Duration, err error) {
-	id, person, slot := run.ID, run.Address.BilledTo, schedule.NeedsSlot(*run, taken)
-	if slot {
-		s.parallel.Forget(l, person)
-		if !s.parallel.Enter(l, *run) {
-			return nil, 0, schedule.ErrQueued
+func (s *scheduler) enter(
+	ctx context.Context, l schedule.Lane, run *chat.Run, taken bool,
+) (place *schedule.Place, leave func(), wait time.Duration, err error) {
+	if schedule.NeedsSlot(*run, taken) {
+		s.parallel.Forget(l, run.Address.BilledTo)
+		entered := false
+		if place, entered = s.parallel.Enter(l, *run); !entered {
+			return nil, nil, 0, schedule.ErrQueued
 		}
 	}
 	unsuspect, wait := s.enterSuspect(ctx, l, *run)
-	leave = func() {
-		if unsuspect != nil {
-			unsuspect()
-		}
-		if slot {
-			s.parallel.Leave(person, id)
-		}
-	}
 	if unsuspect == nil {
-		leave()
-		return nil, wait, nil
+		place.Leave()
+		return nil, nil, wait, nil
 	}
-	return leave, 0, nil
+	return place, func() { unsuspect(); place.Leave() }, 0, nil
 }

@@ -101,6 +101,7 @@ type Runtime struct {
 	closed bool // Run was told to end: nothing new is accepted or started
 
 	counts     counts.Counters
+	watchdog   schedule.Watchdog
 	lease      schedule.Lease
 	evaluators schedule.Background
 	announcing schedule.Outage // of the tracker
@@ -135,6 +136,7 @@ func New(cfg Config) (*Runtime, error) {
 		rt.scheduler.wake(m.Room)
 	}}
 	rt.scheduler, rt.waker = newScheduler(rt, store, cfg.Parallel, cfg.Total), parking.Waker{Store: store, Serve: func(room chat.RoomID) { rt.scheduler.wake(room) }}
+	rt.watchdog = schedule.Watchdog{Store: store, Limit: cfg.Turns.Limit, Parallel: rt.scheduler.parallel, Log: cfg.Log, Found: &rt.counts.Overdue}
 	rt.changes = changes.Handler{
 		Store: store, Agent: cfg.Agent, OnEdit: cfg.Turns.OnEdit, Tracker: cfg.Tracker, Waker: &rt.waker, Log: cfg.Log,
 		Stays: rt.intake.stays, Lose: rt.live.Lose, Serve: rt.scheduler.wake, Emit: rt.Emit,
@@ -193,6 +195,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	var work sync.WaitGroup // beside the rooms
 	defer work.Wait()
 	work.Go(func() { upkeep.Run(ctx, rt.stores.upkeep, rt.cfg.Log) })
+	work.Go(func() { rt.watchdog.Run(ctx) })
 	for _, p := range rt.cfg.Plugins {
 		if p.Work != nil {
 			work.Go(func() { rt.background(ctx, p) })
@@ -221,7 +224,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			rt.waitProviders()
 			rt.scheduler.left(context.WithoutCancel(ctx))
 			if left := rt.Counts().String(); left != "" {
-				rt.cfg.Log.Info("turns skipped optional steps since the start", "what", left)
+				rt.cfg.Log.Info("turns skipped optional steps, or waited, since the start", "what", left)
 			}
 			return nil
 		}
@@ -344,6 +347,9 @@ func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
 
 // Counts returns how many optional steps turns have had to skip since the start: see package counts.
 func (rt *Runtime) Counts() counts.Counts { return rt.counts.Now() }
+
+// Overdue returns how many open runs wait longer than a turn can take, as far as this process knows.
+func (rt *Runtime) Overdue() int { return rt.watchdog.Overdue() }
 
 // SaveUsage stores at once what models used and this process has not stored yet.
 func (rt *Runtime) SaveUsage(ctx context.Context) error { return rt.cfg.Meter.Save(ctx) }

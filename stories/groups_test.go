@@ -64,3 +64,47 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 		})
 	}
 }
+
+// Commands that offer buttons take no place of limits.parallel, whatever is pressed: afterwards as many answers as before are written at
+// the same time, and no more.
+func TestCommandsTakeNoPlace(t *testing.T) {
+	onEach(t, func(cfg *config.Config) {
+		cfg.Limits.Parallel, cfg.Limits.ParallelTotal = 2, 2
+	}, func(c *chatStory) {
+		c.choose = func(Request) Script { return Script{Pause(time.Minute), Text("Done.")} }
+		for _, press := range []int{1, 1, -1, -1} {
+			c.Say(Ada, c.ada, "/new")
+			c.pass(time.Minute)
+			if press >= 0 {
+				c.World.(presser).Press(Ada, c.ada, press)
+				c.pass(time.Minute)
+			}
+		}
+		c.Say(Ada, c.ada, "first")
+		c.pass(time.Second)
+		c.Mention(Ada, c.group, "second")
+		c.pass(time.Second)
+		c.Say(Bob, c.Direct(Bob), "third")
+		c.pass(20 * time.Second)
+		c.asked(2)
+		c.pass(3 * time.Minute)
+		for _, in := range []Place{c.ada, c.group, c.Direct(Bob)} {
+			if own := Own(c, in); own[len(own)-1] != "Done." {
+				c.Errorf("the last answer is %q", own[len(own)-1])
+			}
+		}
+	})
+}
+
+// The same on the web, where the visitors of one address are one person.
+func TestCommandsOfAVisitorTakeNoPlace(t *testing.T) {
+	tell(t, func(cfg *config.Config) { cfg.Limits.Parallel = 1 }, func(s *story) {
+		c, other := s.open(), s.open()
+		for _, id := range []string{"1", "2", "3"} {
+			s.all(s.send(c, id, "/new"))
+		}
+		if end := s.all(s.send(other, "1", "Hello")); end.FullText == nil || *end.FullText == "" {
+			s.Errorf("another visitor reads %s", end.Raw)
+		}
+	})
+}

@@ -28,7 +28,8 @@ type statusReport struct {
 	Shared   service       `json:"shared"`
 	Replicas []replicaLine `json:"replicas"`
 	Waiting  int           `json:"waiting"`
-	Lag      float64       `json:"lag"` // how long the oldest of them waits
+	Lag      float64       `json:"lag"`     // how long the oldest of them waits
+	Overdue  int           `json:"overdue"` // of them, those that wait longer than a turn can take
 }
 
 // service is the state of the store, or of Redis.
@@ -83,7 +84,7 @@ func (s *statusCmd) Run(ctx context.Context, c *cli) error {
 
 // reportOf converts a status for printing.
 func reportOf(s local.Status) statusReport {
-	report := statusReport{Replicas: []replicaLine{}, Waiting: s.Waiting, Lag: seconds(s.Lag)}
+	report := statusReport{Replicas: []replicaLine{}, Waiting: s.Waiting, Lag: seconds(s.Lag), Overdue: s.Overdue}
 	for _, r := range s.Replicas {
 		line := replicaLine{Name: r.Name, State: r.State, Heartbeat: seconds(r.Beat), Runs: r.Runs, Holds: []leaseLine{}}
 		for _, h := range r.Holds {
@@ -135,6 +136,9 @@ func (r statusReport) print(to io.Writer) error {
 		fmt.Fprintf(w, "1 answer waits, for %.0f s.\n", r.Lag)
 	default:
 		fmt.Fprintf(w, "%d answers wait, the oldest for %.0f s.\n", r.Waiting, r.Lag)
+	}
+	if r.Overdue > 0 {
+		fmt.Fprintf(w, "%d of them longer than a turn can take; the log has the reason.\n", r.Overdue)
 	}
 	return w.Flush()
 }

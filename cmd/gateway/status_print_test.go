@@ -29,6 +29,10 @@ func TestStatusShowsShards(t *testing.T) {
 			}},
 			"discord shard 0 (13 s)\nb/1",
 		},
+		"answers that wait too long": {
+			statusReport{Waiting: 2, Lag: 1900, Overdue: 1},
+			"2 answers wait, the oldest for 1900 s.\n1 of them longer than a turn can take; the log has the reason.\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.report.Store.OK = true

@@ -1,4 +1,4 @@
-// Package counts counts what turns had to do without, for `/status` and the log.
+// Package counts counts what turns had to do without, and answers that waited too long, for the log.
 package counts
 
 import (
@@ -8,7 +8,7 @@ import (
 )
 
 // Counters count since the start of the process. They are safe for concurrent use.
-type Counters struct{ Undecided, Providers, Evaluators, Skipped atomic.Uint64 }
+type Counters struct{ Undecided, Providers, Evaluators, Skipped, Overdue atomic.Uint64 }
 
 // Counts are the values of [Counters] at one time.
 type Counts struct {
@@ -16,11 +16,12 @@ type Counts struct {
 	Providers  uint64 // providers that failed, panicked or were late
 	Evaluators uint64 // evaluators and summaries that failed or panicked
 	Skipped    uint64 // evaluators and summaries that were not started, because too many were running
+	Overdue    uint64 // runs that waited longer than a turn can take
 }
 
 // Now returns the current values.
 func (c *Counters) Now() Counts {
-	return Counts{c.Undecided.Load(), c.Providers.Load(), c.Evaluators.Load(), c.Skipped.Load()}
+	return Counts{c.Undecided.Load(), c.Providers.Load(), c.Evaluators.Load(), c.Skipped.Load(), c.Overdue.Load()}
 }
 
 // String lists the values that are not zero. It is empty if all are.
@@ -34,6 +35,7 @@ func (c Counts) String() string {
 		{c.Undecided, "decisions unreadable"},
 		{c.Evaluators, "evaluators failed"},
 		{c.Skipped, "evaluators skipped under load"},
+		{c.Overdue, "answers waited too long"},
 	} {
 		if kind.n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", kind.n, kind.what))

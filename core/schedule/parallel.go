@@ -39,7 +39,7 @@ func NewParallel(most, total int, wake func(Lane)) *Parallel {
 
 // queue is one person's. It exists while there is something in it.
 type queue struct {
-	under   map[chat.RunID]bool // under way
+	under   map[*Place]struct{} // the places that are taken
 	waiting []queued            // in order
 }
 
@@ -56,11 +56,11 @@ func NeedsSlot(r chat.Run, taken bool) bool {
 	return r.Kind.Claims() && r.Kind != chat.RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 
-// Enter starts run and returns true, or queues its lane and returns false. A queued lane calls it again when it is
+// Enter takes a place for run, or queues its lane and returns false. A queued lane calls it again when it is
 // woken. A run starts only if there is room for all that are queued before it and can go on, so none is overtaken.
-func (p *Parallel) Enter(l Lane, run chat.Run) bool {
+func (p *Parallel) Enter(l Lane, run chat.Run) (place *Place, ok bool) {
 	if !p.limits() {
-		return true
+		return nil, true
 	}
 	person := run.Address.BilledTo
 	p.mu.Lock()
@@ -76,12 +76,13 @@ func (p *Parallel) Enter(l Lane, run chat.Run) bool {
 		p.lanes[l] = person
 	}
 	if at >= p.free(q) || !p.hasPlace(q.waiting[at]) {
-		return false
+		return nil, false
 	}
 	q.waiting = slices.Delete(q.waiting, at, at+1)
 	delete(p.lanes, l)
-	p.count(q, run.ID)
-	return true
+	place = &Place{parallel: p, person: person, since: time.Now()}
+	p.take(place)
+	return place, true
 }
 
 func (p *Parallel) limits() bool { return p.most > 0 || p.total > 0 }
@@ -90,18 +91,10 @@ func (p *Parallel) limits() bool { return p.most > 0 || p.total > 0 }
 func (p *Parallel) queue(person chat.EntityID) *queue {
 	q := p.people[person]
 	if q == nil {
-		q = &queue{under: map[chat.RunID]bool{}}
+		q = &queue{under: map[*Place]struct{}{}}
 		p.people[person] = q
 	}
 	return q
-}
-
-// count counts a run as under way.
-func (p *Parallel) count(q *queue, run chat.RunID) {
-	if !q.under[run] {
-		q.under[run] = true
-		p.under++
-	}
 }
 
 // free returns how many lanes of q may go on, from the front, as far as its person is concerned.
@@ -137,26 +130,6 @@ func (p *Parallel) ready() (all []queued) {
 
 func inOrder(a, b queued) int {
 	return cmp.Or(a.opened.Compare(b.opened), cmp.Compare(a.lane.Room, b.lane.Room))
-}
-
-// Resume counts a run that has left and continues, even over the limits: it does not wait, because people see a part of
-// its answer.
-func (p *Parallel) Resume(person chat.EntityID, run chat.RunID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.limits() && person != "" {
-		p.count(p.queue(person), run)
-	}
-}
-
-// Leave undoes Enter or Resume, and wakes the lanes that can continue. Calling it again has no effect.
-func (p *Parallel) Leave(person chat.EntityID, run chat.RunID) {
-	p.mu.Lock()
-	if q := p.people[person]; q != nil && q.under[run] {
-		delete(q.under, run)
-		p.under--
-	}
-	p.next(person)
 }
 
 // Forget removes a lane from the queue, unless it waits for person: the waiting run has ended, or is no longer the next

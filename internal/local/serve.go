@@ -24,6 +24,8 @@ type Runtime interface {
 	RetryRun(ctx context.Context, id chat.RunID) error
 	// SaveUsage stores what models used and is not stored yet.
 	SaveUsage(ctx context.Context) error
+	// Overdue returns how many open runs wait longer than a turn can take.
+	Overdue() int
 }
 
 // Store is what the commands need of a store. Contracts and errors are those of package storage.
@@ -56,6 +58,9 @@ func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.s
 
 // SaveUsage does nothing: this process has asked no model.
 func (offline) SaveUsage(context.Context) error { return nil }
+
+// Overdue returns 0: nothing runs that could know.
+func (offline) Overdue() int { return 0 }
 
 // command is what a program on the same machine can ask of a gateway. do does the work, wherever it runs.
 type command[Request, Reply any] struct {

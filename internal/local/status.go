@@ -16,6 +16,7 @@ type Status struct {
 	Replicas []Replica
 	Waiting  int           // open runs that no process has started
 	Lag      time.Duration // since the oldest of those was opened
+	Overdue  int           // of them, those that the running gateway reports to wait longer than a turn can take
 }
 
 // Replica is one gateway process. Times are relative, because the asking program can have another clock.
@@ -37,12 +38,14 @@ type Held struct {
 var status = command[struct{}, Status]{"status", statusAt}
 
 // statusAt reads the status from store.
-func statusAt(ctx context.Context, store Store, _ Runtime, _ struct{}) (Status, error) {
+func statusAt(ctx context.Context, store Store, rt Runtime, _ struct{}) (Status, error) {
 	fleet, err := store.Replicas(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	return statusOf(fleet, time.Now()), nil
+	s := statusOf(fleet, time.Now())
+	s.Overdue = rt.Overdue()
+	return s, nil
 }
 
 // statusOf converts what the store has. A lease can be held by a process that has sent no heartbeat.
