@@ -49,7 +49,7 @@ func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (mor
 		WHERE seq > $1 AND kind = '' AND NOT EXISTS (SELECT 1 FROM memory_words w WHERE w.seq = m.seq)
 		ORDER BY seq LIMIT $2 FOR SHARE OF m`, until, limit) // not deleted or revised until their words are stored
 	all, err := collect(rows, err, record.ScanNumbered)
-	if err != nil || len(all) == 0 && until == was {
+	if err != nil {
 		return false, err
 	}
 	for _, m := range all {
@@ -65,8 +65,25 @@ func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (mor
 			next = max(next, m.Seq)
 		}
 	}
-	if settled { // all that could add a number up to next have begun by now, so their ids are before the new fence
+	if settled && (len(all) > 0 || until != was) { // all that could add a number up to next have begun by now, so their ids are before the new fence
 		_, err = q.Exec(ctx, `UPDATE memory_words_until SET seq = $1, next = $2, fence = pg_snapshot_xmax(pg_current_snapshot())`, until, next)
+	}
+	if err != nil || len(all) == limit {
+		return true, err
+	}
+	return renewWords(ctx, q, limit-len(all))
+}
+
+// renewWords indexes messages again whose words an older version of the program made, the newest first.
+func renewWords(ctx context.Context, q querier, limit int) (more bool, err error) {
+	rows, err := q.Query(ctx, `
+		SELECT seq, turn, `+record.MemoryColumns+` FROM memories m
+		WHERE seq IN (SELECT seq FROM memory_words WHERE form < 2 ORDER BY seq DESC LIMIT $1) FOR SHARE OF m`, limit)
+	all, err := collect(rows, err, record.ScanNumbered)
+	for _, m := range all {
+		if err == nil {
+			err = updateWords(ctx, q, m.Seq, m.Memory)
+		}
 	}
 	return len(all) == limit, err
 }
@@ -76,7 +93,7 @@ func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (mor
 func saveWords(ctx context.Context, q querier, seq int64, m chat.Memory) error {
 	words := record.WordsOf(m)
 	_, err := q.Exec(ctx, `
-		INSERT INTO memory_words (seq, room, words, found) VALUES ($1, $2, $3, array_to_tsvector($4::text[]))
+		INSERT INTO memory_words (seq, room, words, found, form) VALUES ($1, $2, $3, array_to_tsvector($4::text[]), 2)
 		ON CONFLICT (seq) DO NOTHING`, seq, m.Room, words, distinct(words))
 	return err
 }
@@ -104,8 +121,13 @@ func replaceWords(ctx context.Context, q querier, m chat.Memory) error {
 	if err != nil {
 		return err
 	}
+	return updateWords(ctx, q, seq, m)
+}
+
+// updateWords replaces the words of an indexed message.
+func updateWords(ctx context.Context, q querier, seq int64, m chat.Memory) error {
 	words := record.WordsOf(m)
-	_, err = q.Exec(ctx, `UPDATE memory_words SET words = $2, found = array_to_tsvector($3::text[]) WHERE seq = $1`, seq, words, distinct(words))
+	_, err := q.Exec(ctx, `UPDATE memory_words SET words = $2, found = array_to_tsvector($3::text[]), form = 2 WHERE seq = $1`, seq, words, distinct(words))
 	return err
 }
 

@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"parley/core/chat"
+	"parley/core/search"
 )
 
 // A search for words that most messages have reads the messages of its rooms only, however many others there are. It must stay so when
@@ -47,5 +50,46 @@ func TestSearchReadsItsRooms(t *testing.T) {
 	}
 	if n := read() - before; n > searches*10*each {
 		t.Errorf("%d searches in two of %d rooms read %d rows; they have %d messages", searches, rooms, n, 2*each)
+	}
+}
+
+// Messages that a replica of an older version has indexed, also after the upgrade, are indexed again, and found by other
+// forms of their words.
+func TestWordsOfOlderVersionsAreMadeAgain(t *testing.T) {
+	s := open(t, fresh(t), Options{})
+	ctx := t.Context()
+	said := func(n int, text string) {
+		in := chat.Message{
+			Memory: chat.Memory{ID: chat.MemoryID(fmt.Sprint("older ", n)), Room: "older", Author: "ada", Text: text, At: time.Now()},
+			Place:  chat.Room{ID: "older"},
+		}
+		if _, err := s.Accept(ctx, in, chat.JoinRule{Kind: chat.RunReply}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := func(limit int) {
+		t.Helper()
+		for more := true; more; {
+			var err error
+			if more, err = s.IndexWords(ctx, limit, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for n := range 5 {
+		said(n, "The keys are in the drawer")
+	}
+	said(5, "Where is my key?")
+	index(50)
+	if _, err := s.pool.Exec(ctx, `UPDATE memory_words SET words = 'the keys are', found = array_to_tsvector(ARRAY['the', 'keys', 'are']), form = DEFAULT WHERE room = 'older'`); err != nil {
+		t.Fatal(err)
+	}
+	find := chat.Search{Room: "older", Before: "older 5", Words: search.Question("Where is my key?"), Limit: 9}
+	if found, err := s.FindWords(ctx, find); err != nil || len(found) != 0 {
+		t.Fatalf("before, %d are found, %v", len(found), err)
+	}
+	index(2)
+	if found, err := s.FindWords(ctx, find); err != nil || len(found) != 5 {
+		t.Errorf("%d are found, %v; want 5", len(found), err)
 	}
 }

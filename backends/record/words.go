@@ -13,7 +13,7 @@ import (
 // Bounds of the index: a long document, or one word of a million letters, must not make it or a search slow.
 const (
 	longestWord = 80   // in bytes; longer ones are left out, in messages and in questions
-	mostWords   = 4000 // of one message; what follows is not found by its words
+	mostWords   = 8000 // of one message; later ones are not found
 	// Candidates is how many messages with a word of a question are considered: the newest.
 	Candidates = 5000
 	// Compared is how many messages are compared word by word: those with the rarest words of a question.

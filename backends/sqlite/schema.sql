@@ -1,4 +1,4 @@
--- version 41
+-- version 42
 -- Made from the migrations by go test ./backends/sqlite -run TestSchema -update. Don't edit it.
 
 CREATE TABLE approvals (

@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/search"
 )
 
 // goBack takes the tables of a closed store back to an earlier version.
@@ -149,5 +150,34 @@ func TestForgottenBeforeUpgrade(t *testing.T) {
 	}
 	if _, err := s.Entity(t.Context(), "eve"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What an earlier version has indexed by whole words is indexed again, and found by other forms of them.
+func TestWordsAreMadeAgainAfterUpgrade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	s := open(t, path)
+	for i, text := range []string{"The keys are in the drawer", "Where is my key?"} {
+		in := chat.Message{
+			Memory: chat.Memory{ID: chat.MemoryID(fmt.Sprint("m", i)), Room: "room", Author: "ada", Text: text, At: time.Now()},
+			Place:  chat.Room{ID: "room"},
+		}
+		if _, err := s.Accept(t.Context(), in, chat.JoinRule{Kind: chat.RunReply}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	goBack(t, path, 41,
+		`INSERT INTO memory_words (rowid, room, words) SELECT seq, 'room', 'the keys are in the drawer' FROM memories WHERE id = 'm0'`,
+		`UPDATE memory_words_until SET seq = (SELECT max(seq) FROM memories)`)
+	s = open(t, path)
+	if _, err := s.IndexWords(t.Context(), 50, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: "m1", Words: search.Question("Where is my key?"), Limit: 3})
+	if err != nil || len(found) != 1 {
+		t.Errorf("%d are found, %v", len(found), err)
 	}
 }

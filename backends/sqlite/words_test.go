@@ -12,6 +12,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
+	"parley/core/search"
 )
 
 // SE-20: a minute after a message was forgotten or revised, the file holds none of its words, also not in the index.
@@ -81,13 +82,13 @@ func TestRoomsWithOneHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.memories.write(t.Context(), func(ctx context.Context, tx *conn) error {
-		_, err := tx.ExecContext(ctx, `UPDATE memory_words SET room = ? WHERE words = 'many secrets'`, record.RoomWord("room"))
+		_, err := tx.ExecContext(ctx, `UPDATE memory_words SET room = ? WHERE room = ?`, record.RoomWord("room"), record.RoomWord("other"))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: chat.MemoryID(fmt.Sprint("room", many-1)), Words: []string{"many", "secrets"}, Limit: 3})
+	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: chat.MemoryID(fmt.Sprint("room", many-1)), Words: search.Question("many secrets"), Limit: 3})
 	if err != nil || len(found) != 3 {
 		t.Fatalf("found %v, %v", found, err)
 	}

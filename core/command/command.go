@@ -36,7 +36,7 @@ func Specs() []Spec {
 		{Model, "Show the models, or switch to another one", true},
 		{Status, "Show status", false},
 		{Usage, "Show what you used today and this month", false},
-		{chat.MemoryCommand, "Show what I remember about you here", false},
+		{chat.MemoryCommand, "Show what I remember about you here, all or by words", true},
 		{chat.ForgetCommand, "Forget something I remember about you, or the message you reply to", true},
 		{chat.RemindersCommand, "List your reminders, or cancel one", true},
 		{Approvals, "Show which tool calls were approved here", false},

@@ -7,6 +7,7 @@
 package search
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,38 +16,41 @@ import (
 // maxWords is how many different words of a question are searched for.
 const maxWords = 24
 
-// Words returns the words of a text in lower case, without diacritics. For scripts without spaces it returns each pair
-// of characters, because where their words end can't be seen without a dictionary; two pairs in common are nearly as
-// good as a word.
+// Words returns the words by which a text is found, in lower case, without diacritics and endings. For scripts without
+// spaces, and for Korean, whose words have their particles attached, it returns each pair of characters, because where words
+// end can't be seen without a dictionary; two pairs in common are nearly as good as a word. The single characters follow, for
+// questions that have only one.
 func Words(text string) (all []string) {
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	}) {
-		runes := folded(w)
-		switch {
-		case len(runes) == 0:
-		case len(runes) == 1 || !dense(runes[0]):
-			all = append(all, string(runes))
-		default:
-			for i := range len(runes) - 1 {
-				all = append(all, string(runes[i:i+2]))
-			}
+	for word := range words(text) {
+		if !dense(word[0]) {
+			all = append(all, stem(word))
+			continue
+		}
+		all = append(all, pairs(word)...)
+		for i := 0; len(word) > 1 && i < len(word); i++ {
+			all = append(all, string(word[i]))
 		}
 	}
 	return all
 }
 
-// Question returns the different words of a question that tell what it is about: without stop words, unless it has no
-// others, and at most maxWords of them, as each costs a search.
+// Question returns the different words of a question that tell what it is about, as [Words] makes them: without stop
+// words, unless it has no others, and at most maxWords of them, as each costs a search.
 func Question(text string) []string {
 	var all, telling []string
-	for _, w := range Words(text) {
-		if slices.Contains(all, w) {
-			continue
+	for word := range words(text) {
+		stop := stopWords[string(word)]
+		of := pairs(word)
+		if !dense(word[0]) {
+			of = []string{stem(word)}
 		}
-		all = append(all, w)
-		if !stopWords[w] {
-			telling = append(telling, w)
+		for _, w := range of {
+			if !slices.Contains(all, w) {
+				all = append(all, w)
+			}
+			if !stop && !slices.Contains(telling, w) {
+				telling = append(telling, w)
+			}
 		}
 	}
 	if len(telling) > 0 {
@@ -55,9 +59,33 @@ func Question(text string) []string {
 	return all[:min(len(all), maxWords)]
 }
 
-// dense reports whether r belongs to a script without spaces between words.
+// words iterates over the words of a text as they stand there, in lower case and without diacritics.
+func words(text string) iter.Seq[[]rune] {
+	return func(yield func([]rune) bool) {
+		for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+		}) {
+			if runes := folded(w); len(runes) > 0 && !yield(runes) {
+				return
+			}
+		}
+	}
+}
+
+// pairs returns each two neighboring characters of a word, or its only one.
+func pairs(word []rune) (all []string) {
+	if len(word) == 1 {
+		return []string{string(word)}
+	}
+	for i := range len(word) - 1 {
+		all = append(all, string(word[i:i+2]))
+	}
+	return all
+}
+
+// dense reports whether r belongs to a script whose words can't be told apart by spaces and endings.
 func dense(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // folded returns a word in lower case without diacritics, which many people leave out where they type. Marks of scripts
@@ -107,7 +135,7 @@ var stopWords = stops()
 // stops returns words that most questions have, whatever they are about, in the languages that most people write.
 func stops() map[string]bool {
 	all := map[string]bool{}
-	for _, w := range Words(`
+	for word := range words(`
 		a about again all also am an and any are as at be because been but by can could did do does for from get give had has have
 		he her here him his how i if in into is it its just know let like may me might much my no not now of on one or our please
 		remember said say she should so some tell than that the their them then there these they thing this those to told too up
@@ -131,7 +159,7 @@ func stops() map[string]bool {
 		ve bir bu da de ile icin mi ne nasil o su ben sen var
 		i w z na do jest nie to sie jak czy co moj moja ja ty on ona od po za dla
 	`) {
-		all[w] = true
+		all[string(word)] = true
 	}
 	return all
 }

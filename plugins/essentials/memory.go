@@ -9,6 +9,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/search"
 	"parley/core/text"
 )
 
@@ -64,7 +65,7 @@ func (d Deps) about(ctx context.Context, c action.CommandCall) (all []remembered
 	return all, nil
 }
 
-// listMemory is /memory.
+// listMemory is /memory. With words, it lists only the entries that have one of them, in any form, with their numbers.
 func (d Deps) listMemory(ctx context.Context, c action.CommandCall) (string, error) {
 	all, err := d.about(ctx, c)
 	if err != nil {
@@ -73,9 +74,15 @@ func (d Deps) listMemory(ctx context.Context, c action.CommandCall) (string, err
 	if len(all) == 0 {
 		return "I have noted nothing about you here. I still know our conversation; `/new` forgets that.", nil
 	}
+	asked := search.Question(c.Arguments)
 	lines := []string{"What I have noted about you:"}
 	for i, r := range all {
-		lines = append(lines, fmt.Sprintf("%d. %s", i+1, r.text))
+		if len(asked) == 0 || len(search.Rank([]search.Text{{Words: search.Words(r.text)}}, asked)) > 0 {
+			lines = append(lines, fmt.Sprintf("%d. %s", i+1, r.text))
+		}
+	}
+	if len(lines) == 1 {
+		return "I have noted nothing with these words. `/memory` lists everything.", nil
 	}
 	return strings.Join(append(lines, "", "`/forget 1` forgets the first, `/forget all` everything."), "\n"), nil
 }

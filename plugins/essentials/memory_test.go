@@ -60,6 +60,14 @@ func TestMemoryAndForget(t *testing.T) {
 			}
 		}
 		list("1. bob: likes Assam (noted here on ", "2. bob: has a cat", "3. language: French (in all rooms)")
+		for command, want := range map[string]string{"/memory cats": "2. bob: has a cat", "/memory liking": "1. bob: likes Assam"} {
+			if got := w.replies(tea, "bob", command, ""); !strings.Contains(got, want) || strings.Count(got, "\n") != 3 {
+				t.Errorf("%s lists\n%s", command, got)
+			}
+		}
+		if got := w.replies(tea, "bob", "/memory secrets", ""); got != "I have noted nothing with these words. `/memory` lists everything." {
+			t.Errorf("/memory secrets says %q", got)
+		}
 		for command, want := range map[string]string{"/forget 4": "Nothing has this number", "/forget 0": "Nothing has this number", "/forget": "Send `/memory`", "/forget it please": "Send `/memory`"} {
 			if got := w.replies(tea, "bob", command, ""); !strings.HasPrefix(got, want) {
 				t.Errorf("%s says %q", command, got)
