@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"parley/internal/encoding"
 )
 
 // Document is a text of the agent's knowledge.
@@ -230,10 +231,14 @@ func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 			return "", err.Error()
 		}
 		return text, ""
-	case !utf8.Valid(data) || strings.IndexByte(string(data), 0) >= 0:
+	case !encoding.IsText(data):
 		return "", "it is not plain text"
 	}
-	return string(data), ""
+	text, known := encoding.Decode(data)
+	if !known {
+		return "", "its encoding is unknown; save it as UTF-8"
+	}
+	return text, ""
 }
 
 // reasonOutside returns why a file can't be read. If it can be read, but not through its folder, a symlink leads out of

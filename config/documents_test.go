@@ -85,6 +85,22 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
+// Texts in older encodings are knowledge too. What makes no sense in any is named.
+func TestOldEncodings(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.txt", "\xcc\xe0\xe3\xe0\xe7\xe8\xed \xee\xf2\xea\xf0\xfb\xf2")
+	write(t, dir, "b.txt", "\xff\xfeh\x00i\x00")
+	write(t, dir, "c.txt", "\x9b\xa3\xbb\xd2\xe7\xf5\x83\x99\x99\x87\xef\xd3\x99\x9f\x81\x8d\xae\xe8\xa8\xf8\xf1\xad\xdf\xd2\xa3\xb6\xf8\xef\xa2\x80")
+	write(t, dir, "d.bin", "\x00\x01\x02\xff")
+	all, warnings := Sources{entries: []string{"."}, dir: dir}.Read(nil)
+	if got := texts(Config{Agent: Agent{Documents: all}}); got != "Магазин открыт hi" {
+		t.Errorf("it reads %q", got)
+	}
+	if len(warnings) != 2 || !strings.Contains(warnings[0], "c.txt is skipped: its encoding is unknown") || !strings.Contains(warnings[1], "d.bin is skipped: it is not plain text") {
+		t.Errorf("the warnings are %q", warnings)
+	}
+}
+
 // SE-17: what the operator lists in config.yaml can be anywhere; the configuration and the files that it reads are never knowledge, under
 // whatever name, also where their whole folder is.
 func TestOwnKnowledge(t *testing.T) {
