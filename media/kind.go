@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -68,9 +69,20 @@ func foundKind(data []byte, claimed kind) kind {
 	return other
 }
 
+// refusal returns why content of no known kind can't be read. An image in a format that models don't accept is not damaged.
+func refusal(data []byte, claimed kind) unread {
+	media := http.DetectContentType(data)
+	brand := data[min(len(data), 8):min(len(data), 12)]
+	isHEIF := bytes.HasPrefix(data[min(len(data), 4):], []byte("ftyp")) && slices.Contains([]string{"heic", "heix", "hevc", "heim", "mif1", "msf1", "avif", "avis"}, string(brand))
+	if isHEIF || strings.HasPrefix(media, "image/") || claimed == picture && media == "application/octet-stream" {
+		return unsupported
+	}
+	return strange
+}
+
 // isPage reports whether data is a whole HTML page. A part of one is read as text, as other source code is.
 func isPage(data []byte) bool {
-	head := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(data[:min(len(data), 512)], bomUTF8)))
+	head := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(data[:min(len(data), 512)], []byte("\xef\xbb\xbf"))))
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
 }
 

@@ -79,9 +79,12 @@ const (
 	blind     unread = "images can't be viewed here"
 	deaf      unread = "audio can't be transcribed here"
 	strange   unread = "this file type can't be read here"
-	noText    unread = "it contains no text"
-	broken    unread = "it is damaged"
-	noModel   unread = "the model that should read it failed"
+	// unsupported is about images.
+	unsupported unread = "this image format is not supported; JPEG and PNG are"
+	noText      unread = "it contains no text"
+	garbled     unread = "its encoding is unknown; save it as UTF-8"
+	broken      unread = "it is damaged"
+	noModel     unread = "the model that should read it failed"
 )
 
 // Read implements [attachment.Reader].
@@ -176,7 +179,7 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 	case packed:
 		f.Text, err = r.unpack(ctx, blob.Data)
 	default:
-		return strange
+		return refusal(blob.Data, claimed)
 	}
 	if err != nil {
 		return err
@@ -234,7 +237,11 @@ func (r *Reader) unpack(ctx context.Context, data []byte) (string, error) {
 		return "", strange
 	}
 	text, err := r.options.Documents(ctx, data)
-	if err != nil {
+	var slow interface{ Timeout() bool }
+	switch {
+	case errors.As(err, &slow) && slow.Timeout():
+		return "", fmt.Errorf("%w: %w", tooSlow, err)
+	case err != nil:
 		return "", fmt.Errorf("%w: %w", broken, err)
 	}
 	return text, nil
@@ -270,7 +277,7 @@ func (r *Reader) Refuse(name, claimed string, head []byte) string {
 	}
 	found := foundKind(head, kind)
 	if found == other {
-		return string(strange)
+		return string(refusal(head, kind))
 	}
 	return string(r.hopeless(found))
 }

@@ -110,6 +110,9 @@ func TestRead(t *testing.T) {
 		"a program said to be text": {with(senses, []byte("MZ\x00\x01\x02")), text, "||this file type can't be read here"},
 		"a page said to be sound":   {with(senses, []byte("<!DOCTYPE html><p>no")), voice, "||this file type can't be read here"},
 		"a page said to be a photo": {with(senses, []byte("<!DOCTYPE html><p>no")), picture, "||this file type can't be read here"},
+		"HEIC":                      {with(senses, heic), chat.Attachment{Name: "a.heic", Type: "image/heic"}, "||this image format is not supported; JPEG and PNG are"},
+		"a bitmap":                  {with(senses, []byte("BM\x00\x01\x02")), chat.Attachment{Name: "a.bmp", Type: "image/bmp"}, "||this image format is not supported; JPEG and PNG are"},
+		"HEIC without a type":       {with(senses, heic), chat.Attachment{Name: "a.heic"}, "||this image format is not supported; JPEG and PNG are"},
 		"a film":                    {with(senses, []byte("x")), chat.Attachment{Name: "a.mp4", Type: "video/mp4"}, "||this file type can't be read here"},
 		"a zip":                     {with(senses, []byte("PK\x03\x04\x00")), chat.Attachment{Name: "a.zip", Type: "application/zip"}, "||this file type can't be read here"},
 		"nothing":                   {with(senses, nil), text, "||it contains no text"},
@@ -155,6 +158,22 @@ func TestRead(t *testing.T) {
 				t.Errorf("it was renamed: %+v", got)
 			}
 		})
+	}
+}
+
+// heic is the beginning of an image of a phone.
+var heic = []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic")
+
+// A format that models don't accept is not damage, wherever it is refused.
+func TestUnsupportedPictures(t *testing.T) {
+	f := chat.Attachment{Name: "a.heic", Type: "image/heic"}
+	r := New(Options{Sees: true, Fetch: func(context.Context, string, chat.Attachment, int64) (llm.File, error) { return llm.File{Data: heic}, nil }})
+	shown, fetched := r.Pictures(t.Context(), "fake", []chat.Attachment{f}, 1)
+	if len(shown) > 0 || len(fetched) != 1 || fetched[0].Unread != string(unsupported) {
+		t.Errorf("%v, %+v", shown, fetched)
+	}
+	if why := r.Refuse(f.Name, f.Type, heic); why != string(unsupported) {
+		t.Error(why)
 	}
 }
 
@@ -271,7 +290,7 @@ func TestPictures(t *testing.T) {
 	for _, f := range fetched {
 		unread = append(unread, f.Name+" "+f.Unread)
 	}
-	if got := strings.Join(unread, ", "); got != "a.png , bomb.png the image is too large: 16384 × 16384 pixels, gone.png it no longer exists, page.png it is damaged, b.webp " {
+	if got := strings.Join(unread, ", "); got != "a.png , bomb.png the image is too large: 16384 × 16384 pixels, gone.png it no longer exists, page.png this file type can't be read here, b.webp " {
 		t.Errorf("fetched: %s", got)
 	}
 	if got := strings.Join(asked, ", "); got != "a.png image/png, b.webp image/webp" {

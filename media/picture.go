@@ -164,15 +164,15 @@ func (r *Reader) Pictures(ctx context.Context, connector string, files []chat.At
 func (r *Reader) show(ctx context.Context, connector string, f *chat.Attachment) (found llm.File) {
 	err := r.inPlace(ctx, func(ctx context.Context) error {
 		b, err := r.fetch(ctx, connector, *f)
-		if err == nil {
-			err = checkPicture(b.Data)
+		if err != nil {
+			return err
 		}
 		media := http.DetectContentType(b.Data)
-		switch {
-		case err != nil:
+		if !pictureTypes[media] {
+			return refusal(b.Data, picture)
+		}
+		if err := checkPicture(b.Data); err != nil {
 			return err
-		case !pictureTypes[media]:
-			return strange
 		}
 		found = llm.File{Name: f.Name, Type: media, Data: b.Data}
 		return nil
