@@ -153,7 +153,7 @@ func knowledgeOf(cfg config.Config, env Env, store storage.Store, models llm.Mod
 		return documents
 	}
 	return knowledge.Options{
-		Documents: convert(cfg.Agent.Documents), Stamp: cfg.Agent.Sources.Stamp, Extract: env.Documents,
+		Documents: convert(cfg.Agent.Documents), Stamp: cfg.Agent.Sources.Stamp, Extract: env.documents(),
 		Read: func(extract func([]byte) (string, error)) ([]knowledge.Document, []string) {
 			all, warnings := cfg.Agent.Sources.Read(extract)
 			return convert(all), warnings
@@ -203,7 +203,7 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 	}
 	if w := cfg.Plugins.Web; w.Fetch || w.Search.Provider != "" {
 		plugins = append(plugins, webtools.New(webtools.Options{
-			Fetch: w.Fetch, Search: webtools.Search{Provider: string(w.Search.Provider), URL: w.Search.URL, Key: w.Search.Key.Reveal()},
+			Parser: env.Parser, Fetch: w.Fetch, Search: webtools.Search{Provider: string(w.Search.Provider), URL: w.Search.URL, Key: w.Search.Key.Reveal()},
 			Available: settings.Users(w.Who, nil), Dial: env.Dial,
 		}))
 	}

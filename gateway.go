@@ -28,7 +28,6 @@ import (
 	"parley/internal/local"
 	"parley/internal/schema"
 	"parley/internal/settings"
-	"parley/media/thumbnail"
 	"parley/plugins/tasks"
 	webtools "parley/plugins/web"
 )
@@ -60,7 +59,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	if err := requirePrices(cfg); err != nil {
 		return nil, err
 	}
-	g := &Gateway{cfg: cfg, env: env, owner: owner(), pages: webtools.NewPages(env.Dial)}
+	g := &Gateway{cfg: cfg, env: env, owner: owner(), pages: webtools.NewPages(env.Dial, env.Parser)}
 	if g.backends, err = openBackends(cfg, g.env); err != nil {
 		return nil, err
 	}
@@ -173,7 +172,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		Listener:  l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token,
-		Refuse: g.reader().Refuse, Thumbnail: thumbnail.JPEG, Suggestions: suggestions(g.cfg), Hooks: g.tasks,
+		Refuse: g.reader().Refuse, Thumbnail: g.env.thumbnails(), Suggestions: suggestions(g.cfg), Hooks: g.tasks,
 	}))
 	return nil
 }

@@ -224,7 +224,7 @@ func (g *Gateway) reader() *media.Reader {
 	if m.Vision == nil && describes >= 0 {
 		m.Vision = m.Answering()[describes].Model // for later questions about an image, and for models that see none
 	}
-	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: sees >= 0, Documents: g.env.Documents, Log: g.env.Log})
+	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: sees >= 0, Documents: g.env.documents(), Log: g.env.Log})
 }
 
 // fetch downloads a file from the connector that it came from, or a page that a message links to. Connectors are looked

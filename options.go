@@ -36,9 +36,9 @@ type Env struct {
 	// Observers receive events, as those of plugins do.
 	Observers []event.Observer
 
-	// Documents extracts the text of untrusted documents: PDF, Word, PowerPoint, Excel, OpenDocument text, HTML. Nil leaves
-	// them unread. [parley/media/document.Command] makes one.
-	Documents func(ctx context.Context, document []byte) (string, error)
+	// Parser reads untrusted documents, web pages and images. Nil leaves documents and web pages unread, and images without
+	// thumbnails. [parley/media/parser.Command] makes one that reads each in a process of its own.
+	Parser Parser
 	// Listen opens the address of the web chat; nil is net.Listen.
 	Listen func(network, address string) (net.Listener, error)
 	// Dial opens connections; nil connects directly, or through the proxy of the environment.
@@ -48,6 +48,33 @@ type Env struct {
 	Wrap func(storage.Store) storage.Store
 	// OpenStore opens the store; nil is [stores.Open]. Tests use it to simulate failures.
 	OpenStore func(ctx context.Context, address string, o stores.Options) (stores.Store, error)
+}
+
+// Parser reads untrusted files: PDF, Word, PowerPoint, Excel and OpenDocument files, archives, HTML pages and images. Its methods end
+// when ctx does, and are safe for concurrent use.
+type Parser interface {
+	// Text returns the text of a document.
+	Text(ctx context.Context, document []byte) (string, error)
+	// Page returns the title and the main text of an HTML page. The media type can name an encoding.
+	Page(ctx context.Context, page []byte, mediaType string) (title, body string, err error)
+	// Thumbnail returns a small JPEG of an image.
+	Thumbnail(ctx context.Context, picture []byte) ([]byte, error)
+}
+
+// documents returns what extracts the text of documents, or nil.
+func (e Env) documents() func(context.Context, []byte) (string, error) {
+	if e.Parser == nil {
+		return nil
+	}
+	return e.Parser.Text
+}
+
+// thumbnails returns what makes thumbnails, or nil.
+func (e Env) thumbnails() func(context.Context, []byte) ([]byte, error) {
+	if e.Parser == nil {
+		return nil
+	}
+	return e.Parser.Thumbnail
 }
 
 // Connector is a platform of the embedding program. If it is an [io.Closer], it is closed at the end.

@@ -167,7 +167,9 @@ var heic = []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic")
 // A format that models don't accept is not damage, wherever it is refused.
 func TestUnsupportedPictures(t *testing.T) {
 	f := chat.Attachment{Name: "a.heic", Type: "image/heic"}
-	r := New(Options{Sees: true, Fetch: func(context.Context, string, chat.Attachment, int64) (llm.File, error) { return llm.File{Data: heic}, nil }})
+	r := New(Options{Sees: true, Fetch: func(context.Context, string, chat.Attachment, int64) (llm.File, error) {
+		return llm.File{Data: heic}, nil
+	}})
 	shown, fetched := r.Pictures(t.Context(), "fake", []chat.Attachment{f}, 1)
 	if len(shown) > 0 || len(fetched) != 1 || fetched[0].Unread != string(unsupported) {
 		t.Errorf("%v, %+v", shown, fetched)

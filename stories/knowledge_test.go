@@ -2,7 +2,6 @@ package stories_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/core/llm"
-	"parley/media/document"
 	. "parley/models/modelfake"
 	"parley/sim"
 )
@@ -49,8 +47,8 @@ func TestKnowledgeOfAPage(t *testing.T) {
 	cfg.Web.Limits = config.Limits{}
 	cfg.Agent.Sources, cfg.Agent.Documents = loaded.Agent.Sources, loaded.Agent.Documents
 	g, end := live(t, cfg, parley.Env{
-		Models:    llm.Models{Embedder: Concepts{"open hours", "dogs puppy", "food eat"}},
-		Documents: func(_ context.Context, data []byte) (string, error) { return document.Text(data) },
+		Models: llm.Models{Embedder: Concepts{"open hours", "dogs puppy", "food eat"}},
+		Parser: inProcess{},
 	})
 	defer end()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}

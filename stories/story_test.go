@@ -29,7 +29,6 @@ import (
 	"parley/core/event"
 	"parley/core/quota"
 	"parley/core/storage"
-	"parley/media/document"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -134,7 +133,7 @@ func (s *story) start() {
 	}
 	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
 		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
-		Documents: func(_ context.Context, d []byte) (string, error) { return document.Text(d) },
+		Parser: inProcess{},
 		Wrap: func(st storage.Store) storage.Store {
 			n.store = &witness{Store: st, story: s}
 			s.store.Store(n.store)

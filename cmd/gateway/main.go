@@ -46,7 +46,7 @@ type cli struct {
 	Status  statusCmd  `cmd:"" help:"List the gateways that share the store, what they hold, and what waits."`
 	Person  personCmd  `cmd:"" help:"Export or delete everything that is stored about a person."`
 	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
-	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a document from standard input and write its text. For internal use."`
+	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a file from standard input and write what it contains. For internal use."`
 }
 
 func main() {

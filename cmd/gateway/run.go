@@ -40,7 +40,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	// Collecting garbage during the start would take a quarter of its CPU time, and free little.
 	wanted := debug.SetGCPercent(400)
-	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, Documents: readDocuments()})
+	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, Parser: newParser()})
 	if os.Getenv("GOGC") == "" {
 		wanted = heapGrowth
 	}

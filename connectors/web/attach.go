@@ -132,7 +132,7 @@ func (a fileAPI) draw(ctx context.Context, u chat.Upload) []byte {
 	data, err := a.content(ctx, u)
 	var small []byte
 	if err == nil {
-		small, err = a.web.opts.Thumbnail(data)
+		small, err = a.web.opts.Thumbnail(ctx, data)
 	}
 	if err != nil || len(small) > maxThumbnail {
 		a.web.opts.Log.Debug("an image has no thumbnail", "type", u.Type, "bytes", u.Size, "err", err)

@@ -80,7 +80,7 @@ type Options struct {
 	// Refuse returns why a file with that name, claimed type and beginning can't be read, in a few words for users, or "". nil accepts all.
 	Refuse func(name, kind string, head []byte) string
 	// Thumbnail returns a small JPEG of an image, or an error if it can't be decoded. nil: there are no thumbnails.
-	Thumbnail func(picture []byte) ([]byte, error)
+	Thumbnail func(ctx context.Context, picture []byte) ([]byte, error)
 	// Hooks are what other programs call; nil disables them.
 	Hooks Hooks
 	// Reasoning allows readers to ask for the reasoning of models, where that is shown.

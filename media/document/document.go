@@ -2,8 +2,7 @@
 // and HTML; of a ZIP archive it lists the files.
 //
 // Such a document comes from strangers, and a small one can require any amount of memory and time, or exploit a parser.
-// So it is read in a separate process, with limits on both and without the environment, which has credentials:
-// [Command] starts it, and [Serve] is what it runs. Text does the work and must only be called there, or in tests.
+// So all functions must only be called in the process of package parser, or in tests.
 package document
 
 import (
@@ -16,8 +15,7 @@ import (
 
 // Bounds of one document.
 const (
-	maxDocument = 32 << 20 // bytes of the document
-	maxText     = 1 << 20  // bytes of its text
+	maxText = 1 << 20 // bytes of its text
 	// maxPart limits how much of one part of an archive is unpacked, in bytes.
 	maxPart = 64 << 20
 )

@@ -9,6 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
 // archive is a ZIP archive of these files: names and contents by turns.
@@ -94,6 +98,33 @@ func TestFormats(t *testing.T) {
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
+	}
+}
+
+// Names in archives of older systems don't state their encoding.
+func TestOldNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		encoding.Encoding
+		file, want string
+	}{
+		"Russian":  {charmap.CodePage866, "Отчёт за год.txt", "Отчёт за год.txt"},
+		"Chinese":  {simplifiedchinese.GBK, "会议记录和报告.docx", "会议记录和报告.docx"},
+		"Japanese": {japanese.ShiftJIS, "報告書のコピー.txt", "報告書のコピー.txt"},
+		"German":   {charmap.CodePage437, "Größe.txt", "Größe.txt"},
+	} {
+		raw, err := c.NewEncoder().String(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Text(archive(t, raw, "", "plain.txt", ""))
+		if err != nil || !strings.Contains(got, c.want) || !strings.Contains(got, "- plain.txt (") || strings.Contains(got, "encoding") {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	const garbage = "\x9b\xa3\xbb\xd2\xe7\xf5\x83\x99\x99\x87\xef\xd3\x99\x9f\x81\x8d\xae\xe8\xa8\xf8\xf1\xad\xdf\xd2\xa3\xb6\xf8\xef\xa2\x80"
+	got, err := Text(archive(t, garbage, "", "plain.txt", ""))
+	if err != nil || !strings.Contains(got, "�") || !strings.Contains(got, "- plain.txt (") || !strings.Contains(got, "The encoding of some names is unknown.") {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

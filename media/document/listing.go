@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"fmt"
 	"strings"
+
+	"parley/internal/encoding"
 )
 
 const maxListed = 500 // files of an archive
@@ -12,18 +14,23 @@ const maxListed = 500 // files of an archive
 func listing(z *zip.Reader) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "ZIP archive. Only its list of files is read.\n")
-	shown := 0
+	var files []*zip.File
+	var raw []string
 	for _, f := range z.File {
-		if f.FileInfo().IsDir() {
-			continue
+		if !f.FileInfo().IsDir() {
+			files, raw = append(files, f), append(raw, f.Name)
 		}
-		if shown++; shown > maxListed {
-			continue
-		}
-		fmt.Fprintf(&out, "- %s (%s)\n", strings.Join(strings.Fields(f.Name), " "), size(f.UncompressedSize64))
 	}
-	if shown > maxListed {
-		fmt.Fprintf(&out, "and %d more files\n", shown-maxListed)
+	shown := min(len(files), maxListed)
+	names, known := encoding.Names(raw[:shown])
+	for i, f := range files[:shown] {
+		fmt.Fprintf(&out, "- %s (%s)\n", strings.Join(strings.Fields(names[i]), " "), size(f.UncompressedSize64))
+	}
+	if len(files) > shown {
+		fmt.Fprintf(&out, "and %d more files\n", len(files)-shown)
+	}
+	if !known {
+		fmt.Fprintf(&out, "The encoding of some names is unknown.\n")
 	}
 	return out.String()
 }

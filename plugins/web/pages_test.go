@@ -25,7 +25,7 @@ func TestPages(t *testing.T) {
 		"without text": {"<html><body><script>x</script></body></html>", "TEXT/HTML", nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Pages{func(_ context.Context, address string, limit int64) ([]byte, string, error) {
+			p := Pages{pageParser{}, func(_ context.Context, address string, limit int64) ([]byte, string, error) {
 				if address != "https://a.example/b?c" || limit != maxPage {
 					t.Errorf("%s is fetched, up to %d bytes", address, limit)
 				}
@@ -41,7 +41,7 @@ func TestPages(t *testing.T) {
 
 // Addresses of the machine and its network are not fetched.
 func TestPagesAreGuarded(t *testing.T) {
-	p := NewPages(nil)
+	p := NewPages(nil, pageParser{})
 	for _, address := range []string{"https://127.0.0.1/", "https://[::1]/", "http://a.example/", "https://169.254.169.254/latest", "https://localhost/"} {
 		if f, err := p.Fetch(t.Context(), chat.Attachment{Ref: address, Link: true}, 1<<20); !errors.Is(err, guard.ErrForbidden) {
 			t.Errorf("%s: %q, %v", address, f.Data, err)

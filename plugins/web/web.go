@@ -21,6 +21,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/encoding"
 	"parley/internal/guard"
 )
 
@@ -31,6 +32,7 @@ type Options struct {
 	// Available reports whether both can be used in a turn, by its room and its people; nil: always.
 	Available func(action.TurnContext) bool
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error)
+	Parser    Parser // nil: HTML pages can't be read
 
 	get func(ctx context.Context, address string, limit int64) ([]byte, string, error) // tests
 }
@@ -182,14 +184,21 @@ func (f fetch) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	}
 	kind, _, _ := strings.Cut(mime, ";")
 	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
-	case kind == "text/html", kind == "application/xhtml+xml":
-		title, body := readable(data)
-		if body == "" {
+	case isPage(kind):
+		title, body, err := read(ctx, f.o.Parser, data, mime)
+		switch {
+		case err != nil:
+			return action.Result{}, err
+		case body == "":
 			return action.Result{}, errors.New("the page has no text; it may need a browser")
 		}
 		return action.Result{Text: text.Excerpt(text.Clean(strings.TrimSpace(title+"\n\n"+body)), maxText), Short: text.Label(title)}, nil
 	case strings.HasPrefix(kind, "text/"), kind == "application/json", kind == "application/xml":
-		return action.Result{Text: text.Excerpt(text.Clean(string(data)), maxText)}, nil
+		whole, known := encoding.Stated(data, mime)
+		if !known {
+			return action.Result{}, errors.New("the page can't be read: its encoding is unknown")
+		}
+		return action.Result{Text: text.Excerpt(text.Clean(whole), maxText)}, nil
 	}
 	return action.Result{}, fmt.Errorf("the page is a file of the type %s, which can't be read", text.Label(kind))
 }

@@ -1,4 +1,4 @@
-package web
+package document
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"parley/internal/encoding"
 )
 
 const maxDepth = 200 // of elements in each other; what is deeper is left out
@@ -22,10 +24,11 @@ var blocks = map[atom.Atom]bool{
 	atom.H5: true, atom.H6: true, atom.Pre: true, atom.Blockquote: true, atom.Section: true, atom.Article: true, atom.Table: true, atom.Dt: true, atom.Dd: true,
 }
 
-// readable returns the title of a page, and the text of its main part: of its article, otherwise of its main element,
-// otherwise of all of it. A short article is probably a teaser.
-func readable(page []byte) (title, body string) {
-	root, err := html.Parse(bytes.NewReader(page))
+// Readable returns the title of a page, and the text of its main part: of its article, otherwise of its main element,
+// otherwise of all of it. A short article is probably a teaser. The title is one line. The media type can name an
+// encoding; empty is unknown.
+func Readable(page []byte, mediaType string) (title, body string) {
+	root, err := html.Parse(bytes.NewReader(encoding.Page(page, mediaType)))
 	if err != nil {
 		return "", ""
 	}
