@@ -194,7 +194,7 @@ func TestEmbeddingPageCompilesElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, commands, _ := strings.Cut(string(page), "\n```sh\n")
-	commands, _, _ = strings.Cut(commands, "go test -v\n```")
+	commands, _, _ = strings.Cut(commands, "go test .\n```")
 	for line := range strings.Lines(strings.ReplaceAll(commands, "../parley", here) + "go vet .\n") {
 		command := strings.Fields(line)
 		run := exec.CommandContext(t.Context(), command[0], command[1:]...)
