@@ -4,21 +4,21 @@ import (
 	"context"
 	"runtime/debug"
 
-	"parley/core"
+	programs "parley/core/about"
 )
 
 // about returns what commands such as /model and /status tell users about this gateway.
-func about(g *Gateway) core.About {
-	a := core.About{Version: version(), Models: []core.ModelName{{Work: "answers", Name: g.models.name}}}
+func about(g *Gateway) programs.Program {
+	a := programs.Program{Version: version(), Models: []programs.Model{{Work: "answers", Name: g.models.name}}}
 	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {
 		if s.config.Model != "" {
-			a.Models = append(a.Models, core.ModelName{Work: s.task, Name: s.config.Model})
+			a.Models = append(a.Models, programs.Model{Work: s.task, Name: s.config.Model})
 		}
 	}
-	a.Health = func(ctx context.Context) []core.Health {
-		all := []core.Health{{Name: "Store", Err: g.backends.ready(ctx)}}
+	a.Health = func(ctx context.Context) []programs.Service {
+		all := []programs.Service{{Name: "Store", Err: g.backends.ready(ctx)}}
 		if g.backends.shared != nil {
-			all = append(all, core.Health{Name: "Redis", Err: g.backends.shared(ctx)})
+			all = append(all, programs.Service{Name: "Redis", Err: g.backends.shared(ctx)})
 		}
 		return all
 	}

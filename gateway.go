@@ -169,7 +169,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 	g.backends.closers = append(g.backends.closers, func() error { return local.Withdraw(g.cfg) })
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
-		Listener:  l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
+		Listener:  l, Public: g.cfg.Web.Public, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token,
 		Refuse: g.reader().Refuse, Thumbnail: g.env.thumbnails(), Suggestions: suggestions(g.cfg), Hooks: g.tasks,

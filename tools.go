@@ -23,7 +23,7 @@ func mcpServers(cfg config.Config) (all []mcp.Server) {
 	for _, s := range cfg.MCP {
 		made := mcp.Server{
 			Name: s.Name, Command: s.Command, Dir: s.Dir, Env: settings.Reveal(s.Env), Limits: mcp.Limits{Memory: s.Memory, CPU: s.CPU}, URL: s.URL, Headers: settings.Reveal(s.Headers),
-			Allow: s.Tools.Allow, Deny: s.Tools.Deny, Read: s.Tools.Read, Dangerous: s.Tools.Dangerous,
+			Allow: s.Tools.Allow, Deny: s.Tools.Deny, Read: s.Tools.Read, Dangerous: s.Tools.Dangerous, Labels: s.Tools.Labels, Hide: s.Tools.Hide,
 			Available: settings.Users(s.Who, s.Rooms), Timeout: s.Timeout,
 		}
 		if s.OAuth.Enabled {
@@ -70,7 +70,7 @@ func webhooks(cfg config.Config) (all []webhook.Tool) {
 	effects := map[config.ToolEffect]action.Effect{config.ToolReads: action.Reads, config.ToolDangerous: action.Dangerous}
 	for _, t := range cfg.Tools {
 		made := webhook.Tool{
-			Name: t.Name, Description: t.Description, URL: t.URL, Method: string(t.Method), Headers: settings.Reveal(t.Headers), Secret: t.Secret.Reveal(),
+			Name: t.Name, Label: t.Label, Hide: t.Hide, Description: t.Description, URL: t.URL, Method: string(t.Method), Headers: settings.Reveal(t.Headers), Secret: t.Secret.Reveal(),
 			Effect: cmp.Or(effects[t.Effect], action.Writes), Available: settings.Users(t.Who, t.Rooms), Timeout: t.Timeout,
 		}
 		if t.Parameters != "" {

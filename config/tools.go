@@ -64,12 +64,21 @@ type MCPTools struct {
 	Read []string `yaml:"read"`
 	// The tools of which each call needs an approval of its own.
 	Dangerous []string `yaml:"dangerous"`
+	// What people read as the names of tools, such as {get_order: Order status}. Others have the title that the server gives them,
+	// or one made from their name.
+	Labels map[string]string `yaml:"labels"`
+	// The tools whose calls only the owner sees.
+	Hide []string `yaml:"hide"`
 }
 
 // WebhookTool is a tool that calls an HTTP endpoint.
 type WebhookTool struct {
 	// The name of the action: letters, digits and underscores, such as ORDER_STATUS.
 	Name string `yaml:"name"`
+	// What people read as its name, such as Order status. Empty = made from the name.
+	Label string `yaml:"label"`
+	// true = only the owner sees its calls.
+	Hide bool `yaml:"hide"`
 	// What it does and when to use it, for the model.
 	Description string `yaml:"description"`
 	// A JSON schema of the arguments, of type object. Empty = no arguments.

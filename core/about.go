@@ -13,23 +13,6 @@ import (
 	"parley/core/schedule"
 )
 
-// About is what /status and /model say of the program around the runtime.
-type About struct {
-	Version string
-	Models  []ModelName // in the order of their importance
-	// Health looks at what the gateway stands on. It may be nil, is given a second, and its errors are not shown to users.
-	Health func(ctx context.Context) []Health
-}
-
-// ModelName says which model does a kind of work.
-type ModelName struct{ Work, Name string }
-
-// Health is the state of one service that the gateway depends on.
-type Health struct {
-	Name string
-	Err  error // nil if it is well
-}
-
 // help lists the commands, and the prompts of MCP servers that the asker can use as commands.
 func (cr *commandRun) help(ctx context.Context) (string, error) {
 	var b strings.Builder
@@ -47,23 +30,49 @@ func (cr *commandRun) help(ctx context.Context) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// approvals lists what was approved in the room.
+// details reports whether the author of a command reads more than what concerns them: names of models and services, the
+// version, and what others did. That is the owner, in a chat that no one else reads, and everyone at the gateway's own machine.
+func (cr *commandRun) details(ctx context.Context, m chat.Memory) (bool, error) {
+	if cr.x.run.Address.Details {
+		return true, nil
+	}
+	owner, err := cr.x.rt.pairing.Owns(ctx, m.Author)
+	return owner && cr.x.run.RoomKind.Private(), err
+}
+
+// approvals lists what was approved in the room: everything, or only calls that the author asked for.
 func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
-	err = cr.x.persist(ctx, func() (err error) {
-		text, err = cr.x.rt.desk.List(ctx, cr.x.run.Room)
+	m, err := cr.x.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = cr.x.persist(ctx, func() error {
+		all, err := cr.details(ctx, m)
+		if err == nil {
+			text, err = cr.x.rt.desk.List(ctx, cr.x.run.Room, m.Author, all)
+		}
 		return err
 	})
 	return text, err
 }
 
-// status describes the room (who is answered, what is being done, time limit, model), the services behind the gateway, what was skipped and
-// the version. It needs no model, so that it works while everything else fails.
+// status describes the room: who is answered, what is being done, and the time limit. Those who read details also read the
+// model, the services behind the gateway, what was skipped, and the version. It needs no model, so that it works while
+// everything else fails.
 func (cr *commandRun) status(ctx context.Context) (string, error) {
+	m, err := cr.x.input(ctx)
+	if err != nil {
+		return "", err
+	}
 	var room chat.Room
 	var attention chat.Attention
 	var open []chat.Run
+	var details bool
 	var model string
-	err := cr.x.persist(ctx, func() (err error) {
+	err = cr.x.persist(ctx, func() (err error) {
+		if details, err = cr.details(ctx, m); err != nil {
+			return err
+		}
 		if room, err = cr.store.Room(ctx, cr.x.run.Room); err != nil {
 			return err
 		}
@@ -71,7 +80,7 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 			open, err = cr.store.OpenRuns(ctx, cr.x.run.Room)
 		}
 		if err == nil {
-			model, err = cr.model(ctx, room)
+			model, err = cr.model(ctx, room, m.Author, details)
 		}
 		return err
 	})
@@ -86,27 +95,8 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 	if model != "" {
 		lines = append([]string{fmt.Sprintf("- Model: `%s`", model)}, lines...)
 	}
-	for _, h := range cr.health(ctx) {
-		state := "ok"
-		if h.Err != nil {
-			state = "**unreachable**"
-		}
-		lines = append(lines, fmt.Sprintf("- %s: %s", h.Name, state))
-	}
-	if left := cr.x.rt.Counts().String(); left != "" {
-		lines = append(lines, "- Skipped since start: "+left)
-	}
-	if v := cr.x.rt.cfg.About.Version; v != "" {
-		lines = append(lines, fmt.Sprintf("- Version: `%s`", v))
+	if details {
+		lines = append(lines, cr.x.rt.cfg.About.Services(ctx, cr.x.rt.Counts().String())...)
 	}
 	return strings.Join(lines, "\n"), nil
-}
-
-func (cr *commandRun) health(ctx context.Context) []Health {
-	if cr.x.rt.cfg.About.Health == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
-	defer cancel()
-	return cr.x.rt.cfg.About.Health(ctx)
 }

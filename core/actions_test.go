@@ -185,12 +185,12 @@ func TestActionGoesWrong(t *testing.T) {
 		told   string // to the model
 		people string // in the stage
 	}{
-		"unknown":             {nil, script{call(0, "c", "NOPE", "{}")}, `Error: There is no action "NOPE".`, `There is no action "NOPE".`},
-		"no name":             {nil, script{call(0, "c", "", "{}")}, `Error: There is no action "".`, `There is no action "".`},
-		"half the parameters": {nil, script{call(0, "c", "DO", `{"a":"b`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
-		"an array":            {nil, script{call(0, "c", "DO", `[]`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
-		"null":                {nil, script{call(0, "c", "DO", `null`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
-		"two objects":         {nil, script{call(0, "c", "DO", `{}{}`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
+		"unknown":             {nil, script{call(0, "c", "NOPE", "{}")}, `Error: There is no action "NOPE".`, "The call was not valid."},
+		"no name":             {nil, script{call(0, "c", "", "{}")}, `Error: There is no action "".`, "The call was not valid."},
+		"half the parameters": {nil, script{call(0, "c", "DO", `{"a":"b`)}, "Error: The parameters are not a complete JSON object.", "The call was not valid."},
+		"an array":            {nil, script{call(0, "c", "DO", `[]`)}, "Error: The parameters are not a complete JSON object.", "The call was not valid."},
+		"null":                {nil, script{call(0, "c", "DO", `null`)}, "Error: The parameters are not a complete JSON object.", "The call was not valid."},
+		"two objects":         {nil, script{call(0, "c", "DO", `{}{}`)}, "Error: The parameters are not a complete JSON object.", "The call was not valid."},
 		"an error": {func(context.Context, *action.Call) (action.Result, error) {
 			return action.Result{}, errors.New("no such file")
 		},

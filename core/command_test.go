@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/about"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
@@ -33,15 +34,63 @@ func (w *world) golden(name, got string) {
 	}
 }
 
+// parrots is what the owner reads of the program.
+var parrots = about.Program{
+	Version: "1.2.3", Models: []about.Model{{Work: "answers", Name: "parrot-1"}, {Work: "pictures", Name: "eye-2"}},
+	Health: func(context.Context) []about.Service {
+		return []about.Service{{Name: "Store"}, {Name: "Redis", Err: errDown}}
+	},
+}
+
+// SE-23: people other than the owner read what concerns them: no model, store or version, and nothing of other people. At the
+// gateway's own machine everyone reads everything.
+func TestCommandsOfVisitors(t *testing.T) {
+	for _, details := range []bool{false, true} {
+		for _, several := range []bool{false, true} {
+			inWorld(t, func(w *world) {
+				if several {
+					w.severalModels()
+					w.cfg.Access.Switch.Direct = false
+				}
+				w.cfg.About = parrots
+				w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
+				n := w.start()
+				now := time.Now()
+				for i, asker := range []chat.EntityID{"ada", "bob"} {
+					a := chat.Approval{ID: fmt.Sprint(i), Room: room, Tool: "shop/get_order_" + string(asker), Effect: "write", Asker: asker, At: now, Expires: now.Add(time.Hour), Decision: chat.Pending}
+					_, err := w.store.RequestApproval(w.Context(), a)
+					w.must(err)
+					w.must(w.store.DecideApproval(w.Context(), a.ID, chat.Pending, chat.Denied, "olga", now))
+				}
+				n.say("Hello")
+				said := ""
+				for _, name := range []string{"/status", "/model", "/usage", "/approvals"} {
+					m := w.message(room, "ada", name)
+					m.Address.Details = details
+					_, text := w.ended(n.submit(m))
+					said += text + "\n"
+				}
+				for _, private := range []string{"1.2.3", "Redis", "olga", "shop/", "bob"} {
+					if strings.Contains(said, private) != details {
+						w.Errorf("details %v, %q: %s", details, private, said)
+					}
+				}
+				if model := strings.Contains(said, "parrot-1") || strings.Contains(said, "big-1") || strings.Contains(said, "main"); model != details {
+					w.Errorf("details %v, a model is named: %v\n%s", details, model, said)
+				}
+				if !details && !strings.Contains(said, ": Get order ada, denied") || !strings.Contains(said, "Now: ") {
+					w.Errorf("what concerns them is missing: %s", said)
+				}
+			})
+		}
+	}
+}
+
 // Commands are answered without the model, and are no part of any prompt, nor are their answers.
 func TestCommandsAreAside(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.About = core.About{
-			Version: "1.2.3", Models: []core.ModelName{{Work: "answers", Name: "parrot-1"}, {Work: "pictures", Name: "eye-2"}},
-			Health: func(context.Context) []core.Health {
-				return []core.Health{{Name: "Store"}, {Name: "Redis", Err: errDown}}
-			},
-		}
+		w.cfg.About = parrots
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		n := w.start()
 		w.wants(n.say("A"), answer.Completed, "You said: A")
 		for _, name := range []string{"help", "status", "model"} {

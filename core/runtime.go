@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/about"
 	"parley/core/access"
 	"parley/core/action"
 	"parley/core/approval"
@@ -67,7 +68,7 @@ type Config struct {
 	// Observers are called with every event, as those of the plugins are; may be empty.
 	Observers []event.Observer
 	Open      Opener
-	About     About // what /status and /model tell; may be empty
+	About     about.Program // what /status and /model tell; may be empty
 	Turns     schedule.TurnPolicy
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation generate.Config

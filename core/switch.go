@@ -2,13 +2,13 @@ package core
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/route"
 )
 
 // chooseModel sets the route of models that answer the turn, and returns the first. If the model that was chosen for the room is not
@@ -36,8 +36,16 @@ func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 	}
 	_, wanted, _ := strings.Cut(strings.TrimSpace(m.Text), " ")
 	var ask *chat.Question
-	err = cr.x.persist(ctx, func() (err error) {
-		said, ask, err = cr.x.rt.models.Reply(ctx, m, strings.TrimSpace(wanted), cr.otherModels(), mostOptions)
+	err = cr.x.persist(ctx, func() error {
+		r := route.Request{Message: m, Wanted: strings.TrimSpace(wanted), Most: mostOptions}
+		var err error
+		if r.Details, err = cr.details(ctx, m); err != nil {
+			return err
+		}
+		if r.Details {
+			r.Others = cr.x.rt.cfg.About.Work(!cr.several())
+		}
+		said, ask, err = cr.x.rt.models.Reply(ctx, r)
 		return err
 	})
 	if err == nil && ask != nil {
@@ -49,31 +57,16 @@ func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 // several reports whether there is more than one model that can answer.
 func (cr *commandRun) several() bool { return len(cr.x.rt.models.Table.Models()) > 1 }
 
-// otherModels lists the models by their work, without those that answer where there are several.
-func (cr *commandRun) otherModels() string {
-	var lines []string
-	for i, m := range cr.x.rt.cfg.About.Models {
-		if i > 0 || !cr.several() {
-			lines = append(lines, fmt.Sprintf("- %s: `%s`", m.Work, m.Name))
-		}
-	}
-	if len(lines) == 0 && !cr.several() {
-		return "No model name is configured."
-	}
-	return strings.Join(lines, "\n")
-}
-
-// model returns what people read as the name of the model that answers the author of the command in room, or "".
-func (cr *commandRun) model(ctx context.Context, room chat.Room) (string, error) {
-	if !cr.several() {
-		if all := cr.x.rt.cfg.About.Models; len(all) > 0 {
-			return all[0].Name, nil
-		}
+// model returns the name of the model that answers author in room: what its provider calls it, for those who read details; or
+// else what the configuration calls it, for those who can switch it; or "".
+func (cr *commandRun) model(ctx context.Context, room chat.Room, author chat.EntityID, details bool) (string, error) {
+	switch {
+	case !cr.several() && details:
+		return cr.x.rt.cfg.About.Answering(), nil
+	case !cr.several():
 		return "", nil
+	case details:
+		return cr.x.rt.models.Label(ctx, room, author)
 	}
-	m, err := cr.x.input(ctx)
-	if err != nil {
-		return "", err
-	}
-	return cr.x.rt.models.Label(ctx, room, m.Author)
+	return cr.x.rt.models.Choice(ctx, room, author)
 }

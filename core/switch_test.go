@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
+	"parley/core/about"
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -20,13 +20,14 @@ func (w *world) severalModels() {
 		{Name: "main", Model: as("main"), Label: "big-1"}, {Name: "fast", Model: as("fast"), Label: "small-1"}, {Name: "local", Model: as("local")},
 	}
 	w.cfg.Access.Switch.Direct = true
-	w.cfg.About = core.About{Models: []core.ModelName{{Work: "answers", Name: "big-1"}, {Work: "pictures", Name: "eye-2"}}}
+	w.cfg.About = about.Program{Models: []about.Model{{Work: "answers", Name: "big-1"}, {Work: "pictures", Name: "eye-2"}}}
 }
 
 // /model shows the models with a button for each; a press switches for this room, also after a restart, and Default takes it back.
 func TestModelPicker(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.severalModels()
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		n := w.start()
 		w.wants(n.say("Who?"), answer.Completed, "I am main.")
 		acc := n.say("/model")

@@ -7,7 +7,7 @@ import (
 	"parley/core/quota"
 )
 
-// usage says what the person and the room used. The owner learns all of it, in private.
+// usage says what the person and the room used. Those who read details learn all of it.
 func (cr *commandRun) usage(ctx context.Context) (text string, err error) {
 	m, err := cr.x.input(ctx)
 	if err != nil {
@@ -20,11 +20,9 @@ func (cr *commandRun) usage(ctx context.Context) (text string, err error) {
 			return err
 		}
 		a.Group = !room.Kind.Private()
-		owner, err := cr.x.rt.pairing.Owns(ctx, m.Author)
-		if err != nil {
+		if a.Owner, err = cr.details(ctx, m); err != nil {
 			return err
 		}
-		a.Owner = owner && !a.Group
 		recent, err := cr.store.Recent(ctx, m.Room, chat.Said, 0, 1)
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package progressive
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"parley/core/answer"
@@ -33,7 +32,7 @@ func (p Progress) Lines(v answer.View) (lines []string) {
 		return nil
 	}
 	for _, s := range v.Segments {
-		if s.Call != "" && s.Tool.Name != "" {
+		if s.Call != "" && s.Tool.Name != "" && !s.Tool.Hidden {
 			lines = append(lines, callLine(s.Tool))
 		}
 	}
@@ -46,8 +45,10 @@ func (p Progress) Lines(v answer.View) (lines []string) {
 	return lines
 }
 
-// callLine describes a call in one line: a symbol for its stage, its name, its main parameters and its result so far.
+// callLine describes a call in one line, as everyone in a chat may read it: a symbol for its stage, its label, and what the
+// action says of its parameters and its result.
 func callLine(t answer.Tool) string {
+	t = t.Public()
 	sign, outcome := "⏳", t.ShortResult
 	switch {
 	case t.Stage == answer.StageRunning:
@@ -57,7 +58,7 @@ func callLine(t answer.Tool) string {
 	case t.Stage == answer.StageEnd:
 		sign, outcome = "❌", t.Error
 	}
-	l := sign + " " + strings.ToLower(strings.ReplaceAll(t.Name, "_", " "))
+	l := sign + " " + t.Name
 	if t.CompactParams != "" {
 		l += ": " + t.CompactParams
 	}

@@ -15,14 +15,15 @@ import (
 var someCalls = answer.View{Segments: []answer.Segment{
 	{Text: "Let me see."},
 	{Call: "a", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageStreaming}},
-	{Call: "b", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageRunning, CompactParams: "a.txt", ShortResult: "50 %"}},
+	{Call: "b", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageRunning, CompactParams: "a.txt", Worded: true, ShortResult: "50 %"}},
 	{Call: "c", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageEnd, CompactParams: "b.txt", ShortResult: "3 lines", Success: true}, Text: "said"},
-	{Call: "d", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageEnd, CompactParams: "c.txt", Error: "It failed."}},
+	{Call: "d", Tool: answer.Tool{Name: "READ_FILE", Label: "Fetch", Stage: answer.StageEnd, CompactParams: "c.txt", Error: "It failed."}},
 	{Call: "e", Text: "without a block"},
+	{Call: "f", Tool: answer.Tool{Name: "LOOK_UP_CREDIT", Hidden: true, Stage: answer.StageRunning}},
 }}
 
 func TestLines(t *testing.T) {
-	all := []string{"⏳ read file", "⚙️ read file: a.txt → 50 %", "✅ read file: b.txt → 3 lines", "❌ read file: c.txt → It failed."}
+	all := []string{"⏳ Read file", "⚙️ Read file: a.txt → 50 %", "✅ Read file → 3 lines", "❌ Fetch → It failed."}
 	ended := someCalls
 	ended.Outcome = answer.Outcome{Status: answer.Completed}
 	for name, c := range map[string]struct {
@@ -41,14 +42,14 @@ func TestLines(t *testing.T) {
 		}
 	}
 	thinking := answer.View{Segments: someCalls.Segments[:2], Thinking: true}
-	if diff := cmp.Diff([]string{"⏳ read file", "💭 Thinking…"}, progressive.Compact.Lines(thinking)); diff != "" || progressive.Off.Lines(thinking) != nil {
+	if diff := cmp.Diff([]string{"⏳ Read file", "💭 Thinking…"}, progressive.Compact.Lines(thinking)); diff != "" || progressive.Off.Lines(thinking) != nil {
 		t.Error(diff)
 	}
 	many := answer.View{Segments: make([]answer.Segment, 20)}
 	for i := range many.Segments {
 		many.Segments[i] = answer.Segment{Call: "x", Tool: answer.Tool{Name: strings.Repeat("X", i+1)}}
 	}
-	if got := progressive.Full.Lines(many); len(got) != 8 || !strings.HasSuffix(got[7], strings.Repeat("x", 20)) {
+	if got := progressive.Full.Lines(many); len(got) != 8 || !strings.HasSuffix(got[7], "⏳ X"+strings.Repeat("x", 19)) {
 		t.Errorf("%q", got)
 	}
 }

@@ -47,8 +47,12 @@ func callSegments(v answer.View) (all []answer.Segment) {
 
 // sameCall reports whether a call looks the same in both segments. Internal changes are not worth a request.
 func sameCall(a, b answer.Segment) bool {
-	return a.Call == b.Call && a.Text == b.Text && a.Tool.Stage == b.Tool.Stage && a.Tool.ShortResult == b.Tool.ShortResult &&
-		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o llm.File) bool { return sameFile(&f, &o) })
+	return a.Call == b.Call && a.Text == b.Text && sameLine(a.Tool.Public(), b.Tool.Public()) && slices.EqualFunc(a.Files, b.Files, func(f, o llm.File) bool { return sameFile(&f, &o) })
+}
+
+// sameLine reports whether the line of a call is the same, as far as it is worth a request.
+func sameLine(a, b answer.Tool) bool {
+	return a.Hidden && b.Hidden || a.Stage == b.Stage && a.ShortResult == b.ShortResult && a.CompactParams == b.CompactParams
 }
 
 // enter waits for a permit. If the answer ends meanwhile, it returns io.EOF: the final state has a higher priority, and must

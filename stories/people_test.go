@@ -105,7 +105,7 @@ func TestChatCommands(t *testing.T) {
 		c.Say(Ada, c.ada, "tea or coffee?")
 		c.want(c.ada, "You said: tea or coffee?")
 		for command, part := range map[string]string{
-			"/help": "/retry", "/status": "I answer every message", "/model": "answers",
+			"/help": "/retry", "/status": "I answer every message", "/model": "only one model",
 		} {
 			c.Say(Ada, c.ada, command)
 			c.rest()

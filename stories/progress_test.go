@@ -68,7 +68,7 @@ func steps(m Line) (texts []string) {
 
 // ST-16, ST-17: text, status, status, tool, text and the last word, as they stand one after the other in one message.
 func TestProgressInChat(t *testing.T) {
-	const asks, runs, ran = "⏳ play music: so what", "⚙️ play music: so what", "✅ play music: so what → playing"
+	const asks, runs, ran = "⏳ Play music: so what", "⚙️ Play music: so what", "✅ Play music: so what → playing"
 	ended := paragraphs(letMe, playing, enjoy)
 	for progress, want := range map[progressive.Progress][]string{
 		progressive.Off:     {letMe, paragraphs(letMe, settling), paragraphs(letMe, playing), ended},
@@ -76,7 +76,7 @@ func TestProgressInChat(t *testing.T) {
 		progressive.Full:    {letMe, paragraphs(letMe, settling, runs), paragraphs(letMe, playing, ran), ended + "\n\n" + ran},
 	} {
 		passing := []string{ // what one reads or not: the next comes at the same moment
-			paragraphs(letMe, "⏳ play music"), paragraphs(letMe, asks), paragraphs(letMe, runs), paragraphs(letMe, playing, runs), ended + "\n\n" + ran,
+			paragraphs(letMe, "⏳ Play music"), paragraphs(letMe, asks), paragraphs(letMe, runs), paragraphs(letMe, playing, runs), ended + "\n\n" + ran,
 		}
 		if progress == progressive.Off {
 			passing = nil
@@ -123,14 +123,14 @@ func TestProgressOnThePage(t *testing.T) {
 			`{"type":"status","kind":"thinking"}`,
 			`{"type":"status","kind":"streaming"}`,
 			`{"type":"token","text":"Let me put on some music."}`,
-			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"start","at":25}`,
-			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"streaming","at":25,"parametersChunk":"{\"title\":\"so what\"}","compactParams":"so what"}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"start","at":25}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"streaming","at":25,"parametersChunk":"{\"title\":\"so what\"}","compactParams":"so what"}`,
 			`{"type":"status","kind":"running_action","actionName":"PLAY_MUSIC"}`,
-			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"running","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what"}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"running","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what"}`,
 			`{"type":"status","kind":"streaming"}`,
 			`{"type":"token","text":"\n\n✨ Setting up so what…"}`,
 			`{"type":"token","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**"}`,
-			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is now playing; the user sees that, with the link if there is one.","shortResult":"playing"}`,
+			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"end","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is now playing; the user sees that, with the link if there is one.","shortResult":"playing"}`,
 			`{"type":"token","text":"\n\nEnjoy it."}`,
 			`{"type":"done","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**\n\nEnjoy it.","messageId":"` + said + `","agentName":"Parley","actionCallbackHistory":["✨ Setting up so what…","🎵 Now playing: **so what**"]}`,
 		}

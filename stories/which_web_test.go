@@ -84,7 +84,7 @@ func TestWhichTrackOnThePage(t *testing.T) {
 					`{"type":"status","kind":"choices"}`,
 					`{"type":"tool","phase":"call","callId":"c1","stage":"running","at":25,"images":[],` + file(sound) + `}`,
 					`{"type":"token","fullText":"` + full + `"}`,
-					`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","at":25,"args":"{\"title\":\"blue\"}","compactParams":"blue","result":"\"blue train\" is now playing; the user sees that and gets the file.","shortResult":"playing"}`,
+					`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"end","at":25,"args":"{\"title\":\"blue\"}","compactParams":"blue","result":"\"blue train\" is now playing; the user sees that and gets the file.","shortResult":"playing"}`,
 					`{"type":"token","text":"\n\nEnjoy it."}`,
 					`{"type":"done","fullText":"` + full + `\n\nEnjoy it.",` + file(address) + `,"messageId":"web/` + id + `#1","agentName":"Parley","actionCallbackHistory":["` +
 						which + `","` + which + `\n\n→ **blue train**","✨ Setting up blue train…","` + train + `"]}`,

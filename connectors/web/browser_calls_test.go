@@ -14,7 +14,7 @@ import (
 
 // order is what the last answer says and its calls, from top to bottom.
 const order = `[...all('.said').at(-1).children].filter((node) => node.matches('.tool') || node.innerText.trim())
-	.map((node) => node.matches('.tool') ? '[' + node.querySelector('code').textContent + ']' : node.innerText.trim().replaceAll('\n\n', '¶')).join('|')`
+	.map((node) => node.matches('.tool') ? '[' + node.querySelector('.name').title + ']' : node.innerText.trim().replaceAll('\n\n', '¶')).join('|')`
 
 // ordered waits until the last answer stands so. While it is written a mark may follow.
 func (p *tab) ordered(want string) {

@@ -25,7 +25,8 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), chat.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), BilledTo: payer})
+	who := w.reader(r)
+	acc, err := w.submit(r.Context(), chat.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a choice", err)
@@ -34,7 +35,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.streams.Add(1)
 		defer w.streams.Done()
-		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.reasoning})
+		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.reasoning, details: who.details})
 	}
 }
 

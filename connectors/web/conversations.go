@@ -108,7 +108,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 		w.broken(rw, "wait to read a conversation", err)
 		return
 	}
-	lines, size, err := w.lines(r.Context(), room.ID)
+	lines, size, err := w.lines(r.Context(), room.ID, w.reader(r))
 	held := min(size, w.replies.each) // a message over the limit is sent alone
 	if err == nil {
 		err = w.replies.wait(soon, who, held)
@@ -124,7 +124,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 
 // lines returns the newest messages of a conversation as JSON, newest first: as many as a reload shows and a reply can
 // hold. size is their length.
-func (w *Web) lines(ctx context.Context, room chat.RoomID) (lines [][]byte, size int64, err error) {
+func (w *Web) lines(ctx context.Context, room chat.RoomID, who reader) (lines [][]byte, size int64, err error) {
 	recent, err := w.recent(ctx, room)
 	if err != nil {
 		return nil, 0, err
@@ -134,7 +134,7 @@ func (w *Web) lines(ctx context.Context, room chat.RoomID) (lines [][]byte, size
 		return nil, 0, fmt.Errorf("read the open question: %w", err)
 	}
 	for _, m := range slices.Backward(recent) {
-		line, err := json.Marshal(w.line(room, m, offers[m.ID]))
+		line, err := json.Marshal(w.line(room, m, who, offers[m.ID]))
 		if err != nil {
 			return nil, 0, fmt.Errorf("encode message %s: %w", m.ID, err)
 		}
@@ -146,12 +146,12 @@ func (w *Web) lines(ctx context.Context, room chat.RoomID) (lines [][]byte, size
 	return lines, size, nil
 }
 
-// line returns m as a reload shows it; offer holds the options that are still open. A client needs its own id of a
+// line returns m as a reload shows it to who; offer holds the options that are still open. A client needs its own id of a
 // message (clientMessageId) to recognize one that it has sent.
-func (w *Web) line(room chat.RoomID, m chat.Memory, offer *answer.Choices) message {
+func (w *Web) line(room chat.RoomID, m chat.Memory, who reader, offer *answer.Choices) message {
 	line := message{
 		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
-		History: m.History, Tools: pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offer,
+		History: m.History, Tools: wishes{details: who.details}.pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offer,
 	}
 	if m.Author != chat.EntityID(w.opts.Agent.ID) {
 		line.Role, line.Files = "user", attachedTo(m)
@@ -188,7 +188,7 @@ func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if _, err := w.submit(r.Context(), chat.Command{Room: room.ID, Author: visitor(room.ID), Name: chat.Stop}); err != nil {
+	if _, err := w.submit(r.Context(), chat.Command{Room: room.ID, Author: w.reader(r).author(room.ID), Name: chat.Stop}); err != nil {
 		w.broken(rw, "stop an answer", err)
 		return
 	}
@@ -201,7 +201,7 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: visitor(room.ID)})
+	acc, err := w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: w.reader(r).author(room.ID)})
 	if err != nil {
 		w.broken(rw, "clear a conversation", err)
 		return

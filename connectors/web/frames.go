@@ -23,7 +23,8 @@ type frame struct {
 
 	Phase           string       `json:"phase,omitempty"` // tool: call, result, error
 	CallID          string       `json:"callId,omitempty"`
-	ToolName        string       `json:"toolName,omitempty"`
+	ToolName        string       `json:"toolName,omitempty"` // the label, for those who don't see details; empty in calls of which they see only files
+	Label           string       `json:"label,omitempty"`    // for those who do
 	Stage           answer.Stage `json:"stage,omitempty"`
 	At              int          `json:"at,omitempty"` // bytes of text above the call
 	Args            string       `json:"args,omitempty"`
@@ -87,9 +88,11 @@ func (e *encoder) nothing(why string) []frame {
 // away, because the process that takes over a run makes its own calls, or none. The text is sent as a whole next.
 func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
-		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: answer.StageEnd, Error: "Interrupted by a restart."}
+		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Label: f.Label, Stage: answer.StageEnd, Error: "Interrupted by a restart."}
 		if showed(e.seen, f.CallID) {
 			cut = e.showing(cut, nil)
+		} else if f.ToolName == "" {
+			continue // nothing of it was shown
 		}
 		out = append(out, cut)
 	}
@@ -210,7 +213,10 @@ func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 	for _, s := range e.seen.Segments {
 		was, known := were[s.Call]
 		if known && was != e.places[s.Call] && !slices.ContainsFunc(told, func(f frame) bool { return f.CallID == s.Call }) {
-			f := toolFrame(s.Call, answer.Tool{Stage: s.Tool.Stage, Success: s.Tool.Success})
+			if s.Tool.Hidden && !e.details && len(s.Files) == 0 {
+				continue
+			}
+			f := e.toolFrame(s.Call, answer.Tool{Stage: s.Tool.Stage, Success: s.Tool.Success})
 			f.At = e.places[s.Call]
 			out = append(out, f)
 		}
@@ -246,27 +252,37 @@ func (e *encoder) say(kind, action string) {
 	}
 }
 
-// tool adds the frame of a call's stage, and remembers the calls that restart has to end.
+// tool adds the frame of a call's stage, and remembers the calls that restart has to end. Of a hidden call there are only
+// frames with files.
 func (e *encoder) tool(c answer.Change) {
-	f := toolFrame(c.Call, *c.Tool)
+	f := e.toolFrame(c.Call, *c.Tool)
 	f.At = e.places[c.Call]
 	if c.Files != nil {
 		f = e.showing(f, c.Files)
 	}
-	switch f.Stage {
-	case answer.StageStart:
-		e.calls = append(e.calls, f)
-	case answer.StageRunning:
+	e.calls = slices.DeleteFunc(e.calls, func(o frame) bool { return o.CallID == c.Call })
+	if f.Stage != answer.StageEnd {
+		e.calls = append(e.calls, frame{CallID: c.Call, ToolName: f.ToolName, Label: f.Label})
+	}
+	if f.ToolName == "" && c.Files == nil {
+		return
+	}
+	if f.Stage == answer.StageRunning && f.ToolName != "" {
 		e.say("running_action", f.ToolName)
-	case answer.StageEnd:
-		e.calls = slices.DeleteFunc(e.calls, func(o frame) bool { return o.CallID == c.Call })
 	}
 	e.out = append(e.out, f)
 }
 
-// toolFrame returns the frame of a call's current state.
-func toolFrame(id string, t answer.Tool) frame {
-	f := frame{Type: "tool", Phase: "call", CallID: id, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
+// toolFrame returns the frame of a call's current state. All that readers are sent of a call is made here, so that no route
+// shows more of it than another.
+func (w wishes) toolFrame(id string, t answer.Tool) frame {
+	label := ""
+	if p := t.Public(); w.details {
+		label = p.Name
+	} else if t = p; t.Hidden {
+		t = answer.Tool{Stage: t.Stage, Success: t.Success}
+	}
+	f := frame{Type: "tool", Phase: "call", CallID: id, ToolName: t.Name, Label: label, Stage: t.Stage, Args: t.Parameters,
 		ParametersChunk: t.ParametersChunk, CompactParams: t.CompactParams, Result: t.Result, ShortResult: t.ShortResult,
 		Error: t.Error}
 	if t.Stage == answer.StageEnd {

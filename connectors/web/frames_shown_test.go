@@ -39,8 +39,8 @@ var (
 )
 
 const (
-	started   = `{"type":"tool","phase":"call","callId":"1","toolName":"PLAY","stage":"start"}`
-	running   = `{"type":"status","kind":"running_action","actionName":"PLAY"}` + "\n" + `{"type":"tool","phase":"call","callId":"1","toolName":"PLAY","stage":"running"}`
+	started   = `{"type":"tool","phase":"call","callId":"1","toolName":"Play","stage":"start"}`
+	running   = `{"type":"status","kind":"running_action","actionName":"Play"}` + "\n" + `{"type":"tool","phase":"call","callId":"1","toolName":"Play","stage":"running"}`
 	streaming = `{"type":"status","kind":"streaming"}`
 	both      = `"images":["data:image/png;base64,cG5n"],"files":[{"name":"a.ogg","type":"audio/ogg","size":3,"url":"data:audio/ogg;base64,b2dn"}]`
 	annex     = `"images":[],"files":[{"name":"\u003cb\u003e.html","type":"text/html; charset=utf-8","size":3,"url":"data:text/html; charset=utf-8;base64,PGI+"}]`
@@ -73,7 +73,7 @@ func TestFramesOfFiles(t *testing.T) {
 	s.update("", cover, track)
 	s.call(answer.StageEnd)
 	wantFrames(t, showing(both)+"\n"+`{"type":"token","fullText":""}`+"\n"+
-		`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end"}`, s.read())
+		`{"type":"tool","phase":"result","callId":"1","toolName":"Play","stage":"end"}`, s.read())
 	s.End(answer.Outcome{Status: answer.Completed})
 	wantFrames(t, `{"type":"done","fullText":"","images":["`+atFile+`0"],"files":[{"name":"a.ogg","type":"audio/ogg","size":3,"url":"`+atFile+`1"}],"messageId":"run",`+
 		`"actionCallbackHistory":["Looking","Found","Other","Gone","Still gone"]}`, s.read())
@@ -116,7 +116,7 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s.update("", track)
 	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.read()
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"Play","stage":"end","error":"Interrupted by a restart.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
 	wantFrames(t, "", s.enc.restart())
 
 	s = &shows{}
@@ -124,7 +124,7 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.offer(nil)
 	s.read()
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart."}`, s.enc.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"Play","stage":"end","error":"Interrupted by a restart."}`, s.enc.restart())
 }
 
 // WB-15: files of an answer that has ended are addresses: who replays it holds none of them.
@@ -135,6 +135,6 @@ func TestFramesOfAnEndedAnswer(t *testing.T) {
 		llm.File{Name: "a.ogg", Type: "audio/ogg", Past: &llm.PastFile{N: 4, Name: "a.ogg", Type: "audio/ogg", Size: 7}})
 	s.End(answer.Outcome{Status: answer.Completed})
 	there := `"images":["` + atFile + `3"],"files":[{"name":"a.ogg","type":"audio/ogg","size":7,"url":"` + atFile + `4"}]`
-	wantFrames(t, started+"\n"+`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end",`+there+`}`+"\n"+
+	wantFrames(t, started+"\n"+`{"type":"tool","phase":"result","callId":"1","toolName":"Play","stage":"end",`+there+`}`+"\n"+
 		`{"type":"done","fullText":"",`+there+`,"messageId":"run"}`, s.read())
 }

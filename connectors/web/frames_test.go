@@ -210,16 +210,16 @@ func TestFramesOfACall(t *testing.T) {
 	tool(answer.Tool{Stage: answer.StageStart})
 	tool(answer.Tool{Stage: answer.StageStreaming, ParametersChunk: `{"path":`, CompactParams: ""})
 	tool(answer.Tool{Stage: answer.StageStreaming, ParametersChunk: `"a.txt"}`, CompactParams: "a.txt"})
-	var enc encoder
+	enc := encoder{wishes: wishes{details: true}}
 	changes, view := a.Read(0)
 	at := view.At
 	want := `{"type":"status","kind":"streaming"}
 {"type":"token","text":"I read it."}
-{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"start","at":10}
-{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"streaming","at":10,"parametersChunk":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}`
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","label":"Read","stage":"start","at":10}
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","label":"Read","stage":"streaming","at":10,"parametersChunk":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}`
 	wantFrames(t, want, enc.encode("run", changes, view))
 	moved := enc
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","stage":"end","error":"Interrupted by a restart."}`, moved.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","label":"Read","stage":"end","error":"Interrupted by a restart."}`, moved.restart())
 	wantFrames(t, "", moved.restart())
 
 	tool(answer.Tool{Stage: answer.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt"})
@@ -227,8 +227,8 @@ func TestFramesOfACall(t *testing.T) {
 	a.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "Done."})
 	changes, view = a.Read(at)
 	want = `{"type":"status","kind":"running_action","actionName":"READ"}
-{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"running","at":10,"args":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}
-{"type":"tool","phase":"result","callId":"1","toolName":"READ","stage":"end","at":10,"args":"{\"path\":\"a.txt\"}","compactParams":"a.txt","result":"x","shortResult":"1 line"}
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","label":"Read","stage":"running","at":10,"args":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}
+{"type":"tool","phase":"result","callId":"1","toolName":"READ","label":"Read","stage":"end","at":10,"args":"{\"path\":\"a.txt\"}","compactParams":"a.txt","result":"x","shortResult":"1 line"}
 {"type":"status","kind":"streaming"}
 {"type":"token","text":"\n\nDone."}`
 	wantFrames(t, want, enc.encode("run", changes, view))

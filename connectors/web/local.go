@@ -31,10 +31,8 @@ func (w *Web) local() http.Handler {
 // peer may also have the address on which it was received: that is how a program on a machine reaches it by its own
 // name.
 func here(r *http.Request) bool {
-	for name := range r.Header {
-		if strings.HasPrefix(name, "X-Forwarded") || name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || r.Header.Get("Origin") != "" {
-			return false
-		}
+	if forwarded(r) || r.Header.Get("Origin") != "" {
+		return false
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

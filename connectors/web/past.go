@@ -55,9 +55,12 @@ func (f *frame) show(room chat.RoomID, id chat.MemoryID, c answer.PastCall) {
 }
 
 // pastTools returns the final frames of an answer's calls, in the form in which a stream sends them.
-func pastTools(m chat.Memory) (out []frame) {
+func (w wishes) pastTools(m chat.Memory) (out []frame) {
 	for _, c := range m.Calls {
-		t := toolFrame(c.ID, c.Tool)
+		t := w.toolFrame(c.ID, c.Tool)
+		if t.ToolName == "" && len(c.Files) == 0 {
+			continue
+		}
 		t.At = c.At
 		t.show(m.Room, m.ID, c)
 		out = append(out, t)

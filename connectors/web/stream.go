@@ -36,10 +36,11 @@ type accepted struct {
 	wishes
 }
 
-// wishes are what a reader wants of a stream.
+// wishes are what a reader wants of an answer, and may see of it.
 type wishes struct {
 	legacy    bool // every text frame holds the whole text
 	reasoning bool // also the model's reasoning
+	details   bool // also what only some may see of calls: see [reader]
 }
 
 // send accepts a message and streams its answer. A repeated message attaches to the same answer, even over the rate
@@ -84,12 +85,14 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 	if !ok {
 		return nil
 	}
+	who := w.reader(r)
+	author := who.author(room.ID)
 	q, ok := w.take(rw, r)
 	if !ok {
 		return nil
 	}
 	id := q.id(room.ID)
-	known, err := w.known(r.Context(), chat.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text})
+	known, err := w.known(r.Context(), chat.Memory{ID: id, Room: room.ID, Author: author, Text: q.Text})
 	if err != nil {
 		w.broken(rw, "find a message", err)
 		return nil
@@ -104,9 +107,9 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		}
 	}
 	acc, err := w.submit(r.Context(), chat.Message{
-		Memory:  chat.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
+		Memory:  chat.Memory{ID: id, Room: room.ID, Author: author, Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
-		Address: chat.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer},
+		Address: chat.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer, Details: who.details},
 		Source:  cmp.Or(q.Source, defaultSource),
 	})
 	switch {
@@ -119,7 +122,7 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		})
 		return nil
 	}
-	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning}}
+	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning, who.details}}
 }
 
 // known reports whether m arrived before.

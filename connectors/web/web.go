@@ -69,6 +69,7 @@ type Options struct {
 	Store    Store
 	Origins  []string       // origins that may use the API, besides the server's own page
 	Proxies  []netip.Prefix // proxies whose X-Forwarded-For is trusted
+	Public   bool           // the operator lets other machines reach the chat
 	Limits   Limits
 	Memo     connectors.SharedState      // stores the key that hashes visitors' addresses
 	Zone     *time.Location              // time zone of the key's days, as of the spending limits'
@@ -103,6 +104,7 @@ type Web struct {
 	opts      Options
 	submit    connectors.Handler
 	guard     guard
+	private   bool // see [private]
 	addresses addressKey
 	failures  *failures
 	attempts  *limiter // all requests with a message or a choice
@@ -122,6 +124,7 @@ type Web struct {
 func New(o Options) *Web {
 	return &Web{
 		opts:      o,
+		private:   private(o),
 		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
 		addresses: addressKey{memo: o.Memo, zone: o.Zone},
 		failures:  newFailures(o.Log),

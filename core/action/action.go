@@ -1,11 +1,13 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
 
 	"parley/core/llm"
+	"parley/core/text"
 )
 
 // An Action is a capability of the agent. It can also implement [Matcher] and [Conditional]. All methods must be safe
@@ -33,9 +35,17 @@ type Conditional interface {
 	Available(s TurnContext) bool
 }
 
-// Spec describes an action to the model and the runtime.
+// Spec describes an action to the model, to the runtime, and to people. What people see of its calls depends on who they
+// are. Owners, and everyone who uses a gateway that only its own machine can reach, see the name, the parameters and the
+// result. All others see Label, the stage, and what the action says for people: Compact, [Result].Short and [Call.Short],
+// and its output ([Call.Update]). These must therefore leave out what only owners may know.
 type Spec struct {
-	Name        string
+	Name string
+	// Label is what people read as the name, such as "Order status"; at most MaxLabel characters. If it is empty, it is made
+	// from Name: PLAY_MUSIC becomes "Play music".
+	Label string
+	// Hide hides the calls from all but owners. Their output and their files stay visible.
+	Hide        bool
 	Similes     []string // alternative names that models use
 	Description string
 	Parameters  json.RawMessage // JSON schema of an object; nil means no parameters
@@ -43,9 +53,14 @@ type Spec struct {
 	Quiet       bool            // its calls are neither shown nor remembered: they only end a turn
 	Effect      Effect
 	Limit       time.Duration // time limit; default one minute
-	// Compact returns the parameters in one line for users; if it is nil, their values are listed. It is also called
-	// with incomplete parameters.
+	// Compact returns the parameters in one line, for everyone who reads the answer. If it is nil, owners see a list of
+	// the values, and others see nothing of them. It is also called with incomplete parameters.
 	Compact func(params map[string]any) string
+}
+
+// Title returns what people read as the action's name: see [Spec.Label].
+func (s Spec) Title() string {
+	return text.Brief(text.OneLine(cmp.Or(s.Label, text.NameLabel(s.Name)), MaxLabel), MaxLabel)
 }
 
 // Tool returns the action's description for the model.
@@ -77,7 +92,7 @@ func (e Effect) String() string {
 // Result is the outcome of an action.
 type Result struct {
 	Text  string // for the model
-	Short string // one line for users
+	Short string // one line for everyone who reads the answer
 	// Files are shown to users below the answer, images inline, each up to 8 MiB. Up to 24 MiB of them are stored with
 	// it.
 	Files []llm.File

@@ -12,10 +12,11 @@ const (
 	maxCompact = 80  // maximum length of a call's parameters, in characters
 	maxShort   = 120 // maximum length of its status, in characters
 	maxValues  = 4   // maximum number of listed parameters
+	MaxLabel   = 60  // maximum length of its label, in characters
 	MaxName    = 64  // maximum length of an action's name, which the model may have invented, in characters
 )
 
-// values lists the parameter values, for actions without [Spec.Compact].
+// values lists the parameter values, for owners, of actions without [Spec.Compact].
 func values(r *partialjson.Reader) string {
 	var shown []string
 	for _, name := range r.Names() {

@@ -17,8 +17,10 @@ type Block struct {
 	Answer  *answer.Answer
 	ID      string
 	Name    string
-	Step    int // the model round that requested it
-	Place   int // its index among the calls of its run
+	Label   string // see [Spec.Title]; empty: made from Name
+	Hide    bool   // see [Spec.Hide]
+	Step    int    // the model round that requested it
+	Place   int    // its index among the calls of its run
 	Compact func(map[string]any) string
 	Quiet   bool // hidden from users
 	Written bool // the model wrote it as plain text
@@ -37,6 +39,16 @@ func (b *Block) heard(ctx context.Context) {
 	b.cut = ctx.Done()
 }
 
+// Describe sets how people see the call: as a call of the action s.
+func (b *Block) Describe(s Spec) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.Hide, b.Compact = s.Hide, s.Compact
+	if s.Label != "" || s.Name != b.Name { // otherwise it is made from the name that is shown
+		b.Label = s.Title()
+	}
+}
+
 // over reports whether the action's output is dropped.
 func (b *Block) over() bool {
 	select {
@@ -52,6 +64,9 @@ func (b *Block) Resume(t answer.Tool, files []llm.File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tool, b.files = t, files
+	if t.Label != "" { // the action can be gone
+		b.Label, b.Hide = t.Label, t.Hidden
+	}
 	b.parameters.Add(t.Parameters)
 }
 
@@ -62,14 +77,14 @@ func (b *Block) Show(t answer.Tool, files ...llm.File) {
 	if b.tool.Stage == answer.StageEnd {
 		return
 	}
-	if t.Name = b.Name; b.tool.Stage == "" && t.Stage != answer.StageStart {
-		b.apply(answer.Tool{Name: b.Name, Stage: answer.StageStart}, nil)
+	if b.tool.Stage == "" && t.Stage != answer.StageStart {
+		b.apply(answer.Tool{Stage: answer.StageStart}, nil)
 	}
 	switch {
 	case t.Stage == answer.StageStreaming:
 		t.ParametersChunk = text.Clean(t.ParametersChunk)
 		b.parameters.Add(t.ParametersChunk)
-		t.CompactParams = b.line()
+		t.CompactParams, t.Worded = b.line()
 	case t.Stage == answer.StageStart:
 	default:
 		b.complete(&t)
@@ -85,10 +100,10 @@ func (b *Block) complete(t *answer.Tool) {
 	if t.Result = answer.LimitResult(text.Clean(t.Result)); t.Parameters == "" {
 		t.Parameters = b.tool.Parameters
 	}
-	if t.CompactParams = b.tool.CompactParams; t.Parameters != b.tool.Parameters {
+	if t.CompactParams, t.Worded = b.tool.CompactParams, b.tool.Worded; t.Parameters != b.tool.Parameters {
 		b.parameters = partialjson.Reader{}
 		b.parameters.Add(t.Parameters)
-		t.CompactParams = b.line()
+		t.CompactParams, t.Worded = b.line()
 	}
 }
 
@@ -123,6 +138,7 @@ func (b *Block) say(c answer.Change) answer.Cursor {
 }
 
 func (b *Block) apply(t answer.Tool, files []llm.File) {
+	t.Name, t.Label, t.Hidden = b.Name, b.Label, b.Hide
 	b.tool = t
 	if b.Quiet {
 		return
@@ -130,16 +146,16 @@ func (b *Block) apply(t answer.Tool, files []llm.File) {
 	b.Answer.Apply(answer.Change{Kind: answer.ToolStage, Step: b.Step, Call: b.ID, Tool: &t, Files: files})
 }
 
-// line returns the parameters so far in one line.
-func (b *Block) line() (line string) {
+// line returns the parameters so far in one line. worded reports whether the action wrote it; otherwise it lists values.
+func (b *Block) line() (line string, worded bool) {
 	defer func() {
 		if recover() != nil { // Compact may not expect missing parameters
-			line = text.Brief(values(&b.parameters), maxCompact)
+			line, worded = text.Brief(values(&b.parameters), maxCompact), false
 		}
 	}()
 	object := b.parameters.Object()
 	if b.Compact == nil || object == nil {
-		return text.Brief(values(&b.parameters), maxCompact)
+		return text.Brief(values(&b.parameters), maxCompact), false
 	}
-	return text.Brief(text.Clean(b.Compact(object)), maxCompact)
+	return text.Brief(text.Clean(b.Compact(object)), maxCompact), true
 }

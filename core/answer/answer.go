@@ -167,7 +167,7 @@ func (a *Answer) grow(e entry, text string) {
 func (a *Answer) move(s *segment, c Change) {
 	t := *c.Tool
 	if t.Stage == StageStreaming {
-		s.tool = Tool{Name: t.Name, Stage: t.Stage, CompactParams: t.CompactParams}
+		s.tool = Tool{Name: t.Name, Label: t.Label, Hidden: t.Hidden, Stage: t.Stage, CompactParams: t.CompactParams, Worded: t.Worded}
 		a.grow(entry{end: c.End, seg: s, grown: &s.parameters, change: Change{Kind: ToolStage, Call: c.Call}}, t.ParametersChunk)
 		s.tool.Parameters = s.parameters.String()
 		return
@@ -254,7 +254,8 @@ func (a *Answer) read(e entry, at Cursor) Change {
 		if c.Kind == Text || c.Kind == Reasoning {
 			c.Text = added
 		} else {
-			c.Tool = &Tool{Name: e.seg.tool.Name, Stage: StageStreaming, ParametersChunk: added, CompactParams: e.seg.tool.CompactParams}
+			t := e.seg.tool
+			c.Tool = &Tool{Name: t.Name, Label: t.Label, Hidden: t.Hidden, Stage: StageStreaming, ParametersChunk: added, CompactParams: t.CompactParams, Worded: t.Worded}
 		}
 	case c.Kind == Callback:
 		c.Text = e.seg.said

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"strings"
 
 	"parley/core/llm"
@@ -23,6 +24,16 @@ func BlockOf(id string, t Tool, files []llm.File) ToolBlock {
 		}
 	}
 	return b
+}
+
+// Public returns what everyone who reads the answer may see of a call: its label, its stage, and what the action says for
+// people. The parameters and the result are for owners only.
+func (t Tool) Public() Tool {
+	p := Tool{Name: cmp.Or(t.Label, text.NameLabel(t.Name)), Hidden: t.Hidden, Stage: t.Stage, ShortResult: t.ShortResult, Success: t.Success, Error: t.Error}
+	if t.Worded {
+		p.CompactParams, p.Worded = t.CompactParams, true
+	}
+	return p
 }
 
 // PastCall is a call's final state, as stored with the answer.
@@ -64,7 +75,7 @@ func (k *CallSnapshot) Keep(v View) (all []PastCall) {
 
 func (k *CallSnapshot) tool(t Tool) Tool {
 	t.ParametersChunk = ""
-	for _, s := range []*string{&t.Name, &t.CompactParams, &t.ShortResult, &t.Error, &t.Parameters, &t.Result} {
+	for _, s := range []*string{&t.Name, &t.Label, &t.CompactParams, &t.ShortResult, &t.Error, &t.Parameters, &t.Result} {
 		*s = text.CutBytes(text.Clean(*s), max(0, maxCallsBytes-k.bytes))
 		k.bytes += len(*s)
 	}

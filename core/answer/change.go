@@ -77,16 +77,21 @@ const (
 // Tool is the visible state of a call, without its id and its output: see [ToolBlock].
 type Tool struct {
 	Name  string `json:"name"`
-	Stage Stage  `json:"stage"`
+	Label string `json:"label,omitempty"` // what people read instead of Name; see [Tool.Public]
+	// Hidden reports whether only owners see the call. Files that it shows, and its output, are for everyone.
+	Hidden bool  `json:"hidden,omitempty"`
+	Stage  Stage `json:"stage"`
 	// Parameters are JSON, complete from StageRunning on. A view also contains them while they are streamed; a change
 	// of StageStreaming only has ParametersChunk, the next piece.
 	Parameters      string `json:"parameters,omitempty"`
 	ParametersChunk string `json:"parametersChunk,omitempty"`
-	CompactParams   string `json:"compactParams,omitempty"` // the parameters in one line, for users
-	Result          string `json:"result,omitempty"`
-	ShortResult     string `json:"shortResult,omitempty"` // one line for users: the status in StageRunning, the result in StageEnd
-	Success         bool   `json:"success,omitempty"`
-	Error           string `json:"error,omitempty"` // a sentence for users
+	CompactParams   string `json:"compactParams,omitempty"` // the parameters in one line
+	// Worded reports whether the action itself wrote CompactParams, for everyone. Otherwise they list raw values.
+	Worded      bool   `json:"worded,omitempty"`
+	Result      string `json:"result,omitempty"`
+	ShortResult string `json:"shortResult,omitempty"` // one line for users: the status in StageRunning, the result in StageEnd
+	Success     bool   `json:"success,omitempty"`
+	Error       string `json:"error,omitempty"` // a sentence for users
 }
 
 // Status is the final state of a run.

@@ -52,7 +52,8 @@ func (a *Answer) StepsSince(at Cursor) (steps []Step, v View, next Cursor) {
 func (s *Step) shows(call *segment) {
 	switch {
 	case s.Kind == Callback && len(s.Files) > 0:
-		s.Tool = &Tool{Name: call.tool.Name, Stage: StageRunning, Parameters: call.tool.Parameters, CompactParams: call.tool.CompactParams}
+		t := call.tool
+		s.Tool = &Tool{Name: t.Name, Label: t.Label, Hidden: t.Hidden, Stage: StageRunning, Parameters: t.Parameters, CompactParams: t.CompactParams, Worded: t.Worded}
 		s.NewFiles = s.Files
 	case s.Kind == ToolStage && s.Tool.Stage == StageRunning:
 		s.NewFiles = call.brought

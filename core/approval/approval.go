@@ -106,7 +106,7 @@ func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a ac
 		refused, err = d.askHere(ctx, c, r, shown, kinds)
 		return true, refused, err
 	case r.Decision == chat.Pending:
-		refused, err = d.askOwners(ctx, c, r, shown, kinds)
+		refused, err = d.askOwners(ctx, c, t, r, shown, kinds)
 		return true, refused, err
 	}
 	refused, err = d.use(ctx, r)

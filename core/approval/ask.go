@@ -90,7 +90,7 @@ func (d *Desk) decide(ctx context.Context, r chat.Approval, to chat.Decision, by
 // askOwners asks each owner in their direct chat. The run waits: [chat.ErrParked]. The first decision counts. The
 // notice has a key, so that a repetition after a crash does not ask twice. If no owner can be reached, the call is
 // denied at once.
-func (d *Desk) askOwners(ctx context.Context, c *action.Call, r chat.Approval, shown string, kinds bool) (refused string, err error) {
+func (d *Desk) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, kinds bool) (refused string, err error) {
 	rooms, err := d.Rooms(ctx)
 	if err != nil {
 		return "", err
@@ -113,7 +113,11 @@ func (d *Desk) askOwners(ctx context.Context, c *action.Call, r chat.Approval, s
 	if !reached {
 		return absentLine, d.decide(ctx, r, chat.Denied, "")
 	}
-	err = c.Park(ctx, "⏳ Waiting for the owner to approve this: "+text.Label(r.Tool), action.Wait{For: matter + r.ID, Until: r.Expires})
+	waiting := "⏳ Waiting for the owner's approval."
+	if !t.Def.Hide {
+		waiting = "⏳ Waiting for the owner to approve this: " + t.Def.Title()
+	}
+	err = c.Park(ctx, waiting, action.Wait{For: matter + r.ID, Until: r.Expires})
 	if ctx.Err() != nil {
 		return "", errors.Join(context.Cause(ctx), d.stopped(ctx, r))
 	}

@@ -116,7 +116,7 @@ func (m Message) Here() Room {
 	r := m.Place
 	if m.Address.Connector != "" {
 		r.Address = m.Address
-		r.Address.ReplyTo, r.Address.BilledTo, r.Address.AuthorizedByRole = "", "", ""
+		r.Address.ReplyTo, r.Address.BilledTo, r.Address.AuthorizedByRole, r.Address.Details = "", "", "", false
 	}
 	return r
 }

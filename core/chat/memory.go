@@ -156,13 +156,16 @@ type Address struct {
 	ReplyTo          MemoryID `json:"replyTo,omitempty"`
 	BilledTo         EntityID `json:"payer,omitempty"` // whose limits the answer counts against; empty: the author's
 	AuthorizedByRole EntityID `json:"known,omitempty"` // the author, if a platform role authorizes them; not stored elsewhere
-	ConnectorData    []byte   `json:"own,omitempty"`   // connector-specific; at most MaxOwn bytes
+	// Details reports whether those who read the answer see how it came about, like the owner: a chat on the gateway's own
+	// machine.
+	Details       bool   `json:"details,omitempty"`
+	ConnectorData []byte `json:"own,omitempty"` // connector-specific; at most MaxOwn bytes
 }
 
-// For returns the address for a reply that who, instead of the author, has triggered: payer is billed, and the author's
-// role does not authorize who.
+// For returns the address for a reply that who, instead of the author, has triggered: payer is billed, the author's
+// role does not authorize who, and who sees no more than anyone.
 func (a Address) For(who, payer EntityID) Address {
-	a.BilledTo = payer
+	a.BilledTo, a.Details = payer, false
 	if a.AuthorizedByRole != who {
 		a.AuthorizedByRole = ""
 	}

@@ -82,27 +82,52 @@ func (s *Switch) Label(ctx context.Context, room chat.Room, author chat.EntityID
 	return cmp.Or(m.Label, m.Name), err
 }
 
-// Reply returns what /model says to m with the words after it: that the room is switched, or the models and others, and the question
-// which one should answer, with at most that many options, for those who can switch.
-func (s *Switch) Reply(ctx context.Context, m chat.Memory, wanted, others string, most int) (said string, ask *chat.Question, err error) {
+// Choice returns the name by which author can choose the model that answers them in room, or "" if they can't switch it.
+func (s *Switch) Choice(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
+	can, err := s.Allowed(ctx, room, author)
+	if err != nil || !can {
+		return "", err
+	}
+	settings, err := s.Settings(ctx, room.ID)
+	m, _ := s.Model(settings, room, author)
+	return m.Name, err
+}
+
+// Request is what someone asks with /model.
+type Request struct {
+	Message chat.Memory
+	Wanted  string // the model, by its name or number; empty to be asked
+	Most    int    // options of a question
+	Details bool   // the author reads what providers call the models, also without the right to switch
+	Others  string // models of other work
+}
+
+// Reply returns what /model says: that the room is switched, or the models and others, and the question which one should
+// answer, for those who can switch. To others without details it names no model.
+func (s *Switch) Reply(ctx context.Context, r Request) (said string, ask *chat.Question, err error) {
+	m := r.Message
 	room, err := s.Store.Room(ctx, m.Room)
 	switch {
 	case err != nil:
 		return "", nil, err
-	case wanted != "":
-		said, err = s.To(ctx, room, m.Author, wanted)
+	case r.Wanted != "":
+		said, err = s.To(ctx, room, m.Author, r.Wanted)
 		return said, nil, err
 	case len(s.Table.models) == 1:
-		return others, nil, nil
+		return cmp.Or(r.Others, oneModel), nil, nil
 	}
-	if said, err = s.List(ctx, room, m.Author); err != nil {
+	can, err := s.Allowed(ctx, room, m.Author)
+	if err != nil || !can && !r.Details {
+		return notAllowed, nil, err
+	}
+	if said, err = s.List(ctx, room, m.Author, r.Details); err != nil {
 		return "", nil, err
 	}
-	said = strings.TrimSpace(said + "\n\n" + others)
-	if can, err := s.Allowed(ctx, room, m.Author); err != nil || !can {
-		return said, nil, err
+	said = strings.TrimSpace(said + "\n\n" + r.Others)
+	if !can {
+		return said, nil, nil
 	}
-	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(most), For: []chat.EntityID{m.Author}, Chooser: Handler}, nil
+	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(r.Most), For: []chat.EntityID{m.Author}, Chooser: Handler}, nil
 }
 
 // Allowed reports whether author can choose the model of room. It depends on their account only.
@@ -113,8 +138,8 @@ func (s *Switch) Allowed(ctx context.Context, room chat.Room, author chat.Entity
 	return s.Owns(ctx, author)
 }
 
-// List lists the models, with the one that answers author in room.
-func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
+// List lists the models, with the one that answers author in room, and with details what their providers call them.
+func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID, details bool) (string, error) {
 	settings, err := s.Settings(ctx, room.ID)
 	if err != nil {
 		return "", err
@@ -129,7 +154,7 @@ func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID)
 		if m.Name == answers.Name {
 			name, here = "**"+m.Name+"**", " (answers here)"
 		}
-		if m.Label != "" {
+		if m.Label != "" && details {
 			name += fmt.Sprintf(": `%s`", m.Label)
 		}
 		lines = append(lines, fmt.Sprintf("%d. %s%s", i+1, name, here))

@@ -50,11 +50,12 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	}
 	// Nothing runs on a doubt, such as parameters that break off.
 	if problem != "" {
-		end.Error = problem
+		end.Error, end.Result = invalidLine, problem
 		notMade := action.Acted{Action: text.Brief(c.Name, action.MaxName), Parameters: c.Parameters, Err: problem, NotMade: true}
 		tc.Acted = append(tc.Acted, notMade)
 		return notMade.ForModel(), nil
 	}
+	tc.block(c, 0).Describe(t.Def)
 	end.Parameters = string(params)
 	writes := t.Def.Effect.Changes()
 	if guarded := tc.guarded(ctx, c, t, params); guarded != nil || tc.doubtful(ctx, c, t, params) {
@@ -98,6 +99,10 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	tc.Acted = append(tc.Acted, done)
 	return done.ForModel(), tc.record(c, done, writes)
 }
+
+// invalidLine is what everyone reads of a call that can't be made. The reason is for the model and for owners, because it
+// can repeat parameters.
+const invalidLine = "The call was not valid."
 
 // Over reports whether an action has asked for the end of the turn: what it has shown is the answer.
 func (tc *Calls) Over() bool {

@@ -95,7 +95,9 @@ func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
 	if b == nil {
 		b = &action.Block{Answer: tc.Answer, ID: c.ID, Name: text.Brief(text.Clean(c.Name), action.MaxName), Step: step, Place: len(tc.blocks)}
 		if t := tc.Toolbox.Find(c.Name); t != nil {
-			b.Compact, b.Quiet = t.Def.Compact, t.Def.Quiet
+			b.Describe(t.Def)
+			_, delegate := t.Action.(action.Delegate) // which action it stands for is known later
+			b.Quiet, b.Hide = t.Def.Quiet, t.Def.Hide || delegate
 		}
 		if tc.blocks == nil {
 			tc.blocks = map[string]*action.Block{}

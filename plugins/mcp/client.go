@@ -249,7 +249,7 @@ func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error 
 	}
 	old := c.view().tools
 	for i, t := range next.tools {
-		if j := slices.IndexFunc(old, func(o *tool) bool { return o.kind == t.kind && o.name == t.name }); j >= 0 {
+		if j := slices.IndexFunc(old, func(o *tool) bool { return o.kind == t.kind && o.name == t.name && o.spec.Label == t.spec.Label }); j >= 0 {
 			next.tools[i] = old[j]
 		}
 	}

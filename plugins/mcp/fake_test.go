@@ -77,7 +77,7 @@ func fakeServer(kind string) {
 		dir, _ := os.Getwd()
 		return text1(strings.Join(os.Environ(), "\n") + "\nDIR=" + dir), nil
 	})
-	add("picture", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add("picture", &sdk.ToolAnnotations{Title: "Show a picture"}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{
 			&sdk.TextContent{Text: "Here."}, &sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///../../etc/passwd", MIMEType: "text/csv", Blob: []byte("a,b")}},

@@ -41,8 +41,10 @@ type Server struct {
 	Headers map[string]string // sent to the origin of URL only
 	OAuth   *oauth.Settings   // how to log in to URL; nil: without
 
-	Allow, Deny     []string // the tools that can be used, all if Allow is empty, except those of Deny
-	Read, Dangerous []string // the tools with these effects; the others write. The server can only make it graver
+	Allow, Deny     []string          // the tools that can be used, all if Allow is empty, except those of Deny
+	Labels          map[string]string // what people read as the names of tools
+	Hide            []string          // the tools whose calls only owners see
+	Read, Dangerous []string          // the tools with these effects; the others write. The server can only make it graver
 	// Available reports whether the tools can be used in a turn, by its room and its people; nil: always.
 	Available func(action.TurnContext) bool
 	Timeout   time.Duration // for one call

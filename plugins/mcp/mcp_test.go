@@ -120,6 +120,19 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// People read what the configuration calls a tool, or the title that the server gives, or words made from its name.
+func TestLabels(t *testing.T) {
+	s := fake(t, "good")
+	s.Labels, s.Hide = map[string]string{"wipe": "Tidy up"}, []string{"environment"}
+	p := started(t, Options{Servers: []Server{s}})
+	named(t, p, "fake__echo")
+	for name, want := range map[string]string{"wipe": "Tidy up", "picture": "Show a picture", "environment": "Environment"} {
+		if spec := find(p, "fake__"+name).Spec(); spec.Title() != want || spec.Hide != (name == "environment") {
+			t.Errorf("%s: %q, hidden %v; want %q", name, spec.Title(), spec.Hide, want)
+		}
+	}
+}
+
 // A server that changes its tools is asked again; what has not changed stays the same value.
 func TestListChanged(t *testing.T) {
 	p := started(t, Options{Servers: []Server{fake(t, "good")}})

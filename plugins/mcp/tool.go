@@ -53,7 +53,7 @@ func (c *client) newTool(t *sdk.Tool) (made *tool, problem string) {
 	}
 	spec := action.Spec{
 		Name: actionName(c.cfg.Name, t.Name), Description: text.Brief(text.Clean(t.Description), maxDescription), Parameters: schema,
-		Effect: c.effect(t), Unlisted: c.o.XML, Limit: c.cfg.Timeout,
+		Label: c.label(t), Hide: slices.Contains(c.cfg.Hide, t.Name), Effect: c.effect(t), Unlisted: c.o.XML, Limit: c.cfg.Timeout,
 	}
 	h := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %s %s", c.cfg.Name, t.Name, t.Description, schema, spec.Effect)))
 	return &tool{c: c, name: t.Name, spec: spec, kind: hex.EncodeToString(h[:16])}, ""
@@ -85,6 +85,16 @@ func fitting(name string) string {
 		}
 		return '_'
 	}, name)
+}
+
+// label returns what people read as the name of a tool: that of the configuration, or the title that the server gives, or
+// one made from the tool's name, without the server's.
+func (c *client) label(t *sdk.Tool) string {
+	title := t.Title
+	if title == "" && t.Annotations != nil {
+		title = t.Annotations.Title
+	}
+	return cmp.Or(c.cfg.Labels[t.Name], text.Label(title), text.NameLabel(t.Name))
 }
 
 // effect returns that of the configuration, unless the server declares a graver one. What a server declares harmless is

@@ -65,9 +65,16 @@ func (*player) Spec() action.Spec {
 		Description: "Play an available track matched by title; without a title, any track.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"title":{"type":"string","description":"words from the title, such as \"clair lune\""}}}`),
-		Effect: action.Reads,
-		Limit:  timeToChoose + time.Minute,
+		Effect:  action.Reads,
+		Compact: wanted,
+		Limit:   timeToChoose + time.Minute,
 	}
+}
+
+// wanted returns the title that is asked for.
+func wanted(params map[string]any) string {
+	title, _ := params["title"].(string)
+	return title
 }
 
 const timeToChoose = 5 * time.Minute // for users

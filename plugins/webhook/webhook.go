@@ -31,6 +31,8 @@ import (
 // Tool is the configuration of one tool.
 type Tool struct {
 	Name        string
+	Label       string // what people read as its name; empty: made from Name
+	Hide        bool   // only owners see its calls
 	Description string
 	Parameters  json.RawMessage // JSON schema of an object
 	URL         string
@@ -94,7 +96,7 @@ var errElsewhere = errors.New("it redirects to another server")
 
 // Spec implements [action.Action].
 func (h *hook) Spec() action.Spec {
-	return action.Spec{Name: h.t.Name, Description: h.t.Description, Parameters: h.t.Parameters, Effect: h.t.Effect, Limit: h.t.Timeout}
+	return action.Spec{Name: h.t.Name, Label: h.t.Label, Hide: h.t.Hide, Description: h.t.Description, Parameters: h.t.Parameters, Effect: h.t.Effect, Limit: h.t.Timeout}
 }
 
 // Available implements [action.Conditional].

@@ -169,7 +169,7 @@ export class Answer {
   #tool(frame) {
     let tool = this.#tools.get(frame.callId);
     if (!tool) {
-      tool = new Tool(frame.toolName, this.#shelf);
+      tool = new Tool(frame, this.#shelf);
       this.#tools.set(frame.callId, tool);
       this.#shown.append(tool.shown.element);
     }
@@ -187,7 +187,8 @@ function statusText({ kind, actionName, toolName }) {
   }
 }
 
-// Tool renders one call, collapsed: its name and state are visible, its parameters and result below.
+// Tool renders one call, collapsed: its label and state are visible, its parameters and result below, as far as the gateway
+// sends them. Without a name only its files are visible.
 class Tool {
   element;
   #line = el('span', { class: 'line', dir: 'auto' }); // short form of the parameters
@@ -197,10 +198,11 @@ class Tool {
   #chunks = ''; // of the arguments
   shown; // stands below the text
 
-  constructor(name, shelf) {
+  constructor({ toolName = '', label }, shelf) {
     this.shown = new Shown(shelf);
-    this.element = el('details', { class: 'tool', 'data-stage': 'start' },
-      el('summary', {}, el('span', { class: 'dot' }), el('code', {}, name), this.#line, this.#stage), this.#fields);
+    const name = el('span', { class: 'name', dir: 'auto', title: label ? toolName : '' }, label || toolName);
+    this.element = el('details', { class: 'tool', 'data-stage': 'start', hidden: toolName === '' },
+      el('summary', {}, el('span', { class: 'dot' }), name, this.#line, this.#stage), this.#fields);
   }
 
   show({ stage, phase, args, parametersChunk, compactParams, result, shortResult, error, images, files }) {
