@@ -26,7 +26,8 @@ type Parameters struct {
 	// How many tokens the model may think before it answers, instead of thinking_budget of anthropic or gemini in providers. 0 = it does not
 	// think. auto = as set there.
 	ThinkingBudget *int `yaml:"thinking_budget"`
-	// More keys of the request's body, for what has no key here, such as {top_k: 40}.
+	// More keys of the request's body, for what has no key here, such as {top_k: 40}. null removes a key that Parley adds by itself, such as
+	// {stream_options: null}.
 	ExtraBody Object `yaml:"extra_body"`
 }
 
@@ -59,10 +60,12 @@ const maxStop = 4
 
 // reservedBody returns the keys that requests of some wire have from Parley itself.
 func reservedBody() []string {
-	return []string{
-		"model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "tools", "stream", "stream_options", "store", "include",
-		"max_tokens", "max_completion_tokens", "max_output_tokens",
-	}
+	return append(removableBody(), "model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "tools", "stream")
+}
+
+// removableBody returns those of them that requests can do without.
+func removableBody() []string {
+	return []string{"stream_options", "store", "include", "max_tokens", "max_completion_tokens", "max_output_tokens"}
 }
 
 // checkParameters checks the parameters of a model of provider: their values, and whether its requests have them.
@@ -88,7 +91,7 @@ func (d checker) checkParameters(c *Config, path string, provider Provider, p Pa
 		}
 	}
 	for _, key := range reservedBody() {
-		if _, ok := p.Extra()[key]; ok {
+		if v, ok := p.Extra()[key]; ok && (v != nil || !slices.Contains(removableBody(), key)) {
 			d.reject(path+".extra_body", "has "+key+", which Parley sets itself", "remove that key")
 		}
 	}

@@ -4,6 +4,7 @@ package models
 
 import (
 	"context"
+	"log/slog"
 	"net"
 
 	"parley/models/wire"
@@ -25,6 +26,7 @@ type Options struct {
 	Provider, Setting string
 	// Dial opens connections; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Log  *slog.Logger // nil discards it
 }
 
 // Parameters are those of each request. Providers that don't have one ignore it: the configuration refuses it before.

@@ -284,7 +284,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// LM-01, LM-02, LM-06, LM-14: one budget of three calls, only while nothing can be seen; people read a sentence, the
+// LM-01, LM-02, LM-06, LM-14, LM-16, LM-17: one budget of three calls, only while nothing can be seen; people read a sentence, the
 // log has the whole, and neither has the key.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -296,6 +296,11 @@ func TestFailures(t *testing.T) {
 		"busy for a while":     {[]Script{{Status(503, "")}, {RateLimit(7 * time.Second)}, {Text("At last")}}, 3, "", "At last"},
 		"always busy":          {[]Script{{RateLimit(0)}, {Status(StatusOverloaded, "")}, {RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
 		"wrong key":            {[]Script{{Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence()},
+		"no such model":        {[]Script{{Status(404, "")}}, 1, llm.NoModel, llm.NoModel.Sentence()},
+		"another server":       {[]Script{{Status(200, "<html><title>Welcome</title></html>")}}, 1, llm.WrongAddress, llm.WrongAddress.Sentence()},
+		"a refused parameter":  {[]Script{{Status(422, `{"error":{"message":"Extra inputs are not permitted","param":"stream_options"}}`)}, {Text("At last")}}, 2, "", "At last"},
+		"text in parts":        {[]Script{{Delta(`{"content":[{"type":"text","text":"It is NOT "}]}`), Text("so.")}}, 1, "", "It is NOT so."},
+		"only text in parts":   {[]Script{{Delta(`{"content":[{"type":"text","text":"Bought once."}]}`)}}, 1, "", "Bought once."},
 		"no money":             {[]Script{{NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence()},
 		"a page of HTML":       {[]Script{{BadGateway()}, {BadGateway()}, {BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
 		"empty, then not":      {[]Script{{}, {Text("Now")}}, 2, "", "Now"},

@@ -114,7 +114,7 @@ func TestFailureKindsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []llm.FailureKind{llm.InsufficientCredits, llm.NoProvider, llm.LocalInference, llm.RateLimited,
+	for _, kind := range []llm.FailureKind{llm.InsufficientCredits, llm.NoProvider, llm.NoModel, llm.WrongAddress, llm.WrongCertificate, llm.LocalInference, llm.RateLimited,
 		llm.GenerationTimeout, llm.ProviderIssue, llm.PromptTooLong, llm.ConversationTooLong, llm.SetAside} {
 		if !strings.Contains(string(doc), "`"+string(kind)+"`") {
 			t.Errorf("%s is not there", kind)

@@ -15,7 +15,10 @@ type FailureKind string
 // The kinds of failures.
 const (
 	InsufficientCredits FailureKind = "insufficient_credits"
-	NoProvider          FailureKind = "no_provider"
+	NoProvider          FailureKind = "no_provider"       // the provider rejects the credentials
+	NoModel             FailureKind = "no_model"          // the provider does not have the model
+	WrongAddress        FailureKind = "wrong_address"     // what answers is not a model server
+	WrongCertificate    FailureKind = "wrong_certificate" // the server's certificate is not valid
 	LocalInference      FailureKind = "local_inference"
 	RateLimited         FailureKind = "rate_limited"
 	GenerationTimeout   FailureKind = "generation_timeout"
@@ -34,7 +37,13 @@ func (k FailureKind) Sentence() string {
 	case InsufficientCredits:
 		return "The model provider account is out of credit. The person who runs this bot can top it up."
 	case NoProvider:
-		return "The model provider rejected the credentials. The person who runs this bot can check the API key and the model name."
+		return "The model provider rejected the credentials. The person who runs this bot can check the API key."
+	case NoModel:
+		return "The model isn't available at its provider. The person who runs this bot can check the model's name."
+	case WrongAddress:
+		return "The address of the model leads to something else. The person who runs this bot can correct it."
+	case WrongCertificate:
+		return "The certificate of the model's server isn't valid. The person who runs this bot can renew it or correct the address."
 	case LocalInference:
 		return "The local model can't be reached. The person who runs this bot can start it; then try again."
 	case RateLimited:
@@ -59,7 +68,7 @@ func (k FailureKind) Sentence() string {
 // Unpaid reports whether a call that failed this way is not billed by the provider.
 func (k FailureKind) Unpaid() bool {
 	switch k {
-	case InsufficientCredits, NoProvider, LocalInference, RateLimited, NoTools, NoVision:
+	case InsufficientCredits, NoProvider, NoModel, WrongAddress, WrongCertificate, LocalInference, RateLimited, NoTools, NoVision:
 		return true
 	}
 	return false

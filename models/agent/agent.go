@@ -74,7 +74,7 @@ func open(c *Config, o models.Options) *Model {
 		at := strings.TrimSuffix(o.Setting, ".model")
 		settings.URL, settings.Key = at+".url", at+".api_key"
 	}
-	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{BaseURL: url, APIKey: key, Model: name, Settings: settings, Dial: o.Dial})}
+	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{BaseURL: url, APIKey: key, Model: name, Settings: settings, Dial: o.Dial, Log: o.Log})}
 	m.List = func(context.Context) ([]string, error) { return nil, errUnlisted }
 	m.Advice = m.advice
 	m.client = m.Client()
@@ -139,7 +139,7 @@ func (m *Model) advice(kind llm.FailureKind, status int) string {
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, _ string, yield func(llm.Chunk) bool) error {
+		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
 			res, err := m.post(ctx, req)
 			if err != nil {
 				return err
@@ -185,10 +185,13 @@ func read(res *http.Response, yield func(llm.Chunk) bool) error {
 		}
 		return s.read(events, next, func() error { return s.line(bytes.TrimSpace(line)) })
 	}
-	// The response is none of both. If it is a report of an error, that says more than its media type. Otherwise the
-	// body is read, within limits, so that the connection can be used again.
-	if err := wire.WantEvents(res); err != nil {
+	// The response is none of both. If it is a report of an error, that says more than its media type, and some servers
+	// label events as JSON. Otherwise the body is read, within limits, so that the connection can be used again.
+	if err := wire.WantEvents(res, func([]byte) []any { return nil }); err != nil {
 		return err
+	}
+	if events := wire.NewEventReader(res.Body, maxEvent); media == "application/json" {
+		return s.read(events, events.Next, func() error { return s.event(bytes.TrimSpace(events.Data)) })
 	}
 	_, err := io.CopyN(io.Discard, res.Body, wire.MaxRefusal)
 	return errors.Join(fmt.Errorf("the agent answered with %q instead of text/event-stream or application/x-ndjson", cmp.Or(media, given)), unlessEOF(err))

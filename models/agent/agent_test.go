@@ -145,7 +145,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := told(t.Context(), opened(t, serve(t, c.media, c.body)), hello)
 			f, ok := errors.AsType[*llm.Failure](err)
-			if !ok || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), key) || f.Kind != llm.ProviderIssue {
+			if !ok || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), key) || (f.Kind == llm.WrongAddress) != (name == "a page") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -230,7 +230,7 @@ func TestRedirects(t *testing.T) {
 	for path, ok := range map[string]bool{"/slash": true, "/away": false, "/see": false, "/moved": false, "/round": false, "/up": false} {
 		_, err := told(t.Context(), opened(t, s.URL+path), hello)
 		f, failed := errors.AsType[*llm.Failure](err)
-		if (err == nil) != ok || failed && (f.Retry || f.Kind != llm.NoProvider) {
+		if (err == nil) != ok || failed && (f.Retry || f.Kind != llm.WrongAddress) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -312,5 +312,15 @@ func TestKeyStaysWithItsAddress(t *testing.T) {
 	m := open(&Config{BaseURL: "http://a.test", APIKey: key}, models.Options{URL: "http://b.test", Setting: "models.chat[0].model"})
 	if m.APIKey != "" || m.Base.Host != "b.test" {
 		t.Errorf("%q for %s", m.APIKey, m.Base)
+	}
+}
+
+// The error of a call that the agent has made is shown to people, and told to no one with the key in it.
+func TestErrorOfCallHidesKey(t *testing.T) {
+	lines := `{"type":"tool","id":"a","name":"look"}` + "\n" + `{"type":"result","id":"a","error":"the key ` + key + ` is bad"}` + "\n" + `{"type":"done"}` + "\n"
+	chunks, err := told(t.Context(), opened(t, serve(t, "application/x-ndjson", lines)), hello)
+	said := strings.Join(chunks, " ")
+	if err != nil || !strings.Contains(said, "the key *** is bad") || strings.Contains(said, key) {
+		t.Errorf("%q, %v", said, err)
 	}
 }

@@ -85,7 +85,8 @@ var (
 // open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
-		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("ANTHROPIC_API_KEY", ""), Dial: o.Dial,
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("ANTHROPIC_API_KEY", ""), Dial: o.Dial, Log: o.Log,
+		Own: []wire.Own{{Name: "cache_control"}, {Name: "display", Words: []string{"thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display"}}},
 	})}
 	// The services are built one by one: only the SDK's whole client reads ANTHROPIC_ variables.
 	requests := []option.RequestOption{
@@ -94,7 +95,7 @@ func open(c *Config, o models.Options) *Model {
 		option.WithMaxRetries(0),
 		option.WithHTTPClient(m.Client()),
 	}
-	m.messages = sdk.NewMessageService(append(requests, option.WithMiddleware(wire.Events))...)
+	m.messages = sdk.NewMessageService(append(requests, option.WithMiddleware(wire.Events(whole)))...)
 	list := sdk.NewModelService(append(requests, option.WithMiddleware(wire.Refuse))...)
 	m.List = func(ctx context.Context) (names []string, err error) {
 		page, err := list.List(ctx, sdk.ModelListParams{Limit: sdk.Int(1000)})
@@ -120,7 +121,7 @@ func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
+		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
 			names := wire.NamesOf(req)
 			events := m.messages.NewStreaming(ctx, m.params(name, req, names))
 			defer events.Close()

@@ -31,14 +31,16 @@ func TestModel(t *testing.T) {
 		},
 		Tuned: func(base, model string) llm.Model {
 			half, o := 0.5, models.Options{Model: model}
-			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Stop: []string{"END"}, Effort: "low", Extra: map[string]any{"top_k": 40}}
+			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Stop: []string{"END"}, Effort: "low", Extra: map[string]any{"top_k": 40, "system": nil}}
 			return open(&Config{APIKey: modeltest.Key, BaseURL: base}, o)
 		},
-		Sent: `{"temperature":0.5,"top_p":0.5,"stop_sequences":["END"],"output_config":{"effort":"low"},"top_k":40,"stream":true}`,
+		Sent:    `{"temperature":0.5,"top_p":0.5,"stop_sequences":["END"],"output_config":{"effort":"low"},"top_k":40,"stream":true}`,
+		Removed: "system",
 		Finishes: map[string]llm.FinishReason{
 			"end_turn": llm.FinishStop, "stop_sequence": llm.FinishStop, "max_tokens": llm.FinishLength, "tool_use": llm.FinishCalls,
 			"refusal": llm.FinishFilter, "pause_turn": llm.FinishStop, "model_context_window_exceeded": llm.FinishLength, "new": llm.FinishStop,
 		},
+		Own:      map[string]int{"cache_control": 400, "display": 422},
 		Overload: modeltest.Refusal{Status: 529, Kind: "overloaded_error", Message: "Overloaded", RetryAfter: "7"},
 		Late:     modeltest.Refusal{Kind: "overloaded_error", Message: "Overloaded"},
 	})

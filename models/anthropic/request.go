@@ -23,7 +23,7 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNe
 	p := sdk.MessageNewParams{Model: sdk.Model(name), Messages: m.history(req.Messages, n)}
 	limit := wire.Limit(m.options.MaxTokens, req.MaxTokens)
 	m.think(&p, limit, m.resumes(req.Messages))
-	if req.Readable {
+	if req.Readable && m.Sends("display") {
 		readable(&p)
 	}
 	m.tune(&p)
@@ -34,8 +34,13 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNe
 	}
 	// Each breakpoint caches all that is before it: first tools and instructions, then the history.
 	if req.System != "" {
-		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
-	} else if last := len(p.Tools) - 1; last >= 0 {
+		p.System = []sdk.TextBlockParam{{Text: req.System}}
+	}
+	switch last := len(p.Tools) - 1; {
+	case !m.Sends("cache_control"):
+	case req.System != "":
+		p.System[0].CacheControl = sdk.NewCacheControlEphemeralParam()
+	case last >= 0:
 		p.Tools[last].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
 	}
 	return p
@@ -54,7 +59,7 @@ func (m *Model) tune(p *sdk.MessageNewParams) {
 	}
 	p.StopSequences = o.Stop
 	p.OutputConfig.Effort = sdk.OutputConfigEffort(o.Effort)
-	p.SetExtraFields(o.Extra)
+	p.SetExtraFields(wire.Extra(o.Extra, param.Omit))
 }
 
 // resumes reports whether the latest answer has calls that another model made, as after a fallback in the middle of an
@@ -101,8 +106,7 @@ func readable(p *sdk.MessageNewParams) {
 	}
 }
 
-// schema reads a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
-// does not make the server refuse every request.
+// schema writes a tool's parameters, which [wire.Schema] has made.
 func schema(raw json.RawMessage) sdk.ToolInputSchemaParam {
 	var fields map[string]any
 	_ = json.Unmarshal(raw, &fields) // nil
@@ -149,8 +153,10 @@ func (m *Model) history(messages []llm.Message, n wire.Names) (list []sdk.Messag
 			list = append(list, sdk.MessageParam{Role: role, Content: blocks})
 		}
 	}
-	mark(stable)
-	mark(lastBlock(list))
+	if m.Sends("cache_control") {
+		mark(stable)
+		mark(lastBlock(list))
+	}
 	return list
 }
 

@@ -163,3 +163,20 @@ func finish(r sdk.StopReason) llm.FinishReason {
 	}
 	return llm.FinishStop // pause_turn is for tools of the provider, which are not offered
 }
+
+// whole returns the events that a whole answer would have been, or nil if it is none: some servers send one although a
+// stream was asked for.
+func whole(answer []byte) (events []any) {
+	var message map[string]any
+	if json.Unmarshal(answer, &message) != nil || message["type"] != "message" {
+		return nil
+	}
+	type fields = map[string]any
+	events = append(events, fields{"type": "message_start", "message": message})
+	content, _ := message["content"].([]any)
+	for i, block := range content {
+		events = append(events, fields{"type": "content_block_start", "index": i, "content_block": block}, fields{"type": "content_block_stop", "index": i})
+	}
+	return append(events,
+		fields{"type": "message_delta", "delta": fields{"stop_reason": message["stop_reason"]}, "usage": message["usage"]}, fields{"type": "message_stop"})
+}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -66,17 +67,32 @@ const batch = 64
 // open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
-		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial,
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial, Log: o.Log, Own: own(o),
 	})}
 	m.client = sync.OnceValues(func() (*genai.Client, error) {
 		return genai.NewClient(context.Background(), &genai.ClientConfig{
-			APIKey: m.APIKey, Backend: genai.BackendGeminiAPI, HTTPClient: m.RefusingClient(),
+			APIKey: m.APIKey, Backend: genai.BackendGeminiAPI, HTTPClient: m.RefusingClient(streams, whole),
 			HTTPOptions: genai.HTTPOptions{BaseURL: m.Base.String()},
 		})
 	})
 	m.List = m.names
 	return m
 }
+
+// own returns the parameters that requests have of themselves.
+func own(o models.Options) []wire.Own {
+	all := []wire.Own{
+		{Name: "thoughts", Words: []string{"includeThoughts", "include_thoughts", "thinkingConfig", "thinking_config", "thinking is not enabled", "thinking is not supported"}},
+		{Name: "maxOutputTokens", Words: []string{"maxOutputTokens", "max_output_tokens"}, Needed: true},
+	}
+	if o.Temperature == nil {
+		all = append(all, wire.Own{Name: "temperature"}) // of a transcription
+	}
+	return all
+}
+
+// streams reports whether a request is for a stream.
+func streams(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":streamGenerateContent") }
 
 // names lists the models that answer or embed. Others, such as those for video, are left out.
 func (m *Model) names(ctx context.Context) (names []string, err error) {
@@ -111,7 +127,7 @@ func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
+		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
 			client, err := m.client()
 			if err != nil {
 				return err

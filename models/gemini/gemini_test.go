@@ -23,7 +23,7 @@ func TestModel(t *testing.T) {
 		finishes[word] = llm.FinishFilter
 	}
 	modeltest.Run(t, modeltest.Suite{
-		New: modeltest.Gemini, Open: func(base, model string) llm.Model { return opened(base, model) }, Finishes: finishes, NoCalls: true,
+		New: modeltest.Gemini, Open: func(base, model string) llm.Model { return opened(base, model) }, Finishes: finishes, NoCalls: true, Removed: "systemInstruction",
 		Check: func(ctx context.Context, m llm.Model, tools, images string) (string, error) {
 			return m.(*Model).Check(ctx, wire.Uses{Tools: tools, Images: images})
 		},
@@ -31,11 +31,12 @@ func TestModel(t *testing.T) {
 			half, seed, o := 0.5, 7, models.Options{Model: "gemini-3-pro"}
 			o.Parameters = models.Parameters{
 				Temperature: &half, TopP: &half, Stop: []string{"END"}, Seed: &seed, Effort: "low",
-				Extra: map[string]any{"generationConfig": map[string]any{"topK": 40}, "labels": map[string]any{"a": "b"}},
+				Extra: map[string]any{"generationConfig": map[string]any{"topK": 40}, "labels": map[string]any{"a": "b"}, "systemInstruction": nil},
 			}
 			return open(&Config{APIKey: modeltest.Key, BaseURL: base}, o)
 		},
-		Sent:     `{"generationConfig":{"temperature":0.5,"topP":0.5,"stopSequences":["END"],"seed":7,"topK":40,"thinkingConfig":{"thinkingLevel":"LOW"}},"labels":{"a":"b"}}`,
+		Sent: `{"generationConfig":{"temperature":0.5,"topP":0.5,"stopSequences":["END"],"seed":7,"topK":40,"thinkingConfig":{"thinkingLevel":"LOW"}},"labels":{"a":"b"}}`,
+		Own:  map[string]int{"thinkingConfig": 400, "maxOutputTokens": 400}, OwnModel: "gemini-2.5-pro",
 		Overload: modeltest.Refusal{Status: 429, Kind: "RESOURCE_EXHAUSTED", Message: "You exceeded your current quota", RetryAfter: "7"},
 		Late:     modeltest.Refusal{Status: 503, Kind: "UNAVAILABLE", Message: "The model is overloaded."},
 	})

@@ -3,6 +3,7 @@ package gemini
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -21,18 +22,22 @@ func unsigned() []byte {
 
 // params writes everything of req except the messages.
 func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.GenerateContentConfig {
-	p := &genai.GenerateContentConfig{MaxOutputTokens: int32(min(wire.Limit(m.options.MaxTokens, req.MaxTokens), 1<<30))}
+	p := &genai.GenerateContentConfig{}
+	if m.Sends("maxOutputTokens") {
+		p.MaxOutputTokens = int32(min(wire.Limit(m.options.MaxTokens, req.MaxTokens), 1<<30))
+	}
 	if req.System != "" {
 		p.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.System}}}
 	}
 	m.tune(p)
-	if thinks(name) || m.options.Effort != "" {
-		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true} // thoughts show that the stream is not stalled
+	budget := m.config.ThinkingBudget
+	if m.options.ThinkingBudget != nil {
+		budget = m.options.ThinkingBudget
+	}
+	asks := thinks(name) && m.Sends("thoughts")
+	if asks || thinks(name) && budget != nil || m.options.Effort != "" {
+		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: m.Sends("thoughts")} // thoughts show that the stream is not stalled
 		p.ThinkingConfig.ThinkingLevel = genai.ThinkingLevel(strings.ToUpper(m.options.Effort))
-		budget := m.config.ThinkingBudget
-		if m.options.ThinkingBudget != nil {
-			budget = m.options.ThinkingBudget
-		}
 		if budget != nil && m.options.Effort == "" { // the API accepts only one of the two
 			p.ThinkingConfig.ThinkingBudget = genai.Ptr(int32(min(*budget, 1<<30)))
 		}
@@ -63,7 +68,7 @@ func (m *Model) tune(p *genai.GenerateContentConfig) {
 	}
 	p.StopSequences = o.Stop
 	if o.Extra != nil {
-		p.HTTPOptions = &genai.HTTPOptions{ExtraBody: o.Extra}
+		p.HTTPOptions = &genai.HTTPOptions{ExtraBody: o.Extra, ExtrasRequestProvider: pruned}
 	}
 }
 
@@ -76,14 +81,52 @@ func thinks(name string) bool {
 // wantsSignatures reports whether a model refuses calls without a signature.
 func wantsSignatures(name string) bool { return thinks(name) && !strings.Contains(name, "gemini-2") }
 
-// schema reads a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
-// does not make the server refuse every request.
-func schema(raw json.RawMessage) map[string]any {
-	var parameters map[string]any
-	if err := json.Unmarshal(raw, &parameters); err != nil || parameters == nil {
-		return map[string]any{"type": "object", "properties": map[string]any{}}
+// pruned removes what is null of a body, which is how extra_body removes a parameter.
+func pruned(body map[string]any) map[string]any {
+	for key, v := range body {
+		switch v := v.(type) {
+		case nil:
+			delete(body, key)
+		case map[string]any:
+			pruned(v)
+		}
 	}
-	return parameters
+	return body
+}
+
+// schema reads a tool's parameters, which [wire.Schema] has made, or nil if there are none: the API has refused objects
+// without properties.
+func schema(raw json.RawMessage) any {
+	var parameters map[string]any
+	_ = json.Unmarshal(raw, &parameters) // it is valid
+	if properties, _ := parameters["properties"].(map[string]any); len(properties) == 0 {
+		return nil
+	}
+	return fitting(parameters)
+}
+
+// fitting returns a schema without what the API refuses: empty lists of properties below the top, and empty texts among
+// those that are allowed.
+func fitting(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = fitting(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = fitting(v[key])
+		}
+		if properties, ok := v["properties"].(map[string]any); ok && len(properties) == 0 && v["type"] == "object" {
+			delete(v, "properties")
+		}
+		if allowed, ok := v["enum"].([]any); ok && v["type"] == "string" {
+			if v["enum"] = slices.DeleteFunc(allowed, func(a any) bool { return a == "" }); len(v["enum"].([]any)) == 0 {
+				delete(v, "enum")
+			}
+		}
+	}
+	return v
 }
 
 // history writes the messages. Those of one side that follow each other become one, and results of calls are matched by

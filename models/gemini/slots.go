@@ -39,7 +39,11 @@ func (m *Model) Transcribe(ctx context.Context, _, media string, sound []byte) (
 		contents := []*genai.Content{genai.NewContentFromParts([]*genai.Part{
 			genai.NewPartFromText(transcribe), genai.NewPartFromBytes(sound, heard(media)),
 		}, genai.RoleUser)}
-		res, err := client.Models.GenerateContent(ctx, name, contents, &genai.GenerateContentConfig{Temperature: genai.Ptr[float32](0)})
+		exact := &genai.GenerateContentConfig{}
+		if m.Sends("temperature") {
+			exact.Temperature = genai.Ptr[float32](0)
+		}
+		res, err := client.Models.GenerateContent(ctx, name, contents, exact)
 		if err != nil {
 			return "", fmt.Errorf("transcribe: %w", refusal(err))
 		}

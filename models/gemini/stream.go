@@ -158,3 +158,23 @@ func refusal(err error) error {
 	body, _ := json.Marshal(map[string]any{"error": told}) // it came from JSON
 	return wire.ParseRefusal(body)
 }
+
+// whole returns the events that a whole answer would have been, or nil if it is none: some servers send one, or a list
+// of the parts of one, although a stream was asked for.
+func whole(answer []byte) []any {
+	type fields = map[string]any
+	var list []any
+	if json.Unmarshal(answer, &list) != nil {
+		var one fields
+		if json.Unmarshal(answer, &one) != nil {
+			return nil
+		}
+		list = []any{one}
+	}
+	for _, part := range list {
+		if part, _ := part.(fields); part["candidates"] == nil && part["promptFeedback"] == nil {
+			return nil
+		}
+	}
+	return list
+}

@@ -77,13 +77,17 @@ func checkNumbers(b Body) *apiError {
 
 func checkTools(b Body) *apiError {
 	for i, t := range b.Tools {
+		schema := ""
+		if t.Function.Parameters != nil {
+			schema = CheckSchema(t.Function.Parameters, false)
+		}
 		switch {
 		case t.Type != "function":
 			return bad("Invalid value for 'tools[%d].type': %q.", i, t.Type)
 		case !functionName.MatchString(t.Function.Name):
 			return bad("Invalid 'tools[%d].function.name': %q does not match %s.", i, t.Function.Name, functionName)
-		case t.Function.Parameters != nil && t.Function.Parameters[0] != '{':
-			return bad("Invalid schema for function %q: it is not an object.", t.Function.Name)
+		case schema != "":
+			return bad("Invalid schema for function '%s': %s.", t.Function.Name, schema)
 		}
 	}
 	switch {

@@ -65,7 +65,7 @@ func TestQueueThenChooseThenLog(t *testing.T) {
 		{"role":"user","content":[{"type":"text","text":"see "},{"type":"image_url","image_url":{"url":"https://pic.test/1"}},{"type":"text","text":"this"}]},
 		{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":"{}"}}]},
 		{"role":"tool","tool_call_id":"a","content":"a cat"}],
-		"tools":[{"type":"function","function":{"name":"look","description":"sees","parameters":{"type":"object"}}}]}`
+		"tools":[{"type":"function","function":{"name":"look","description":"sees","parameters":{"type":"object","properties":{}}}}]}`
 	for i, want := range []string{`"first"`, `"second"`, `"be brief|see this|tool"`} {
 		if _, body, err := s.say(t, rich); err != nil || !strings.Contains(body, `"content":`+want) {
 			t.Errorf("answer %d: %s, %v", i, body, err)

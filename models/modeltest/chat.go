@@ -1,9 +1,11 @@
 package modeltest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -43,8 +45,46 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c.left = nil
 		}
 	}()
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if next := c.next(); next.Whole || next.Label != "" {
+		w = &odd{w, next.Label}
+		if next.Whole {
+			raw = bytes.Replace(raw, []byte(`"stream":true,"stream_options":{"include_usage":true}`), []byte(`"stream":false`), 1)
+		}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(raw))
 	c.server.ServeHTTP(w, r)
 }
+
+// next is the answer to the next request.
+func (c *chat) next() (a Answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) > 0 {
+		a = c.queue[0]
+	}
+	return a
+}
+
+// odd labels a stream as something else.
+type odd struct {
+	http.ResponseWriter
+	label string
+}
+
+// Write implements io.Writer.
+func (o *odd) Write(p []byte) (int, error) {
+	if o.label != "" {
+		o.Header().Set("Content-Type", o.label)
+	}
+	return o.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (o *odd) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
 func (c *chat) choose(modelfake.Request) modelfake.Script {
 	c.mu.Lock()
@@ -87,7 +127,17 @@ func script(a Answer) (steps modelfake.Script) {
 	for _, k := range a.Calls {
 		calls = append(calls, modelfake.Call{ID: k.ID, Name: k.Name, Arguments: k.Arguments})
 	}
-	if calls != nil {
+	switch {
+	case calls != nil && a.Extra != "":
+		for i, k := range calls {
+			extra := ""
+			if i == 0 {
+				extra = "," + a.Extra[1:len(a.Extra)-1]
+			}
+			steps = append(steps, modelfake.Delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}%s}]}`, i, k.ID, k.Name, k.Arguments, extra)))
+		}
+		steps = append(steps, modelfake.Finish("tool_calls"))
+	case calls != nil:
 		steps = append(steps, modelfake.Interleaved(modelfake.ByBytes(3), calls...))
 	}
 	if a.Finish != "" {

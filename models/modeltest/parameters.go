@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +27,13 @@ func testParameters(t *testing.T, s Suite) {
 	}
 	if diff := cmp.Diff(want, part(sent, want)); diff != "" {
 		t.Errorf("sent (+):\n%s", diff)
+	}
+	if _, ok := sent[s.Removed]; ok {
+		t.Errorf("%s is sent", s.Removed)
+	}
+	fake, m = s.serve(t, "model-a")
+	if _, err := ask(t.Context(), m, hello); err != nil || !strings.Contains(string(fake.Seen()[0].Raw), `"`+s.Removed+`"`) {
+		t.Errorf("otherwise, %s is not sent either: %v", s.Removed, err)
 	}
 }
 

@@ -102,7 +102,7 @@ func (responses) judge(r *http.Request, b responsesRequest) string {
 		return "unknown path " + r.URL.Path
 	case !b.Stream || b.Model == "" || len(b.Input) == 0:
 		return "stream, model and input are required"
-	case b.Store == nil || *b.Store || len(b.Include) != 1:
+	case b.Store == nil || *b.Store || len(b.Include) > 1:
 		return "the answer would be stored"
 	}
 	owed := map[string]bool{}

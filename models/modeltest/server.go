@@ -3,6 +3,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,10 @@ type Answer struct {
 	Text   []string // in pieces
 	Calls  []Call
 	Finish string // the wire's word for the end; "" for the usual
+
+	Label string // the media type that the response claims; "" for that of events
+	Whole bool   // all at once, although a stream was asked for
+	Extra string // more fields of the first call, as a JSON object; only chat completions have that
 
 	Cut   bool       // the line breaks before the end
 	Hang  bool       // nothing more comes until the client leaves
@@ -73,6 +78,8 @@ type wire interface {
 	refuse(w http.ResponseWriter, e Refusal)
 	// stream writes an answer. It returns false where the connection is to break.
 	stream(ctx context.Context, e *events, model string, a Answer, u Usage) bool
+	// whole is the answer that the events are of.
+	whole(events []any) any
 	// other answers requests besides those for answers.
 	other(w http.ResponseWriter, r *http.Request, raw []byte) bool
 }
@@ -118,6 +125,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	seen := s.wire.read(r, raw)
 	seen.Raw = raw
+	var tools struct{ Tools json.RawMessage }
+	if seen.Rejected == "" && json.Unmarshal(raw, &tools) == nil {
+		seen.Rejected = judgeTools(tools.Tools)
+	}
 	a, usage := s.accept(seen)
 	if seen.Rejected != "" {
 		s.wire.refuse(w, Refusal{Status: http.StatusBadRequest, Kind: "invalid_request_error", Message: seen.Rejected})
@@ -128,7 +139,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.readable = seen.Readable
-	e := &events{w: w}
+	e := &events{w: w, label: a.Label}
+	if a.Whole {
+		e.sent = &[]any{}
+		s.wire.stream(r.Context(), e, seen.Model, a, usage)
+		writeJSON(w, http.StatusOK, s.wire.whole(*e.sent))
+		return
+	}
 	if whole := s.wire.stream(r.Context(), e, seen.Model, a, usage); !whole || a.Cut {
 		panic(http.ErrAbortHandler)
 	}
@@ -173,15 +190,21 @@ func (s *server) cached(seen Seen) (most int) {
 
 // events writes server-sent events.
 type events struct {
-	w    http.ResponseWriter
-	open bool
+	w     http.ResponseWriter
+	open  bool
+	label string // the media type; "" for the usual one
+	sent  *[]any // instead of w, if it is not nil
 }
 
 // send writes an event with a name, or without.
 func (e *events) send(name string, data any) {
+	if e.sent != nil {
+		*e.sent = append(*e.sent, data)
+		return
+	}
 	if !e.open {
 		e.open = true
-		e.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		e.w.Header().Set("Content-Type", cmp.Or(e.label, "text/event-stream; charset=utf-8"))
 	}
 	if name != "" {
 		fmt.Fprintf(e.w, "event: %s\n", name)

@@ -24,12 +24,17 @@ type Suite struct {
 	// Tuned is Open with all parameters that the wire has, and Sent is what requests then have, as a JSON object.
 	Tuned func(base, model string) llm.Model
 	Sent  string
+	// Removed is a key that requests have otherwise, and that Tuned removes with null.
+	Removed string
 	// Check checks a model that Open returns, used with tools and images; what to do if it takes none is given.
 	Check    func(ctx context.Context, m llm.Model, tools, images string) (string, error)
 	Finishes map[string]llm.FinishReason // by the wire's words
 	Overload Refusal                     // with a time to wait
 	Late     Refusal                     // within a stream
 	NoCalls  bool                        // calls have no ids on the wire
+	// Own are keys of requests that no owner has configured, with the status of a server that refuses each.
+	Own      map[string]int
+	OwnModel string // that has all of them; empty: any
 }
 
 // Run tests the models.
@@ -37,6 +42,7 @@ func Run(t *testing.T, s Suite) {
 	for name, test := range map[string]func(*testing.T, Suite){
 		"text": testText, "finishes": testFinishes, "reasoning": testReasoning, "tool rounds": testToolRounds, "refusals": testRefusals, "cut": testCut,
 		"cancel": testCancel, "images": testImages, "cache": testCache, "limit": testLimit, "broken history": testHistory, "parameters": testParameters, "check": testCheck,
+		"schemas": testSchemas, "refused tool": testRefusedTool, "own parameters": testOwnParameters, "forms": testForms,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}

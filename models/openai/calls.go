@@ -17,17 +17,19 @@ type knownCall struct {
 	wire       int64 // the number that the server uses
 	id         string
 	told, name bool // whether its id and its name were yielded
+	kept       keptCall
 }
 
 // delta returns what a piece adds to its call, or nil if there is nothing to yield yet. The first piece that is yielded
 // has id and name, as [llm.CallDelta] promises; both are yielded once.
 func (c *calls) delta(p piece) *llm.CallDelta {
 	d := &llm.CallDelta{Name: p.name, Parameters: p.arguments}
-	if p.id == "" && d.Name == "" && d.Parameters == "" {
+	if p.id == "" && d.Name == "" && d.Parameters == "" && !p.kept.some() {
 		return nil
 	}
 	d.Index = c.index(p)
 	known := &c.known[d.Index]
+	known.kept.add(p)
 	if known.id == "" {
 		known.id = p.id // later ids are repetitions, or newly invented ones
 	}

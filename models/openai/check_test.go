@@ -52,7 +52,7 @@ func TestResolve(t *testing.T) {
 				return
 			}
 			f, ok := errors.AsType[*llm.Failure](err)
-			if !ok || f.Kind != llm.NoProvider || f.Retry || !strings.Contains(err.Error(), test.fails) {
+			if !ok || f.Kind != llm.NoModel || f.Retry || !strings.Contains(err.Error(), test.fails) {
 				t.Errorf("%q, %v", got, err)
 			}
 			if _, err := collect(t.Context(), m, hello); err == nil || !strings.Contains(err.Error(), test.fails) {

@@ -35,6 +35,7 @@ type piece struct {
 	indexed         bool // the server sent the index
 	id              string
 	name, arguments string
+	kept            keptCall // its other fields
 }
 
 // decode reads an event. The SDK decodes by reflection, which takes about 20 times as long as scan and would be most of
@@ -69,31 +70,86 @@ func (c *chunk) decodeAny(data []byte) error {
 		}
 		d := f.Delta
 		to := choice{
-			text: textField(d.Content, d.JSON.Content) + textField(d.Refusal, d.JSON.Refusal), thinks: thinks(d), finish: f.FinishReason,
+			text: textField(d.Content, d.JSON.Content) + textField(d.Refusal, d.JSON.Refusal), thinks: thinks(d), reason: reasons(d), finish: f.FinishReason,
 		}
-		to.reason = reasons(d)
 		for _, call := range d.ToolCalls {
-			to.calls = append(to.calls, piece{call.Index, call.JSON.Index.Valid(), call.ID, call.Function.Name, call.Function.Arguments})
+			to.calls = append(to.calls, piece{
+				call.Index, call.JSON.Index.Valid(), call.ID, call.Function.Name, call.Function.Arguments,
+				keptCall{Call: others(call.JSON.ExtraFields), Function: others(call.Function.JSON.ExtraFields)},
+			})
 		}
 		c.choices = append(c.choices, to)
 	}
 	return nil
 }
 
-// textField returns value if the server sent a string. The SDK turns objects and arrays into their JSON, which must not
-// be shown.
+// contentPart is one of a content in parts. Mistral sends text and thinking as parts; other servers send strings, or one part
+// without a list.
+type contentPart struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	Refusal  string          `json:"refusal"`
+	Thinking json.RawMessage `json:"thinking"` // parts again, or text
+}
+
+// partsOf returns the text and the reasoning in a content that is not a string. Parts of other types, such as
+// references, have nothing to read. Reasoning in reasoning, if that is not nested too deep, counts as such.
+func partsOf(raw string, depth int) (text, reason string) {
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(raw), &list) != nil {
+		list = []json.RawMessage{json.RawMessage(raw)}
+	}
+	for _, one := range list {
+		var words string
+		if json.Unmarshal(one, &words) == nil {
+			text += words
+			continue
+		}
+		var p contentPart
+		if json.Unmarshal(one, &p) != nil { // its fields have other types: it is none that is known
+			continue
+		}
+		switch p.Type {
+		case "thinking", "reasoning":
+			reason += p.Text
+			if len(p.Thinking) > 0 && depth < maxNesting {
+				said, thought := partsOf(string(p.Thinking), depth+1)
+				reason += said + thought
+			}
+		default:
+			text += p.Text + p.Refusal
+		}
+	}
+	return text, reason
+}
+
+// inParts reports whether a field is not the string that it should be.
+func inParts(f respjson.Field) bool {
+	raw := f.Raw()
+	return strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{")
+}
+
+// textField returns the text of a field. The SDK turns objects and arrays into their JSON, which must not be shown.
 func textField(value string, f respjson.Field) string {
-	if raw := f.Raw(); strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{") {
-		return ""
+	if inParts(f) {
+		value, _ = partsOf(f.Raw(), 0)
 	}
 	return value
 }
 
 // thinks reports whether a delta has reasoning, under any of its names: reasoning_content (DeepSeek, vLLM), reasoning
-// (OpenRouter, Ollama), reasoning_details, and Mistral's list of parts in place of the content.
+// (OpenRouter, Ollama), reasoning_details, and parts of the content (Mistral).
 func thinks(d sdk.ChatCompletionChunkChoiceDelta) bool {
-	return present(d.JSON.ExtraFields["reasoning_content"].Raw()) || present(d.JSON.ExtraFields["reasoning"].Raw()) ||
-		present(d.JSON.ExtraFields["reasoning_details"].Raw()) || strings.HasPrefix(d.JSON.Content.Raw(), "[")
+	for _, name := range []string{"reasoning_content", "reasoning", "reasoning_details"} {
+		if present(d.JSON.ExtraFields[name].Raw()) {
+			return true
+		}
+	}
+	if !inParts(d.JSON.Content) {
+		return false
+	}
+	text, reason := partsOf(d.JSON.Content.Raw(), 0)
+	return reason != "" || text == "" // parts of an unknown type are a sign of life at least
 }
 
 // reasons returns the readable reasoning of a delta. Servers that send it under two names send the same, so the first
@@ -105,5 +161,26 @@ func reasons(d sdk.ChatCompletionChunkChoiceDelta) (text string) {
 			_ = json.Unmarshal([]byte(raw), &text) // it was decoded before
 		}
 	}
+	if text == "" && inParts(d.JSON.Content) {
+		_, text = partsOf(d.JSON.Content.Raw(), 0)
+	}
 	return text
+}
+
+// whole returns the events that a whole answer would have been, or nil if it is none: some servers send one although a
+// stream was asked for.
+func whole(answer []byte) []any {
+	var from map[string]any
+	if json.Unmarshal(answer, &from) != nil {
+		return nil
+	}
+	choices, _ := from["choices"].([]any)
+	for _, c := range choices {
+		if c, ok := c.(map[string]any); ok && c["message"] != nil {
+			c["delta"] = c["message"]
+			delete(c, "message")
+			return []any{from, "[DONE]"}
+		}
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"log/slog"
 	"net"
 	"net/http"
 
@@ -48,6 +49,7 @@ type Options struct {
 	Settings wire.Settings
 	// Dial opens connections; nil uses the network, through the proxy that the environment names.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Log  *slog.Logger // nil discards it
 
 	Quirks
 }
@@ -61,6 +63,20 @@ type Quirks struct {
 	Reasoning           string            // the field with reasoning that the server wants back with the calls of the same turn
 	ReasoningRequired   bool              // the field must be there even if there was no reasoning
 	Unlisted            bool              // the list of models doesn't have the names that are used
+}
+
+// own returns the parameters that requests have of themselves. Servers that don't know one refuse the whole request.
+func own() []wire.Own {
+	return []wire.Own{
+		{Name: "stream_options", Words: []string{"stream_options", "include_usage"}},
+		{Name: "strict"},
+		{Name: "max_tokens", Needed: true},
+		{Name: "max_completion_tokens", Needed: true},
+		{Name: ReasoningContent, Needed: true},
+		{Name: ReasoningDetails, Needed: true},
+		{Name: "extra_content", Words: []string{"extra_content", "provider_specific_fields"}, Needed: true},
+		{Name: "response_format"}, {Name: "encoding_format"}, {Name: "n"},
+	}
 }
 
 // Model implements [llm.Model], [llm.Transcriber], [llm.ImageGenerator] and [llm.Embedder] with one model of a server.
@@ -90,6 +106,7 @@ func New(options Options) *Model {
 	}
 	m := &Model{options: options, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: options.BaseURL, APIKey: options.APIKey, Model: options.Model, Settings: options.Settings, Dial: options.Dial,
+		Log: options.Log, Own: own(),
 	})}
 	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
 	requests := m.requests()
@@ -139,7 +156,7 @@ func lister(models sdk.ModelService) func(context.Context) ([]string, error) {
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens)
-		m.Run(ctx, yield, func(ctx context.Context, cancel context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
+		m.Run(ctx, req, yield, func(ctx context.Context, cancel context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
 			names := wire.NamesOf(req)
 			res, err := m.post(ctx, name, tokens, req, names)
 			if err != nil {

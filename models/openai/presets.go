@@ -166,7 +166,7 @@ func (c *LlamaCPP) Open(o models.Options) models.Model {
 // errors.
 func open(o models.Options, key sections.Secret, base, keyVariable, urlVariable string, q Quirks) models.Model {
 	return New(Options{
-		BaseURL: base, APIKey: key.Reveal(), Model: o.Model, MaxTokens: o.MaxTokens, Parameters: o.Parameters, Dial: o.Dial,
+		BaseURL: base, APIKey: key.Reveal(), Model: o.Model, MaxTokens: o.MaxTokens, Parameters: o.Parameters, Dial: o.Dial, Log: o.Log,
 		Settings: o.Settings(keyVariable, urlVariable), Quirks: q,
 	})
 }

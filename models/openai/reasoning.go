@@ -82,13 +82,11 @@ func (r *reasoning) opaque(owner string) *llm.Opaque {
 	return &llm.Opaque{Owner: owner, Data: data}
 }
 
-// back adds to a message of calls the reasoning that the server wants back. Data of another model is ignored: the
-// server could not read it.
-func (m *Model) back(t llm.Message, to *message) {
-	if len(t.Calls) == 0 {
+// back adds data, which is the reasoning that the server wants back, to a message of calls.
+func (m *Model) back(data json.RawMessage, to *message) {
+	if len(to.ToolCalls) == 0 || !m.Sends(m.options.Reasoning) {
 		return
 	}
-	data := t.Opaque.Of(m.String())
 	if data == nil && m.options.ReasoningRequired {
 		data = json.RawMessage(`""`)
 	}

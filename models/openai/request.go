@@ -17,17 +17,17 @@ import (
 // SDK's own types are not used: its encoder was a tenth of the cost of a turn with a fast model.
 type (
 	request struct {
-		Model               string        `json:"model"`
-		Messages            []message     `json:"messages"`
-		Stream              bool          `json:"stream"`
-		StreamOptions       streamOptions `json:"stream_options"`
-		MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
-		MaxTokens           int           `json:"max_tokens,omitempty"`
-		Temperature         *float64      `json:"temperature,omitempty"`
-		TopP                *float64      `json:"top_p,omitempty"`
-		Seed                *int          `json:"seed,omitempty"`
-		Stop                []string      `json:"stop,omitempty"`
-		ReasoningEffort     string        `json:"reasoning_effort,omitempty"`
+		Model               string         `json:"model"`
+		Messages            []message      `json:"messages"`
+		Stream              bool           `json:"stream"`
+		StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+		MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+		MaxTokens           int            `json:"max_tokens,omitempty"`
+		Temperature         *float64       `json:"temperature,omitempty"`
+		TopP                *float64       `json:"top_p,omitempty"`
+		Seed                *int           `json:"seed,omitempty"`
+		Stop                []string       `json:"stop,omitempty"`
+		ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
 	}
 	streamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
@@ -53,6 +53,7 @@ type (
 		ID       string         `json:"id"`
 		Type     string         `json:"type"`
 		Function calledFunction `json:"function"`
+		kept     keptCall       // more fields, which only the server understands
 	}
 	calledFunction struct {
 		Name      string `json:"name"`
@@ -86,12 +87,12 @@ func (m *Model) post(ctx context.Context, name string, tokens int, req llm.Reque
 	for name, value := range m.options.Headers {
 		r.Header.Set(name, value)
 	}
-	return wire.Events(r, m.client.Do)
+	return wire.Events(whole)(r, m.client.Do)
 }
 
 // body returns req as JSON, with the extra keys of the options in place of its own.
 func (m *Model) body(name string, tokens int, req llm.Request, n wire.Names) ([]byte, error) {
-	tools, err := m.tools.encoded(req.Tools, n)
+	tools, err := m.tools.encoded(req.Tools, n, m.Sends("strict"))
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +114,10 @@ func (m *Model) body(name string, tokens int, req llm.Request, n wire.Names) ([]
 	for key, value := range m.options.Extra {
 		if key == "stream" {
 			continue // only a stream can be read
+		}
+		if value == nil {
+			delete(fields, key)
+			continue
 		}
 		if fields[key], err = encoded(value, 0); err != nil {
 			return nil, err
@@ -147,13 +152,18 @@ func (r *roomy) Write(text []byte) (int, error) {
 func (m *Model) request(name string, tokens int, req llm.Request, n wire.Names) request {
 	o := m.options.Parameters
 	r := request{
-		Model: name, Messages: m.messages(req, n), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
+		Model: name, Messages: m.messages(req, n), Stream: true,
 		Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, ReasoningEffort: o.Effort,
 	}
+	if m.Sends("stream_options") {
+		r.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	// OpenAI's newer models refuse the older name, which is the only one that many servers know.
+	newer := m.options.MaxCompletionTokens || strings.HasSuffix(m.Base.Hostname(), ".openai.com")
 	switch {
-	case m.options.MaxCompletionTokens, strings.HasSuffix(m.Base.Hostname(), ".openai.com"): // OpenAI's newer models refuse max_tokens
+	case m.Sends("max_completion_tokens") && (newer || !m.Sends("max_tokens")):
 		r.MaxCompletionTokens = max(tokens, 0)
-	default: // the older name is the only one that many servers know
+	case m.Sends("max_tokens"):
 		r.MaxTokens = max(tokens, 0)
 	}
 	return r
@@ -218,15 +228,18 @@ func (m *Model) assistant(t llm.Message, n wire.Names) message {
 	if t.Text != "" {
 		said.Content = t.Text
 	}
+	k := readKept(t.Opaque.Of(m.String()))
 	for _, c := range t.Calls {
 		arguments := string(c.Parameters)
 		if !json.Valid(c.Parameters) {
 			arguments = "{}" // servers that fill templates fail on anything else; the call's result tells the model what was wrong
 		}
-		said.ToolCalls = append(said.ToolCalls, toolCall{
-			ID: m.callID(c.ID), Type: "function", Function: calledFunction{Name: n.Wire(c.Name), Arguments: arguments},
-		})
+		call := toolCall{ID: m.callID(c.ID), Type: "function", Function: calledFunction{Name: n.Wire(c.Name), Arguments: arguments}}
+		if m.Sends("extra_content") {
+			call.kept = k.take(call.Function.Name)
+		}
+		said.ToolCalls = append(said.ToolCalls, call)
 	}
-	m.back(t, &said)
+	m.back(k.Reasoning, &said)
 	return said
 }

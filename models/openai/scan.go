@@ -159,11 +159,13 @@ func (s *scanner) piece() (p piece) {
 					s.once(&seen, 4)
 					p.arguments = s.text()
 				default:
-					s.value(0)
+					s.failed = present(s.value(0)) || s.failed
 				}
 			})
-		default:
+		case "type":
 			s.value(0)
+		default: // a field that is kept, which is rare: the SDK decides
+			s.failed = present(s.value(0)) || s.failed
 		}
 	})
 	return p

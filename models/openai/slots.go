@@ -37,13 +37,21 @@ func (m *Model) Transcribe(ctx context.Context, name, media string, sound []byte
 	return wire.Once(ctx, m.Endpoint, func(model string) (string, error) {
 		res, err := m.hear.New(ctx, sdk.AudioTranscriptionNewParams{
 			File: sdk.File(bytes.NewReader(sound), soundName(name, media), media), Model: model,
-			ResponseFormat: sdk.AudioResponseFormatJSON,
+			ResponseFormat: ifSent(m, "response_format", sdk.AudioResponseFormatJSON),
 		})
 		if err != nil {
 			return "", fmt.Errorf("transcribe: %w", err)
 		}
 		return strings.TrimSpace(res.Text), nil
 	})
+}
+
+// ifSent returns value if requests have the own parameter of that name, or else nothing.
+func ifSent[T any](m *Model, name string, value T) (none T) {
+	if m.Sends(name) {
+		return value
+	}
+	return none
 }
 
 // soundName returns a name with the extension by which servers recognize the format. Nothing else of the sender's name
@@ -63,8 +71,11 @@ func soundName(name, media string) string {
 // Paint implements [llm.ImageGenerator].
 func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
 	return wire.Once(ctx, m.Endpoint, func(model string) (llm.File, error) {
-		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model, N: sdk.Int(1)}
-		if !strings.Contains(model, "gpt-image") { // gpt-image models always send base64, and refuse the parameter
+		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model}
+		if m.Sends("n") {
+			p.N = sdk.Int(1)
+		}
+		if m.Sends("response_format") && !strings.Contains(model, "gpt-image") { // gpt-image models always send base64, and refuse the parameter
 			p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
 		}
 		res, err := m.paint.Generate(ctx, p)
@@ -108,7 +119,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 func (m *Model) embedPart(ctx context.Context, model string, texts []string) ([][]float32, error) {
 	res, err := m.embed.New(ctx, sdk.EmbeddingNewParams{
 		Input: sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}, Model: model,
-		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
+		EncodingFormat: ifSent(m, "encoding_format", sdk.EmbeddingNewParamsEncodingFormatFloat),
 	})
 	if err != nil {
 		return nil, err

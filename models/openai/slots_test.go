@@ -147,7 +147,7 @@ func TestUsesFail(t *testing.T) {
 		"a proxy":   {modelfake.BadGateway(), llm.Failure{Kind: llm.ProviderIssue, Retry: true}},
 		"wrong key": {modelfake.Status(http.StatusUnauthorized, ""), llm.Failure{Kind: llm.NoProvider}},
 		"cut":       {modelfake.Cut(), llm.Failure{Kind: llm.ProviderIssue, Retry: true}},
-		"not there": {modelfake.Status(http.StatusNotFound, ""), llm.Failure{Kind: llm.NoProvider}},
+		"not there": {modelfake.Status(http.StatusNotFound, ""), llm.Failure{Kind: llm.NoModel}},
 	}
 	for endpoint, use := range uses {
 		for name, test := range tests {

@@ -60,7 +60,7 @@ func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 	default:
 		return wire.ErrCut
 	}
-	if o := s.thought.opaque(s.owner); o != nil && !yield(llm.Chunk{Opaque: o}) {
+	if o := s.opaque(); o != nil && !yield(llm.Chunk{Opaque: o}) {
 		return nil
 	}
 	if s.counted {

@@ -18,7 +18,7 @@ type (
 	function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
-		Strict      bool            `json:"strict"` // never: strict ones take a part of JSON schema only
+		Strict      *bool           `json:"strict,omitempty"` // never true: strict ones take a part of JSON schema only
 		Parameters  json.RawMessage `json:"parameters"`
 	}
 )
@@ -29,42 +29,39 @@ type tools struct{ last atomic.Pointer[encodedTools] }
 
 // encodedTools are tools and their JSON. It is immutable.
 type encodedTools struct {
-	tools []llm.Tool
-	text  []byte
+	tools  []llm.Tool
+	strict bool
+	text   []byte
 }
 
 // encoded returns all as the value of a request's tools, which must not be modified; nil if there are none. n must be
-// made of a request with these tools: it gives them names that depend on nothing else.
-func (t *tools) encoded(all []llm.Tool, n wire.Names) ([]byte, error) {
+// made of a request with these tools: it gives them names that depend on nothing else. Their schemas must be those of
+// [wire.Schema]. With strict, each says that it is not strict.
+func (t *tools) encoded(all []llm.Tool, n wire.Names, strict bool) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if last := t.last.Load(); last != nil && slices.EqualFunc(last.tools, all, sameTool) {
+	if last := t.last.Load(); last != nil && last.strict == strict && slices.EqualFunc(last.tools, all, sameTool) {
 		return last.text, nil
 	}
 	list := make([]tool, 0, len(all))
+	var says *bool
+	if strict {
+		says = new(false)
+	}
 	for _, t := range all {
 		list = append(list, tool{Type: "function", Function: function{
-			Name: n.Wire(t.Name), Description: t.Description, Parameters: schema(t.Parameters),
+			Name: n.Wire(t.Name), Description: t.Description, Strict: says, Parameters: t.Parameters,
 		}})
 	}
 	text, err := encoded(list, 0)
 	if err != nil {
 		return nil, err
 	}
-	t.last.Store(&encodedTools{slices.Clone(all), text})
+	t.last.Store(&encodedTools{slices.Clone(all), strict, text})
 	return text, nil
 }
 
 func sameTool(a, b llm.Tool) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
-}
-
-// schema returns a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
-// does not make the server refuse every request.
-func schema(raw json.RawMessage) json.RawMessage {
-	if raw = bytes.TrimSpace(raw); !bytes.HasPrefix(raw, []byte("{")) || !json.Valid(raw) {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return raw
 }

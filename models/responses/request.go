@@ -16,16 +16,19 @@ import (
 // params writes req as a request of the API.
 func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseNewParams {
 	p := sdk.ResponseNewParams{
-		Model: name, Store: openai.Bool(false),
+		Model: name,
 		Input: sdk.ResponseNewParamsInputUnion{OfInputItemList: m.history(req.Messages, n)},
 	}
-	if !m.plain.Load() {
+	if m.Sends("store") {
+		p.Store = openai.Bool(false)
+	}
+	if m.Sends("include") {
 		p.Include = []sdk.ResponseIncludable{sdk.ResponseIncludableReasoningEncryptedContent}
 	}
 	if req.System != "" {
 		p.Instructions = openai.String(req.System)
 	}
-	if tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens); tokens > 0 {
+	if tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens); tokens > 0 && m.Sends("max_output_tokens") {
 		p.MaxOutputTokens = openai.Int(int64(tokens))
 	}
 	o := m.options.Parameters // the API has neither stop nor seed
@@ -36,26 +39,23 @@ func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseN
 		p.TopP = openai.Float(*o.TopP)
 	}
 	p.Reasoning.Effort = shared.ReasoningEffort(o.Effort)
-	if req.Readable && !m.plain.Load() && !m.sealed.Load() {
+	if req.Readable && m.Sends("include") && m.Sends("summary") {
 		p.Reasoning.Summary = shared.ReasoningSummaryAuto
 	}
-	p.SetExtraFields(o.Extra)
+	p.SetExtraFields(wire.Extra(o.Extra, param.Omit))
 	for _, tool := range req.Tools {
-		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfFunction: &sdk.FunctionToolParam{
-			Name: n.Wire(tool.Name), Description: openai.String(tool.Description), Parameters: schema(tool.Parameters),
-			Strict: openai.Bool(false), // strict mode accepts only a part of JSON schema
-		}})
+		f := &sdk.FunctionToolParam{Name: n.Wire(tool.Name), Description: openai.String(tool.Description), Parameters: schema(tool.Parameters)}
+		if m.Sends("strict") {
+			f.Strict = openai.Bool(false) // strict mode accepts only a part of JSON schema
+		}
+		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfFunction: f})
 	}
 	return p
 }
 
-// schema reads a tool's parameters. Anything but an object becomes an object without properties, so one broken tool
-// does not make the server refuse every request.
-func schema(raw json.RawMessage) map[string]any {
-	var parameters map[string]any
-	if err := json.Unmarshal(raw, &parameters); err != nil || parameters == nil {
-		return map[string]any{"type": "object", "properties": map[string]any{}}
-	}
+// schema reads a tool's parameters, which [wire.Schema] has made.
+func schema(raw json.RawMessage) (parameters map[string]any) {
+	_ = json.Unmarshal(raw, &parameters) // it is valid
 	return parameters
 }
 

@@ -7,8 +7,6 @@ package responses
 import (
 	"context"
 	"iter"
-	"strings"
-	"sync/atomic"
 
 	openai "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -40,14 +38,24 @@ func Section() sections.Section {
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
-// Model implements [llm.Model]. It makes one attempt for each call, except to find out what the model supports (see
-// learns), ignores the SDK's OPENAI_ variables, and is safe for concurrent use.
+// Model implements [llm.Model]. It makes one attempt for each call, ignores the SDK's OPENAI_ variables, and is safe for
+// concurrent use.
 type Model struct {
 	*wire.Endpoint
 	options   models.Options
 	responses sdk.ResponseService
-	plain     atomic.Bool // the model does not reason, and refuses to be asked for encrypted reasoning
-	sealed    atomic.Bool // the account gets no summaries of reasoning
+}
+
+// own returns the parameters that requests have of themselves. Which models reason is not listed anywhere, and only
+// verified organizations get summaries of reasoning, so both are asked for until they are refused.
+func own() []wire.Own {
+	return []wire.Own{
+		{Name: "summary", Words: []string{"summary", "reasoning summaries"}},
+		{Name: "include", Words: []string{"include", "encrypted content", "reasoning.encrypted_content"}},
+		{Name: "store", Needed: true},
+		{Name: "strict"},
+		{Name: "max_output_tokens", Needed: true},
+	}
 }
 
 var (
@@ -59,6 +67,7 @@ var (
 func open(c *Config, o models.Options) *Model {
 	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("OPENAI_API_KEY", ""), Dial: o.Dial,
+		Log: o.Log, Own: own(),
 	})}
 	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
 	requests := []option.RequestOption{
@@ -67,7 +76,7 @@ func open(c *Config, o models.Options) *Model {
 		option.WithMaxRetries(0),
 		option.WithHTTPClient(m.Client()),
 	}
-	m.responses = sdk.NewResponseService(append(requests, option.WithMiddleware(wire.Events))...)
+	m.responses = sdk.NewResponseService(append(requests, option.WithMiddleware(wire.Events(whole)))...)
 	list := openai.NewModelService(append(requests, option.WithMiddleware(wire.Refuse))...)
 	m.List = func(ctx context.Context) (names []string, err error) {
 		page, err := list.List(ctx)
@@ -93,29 +102,10 @@ func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, yield func(llm.Chunk) bool) error {
-			err := m.stream(ctx, name, req, yield)
-			for err != nil && m.learns(err, req) { // at most twice, as each is learned once
-				err = m.stream(ctx, name, req, yield)
-			}
-			return err
+		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
+			return m.stream(ctx, name, req, yield)
 		})
 	}
-}
-
-// learns reports whether err refuses something that the next request leaves out. Which models reason is not listed
-// anywhere, and only verified organizations get summaries of reasoning, so both are tried first. The API has no codes
-// for it, so the message is compared. What was learned stays for the life of the model. Nothing was yielded before such
-// an error, as the request was refused as a whole.
-func (m *Model) learns(err error, req llm.Request) bool {
-	said := err.Error()
-	switch {
-	case strings.Contains(said, "ncrypted content is not supported"):
-		return m.plain.CompareAndSwap(false, true)
-	case req.Readable && (strings.Contains(said, "reasoning.summary") || strings.Contains(said, "reasoning summar")):
-		return m.sealed.CompareAndSwap(false, true)
-	}
-	return false
 }
 
 // stream makes one request and yields its answer.

@@ -169,3 +169,45 @@ func (s *stream) opaque() *llm.Opaque {
 	}
 	return &llm.Opaque{Owner: s.owner, Data: data}
 }
+
+// whole returns the events that a whole answer would have been, or nil if it is none: some servers send one although a
+// stream was asked for.
+func whole(answer []byte) (events []any) {
+	type fields = map[string]any
+	var response fields
+	if json.Unmarshal(answer, &response) != nil || response["object"] != "response" {
+		return nil
+	}
+	output, _ := response["output"].([]any)
+	for n, o := range output {
+		item, _ := o.(fields)
+		add := func(kind string, more fields) {
+			more["type"], more["output_index"] = kind, n
+			events = append(events, more)
+		}
+		add("response.output_item.added", fields{"item": item})
+		if item["type"] == "function_call" {
+			add("response.function_call_arguments.done", fields{"arguments": item["arguments"]})
+		}
+		for _, key := range []string{"content", "summary"} {
+			parts, _ := item[key].([]any)
+			for _, p := range parts {
+				part, _ := p.(fields)
+				switch {
+				case item["type"] == "reasoning":
+					add("response.reasoning_summary_text.delta", fields{"delta": part["text"]})
+				case part["type"] == "refusal":
+					add("response.refusal.delta", fields{"delta": part["refusal"]})
+				default:
+					add("response.output_text.delta", fields{"delta": part["text"]})
+				}
+			}
+		}
+		add("response.output_item.done", fields{"item": item})
+	}
+	end, ok := map[any]string{"incomplete": "response.incomplete", "failed": "response.failed"}[response["status"]]
+	if !ok {
+		end = "response.completed"
+	}
+	return append(events, fields{"type": end, "response": response})
+}

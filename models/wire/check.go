@@ -8,7 +8,6 @@ import (
 	"image"
 	"image/draw"
 	"image/png"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -80,11 +79,11 @@ func (m *Endpoint) only(names []string) (string, error) {
 	})
 	switch len(names) {
 	case 0:
-		return "", &setting{"the server has no models: load one, or set " + m.Settings.Model}
+		return "", &setting{llm.NoModel, "the server has no models: load one, or set " + m.Settings.Model}
 	case 1:
 		return names[0], nil
 	}
-	return "", &setting{"the server has several models: set " + m.Settings.Model + " to one of " + pick(names)}
+	return "", &setting{llm.NoModel, "the server has several models: set " + m.Settings.Model + " to one of " + pick(names)}
 }
 
 // pick returns names as a list for an error message, shortened after listed.
@@ -131,7 +130,24 @@ func (m *Endpoint) Check(ctx context.Context, with llm.Model, uses Uses) (string
 	case uses.Images != "":
 		took = ", and takes images"
 	}
+	if left := m.Left(); len(left) > 0 {
+		took += "; it refuses " + strings.Join(left, ", ") + ", so requests are made without"
+	}
 	return fmt.Sprintf("%s answers at %s%s", name, Place(m.Base), took), nil
+}
+
+// CheckTools asks with for a word and offers it tools, all at once. It returns those that the server refuses, which it
+// is not offered from then on.
+func (m *Endpoint) CheckTools(ctx context.Context, with llm.Model, tools []llm.Tool) ([]Refused, error) {
+	for _, err := range with.Generate(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Say OK."}}, Tools: tools, MaxTokens: checkTokens}) {
+		if f, ok := errors.AsType[*llm.Failure](err); ok {
+			return nil, fmt.Errorf("%s: %w", m.remedy(ctx, f), err)
+		} else if err != nil {
+			return nil, err
+		}
+		break
+	}
+	return m.RefusedTools(), nil
 }
 
 // tryWith asks with uses. If the server refuses that without a reason that is known, it asks for less, to find out
@@ -232,7 +248,10 @@ func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure, name string, us
 func (m *Endpoint) remedy(ctx context.Context, f *llm.Failure) string {
 	at := Place(m.Base)
 	told, _ := errors.AsType[*report](f.Err)
-	if m.Advice != nil && (told == nil || !told.set) {
+	if told != nil && told.set {
+		return "the configuration is not complete"
+	}
+	if m.Advice != nil {
 		status := 0
 		if told != nil {
 			status = told.status
@@ -249,27 +268,30 @@ func (m *Endpoint) remedy(ctx context.Context, f *llm.Failure) string {
 	case llm.LocalInference:
 		return "nothing answers at " + at + ": start the server (Ollama, LM Studio, vLLM …) or correct " + m.Settings.URL
 	case llm.NoProvider:
-		return m.admission(ctx, f)
+		if m.APIKey == "" {
+			return at + " requires a key: set " + m.Settings.Key
+		}
+		return at + " rejected the key: correct " + m.Settings.Key
+	case llm.NoModel:
+		return m.missing(ctx)
+	case llm.WrongAddress:
+		return "what answers at " + at + " is not a model server: correct " + m.Settings.URL
+	case llm.WrongCertificate:
+		return "the certificate of " + at + " is not valid: renew it, or correct " + m.Settings.URL
 	case llm.GenerationTimeout:
 		return at + " is too slow: check again, or choose a smaller model"
+	case llm.ConversationTooLong, llm.NoTools, llm.NoVision:
+		return at + " refused the request"
 	default:
+		if told != nil && told.status >= 400 && told.status < 500 {
+			return at + " refused the request: correct the parameter that it names, or remove it with null in extra_body"
+		}
 		return at + " is unavailable: check that it is up and that " + m.Settings.URL + " is right"
 	}
 }
 
-// admission is nextStep for a server that refused the request for what it named: its key, its path, or its model. For a
-// missing model it asks the server which models there are.
-func (m *Endpoint) admission(ctx context.Context, f *llm.Failure) string {
-	told, _ := errors.AsType[*report](f.Err)
-	switch {
-	case told != nil && told.set:
-		return "the configuration is not complete"
-	case told == nil || told.status != http.StatusNotFound:
-		if m.APIKey == "" {
-			return Place(m.Base) + " requires a key: set " + m.Settings.Key
-		}
-		return Place(m.Base) + " rejected the key: correct " + m.Settings.Key
-	}
+// missing is remedy for a model or a path that does not exist. It asks the server which models there are.
+func (m *Endpoint) missing(ctx context.Context) string {
 	names, err := m.Models(ctx)
 	if err != nil || len(names) == 0 {
 		return "nothing found at " + Place(m.Base) + ": correct " + m.Settings.URL + ", which usually ends with /v1, or " + m.Settings.Model

@@ -9,16 +9,20 @@ package wire
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"parley/core/llm"
+	"parley/internal/redact"
 )
 
 // Options says which server, and which model of it.
@@ -31,6 +35,10 @@ type Options struct {
 	// Dial opens connections; nil uses the network, through the proxy that the environment names (HTTP_PROXY and
 	// others).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Own are the parameters that requests have although no owner has configured them; see [Endpoint.Sends].
+	Own []Own
+	// Log is told what requests are made without; nil discards it.
+	Log *slog.Logger
 }
 
 // Settings has the names of what the owner can set, such as "models.large.model (OPENAI_MODEL)".
@@ -47,8 +55,11 @@ type Endpoint struct {
 	// Endpoint.
 	Advice func(kind llm.FailureKind, status int) string
 
-	redact    redactor
+	redact    redact.Redactor
 	transport *http.Transport
+
+	known   atomic.Pointer[learned] // never nil
+	offered atomic.Pointer[offered]
 
 	// mu guards resolved.
 	mu       sync.Mutex
@@ -61,8 +72,16 @@ func NewEndpoint(o Options) *Endpoint {
 	o.APIKey = strings.TrimSpace(o.APIKey)
 	e := &Endpoint{Options: o, transport: newTransport(o.Dial), resolved: o.Model}
 	e.Base, e.Invalid = parseBase(o.BaseURL, o.Settings.URL)
-	e.redact = newRedactor(secretsOf(o.APIKey, e.Base)...)
+	e.redact = redact.New(append(redact.Address(e.Base), o.APIKey)...)
+	e.known.Store(&learned{map[string]bool{}, map[[sha256.Size]byte]Refused{}})
 	return e
+}
+
+func (m *Endpoint) log() *slog.Logger {
+	if m.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return m.Log
 }
 
 // Client returns a client that follows no redirects. It has no time limit for a whole request, see transport.go.
@@ -70,17 +89,25 @@ func (m *Endpoint) Client() *http.Client {
 	return &http.Client{Transport: m.transport, CheckRedirect: stay}
 }
 
-// RefusingClient returns an [Endpoint.Client] that applies [Refuse] itself, for SDKs without middleware. Its bodies end
-// with io.EOF where the connection breaks.
-func (m *Endpoint) RefusingClient() *http.Client {
-	return &http.Client{Transport: refusing{m.transport}, CheckRedirect: stay}
+// RefusingClient returns an [Endpoint.Client] that applies [Refuse] itself, and [Events] with whole to requests that
+// stream, for SDKs without middleware. Its bodies end with io.EOF where the connection breaks.
+func (m *Endpoint) RefusingClient(streams func(*http.Request) bool, whole func(answer []byte) []any) *http.Client {
+	return &http.Client{Transport: refusing{m.transport, streams, Events(whole)}, CheckRedirect: stay}
 }
 
-type refusing struct{ inner http.RoundTripper }
+type refusing struct {
+	inner   http.RoundTripper
+	streams func(*http.Request) bool
+	events  Middleware
+}
 
 // RoundTrip implements http.RoundTripper.
 func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := Refuse(req, r.inner.RoundTrip)
+	do := Middleware(Refuse)
+	if r.streams(req) {
+		do = r.events
+	}
+	res, err := do(req, r.inner.RoundTrip)
 	if err == nil {
 		res.Body = quiet{res.Body}
 	}
@@ -113,21 +140,26 @@ var (
 	errLeft = errors.New("the rest of this answer is not needed")
 )
 
-// Run makes one call and passes on what stream yields, for an implementation of [llm.Model.Generate]. It calls stream
-// with the model's name. stream returns nil if the answer is complete or yield returned false, and may call cancel to
-// end the request early. All errors are sorted here: the caller's own cancellation is passed on as its cause, a
-// provider's content filter is a regular end, and everything else is a [*llm.Failure].
-func (m *Endpoint) Run(ctx context.Context, yield func(llm.Chunk, error) bool,
-	stream func(ctx context.Context, cancel context.CancelCauseFunc, model string, yield func(llm.Chunk) bool) error) {
+// Run makes the call req and passes on what stream yields, for an implementation of [llm.Model.Generate]. It calls
+// stream with the model's name and with req as the server accepts it. stream returns nil if the answer is complete or
+// yield returned false, and may call cancel to end the request early. If the server refuses what requests can do
+// without, stream is called again: see [Endpoint.Sends]. All errors are sorted here: the caller's own cancellation is
+// passed on as its cause, a provider's content filter is a regular end, and everything else is a [*llm.Failure].
+func (m *Endpoint) Run(ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool,
+	stream func(ctx context.Context, cancel context.CancelCauseFunc, model string, req llm.Request, yield func(llm.Chunk) bool) error) {
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(errLeft)
-	left := false
+	begun, left := false, false
 	name, err := m.Resolve(call)
-	if err == nil {
-		err = stream(call, cancel, name, func(c llm.Chunk) bool {
-			left = !yield(c, nil)
+	tools := req.Tools
+	for again := err == nil; again; {
+		before := m.known.Load()
+		req.Tools = m.offer(tools)
+		err = stream(call, cancel, name, req, func(c llm.Chunk) bool {
+			begun, left = true, !yield(m.clean(c), nil)
 			return !left
 		})
+		again = err != nil && !begun && call.Err() == nil && m.learns(err, before, req.Tools)
 	}
 	switch {
 	// An iterator must not call yield again after it returned false, so an error after that is dropped.
@@ -141,22 +173,37 @@ func (m *Endpoint) Run(ctx context.Context, yield func(llm.Chunk, error) bool,
 	}
 }
 
-// Once makes one attempt of ask, which gets the model's name, for calls without a stream. Its error is a
-// [*llm.Failure], or the cause of ctx if that was done.
+// clean returns c without secrets in the error of a call that the model's own side has made.
+func (m *Endpoint) clean(c llm.Chunk) llm.Chunk {
+	if c.Remote != nil && c.Remote.Error != "" {
+		remote := *c.Remote
+		remote.Error = m.redact.Clean(remote.Error)
+		c.Remote = &remote
+	}
+	return c
+}
+
+// Once makes one call of ask, which gets the model's name, for calls without a stream. If the server refuses what
+// requests can do without, ask is called again: see [Endpoint.Sends]. Its error is a [*llm.Failure], or the cause of ctx
+// if that was done.
 func Once[T any](ctx context.Context, m *Endpoint, ask func(name string) (T, error)) (T, error) {
 	var none T
 	name, err := m.Resolve(ctx)
 	if err != nil {
 		return none, err
 	}
-	got, err := ask(name)
-	switch {
-	case err == nil:
-		return got, nil
-	case ctx.Err() != nil:
-		return none, context.Cause(ctx)
+	for {
+		before := m.known.Load()
+		got, err := ask(name)
+		switch {
+		case err == nil:
+			return got, nil
+		case ctx.Err() != nil:
+			return none, context.Cause(ctx)
+		case !m.learns(err, before, nil):
+			return none, m.Failure(err)
+		}
 	}
-	return none, m.Failure(err)
 }
 
 // Limit returns the lower of two limits on tokens, of which 0 is none.

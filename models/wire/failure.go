@@ -13,7 +13,10 @@ import (
 )
 
 // setting is an error that only another configuration resolves. Its text contains no secrets, so it is shown as it is.
-type setting struct{ text string }
+type setting struct {
+	kind llm.FailureKind
+	text string
+}
 
 func (s *setting) Error() string { return s.text }
 
@@ -42,7 +45,7 @@ func (m *Endpoint) Failure(err error) *llm.Failure {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its own text has the whole address, with query and password
 	}
-	told.text = m.redact.clean(m.Base.Host + ": " + err.Error())
+	told.text = m.redact.Clean(m.Base.Host + ": " + err.Error())
 	if told.set {
 		told.text = err.Error()
 	}
@@ -56,17 +59,20 @@ func (m *Endpoint) sort(err error) *llm.Failure {
 		kind, retry := r.sort()
 		return &llm.Failure{Kind: kind, Retry: retry, After: r.after}
 	}
-	if _, ok := errors.AsType[*setting](err); ok {
-		return &llm.Failure{Kind: llm.NoProvider}
+	if missing, ok := errors.AsType[*setting](err); ok {
+		return &llm.Failure{Kind: missing.kind}
 	}
 	// A local server that can't be reached is usually not running, which has another remedy than a provider that is
 	// down.
 	if _, ok := errors.AsType[unreached](err); ok && isLocal(m.Base) {
 		return &llm.Failure{Kind: llm.LocalInference}
 	}
-	// Retrying doesn't change a certificate.
+	// Retrying doesn't change a certificate, or what answers at an address.
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return &llm.Failure{Kind: llm.ProviderIssue}
+		return &llm.Failure{Kind: llm.WrongCertificate}
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
+		return &llm.Failure{Kind: llm.WrongAddress}
 	}
 	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
 		return &llm.Failure{Kind: llm.GenerationTimeout, Retry: true}
@@ -100,8 +106,12 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 		"billing_hard_limit_reached", "billing_not_active", "billing_error"),
 		strings.Contains(r.message, "credit balance is too low"): // Anthropic calls it an invalid request
 		return llm.InsufficientCredits, false
-	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden, r.status == http.StatusNotFound, r.saysAny(
-		"invalid_api_key", "authentication_error", "permission_error", "permission_denied", "model_not_found", "not_found_error"),
+	case r.elsewhere():
+		return llm.WrongAddress, false
+	case r.noModel():
+		return llm.NoModel, false
+	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden, r.saysAny(
+		"invalid_api_key", "authentication_error", "permission_error", "permission_denied"),
 		strings.Contains(r.message, "API key not valid"):
 		return llm.NoProvider, false
 	case r.tooLong():
@@ -109,8 +119,6 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	case r.status == http.StatusTooManyRequests, r.saysAny(
 		"rate_limit_exceeded", "rate_limit_error", "rate_limited", "resource_exhausted", "too_many_requests"):
 		return llm.RateLimited, true
-	case r.status >= 300 && r.status < 400:
-		return llm.NoProvider, false
 	case r.status == http.StatusRequestTimeout, r.status == http.StatusConflict, r.status == http.StatusTooEarly:
 		return llm.ProviderIssue, true
 	case r.status >= 400 && r.status < 500, r.saysAny("invalid_request_error"):
@@ -118,6 +126,21 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	default:
 		return llm.ProviderIssue, true
 	}
+}
+
+// elsewhere reports whether what answered is not a model server: a web page where an answer should be, a redirect, which
+// is not followed, or a server that speaks TLS. A page with another status is one of a proxy whose server is down, or one
+// that lets no one pass.
+func (r *Refusal) elsewhere() bool {
+	return r.page && (r.status == 0 || r.status == http.StatusNotFound) || r.status >= 300 && r.status < 400 ||
+		r.refuses("http request to an https server", "http request was sent to https port")
+}
+
+// noModel reports whether the provider does not have the model, or not for this account. It compares the codes and
+// messages of OpenAI, Azure, Anthropic, Mistral, OpenRouter, DeepSeek and Cohere.
+func (r *Refusal) noModel() bool {
+	return r.status == http.StatusNotFound || r.saysAny("model_not_found", "not_found_error", "invalid_model", "DeploymentNotFound") ||
+		r.refuses("not a valid model id", "model not exist", "invalid model", "model not found", "no such model", "unknown model")
 }
 
 // refuses reports whether the message says one of parts, in any case. Servers have no codes for what a model can't take: it compares the

@@ -3,10 +3,8 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,6 +24,8 @@ type Refusal struct {
 	code    string // the provider's code, such as insufficient_quota
 	kind    string // the provider's class, such as invalid_request_error
 	message string
+	page    bool          // a web page stands in place of it
+	param   string        // what it names as the reason, such as tools[0].function.parameters
 	after   time.Duration // when to try again at the earliest; 0 if the server didn't tell
 }
 
@@ -46,35 +46,6 @@ func (r *Refusal) Error() string {
 		text += " (" + word + ")"
 	}
 	return text
-}
-
-// WantEvents returns an error if a successful response is JSON or a web page instead of a stream: some servers and
-// proxies report errors with status 200. Other media types are accepted, as some servers leave the type out or send
-// text/plain.
-func WantEvents(res *http.Response) error {
-	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	switch media {
-	case "application/json", "text/html":
-	default:
-		return nil // some leave it out, or write text/plain
-	}
-	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxRefusal)) // half a message is better than none
-	if r := ParseRefusal(body); !r.Empty() {
-		return r
-	}
-	return fmt.Errorf("the server answered with %s instead of a stream of events", media)
-}
-
-// Events is a middleware like [Refuse], for requests whose response is a stream.
-func Events(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	res, err := Refuse(req, next)
-	if err != nil {
-		return nil, err
-	}
-	if err := WantEvents(res); err != nil {
-		return nil, errors.Join(err, res.Body.Close())
-	}
-	return res, nil
 }
 
 // Empty reports whether r has no message.
@@ -98,7 +69,8 @@ func readRefusal(res *http.Response) *Refusal {
 func ParseRefusal(body []byte) *Refusal {
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
-		return &Refusal{message: plain(string(body))}
+		text, page := plain(string(body))
+		return &Refusal{message: text, page: page}
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
@@ -117,6 +89,7 @@ func ParseRefusal(body []byte) *Refusal {
 		code:    word(fields["code"]),
 		kind:    cmp.Or(word(fields["type"]), word(fields["status"])),
 		message: cmp.Or(word(fields["message"]), word(fields["detail"])),
+		param:   capped(word(fields["param"])),
 	}
 	if meta, ok := fields["metadata"].(map[string]any); ok && meta["raw"] != nil { // OpenRouter: what the provider behind it said
 		r.message += ": " + word(meta["raw"])
@@ -158,18 +131,18 @@ func word(v any) string {
 }
 
 // plain returns the text of a body that is not JSON, on one line; of a web page its title.
-func plain(body string) string {
+func plain(body string) (text string, page bool) {
 	body = strings.ToValidUTF8(body, "")
 	lower := strings.ToLower(body)
 	if strings.Contains(lower, "<html") || strings.Contains(lower, "<!doctype") {
 		_, rest, _ := strings.Cut(body, "<title>")
 		title, _, ok := strings.Cut(rest, "</title>")
 		if !ok {
-			return "a web page instead of JSON"
+			return "a web page instead of JSON", true
 		}
-		body = "a web page instead of JSON: " + title
+		body, page = "a web page instead of JSON: "+title, true
 	}
-	return capped(strings.Join(strings.Fields(body), " "))
+	return capped(strings.Join(strings.Fields(body), " ")), page
 }
 
 // capped returns text cut to maxMessage at a character.

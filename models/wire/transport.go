@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/core/llm"
 )
 
 // Time limits of the phases of a request. There is none for the whole: long answers are fine, and the reader of a
@@ -156,7 +158,7 @@ func parseBase(text, from string) (*url.URL, error) {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		err = errors.New("it is not a URL")
 	}
-	return &url.URL{Scheme: "http", Host: "invalid.invalid"}, &setting{from + " can't be used: " + err.Error()}
+	return &url.URL{Scheme: "http", Host: "invalid.invalid"}, &setting{llm.WrongAddress, from + " can't be used: " + err.Error()}
 }
 
 // Place returns base for people: without user info and query.

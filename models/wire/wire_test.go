@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-const testKey = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz"
-
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	tests := map[string]time.Duration{
@@ -25,25 +23,6 @@ func TestRetryAfter(t *testing.T) {
 	for header, want := range tests {
 		if got := retryAfter(http.Header{"Retry-After": {header}}, now); got != want {
 			t.Errorf("%q: %v, want %v", header, got, want)
-		}
-	}
-}
-
-func TestRedact(t *testing.T) {
-	r := newRedactor(testKey, "ollama", "x", "")
-	tests := map[string]string{
-		"":                                     "",
-		"no secret here":                       "no secret here",
-		"key " + testKey + ".":                 "key ***.",
-		testKey:                                "***",
-		testKey + testKey:                      "***",
-		"a " + testKey[3:20] + " b " + testKey: "a *** b ***",
-		"ollama has no llama; xylophone":       "*** has no llama; xylophone",
-		"sk-te****wxyz (a server's own asterisks)": "sk-te****wxyz (a server's own asterisks)",
-	}
-	for text, want := range tests {
-		if got := r.clean(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
 }
