@@ -32,7 +32,9 @@ type Finding struct {
 func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
-	models := newModels(cfg, env)
+	quiet := env
+	quiet.Log = slog.New(slog.DiscardHandler) // what a model refuses is a finding
+	models := newModels(cfg, quiet)
 	defer func() { _ = models.close() }() // only idle connections remain
 	var store *stores.Checked             // nil if the store can't be opened
 	parts := []part{
@@ -49,7 +51,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	}
 	parts = append(parts, models.checks...)
 	parts = append(parts, checkPrices(cfg))
-	parts = append(parts, checkTools(cfg, env)...)
+	parts = append(parts, checkTools(cfg, env, models)...)
 	if cfg.Agent.Recall == config.RecallMeaning {
 		parts = append(parts, part{"agent.recall", with(&store, func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) })})
 	}

@@ -269,6 +269,19 @@ func TestCheckTools(t *testing.T) {
 	defer server.Close()
 	c.cfg.Tools = []config.WebhookTool{{Name: "STATUS", Description: "x", URL: server.URL}}
 	c.cfg.MCP = []config.MCPServer{{Name: "gone", Command: []string{"/no/such/program"}}}
+	model := modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
+		if strings.Contains(string(r.Raw), `"STATUS"`) {
+			return modelfake.Script{modelfake.Status(400, `{"error":{"message":"Invalid schema for function 'STATUS': it is odd"}}`)}
+		}
+		return modelfake.Script{modelfake.Text("OK")}
+	}})
+	at := httptest.NewServer(model)
+	defer at.Close()
+	c.cfg.Providers.OpenAI.BaseURL, c.cfg.Models.Large.Model = at.URL+"/v1", modelfake.DefaultModel
+	if f := c.finds("tools"); !f.OK || !f.Doubt || !strings.HasPrefix(f.Text, "models.large refuses the tool STATUS, so it is not offered it: 400 Bad Request: Invalid schema") {
+		t.Errorf("%+v", f)
+	}
+	bodies = nil
 	if f := c.finds("tools.STATUS"); !f.OK || !strings.Contains(f.Text, "405") {
 		t.Errorf("%+v", f)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"parley/config"
 	"parley/connectors"
@@ -23,7 +24,40 @@ type models struct {
 	llm.Models
 	name    string // the answering model's name in logs
 	checks  []part // how Check tries them
+	takers  []taker
 	closers []func() error
+}
+
+// taker is a model that answers and is offered tools.
+type taker struct {
+	key   string // its key in the configuration
+	model toolChecker
+}
+
+type toolChecker interface {
+	llm.Model
+	CheckTools(ctx context.Context, with llm.Model, tools []llm.Tool) ([]wire.Refused, error)
+}
+
+// checkTools offers tools to the models that answer. A tool that one refuses is a warning: it answers without.
+func (m *models) checkTools(ctx context.Context, tools []llm.Tool) (string, error) {
+	var refused []string
+	for _, t := range m.takers {
+		if len(tools) == 0 {
+			break
+		}
+		all, err := t.model.CheckTools(ctx, t.model, tools)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", t.key, err)
+		}
+		for _, r := range all {
+			refused = append(refused, fmt.Sprintf("%s refuses the tool %s, so it is not offered it: %s", t.key, r.Tool, r.Why))
+		}
+	}
+	if len(refused) > 0 {
+		return "", warning(strings.Join(refused, "; "))
+	}
+	return fmt.Sprintf("%d tools of MCP servers and endpoints are accepted", len(tools)), nil
 }
 
 func (m *models) close() error {
@@ -95,14 +129,14 @@ func newModels(cfg config.Config, env Env) *models {
 
 // open creates a model of a provider, and has it closed with the others.
 func (m *models) open(cfg config.Config, env Env, provider config.Provider, o providers.Options) providers.Model {
-	o.Provider, o.Dial = string(provider), env.Dial
+	o.Provider, o.Dial, o.Log = string(provider), env.Dial, env.Log
 	var model providers.Model
 	if s, ok := cfg.Provider(provider); ok {
 		model = s.Values.(providers.Settings).Open(o)
 	} else {
 		p := cfg.Providers.OpenAI
 		model = openai.New(openai.Options{
-			BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial, Model: o.Model, MaxTokens: o.MaxTokens, Parameters: o.Parameters,
+			BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial, Model: o.Model, MaxTokens: o.MaxTokens, Parameters: o.Parameters, Log: o.Log,
 			Settings: wire.Settings{Model: o.Setting},
 		})
 	}
@@ -179,6 +213,9 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 		uses = wire.Uses{} // it has its own
 	}
 	m.try(key, func(ctx context.Context) (string, error) { return model.Check(ctx, uses) })
+	if t, ok := model.(toolChecker); ok && uses.Tools != "" {
+		m.takers = append(m.takers, taker{key, t})
+	}
 	switch {
 	case s.Agents:
 		name = fmt.Sprint(model)

@@ -11,6 +11,7 @@ import (
 	"parley/config"
 	"parley/core/action"
 	"parley/core/command"
+	"parley/core/llm"
 	"parley/internal/local"
 	"parley/internal/settings"
 	"parley/plugins/mcp"
@@ -82,32 +83,48 @@ func webhooks(cfg config.Config) (all []webhook.Tool) {
 }
 
 // checkTools returns the checks of MCP servers, which are connected and list their tools, and of webhooks, which get a
-// ping. They call no tool.
-func checkTools(cfg config.Config, env Env) (parts []part) {
+// ping; and last that of the tools themselves, which are offered to the models that answer. They call no tool.
+func checkTools(cfg config.Config, env Env, models *models) (parts []part) {
+	var found []llm.Tool
+	add := func(s action.Spec) {
+		found = append(found, llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
+	}
 	for _, s := range mcpServers(cfg) {
-		parts = append(parts, part{"mcp." + s.Name, func(ctx context.Context) (string, error) { return checkMCP(ctx, cfg, env, s) }})
+		parts = append(parts, part{"mcp." + s.Name, func(ctx context.Context) (string, error) {
+			line, specs, err := checkMCP(ctx, cfg, env, s)
+			for _, s := range specs {
+				add(s)
+			}
+			return line, err
+		}})
+	}
+	for _, a := range webhook.New(webhooks(cfg), nil).Actions {
+		add(a.Spec())
 	}
 	for _, t := range webhooks(cfg) {
 		parts = append(parts, part{"tools." + t.Name, func(ctx context.Context) (string, error) { return webhook.Check(ctx, t, webhook.Dialer(env.Dial)) }})
+	}
+	if len(parts) > 0 && cfg.Agent.Generation != config.GenerateXML && len(models.takers) > 0 {
+		parts = append(parts, part{"tools", func(ctx context.Context) (string, error) { return models.checkTools(ctx, found) }})
 	}
 	return parts
 }
 
 // checkMCP connects an MCP server. One that needs a login is used with the stored one; without it, the owner is warned,
 // because everything else works.
-func checkMCP(ctx context.Context, cfg config.Config, env Env, s mcp.Server) (string, error) {
+func checkMCP(ctx context.Context, cfg config.Config, env Env, s mcp.Server) (string, []action.Spec, error) {
 	o := mcp.Options{Dial: env.Dial, Log: env.Log}
 	if s.OAuth != nil {
 		var err error
 		if o.Key, err = oauth.ParseKey(cfg.Secrets.Key.Reveal()); err != nil {
-			return "", fmt.Errorf("read secrets.key: %w", err)
+			return "", nil, fmt.Errorf("read secrets.key: %w", err)
 		}
 	}
-	line, err := mcp.Check(ctx, s, o, local.State{Config: cfg, Prefix: pluginKey(mcp.Name, "")})
+	line, specs, err := mcp.Check(ctx, s, o, local.State{Config: cfg, Prefix: pluginKey(mcp.Name, "")})
 	if errors.Is(err, oauth.ErrLogin) {
-		return "", warning(err.Error())
+		return "", nil, warning(err.Error())
 	}
-	return line, err
+	return line, specs, err
 }
 
 // commandNames returns the names of the built-in commands, which prompts of MCP servers can't take.

@@ -7,26 +7,32 @@ import (
 	"log/slog"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/text"
 	"parley/plugins/mcp/oauth"
 )
 
-// Check connects a server, lists its tools, and calls none. It returns what there is, in one line. The server's process
+// Check connects a server, lists its tools, and calls none. It returns what there is, in one line, and the tools as the
+// model would be offered them. The server's process
 // has ended when it returns. A server with OAuth is used with its login in logins, whose token is renewed if needed;
 // without a login, and if it has ended, the error is [oauth.ErrLogin]. Errors hold no secrets of the configuration.
-func Check(ctx context.Context, s Server, o Options, logins oauth.Store) (string, error) {
+func Check(ctx context.Context, s Server, o Options, logins oauth.Store) (string, []action.Spec, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := newClient(s, o)
 	line, err := c.check(ctx, logins)
 	if err == nil {
-		return c.hide(line), nil
+		var specs []action.Spec
+		for _, t := range c.view().tools {
+			specs = append(specs, t.spec)
+		}
+		return c.hide(line), specs, nil
 	}
 	if said := c.redact(err.Error()); errors.Is(err, oauth.ErrLogin) {
-		return "", fmt.Errorf("%w%s", oauth.ErrLogin, strings.TrimPrefix(said, oauth.ErrLogin.Error()))
+		return "", nil, fmt.Errorf("%w%s", oauth.ErrLogin, strings.TrimPrefix(said, oauth.ErrLogin.Error()))
 	} else {
-		return "", errors.New(said)
+		return "", nil, errors.New(said)
 	}
 }
 

@@ -213,7 +213,7 @@ func TestBadServers(t *testing.T) {
 	}
 	for _, s := range all[1:] {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		if line, err := Check(ctx, s, Options{Log: logger}, nil); err == nil {
+		if line, _, err := Check(ctx, s, Options{Log: logger}, nil); err == nil {
 			t.Errorf("%s: %s", s.Name, line)
 		}
 		cancel()
@@ -343,7 +343,7 @@ func TestRemote(t *testing.T) {
 	work.Wait()
 	for _, path := range []string{"/away", "/html"} {
 		s.URL = remote.URL + path
-		if line, err := Check(t.Context(), s, Options{}, nil); err == nil || strings.Contains(err.Error(), "s3cr3t") {
+		if line, _, err := Check(t.Context(), s, Options{}, nil); err == nil || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%s: %s, %v", path, line, err)
 		}
 	}
@@ -378,19 +378,19 @@ func TestCheckHidesSecrets(t *testing.T) {
 	place := strings.TrimPrefix(remote.URL, "http://")
 	s := Server{Name: "remote", URL: "http://us3r-s3cr3t:p4ss-s3cr3t@" + place + "/mcp?key=qu3ry%2Fs3cr3t", Headers: map[string]string{"X-Key": "h34der-s3cr3t"}}
 	for _, state := range []string{"there", "gone"} {
-		line, err := Check(t.Context(), s, Options{}, nil)
+		line, _, err := Check(t.Context(), s, Options{}, nil)
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") || state == "there" && !strings.Contains(err.Error(), "not for ***") {
 			t.Errorf("%s: %q, %v", state, line, err)
 		}
 		remote.Close()
 	}
-	if line, err := Check(t.Context(), fake(t, "refuse"), Options{}, nil); err == nil || strings.Contains(err.Error(), "s3cr3t") {
+	if line, _, err := Check(t.Context(), fake(t, "refuse"), Options{}, nil); err == nil || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("over standard input: %q, %v", line, err)
 	}
 }
 
 func TestCheck(t *testing.T) {
-	line, err := Check(t.Context(), fake(t, "good"), Options{}, nil)
+	line, _, err := Check(t.Context(), fake(t, "good"), Options{}, nil)
 	if err != nil || !strings.Contains(line, "echo (write)") || !strings.Contains(line, "wipe (dangerous)") || !strings.HasSuffix(line, "; 1 resources") {
 		t.Errorf("%q, %v", line, err)
 	}

@@ -130,7 +130,8 @@ func TestCheckWithLogin(t *testing.T) {
 		set := s.registered("client:1", secret, "client_secret_post")
 		check := func() (string, error) {
 			o := mcp.Options{Key: key(s.T, "k"), Dial: s.net.Dial}
-			return mcp.Check(s.Context(), mcp.Server{Name: "shop", URL: shopURL, OAuth: &set, Read: []string{"list"}}, o, m)
+			line, _, err := mcp.Check(s.Context(), mcp.Server{Name: "shop", URL: shopURL, OAuth: &set, Read: []string{"list"}}, o, m)
+			return line, err
 		}
 		line, err := check()
 		if !errors.Is(err, oauth.ErrLogin) || err.Error() != "it needs a login: gateway mcp login shop (at "+issuer+")" {
