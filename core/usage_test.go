@@ -3,6 +3,8 @@ package core_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +76,26 @@ func TestOwnerSeesUsageByModel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A usage that can't be true is not believed: it gives nothing back, and no total overflows.
+func TestImpossibleUsage(t *testing.T) {
+	for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Person: quota.Cost{Tokens: 1e9}}} {
+		inWorld(t, func(w *world) {
+			w.cfg.Access.Direct = access.DirectOpen
+			w.priced(limits, true)
+			n := w.start()
+			for _, u := range []llm.Usage{{Prompt: -5000, Completion: 1}, {Prompt: 1, Completion: -5000}, {Prompt: math.MaxInt, Completion: math.MaxInt}, {Prompt: 10, Cached: math.MinInt}} {
+				w.model.queue([]step{write("Good."), reported(u)})
+				n.writes("eve", "How are you?")
+			}
+			got := n.writes("eve", "/usage")
+			var in int
+			if _, err := fmt.Sscanf(strings.ReplaceAll(got, ",", ""), "- You today: 4 messages %d tokens in", &in); err != nil || in < 4 || in > 100_000 || strings.Contains(got, "-5") {
+				t.Errorf("%s: %v, %s", name, err, got)
+			}
+		})
+	}
 }
 
 func reported(u llm.Usage) step {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -101,6 +102,22 @@ func toEach(charges []quota.Charge, cost quota.Cost) []quota.Charge {
 	return all
 }
 
+// The totals of a bucket in SQL, see [quota.MostTotal]: PostgreSQL refuses a sum that overflows.
+var (
+	boundedCosts = totals("VALUE", "messages", "tokens", "usd") // never changed, as the next
+	summedTotals = totals("sum(VALUE)::bigint", "messages", "tokens", "usd", "input", "cached", "output", "unpriced")
+	addedTotals  = totals("NAME = VALUE + excluded.NAME", "messages", "tokens", "usd", "input", "cached", "output", "unpriced")
+)
+
+// totals returns a form for each column, separated by commas: VALUE is its value within the bounds, and NAME its name.
+func totals(form string, columns ...string) string {
+	all := make([]string, len(columns))
+	for i, c := range columns {
+		all[i] = strings.NewReplacer("VALUE", fmt.Sprintf("GREATEST(%d, LEAST(spending.%s, %d))", -quota.MostTotal, c, quota.MostTotal), "NAME", c).Replace(form)
+	}
+	return strings.Join(all, ", ")
+}
+
 // spendAll adds all charges, or returns [errOver] and the first bucket that exceeds its limit; the caller's transaction is then rolled
 // back.
 func spendAll(ctx context.Context, q querier, day string, charges []quota.Charge) (over string, err error) {
@@ -141,12 +158,11 @@ func add(ctx context.Context, q querier, day string, c quota.Charge) (sum quota.
 	if err := record.CheckText(c.Bucket); err != nil {
 		return sum, err
 	}
+	c = c.Bounded()
 	err = q.QueryRow(ctx, `
 		INSERT INTO spending (day, bucket, messages, tokens, usd, input, cached, output, unpriced) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (day, bucket) DO UPDATE SET messages = spending.messages + excluded.messages, tokens = spending.tokens + excluded.tokens,
-			usd = spending.usd + excluded.usd, input = spending.input + excluded.input, cached = spending.cached + excluded.cached,
-			output = spending.output + excluded.output, unpriced = spending.unpriced + excluded.unpriced
-		RETURNING messages, tokens, usd`, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced).
+		ON CONFLICT (day, bucket) DO UPDATE SET `+addedTotals+`
+		RETURNING `+boundedCosts, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced).
 		Scan(&sum.Messages, &sum.Tokens, &sum.USD)
 	return sum, err
 }
@@ -174,8 +190,7 @@ func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (a
 		}
 	}
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		rows, err := q.Query(ctx, `SELECT bucket, sum(messages)::bigint, sum(tokens)::bigint, sum(usd)::bigint, sum(input)::bigint, sum(cached)::bigint,
-				sum(output)::bigint, sum(unpriced)::bigint FROM spending
+		rows, err := q.Query(ctx, `SELECT bucket, `+summedTotals+` FROM spending
 			WHERE day >= $1 AND day <= $2 AND (bucket = ANY($3) OR EXISTS (SELECT 1 FROM unnest($4::text[]) AS b WHERE starts_with(bucket, b)))
 			GROUP BY bucket ORDER BY bucket`, from, to, whole, beginnings)
 		if err != nil {
@@ -193,7 +208,7 @@ func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (a
 // Spent implements [quota.UsageStore].
 func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		return record.Found(q.QueryRow(ctx, `SELECT messages, tokens, usd FROM spending WHERE day = $1 AND bucket = $2`, day, bucket).
+		return record.Found(q.QueryRow(ctx, `SELECT `+boundedCosts+` FROM spending WHERE day = $1 AND bucket = $2`, day, bucket).
 			Scan(&c.Messages, &c.Tokens, &c.USD))
 	})
 	if errors.Is(err, chat.ErrNotFound) {

@@ -86,6 +86,23 @@ func toEach(charges []quota.Charge, cost quota.Cost) []quota.Charge {
 	return all
 }
 
+// The totals of a bucket in SQL, see [quota.MostTotal]: SQLite makes a number with decimals of a sum that overflows, and
+// then can't store it.
+var (
+	boundedCosts = totals("VALUE", "messages", "tokens", "usd") // never changed, as the next
+	summedTotals = totals("sum(VALUE)", "messages", "tokens", "usd", "input", "cached", "output", "unpriced")
+	addedTotals  = totals("NAME = VALUE + excluded.NAME", "messages", "tokens", "usd", "input", "cached", "output", "unpriced")
+)
+
+// totals returns a form for each column, separated by commas: VALUE is its value within the bounds, and NAME its name.
+func totals(form string, columns ...string) string {
+	all := make([]string, len(columns))
+	for i, c := range columns {
+		all[i] = strings.NewReplacer("VALUE", fmt.Sprintf("max(%d, min(%s, %d))", -quota.MostTotal, c, quota.MostTotal), "NAME", c).Replace(form)
+	}
+	return strings.Join(all, ", ")
+}
+
 // repeated returns what n times, separated by commas.
 func repeated(what string, n int) string { return strings.Repeat(what+", ", n-1) + what }
 
@@ -117,12 +134,12 @@ func (s *database) addAll(ctx context.Context, tx *conn, day string, charges []q
 		if err := record.CheckText(c.Bucket); err != nil {
 			return err
 		}
+		c = c.Bounded()
 		args = append(args, day, c.Bucket, c.Messages, c.Tokens, int64(c.USD), c.Input, c.Cached, c.Output, c.Unpriced)
 	}
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO spending (day, bucket, messages, tokens, usd, input, cached, output, unpriced) VALUES `+repeated("(?, ?, ?, ?, ?, ?, ?, ?, ?)", len(charges))+`
-		ON CONFLICT (day, bucket) DO UPDATE SET messages = messages + excluded.messages, tokens = tokens + excluded.tokens, usd = usd + excluded.usd,
-			input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output, unpriced = unpriced + excluded.unpriced`, args...)
+		ON CONFLICT (day, bucket) DO UPDATE SET `+addedTotals, args...)
 	clear(args)
 	s.args = args
 	if err != nil || day == s.spentOn {
@@ -141,7 +158,7 @@ func spentOf(ctx context.Context, tx *conn, day string, charges []quota.Charge) 
 	for _, c := range charges {
 		args = append(args, c.Bucket)
 	}
-	one := `SELECT bucket, messages, tokens, usd FROM spending WHERE day = ?1 AND bucket = ?`
+	one := `SELECT bucket, ` + boundedCosts + ` FROM spending WHERE day = ?1 AND bucket = ?`
 	rows, err := tx.QueryContext(ctx, one+strings.Repeat(" UNION ALL "+one, len(charges)-1), args...)
 	if err != nil {
 		return nil, err
@@ -188,7 +205,7 @@ func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (a
 		return nil, nil
 	}
 	err = s.read(ctx, func(db *conn) error {
-		rows, err := db.QueryContext(ctx, `SELECT bucket, sum(messages), sum(tokens), sum(usd), sum(input), sum(cached), sum(output), sum(unpriced) FROM spending
+		rows, err := db.QueryContext(ctx, `SELECT bucket, `+summedTotals+` FROM spending
 			WHERE day >= ? AND day <= ? AND (`+strings.Join(where, " OR ")+`) GROUP BY bucket ORDER BY bucket`, args...)
 		if err != nil {
 			return err
@@ -205,7 +222,7 @@ func (s *usage) Used(ctx context.Context, from, to string, buckets ...string) (a
 // Spent implements [quota.UsageStore].
 func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
 	err = s.read(ctx, func(db *conn) error {
-		return record.Found(db.QueryRowContext(ctx, `SELECT messages, tokens, usd FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
+		return record.Found(db.QueryRowContext(ctx, `SELECT `+boundedCosts+` FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
 			Scan(&c.Messages, &c.Tokens, &c.USD))
 	})
 	if errors.Is(err, chat.ErrNotFound) {

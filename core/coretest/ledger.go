@@ -3,6 +3,7 @@ package coretest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -25,6 +26,7 @@ func ledgerChecks() []storeCheck {
 		{"a reservation takes what money there is", ledgerReservesMoney},
 		{"many who reserve money at once stay within the limit", ledgerReservesMoneyOnce},
 		{"what was used is added up by bucket, over days", ledgerUsed},
+		{"totals have a bound, and don't overflow", ledgerBounds},
 		{"days of the month are kept, those of answers are not", ledgerKeeps},
 		{"a warning is given once a day", ledgerWarns},
 	}
@@ -294,6 +296,36 @@ func ledgerUsed(t *testing.T, s store) {
 			t.Errorf("%v from %s to %s: %+v, not %+v", c.buckets, c.from, c.to, got, c.want)
 		}
 	}
+}
+
+// What a provider or an earlier version counted must not make totals unreadable.
+func ledgerBounds(t *testing.T, s store) {
+	huge := quota.Charge{
+		Bucket: "ada", Cost: quota.Cost{Messages: math.MaxInt, Tokens: math.MaxInt, USD: math.MaxInt64},
+		Counts: quota.Counts{Input: math.MaxInt, Cached: math.MaxInt, Output: math.MaxInt, Unpriced: math.MaxInt},
+	}
+	days := []string{"2026-11-01", "2026-11-02", "2026-11-03"}
+	for _, day := range days {
+		for range 3 {
+			s.spend(day, "", huge)
+		}
+		s.spend(day, "", tokens("low", math.MinInt, 0), tokens("low", math.MinInt, 0))
+		s.spent(day, "ada", quota.Cost{Messages: quota.MostTotal, Tokens: quota.MostTotal, USD: quota.MostTotal})
+		s.spent(day, "low", quota.Cost{Tokens: -quota.MostTotal})
+		over, err := s.Spend(t.Context(), day, tokens("ada", 1, 100))
+		s.must(err)
+		s.same("over its limit", over, "ada")
+		got, over, err := s.Reserve(t.Context(), day, quota.Reservation{Least: 1, Most: 1, Included: 1}, tokens("ada", 0, 100))
+		s.must(err)
+		s.same("reserved "+over, got, 0)
+	}
+	all, err := s.Used(t.Context(), days[0], days[2], "ada", "low")
+	s.must(err)
+	const most = 3 * quota.MostTotal
+	s.same("used", all, []quota.Total{
+		{Bucket: "ada", Cost: quota.Cost{Messages: most, Tokens: most, USD: most}, Counts: quota.Counts{Input: most, Cached: most, Output: most, Unpriced: most}},
+		{Bucket: "low", Cost: quota.Cost{Tokens: -most}},
+	})
 }
 
 func ledgerKeeps(t *testing.T, s store) {

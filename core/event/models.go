@@ -95,7 +95,7 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[
 			if c.Call != nil {
 				written += len(c.Call.Name) + len(c.Call.Parameters)
 			}
-			if c.Usage != nil {
+			if c.Usage != nil && c.Usage.Plausible() {
 				reported = c.Usage
 			}
 			if !yield(c, err) {

@@ -187,3 +187,12 @@ type Usage struct {
 	Cached             int // of Prompt: read from the provider's cache
 	CacheWritten       int // of Prompt: written to it, where that has its own price
 }
+
+// mostReported is more tokens than a call can have.
+const mostReported = 1_000_000_000
+
+// Plausible reports whether a usage that a provider reported can be true: no number is below zero, or more than a billion. Others are
+// ignored, as if nothing was reported.
+func (u Usage) Plausible() bool {
+	return min(u.Prompt, u.Completion, u.Cached, u.CacheWritten) >= 0 && max(u.Prompt, u.Completion, u.Cached, u.CacheWritten) <= mostReported
+}
