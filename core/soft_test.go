@@ -1,13 +1,18 @@
 package core_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -107,6 +112,54 @@ func TestSoftLimitAsks(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Questions that come at once don't pass a soft limit together: each reserves what it costs, also without a hard limit. What they
+// reserved is given back.
+func TestSoftLimitIsReserved(t *testing.T) {
+	for name, hard := range map[string]price.USD{"alone": 0, "with a hard limit": price.Dollar} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Access.Direct = access.DirectOpen
+				storyteller := &storyteller{}
+				w.softLimits(quota.Limits{Soft: quota.Soft{Total: 10_000_000}, Total: quota.Cost{USD: hard}}, false)
+				tariff := quota.Tariff{Price: price.Price{Rates: price.Rates{Input: 2e6, Output: 2e6}}, Known: true}
+				chain := []llm.Named{{Name: "dear", Model: storyteller}}
+				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: storyteller, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff}})
+				n := w.start()
+				var all []chat.Accepted
+				for i := range 30 {
+					who := fmt.Sprint("eve", i)
+					all = append(all, n.submit(w.message(chat.RoomID("fake/"+who), chat.EntityID(who), "A long story")))
+				}
+				for _, acc := range all {
+					w.ended(acc)
+				}
+				synctest.Wait()
+				if asked := storyteller.asked.Load(); asked < 1 || asked > 4 { // an answer is estimated at more than $0.002
+					t.Errorf("%d of %d passed", asked, len(all))
+				}
+				if got, want := w.spent("total").USD, price.USD(storyteller.asked.Load()*200*2000); got != want {
+					t.Errorf("%d was spent, not %d", got, want)
+				}
+			})
+		})
+	}
+}
+
+// storyteller is a model that takes a minute to answer.
+type storyteller struct{ asked atomic.Int64 }
+
+func (s *storyteller) Generate(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		s.asked.Add(1)
+		select {
+		case <-time.After(time.Minute):
+			yield(llm.Chunk{Text: "Once.", Usage: &llm.Usage{Prompt: 100, Completion: 100}, Finish: llm.FinishStop}, nil)
+		case <-ctx.Done():
+			yield(llm.Chunk{}, context.Cause(ctx))
+		}
 	}
 }
 

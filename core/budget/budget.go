@@ -83,7 +83,7 @@ func (g *Gate) Pass(ctx context.Context, a *Answer, req llm.Request) error {
 	}
 	chose, waited := a.Chose, a.Waited
 	a.Chose, a.Waited = nil, false
-	beyond, err := g.beyond(ctx, a, cost)
+	beyond, err := g.Meter.Hold(ctx, cost, a.Allowed...)
 	if err != nil {
 		return err
 	}
@@ -105,12 +105,6 @@ func (g *Gate) Pass(ctx context.Context, a *Answer, req llm.Request) error {
 	return g.ask(ctx, a, req, cost, beyond[0])
 }
 
-// beyond returns the soft limits that the cost would exceed, without those that the answer can exceed.
-func (g *Gate) beyond(ctx context.Context, a *Answer, cost price.USD) ([]quota.Beyond, error) {
-	all, err := g.Meter.Beyond(ctx, cost)
-	return slices.DeleteFunc(all, func(b quota.Beyond) bool { return slices.Contains(a.Allowed, b.Kind) }), err
-}
-
 // decline ends the answer, and says why and what became of it.
 func (a *Answer) decline(why string) error {
 	if a.Begun {
@@ -123,6 +117,7 @@ func (a *Answer) decline(why string) error {
 
 // chosen does what was chosen. Rights can have changed since the question was asked.
 func (g *Gate) chosen(ctx context.Context, a *Answer, req llm.Request, q chat.Question, cost price.USD, beyond []quota.Beyond) error {
+	g.Meter.Release(ctx) // it is held again below, for the model that was chosen
 	switch q.Options[q.Choice] {
 	case stop:
 		return a.decline(declinedLine)
@@ -141,6 +136,12 @@ func (g *Gate) chosen(ctx context.Context, a *Answer, req llm.Request, q chat.Qu
 	a.Allowed = append(a.Allowed, kind) // what is asked first now can cost less than what was asked about
 	for _, b := range beyond {
 		a.Allowed = append(a.Allowed, b.Kind)
+	}
+	if now, known := g.Meter.Estimate(a.Route.Current().Name, req); known { // the chosen model's
+		cost = now
+	}
+	if _, err := g.Meter.Hold(ctx, cost, a.Allowed...); err != nil {
+		return err
 	}
 	a.Begun = true
 	a.Say(answer.CostSign+q.ChoiceLine(a.Turn.Room.Kind), true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/core/llm"
@@ -18,6 +19,7 @@ type reservation struct {
 	day      time.Time // when it was reserved
 	reserved int       // tokens of the prompt and the answer
 	money    price.USD // what was reserved for them
+	held     price.USD // what is reserved within the soft limits
 	rate     price.Rate
 	prompt   int // the prompt's part, an estimate
 	most     int // limit of the answer in tokens; 0 for none
@@ -66,7 +68,17 @@ func (b *reservation) add(ctx context.Context, r Reservation) error {
 		return nil
 	}
 	WaitSettled(ctx) // what earlier calls did not need is left for this one
-	got, over, err := b.meter.ledger.Reserve(ctx, date(b.day), r, b.meter.charges(b.payer, Cost{})...)
+	reserve := func() (int, string, error) {
+		return b.meter.ledger.Reserve(ctx, date(b.day), r, b.meter.charges(b.payer, Cost{})...)
+	}
+	got, over, err := reserve()
+	if err == nil && over != "" { // what is held for this call itself may be what is missing
+		if held := b.payer.held.take() + b.held; held > 0 {
+			b.held = 0
+			b.meter.release(ctx, b.day, b.payer, held)
+			got, over, err = reserve()
+		}
+	}
 	if err := b.meter.refusal(b.payer, b.day, over, err); err != nil {
 		return err
 	}
@@ -173,13 +185,17 @@ func (b *reservation) settle(ctx context.Context) {
 // charges returns what all buckets are charged for the call: those with a limit what differs from the reservation. Limits don't
 // apply: it is spent already.
 func (b *reservation) charges(whole Cost, counts Counts) (all []Charge) {
+	soft := b.meter.softLimits(b.payer)
 	more := Cost{Tokens: whole.Tokens - b.reserved, USD: whole.USD - b.money}
 	for _, u := range b.meter.buckets(b.payer) {
+		cost := whole
 		if b.meter.limited() && u.max != (Cost{}) {
-			all = append(all, Charge{Bucket: u.bucket, Cost: more, Counts: counts})
-		} else {
-			all = append(all, Charge{Bucket: u.bucket, Cost: whole, Counts: counts})
+			cost = more
 		}
+		if slices.ContainsFunc(soft, func(l softLimit) bool { return l.bucket == u.bucket }) {
+			cost.USD -= b.held
+		}
+		all = append(all, Charge{Bucket: u.bucket, Cost: cost, Counts: counts})
 	}
 	if b.tariff.Name != "" {
 		all = append(all, Charge{Bucket: modelBucket + b.tariff.Name, Cost: whole, Counts: counts})

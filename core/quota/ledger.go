@@ -109,12 +109,26 @@ func (c Charge) Exceeds(sum Cost) bool {
 	return over(c.Messages, sum.Messages, c.Max.Messages) || over(c.Tokens, sum.Tokens, c.Max.Tokens) || over(int(c.USD), int(sum.USD), int(c.Max.USD))
 }
 
-// Add returns the sum of two costs.
+// MostTotal is the highest total of a bucket on a day, in tokens and in nano-dollars, and -MostTotal the lowest. A [UsageStore] stores
+// no charge beyond it and reads no total beyond it, so sums of charges, and of the days that are kept, can't overflow.
+const MostTotal = 1 << 56
+
+// Add returns the sum of two costs, within MostTotal.
 func (c Cost) Add(other Cost) Cost {
-	return Cost{c.Messages + other.Messages, c.Tokens + other.Tokens, c.USD + other.USD}
+	return Cost{sum(c.Messages, other.Messages), sum(c.Tokens, other.Tokens), sum(c.USD, other.USD)}
 }
 
-// Add returns the sum of two counts.
+// Add returns the sum of two counts, within MostTotal.
 func (c Counts) Add(other Counts) Counts {
-	return Counts{c.Input + other.Input, c.Cached + other.Cached, c.Output + other.Output, c.Unpriced + other.Unpriced}
+	return Counts{sum(c.Input, other.Input), sum(c.Cached, other.Cached), sum(c.Output, other.Output), sum(c.Unpriced, other.Unpriced)}
 }
+
+// Bounded returns the charge within MostTotal.
+func (c Charge) Bounded() Charge {
+	c.Cost, c.Counts = c.Cost.Add(Cost{}), c.Counts.Add(Counts{})
+	return c
+}
+
+func sum[N ~int | ~int64](a, b N) N { return within(within(a) + within(b)) }
+
+func within[N ~int | ~int64](n N) N { return max(-MostTotal, min(n, MostTotal)) }

@@ -72,6 +72,7 @@ type spender struct {
 	cost    *atomic.Int64
 
 	settling *settling // nil: calls are settled before they end
+	held     *held     // nil: nothing can be held
 }
 
 // add counts what a call of the run cost.
@@ -94,7 +95,7 @@ type spenderKey struct{}
 // WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
 // count toward the total. What a call cost is stored beside the run, see [WaitSettled].
 func WithSpender(ctx context.Context, run *chat.Run) context.Context {
-	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(atomic.Int64), newSettling()})
+	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(atomic.Int64), newSettling(), new(held)})
 }
 
 func spenderOf(ctx context.Context) spender {

@@ -72,9 +72,13 @@ func (g meteredModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[l
 			yield(llm.Chunk{}, err)
 			return
 		}
+		b.held = b.payer.held.take()
 		defer b.settle(ctx)
 		req.MaxTokens = b.most
 		for c, err := range g.Model.Generate(ctx, req) {
+			if c.Usage != nil && !c.Usage.Plausible() { // it would give tokens back, or overflow sums
+				c.Usage, b.ended = nil, true
+			}
 			b.take(c, err)
 			if !yield(c, err) {
 				return

@@ -3,6 +3,9 @@ package quota
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
 
 	"parley/core/llm"
 	"parley/core/price"
@@ -21,36 +24,111 @@ type Beyond struct {
 	Limit price.USD // a day
 }
 
-// Beyond returns the soft limits that a cost would exceed today. Costs that are reserved count.
-func (m *Meter) Beyond(ctx context.Context, cost price.USD) (all []Beyond, err error) {
+// Hold reserves what the next call of a model in ctx costs, unless a soft limit is exceeded then: it returns those that are, and holds
+// nothing. Limits of the allowed kinds can be exceeded. Looking and reserving are one step, so calls at the same time can't pass
+// together where each could alone. The call gives the reservation back when it settles.
+func (m *Meter) Hold(ctx context.Context, cost price.USD, allowed ...string) (all []Beyond, err error) {
 	if !m.Asks() || cost <= 0 {
 		return nil, nil
 	}
-	soft := map[string]price.USD{personBucket: m.limits.Soft.Person, roomBucket: m.limits.Soft.Room, totalBucket: m.limits.Soft.Total}
-	whose := map[string]string{personBucket: "You", roomBucket: "This chat", totalBucket: "I"}
 	WaitSettled(ctx)
-	p := spenderOf(ctx)
-	names := map[string]string{totalBucket: totalBucket}
-	if p.person != "" {
-		names[personBucket] = personBucket + string(p.person)
+	p, day := spenderOf(ctx), m.now()
+	m.Release(ctx)
+	var charges []Charge
+	for _, l := range m.softLimits(p) {
+		c := Charge{Bucket: l.bucket, Cost: Cost{USD: cost}}
+		if !slices.Contains(allowed, l.Kind) {
+			c.Max.USD = l.Limit
+		}
+		charges = append(charges, c)
 	}
-	if p.room != "" {
-		names[roomBucket] = roomBucket + string(p.room)
+	over, err := m.ledger.Spend(ctx, date(day), charges...)
+	if err != nil {
+		return nil, fmt.Errorf("reserve what a call costs: %w", err)
 	}
-	day := date(m.now())
-	for _, kind := range []string{personBucket, roomBucket, totalBucket} {
-		if soft[kind] == 0 || names[kind] == "" {
+	if over == "" {
+		p.held.put(cost)
+		return nil, nil
+	}
+	return m.exceeded(ctx, date(day), p, cost, over, allowed)
+}
+
+// exceeded returns the soft limits that the cost would exceed: the one that was found, and others.
+func (m *Meter) exceeded(ctx context.Context, day string, p spender, cost price.USD, over string, allowed []string) (all []Beyond, err error) {
+	for _, l := range m.softLimits(p) {
+		if slices.Contains(allowed, l.Kind) {
 			continue
 		}
-		spent, err := m.ledger.Spent(ctx, day, names[kind])
+		spent, err := m.ledger.Spent(ctx, day, l.bucket)
 		if err != nil {
 			return nil, fmt.Errorf("read what was used: %w", err)
 		}
-		if spent.USD+cost > soft[kind] {
-			all = append(all, Beyond{kind, whose[kind], soft[kind]})
+		if l.bucket == over || spent.USD+cost > l.Limit {
+			all = append(all, l.Beyond)
 		}
 	}
 	return all, nil
+}
+
+// Release gives back what [Meter.Hold] reserved, if no call was made since.
+func (m *Meter) Release(ctx context.Context) {
+	if p := spenderOf(ctx); m.Asks() {
+		m.release(ctx, m.now(), p, p.held.take())
+	}
+}
+
+// release gives back what was held. If that can't be stored, it stays charged.
+func (m *Meter) release(ctx context.Context, day time.Time, p spender, held price.USD) {
+	if held == 0 {
+		return
+	}
+	var charges []Charge
+	for _, l := range m.softLimits(p) {
+		charges = append(charges, Charge{Bucket: l.bucket, Cost: Cost{USD: -held}})
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if _, err := m.ledger.Spend(ctx, date(day), charges...); err != nil {
+		m.log.Error("a reservation for a model call could not be returned; it stays charged", "err", err)
+	}
+}
+
+// softLimit is a soft limit of a bucket.
+type softLimit struct {
+	Beyond
+	bucket string
+}
+
+// softLimits returns the soft limits of a spender, narrowest first.
+func (m *Meter) softLimits(p spender) (all []softLimit) {
+	soft := m.limits.Soft
+	if soft.Person > 0 && p.person != "" {
+		all = append(all, softLimit{Beyond{personBucket, "You", soft.Person}, personBucket + string(p.person)})
+	}
+	if soft.Room > 0 && p.room != "" {
+		all = append(all, softLimit{Beyond{roomBucket, "This chat", soft.Room}, roomBucket + string(p.room)})
+	}
+	if soft.Total > 0 {
+		all = append(all, softLimit{Beyond{totalBucket, "I", soft.Total}, totalBucket})
+	}
+	return all
+}
+
+// held is what is reserved for the next call of a run within the soft limits. It is safe for concurrent use.
+type held struct{ usd atomic.Int64 }
+
+// take returns what is held, which the caller then has to give back. A nil held has nothing.
+func (h *held) take() price.USD {
+	if h == nil {
+		return 0
+	}
+	return price.USD(h.usd.Swap(0))
+}
+
+func (h *held) put(usd price.USD) {
+	if h != nil {
+		h.usd.Store(int64(usd))
+	}
 }
 
 // Estimate returns what an answer to a prompt costs about, by the price of a model that can answer, or false if that is not known.
