@@ -17,6 +17,10 @@ var (
 // ErrRemoved is what a [Surface] returns when people have removed the answer: it ends, and counts as stopped.
 var ErrRemoved = fmt.Errorf("a user removed the answer: %w", chat.ErrStopped)
 
+// ErrUnconfirmed is what a [Surface] returns when people may not see the end of the answer: the platform failed each time it was
+// sent, or for a day.
+var ErrUnconfirmed = errors.New("the end of the answer may not have arrived")
+
 // Steps of text that no round of the model wrote come after all rounds.
 const markStep = 1 << 20
 

@@ -30,7 +30,7 @@ type Surface interface {
 	// (again with its ID, which costs no write), and when it has taken it back or the platform has definitely refused to create it
 	// (Gone); if note fails it changes nothing more and returns that error.
 	// When ctx is done it lets a request under way end, and returns the cause. When people have removed the answer it shows
-	// nothing more and returns [ErrRemoved].
+	// nothing more and returns [ErrRemoved]. When the end may not have arrived it returns [ErrUnconfirmed].
 	Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error
 }
 

@@ -273,6 +273,8 @@ func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCaus
 		return errors.Join(err, context.Cause(x.life))
 	} else if errors.Is(err, ErrRemoved) {
 		last = wasRemoved(last)
+	} else if errors.Is(err, ErrUnconfirmed) {
+		last = x.unconfirmed(last)
 	} else if err != nil && settled(err) == nil {
 		x.rt.cfg.Log.Error("the end of the answer could not be shown", "run", x.run.ID, "err", err)
 	}

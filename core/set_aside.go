@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"parley/core/chat"
@@ -40,6 +41,19 @@ func (x *execution) setAside() {
 	if err := x.rt.TellOwners(x.life, fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), setAsideLine); err != nil {
 		x.rt.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 	}
+}
+
+// unconfirmed logs that the end of an answer may not have arrived, tells the owners, and returns v with a note for the next prompt.
+func (x *execution) unconfirmed(v chat.Verdict) chat.Verdict {
+	x.rt.cfg.Log.Error("the end of an answer may not have arrived: the platform failed each time it was sent", "run", x.run.ID)
+	v.Text = strings.TrimSpace(v.Text + "\n\n_(It is unknown whether this answer arrived.)_")
+	if x.run.Kind == chat.RunNotify { // it could be this very notice
+		return v
+	}
+	if err := x.rt.pairing.TellUnconfirmed(x.life); err != nil {
+		x.rt.cfg.Log.Warn("can't tell the owner about an answer that may not have arrived", "run", x.run.ID, "err", err)
+	}
+	return v
 }
 
 // TellOwners sends a text to the owners in their direct chats, as far as these are known, once for each key.

@@ -1,6 +1,7 @@
 package progressive_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/core"
 	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -114,7 +116,7 @@ func (l *lives) live() bool {
 		l.a.End(completed)
 	}
 	err := l.wait()
-	if !l.dead && err != nil {
+	if !l.dead && err != nil && !errors.Is(err, core.ErrUnconfirmed) {
 		l.Error(err)
 	}
 	return !l.dead

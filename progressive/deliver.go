@@ -14,7 +14,7 @@ const (
 	requestTimeout = 15 * time.Second
 	uploadTimeout  = time.Minute // for a file
 	finalTries     = 8           // failures in a row before the end of an answer is given up: about two minutes
-	unsentFor      = 24 * time.Hour
+	giveUpAfter    = 24 * time.Hour
 	leastPause     = time.Second
 	mostPause      = time.Minute
 )
@@ -25,6 +25,9 @@ var errSilent = errors.New("the platform did not respond in time")
 // canceled request is unknown, and the next process would have to repeat it. leave returns the gate's permit; note writes
 // to the run's journal. An error ends Show.
 func (m *Message) request(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
+	if s.op == Typing {
+		return m.probe(ctx, leave)
+	}
 	if s.op == Post {
 		s.intent = m.intent(s)
 	}
@@ -71,7 +74,8 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 		m.succeeded()
 		return note(postedRecord(id, h.intent))
 	case errors.Is(err, ErrAmbiguous):
-		h.state, h.resendAt = unknown, time.Now().Add(resendPause)
+		h.state, h.lostAt = unknown, time.Now()
+		m.outage.begin()
 	case errors.Is(err, ErrGone) && h.reposted:
 		h.state = abandoned
 	case errors.Is(err, ErrGone):
@@ -151,6 +155,7 @@ func (m *Message) withBudgetHint(err error) error {
 // succeeded resets the failures after a request. If the view is now shown completely, only newer text is unshown.
 func (m *Message) succeeded() {
 	m.failures, m.retryAt = 0, time.Time{}
+	m.outage.end()
 	if _, more := plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt, m.resend != nil); !more {
 		m.unshownSince = m.viewedAt
 	}
@@ -194,13 +199,25 @@ func (m *Message) failed(s step, err error) error {
 
 // retry sets a growing pause before the next request. While the answer grows, attempts are not limited: its end is what
 // counts. The final state has a limited number of attempts, except if there was no connection at all: then nothing was
-// sent, nothing can appear twice, and a network outage of some hours must not lose an answer.
+// sent, nothing can appear twice, and a network outage of some hours must not lose an answer. An edit or a deletion with an
+// unknown outcome can be repeated as well, but the failure could be that of the request: after some attempts a probe has
+// to succeed before each one, so that only failures of a working platform count.
 func (m *Message) retry(s step, err error) error {
 	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)
 	if m.failures++; m.failures == 1 {
 		m.failingSince = time.Now()
 	}
-	unsent := errors.Is(err, ErrUnsent) && time.Since(m.failingSince) < unsentFor
+	unsent := errors.Is(err, ErrUnsent) && time.Since(m.failingSince) < giveUpAfter
+	if m.ended && m.prober != nil && s.op != Post && errors.Is(err, ErrAmbiguous) && m.failures >= editTries && m.failures < finalTries {
+		log.Warn("a request failed; it is repeated when the platform works again")
+		if m.failures == editTries {
+			m.outage.begin()
+		} else {
+			m.outage.again()
+		}
+		m.outage.probeFirst = true
+		return nil
+	}
 	if !m.ended || m.failures < finalTries || unsent {
 		pause := min(leastPause<<min(m.failures-1, 10), mostPause)
 		m.retryAt = time.Now().Add(pause)
@@ -222,7 +239,7 @@ func (m *Message) retry(s step, err error) error {
 		*h = partState{state: unknown, intent: chat.Shown{Part: s.index, Sent: hash(s.part), Last: true, Tries: 1}}
 	default:
 		log.Error("the end of the answer can't be shown")
-		return errNoMore
+		return core.ErrUnconfirmed
 	}
 	m.failures = 0
 	return nil

@@ -294,7 +294,7 @@ func TestLastWordIsRefusedForGood(t *testing.T) {
 		"its text":                {streamed, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 3, 5 * time.Second, []string{progressive.Missing}},
 		"the text of a create":    {func(*story) {}, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 0, 3 * time.Second, []string{progressive.Missing}},
 		"everything":              {streamed, func(r progressivetest.Request) bool { return true }, errOther, 4, 3, 5 * time.Second, []string{most}},
-		"edits, with 5xx":         {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, progressive.ErrAmbiguous, 2, 6, 15 * time.Second, []string{prose}},
+		"edits, with 5xx":         {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, progressive.ErrAmbiguous, 2, 8, 50 * time.Second, []string{prose}},
 		"edits and deletions too": {streamed, func(r progressivetest.Request) bool { return r.Op != progressive.Post }, errOther, 2, 3, 5 * time.Second, []string{most, prose}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -178,10 +179,11 @@ func (m *Message) markFileRefused(i int, p Part) {
 	}
 }
 
-// reportMissing logs how many files people may not see.
-func (m *Message) reportMissing(v answer.View) {
+// reportMissing logs how many files people may not see. It returns [core.ErrUnconfirmed] if that applies to text that was
+// sent as often as allowed.
+func (m *Message) reportMissing(v answer.View) (err error) {
 	if v.Outcome.Withdrawn {
-		return
+		return nil
 	}
 	texts, files := m.render(v)
 	if n := m.missing(m.alignFiles(files)); n > 0 {
@@ -190,8 +192,12 @@ func (m *Message) reportMissing(v answer.View) {
 	for i := range texts {
 		if h := m.partAt(i); h.state == absent || h.state == unknown {
 			m.log.Error("part of the answer may not have been shown", "part", i)
+			if m.resend != nil {
+				err = core.ErrUnconfirmed
+			}
 		}
 	}
+	return err
 }
 
 // missing returns the number of files of an answer that people may not see.

@@ -6,10 +6,8 @@ import (
 	"parley/core/chat"
 )
 
-const (
-	resendPause = 5 * time.Second // before a final text with an unknown outcome is sent once more: a short failure is over by then
-	mostTries   = 2               // create requests for a final text whose outcome no nonce can tell
-)
+// mostTries is the number of create requests for a final text whose outcome no nonce can tell.
+const mostTries = 2
 
 // Repetition marks a message as a possible repetition.
 const Repetition = "(sent again; it may have arrived already)"

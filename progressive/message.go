@@ -37,6 +37,7 @@ type Message struct {
 	editor        Editor   // nil if the sink can't edit
 	deleter       Deleter  // nil if the sink can't delete
 	resend        Resender // nil if the sink can't mark repetitions, or is configured not to repeat
+	prober        Prober   // nil if the sink can't find out whether the platform works
 	window        time.Duration
 	gate          Gate
 	log           *slog.Logger
@@ -64,6 +65,7 @@ type Message struct {
 	failures     int              // of requests, since the last success
 	failingSince time.Time        // the time of the first of these failures
 	retryAt      time.Time        // no request is made before
+	outage       outage
 }
 
 // New returns a surface for run in the conversation s. It continues from run.Shown, the messages that an earlier process
@@ -76,6 +78,7 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 	}
 	m.editor, _ = s.(Editor)
 	m.deleter, _ = s.(Deleter)
+	m.prober, _ = s.(Prober)
 	if r, ok := s.(Resender); ok && r.Resends() {
 		m.resend = r
 	}
@@ -133,8 +136,7 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 			stopTyping() // text must not wait for the permit of a typing indicator
 			err = m.advance(ctx, a, v, s.op, note)
 		case v.Outcome.Done() && !m.paused():
-			m.reportMissing(v)
-			return nil
+			return m.reportMissing(v)
 		default:
 			err = m.wait(ctx, a, v)
 		}
@@ -197,6 +199,9 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 	early := !m.ended && (len(files) == 0 && !m.worthPosting(want, now) || m.shrinks(v, want))
 	if !early {
 		s, ok = plan(have, want, now, m.resend != nil)
+	}
+	if ok {
+		s = m.outage.before(s, m.partAt(s.index).lostAt, m.prober)
 	}
 	if ok && now.Before(s.notBefore) {
 		m.retryAt = s.notBefore

@@ -64,7 +64,7 @@ func play(t *testing.T, s script) (problems []string) {
 			st.die()
 			st.say(final)
 		}
-		if err := st.end(completed); err != nil && !errors.Is(err, core.ErrRemoved) {
+		if err := st.end(completed); err != nil && !errors.Is(err, core.ErrRemoved) && !errors.Is(err, core.ErrUnconfirmed) {
 			problems = append(problems, "Show: "+err.Error())
 		}
 		problems = append(problems, room.Problems()...)

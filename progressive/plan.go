@@ -20,7 +20,7 @@ type partState struct {
 	confirmed   bool       // the platform has confirmed that the message has this content
 	intent      chat.Shown // the journal's record of a create request whose outcome is unknown
 	marked      bool       // it was sent with a line that marks it as a repetition
-	resendAt    time.Time  // a create request with an unknown outcome is not repeated before
+	lostAt      time.Time  // when the outcome of a create request became unknown; zero if that was in an earlier process
 	assumeFinal bool       // a record of an older version doesn't say what was sent: assume the final text
 	nonceUntil  time.Time  // the platform recognizes a repeated nonce until then; zero if it has none
 	refusedText string     // text whose markup the platform refused: it is sent without markup
@@ -54,6 +54,7 @@ type step struct {
 	index     int // the number of the part, see [Message.partAt]
 	part      Part
 	marked    bool       // it is sent with a line that marks it as a repetition
+	repeats   bool       // the same create request had an unknown outcome: it waits until the platform works again
 	notBefore time.Time  // the earliest time of the request; zero means now
 	intent    chat.Shown // of a Post: the journal's record, written before the request
 }
@@ -69,6 +70,11 @@ func (h partState) mayHaveSent(p Part) bool {
 // repeated reports whether p was sent more than once, or will be, so that people may see it twice and it needs a mark.
 func (h partState) repeated(p Part) bool { return h.intent.Tries > 1 && h.intent.Sent == hash(p) }
 
+// mayRepeat reports whether a create request with an unknown outcome can be repeated: once, and within a day.
+func (h partState) mayRepeat(now time.Time) bool {
+	return h.intent.Sent != "" && h.intent.Tries < mostTries && (h.intent.At.IsZero() || now.Before(h.intent.At.Add(giveUpAfter)))
+}
+
 // probe is posted in place of a part that is no longer wanted and may exist. The platform answers the old nonce with the
 // id of the existing message, or creates this one; either can then be deleted.
 var probe = Part{Plain: "…"}
@@ -78,7 +84,7 @@ var probe = Part{Plain: "…"}
 //
 // A message whose create request has an unknown outcome is requested again while the platform recognizes its nonce, or if
 // the request had another content, which is then certainly not shown. Otherwise it may already be visible: with resend it
-// is posted once more, marked as a repetition; without, it counts as shown.
+// is posted once more within a day, marked as a repetition; without, it counts as shown.
 func plan(have []partState, want []Part, now time.Time, resend bool) (s step, ok bool) {
 	for i, p := range want {
 		if i >= len(have) {
@@ -98,8 +104,8 @@ func plan(have []partState, want []Part, now time.Time, resend bool) (s step, ok
 			if now.Before(h.nonceUntil) || !h.mayHaveSent(p) {
 				return step{op: Post, index: i, part: p, marked: h.repeated(p)}, true
 			}
-			if resend && h.intent.Sent != "" && h.intent.Tries < mostTries {
-				return step{op: Post, index: i, part: p, marked: true, notBefore: h.resendAt}, true
+			if resend && h.mayRepeat(now) {
+				return step{op: Post, index: i, part: p, marked: true, repeats: true}, true
 			}
 		case posted:
 			if h.replacing {

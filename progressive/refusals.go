@@ -3,14 +3,28 @@ package progressive
 import (
 	"errors"
 	"time"
+
+	"parley/core"
 )
 
 // Missing is shown in place of a text that the platform does not accept.
 const Missing = "(Part of the answer is missing here because it could not be shown.)"
 
-// editTries is the number of edits of one message that fail before another way is tried. Edits can be repeated without
-// harm, but the next question in the room waits.
+// editTries is the number of edits of one message whose outcome stays unknown before it is asked whether the platform works
+// at all. Edits can be repeated without harm, but the next question in the room waits.
 const editTries = 4
+
+// confirmedTries is the number of further edits that fail although the platform worked just before.
+const confirmedTries = 2
+
+// editLimit returns how many edits of one message fail before another way is tried: with a [Prober] it is certain that the
+// platform worked before each of the last ones.
+func editLimit(p Prober) int {
+	if p == nil {
+		return editTries
+	}
+	return editTries + confirmedTries
+}
 
 // finalRefused decides what follows when a request of the final state was refused permanently, or failed too often:
 // plain text once, then a new message in place of the one that can't be edited, then a line that reports the missing
@@ -27,7 +41,7 @@ func (m *Message) finalRefused(s step, err error) error {
 		}
 		log.Warn("a message can be neither edited nor deleted; the text goes into a new one")
 		*h = partState{state: gone, reposted: h.reposted, refusedText: h.refusedText, replacements: h.replacements}
-	case s.op == Delete, passing && (s.op == Post || h.undeletable || m.failures+1 < editTries):
+	case s.op == Delete, passing && (s.op == Post || h.undeletable || m.failures+1 < editLimit(m.prober)):
 		return m.retry(s, err)
 	case s.part.Text != "" && h.refusedText != s.part.Text:
 		log.Warn("the platform rejected the text; it is sent as plain text")
@@ -46,7 +60,7 @@ func (m *Message) finalRefused(s step, err error) error {
 		h.unpostable = true
 	default:
 		log.Error("the end of the answer can't be shown")
-		return errNoMore
+		return core.ErrUnconfirmed
 	}
 	if passing {
 		m.failures++

@@ -69,14 +69,22 @@ type NonceKeeper interface {
 }
 
 // Resender is a [Sink] that can mark a message as a possible repetition. Without nonces, a final text whose create has
-// an unknown outcome is then sent once more, marked: a rare repetition is better than a missing answer. With a sink
-// that lacks it, or returns false, such a text is sent at most once.
+// an unknown outcome is then sent once more, marked, as soon as the platform works again: a rare repetition is better than
+// a missing answer. With a sink that lacks it, or returns false, such a text is sent at most once.
 type Resender interface {
 	// Resends reports whether the sink wants repetitions. It always returns the same value.
 	Resends() bool
 	// Marked returns p with a short line that marks it as a possible repetition, within the platform's limits. Like
 	// Render it is pure.
 	Marked(p Part) Part
+}
+
+// Prober is a [Sink] that can find out whether the platform works again in its chat. With a sink that lacks it, the pauses
+// between attempts are fixed.
+type Prober interface {
+	// Probe makes a call to the chat that changes nothing there, such as a typing indicator, and succeeds if the platform
+	// carried it out. It uses the scopes of [Typing].
+	Probe(ctx context.Context) error
 }
 
 // BudgetReporter is implemented for platforms that report the remaining budget in their responses. With a sink that

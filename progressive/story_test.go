@@ -136,10 +136,10 @@ func (s *story) wait() error {
 	return s.err
 }
 
-// finish ends the answer as completed, with no error but that people removed it.
+// finish ends the answer as completed, with no error but that people removed it, or may not see its end.
 func (s *story) finish() {
 	s.Helper()
-	if err := s.end(answer.Outcome{Status: answer.Completed}); err != nil && !errors.Is(err, core.ErrRemoved) {
+	if err := s.end(answer.Outcome{Status: answer.Completed}); err != nil && !errors.Is(err, core.ErrRemoved) && !errors.Is(err, core.ErrUnconfirmed) {
 		s.Error(err)
 	}
 }

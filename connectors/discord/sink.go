@@ -68,6 +68,7 @@ var (
 	_ progressive.Typer          = (*sink)(nil)
 	_ progressive.NonceKeeper    = (*sink)(nil)
 	_ progressive.Resender       = (*sink)(nil)
+	_ progressive.Prober         = (*sink)(nil)
 	_ progressive.BudgetReporter = (*sink)(nil)
 )
 
@@ -193,6 +194,12 @@ func (s *sink) Delete(ctx context.Context, id string) error {
 // Typing implements [progressive.Typer]. It returns for how long the indicator is shown.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
 	return typingTime, s.do(ctx, progressive.Typing, http.MethodPost, "typing", nil, nil)
+}
+
+// Probe implements [progressive.Prober].
+func (s *sink) Probe(ctx context.Context) error {
+	_, err := s.Typing(ctx)
+	return err
 }
 
 // NonceWindow implements [progressive.NonceKeeper].

@@ -17,7 +17,8 @@ import (
 const typingTime = 5 * time.Second
 
 // sink posts one answer to one conversation. Telegram has no nonces, so after a create of unknown outcome there is no
-// way to find out whether the message exists. Therefore only a final message is sent again, once, with a mark. Requests
+// way to find out whether the message exists. Therefore only a final message is sent again, once, with a mark, when a probe
+// shows that the platform works again. Requests
 // come one after the other; Render and Scopes can be called during a typing request, which comes from another
 // goroutine.
 type sink struct {
@@ -37,6 +38,7 @@ var (
 	_ progressive.Deleter  = (*sink)(nil)
 	_ progressive.Typer    = (*sink)(nil)
 	_ progressive.Resender = (*sink)(nil)
+	_ progressive.Prober   = (*sink)(nil)
 )
 
 // The kinds of scopes.
@@ -175,6 +177,17 @@ func (s *sink) Delete(ctx context.Context, id string) error {
 	return s.judge(progressive.Delete, chat, s.telegram.client.call(ctx, "deleteMessage", tgbotapi.Params{
 		"chat_id": strconv.FormatInt(chat, 10), "message_id": strconv.Itoa(message),
 	}, &done))
+}
+
+// Probe implements [progressive.Prober].
+func (s *sink) Probe(ctx context.Context) error {
+	if s.to.Kind != channel {
+		_, err := s.Typing(ctx)
+		return err
+	}
+	chat := s.telegram.moves.now(s.to.Chat)
+	var about json.RawMessage
+	return s.judge(progressive.Typing, chat, s.telegram.client.call(ctx, "getChat", tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10)}, &about))
 }
 
 // Typing implements [progressive.Typer]. Channels have no typing indicator; 0 means that it need not be renewed.

@@ -121,6 +121,13 @@ func (d *Pairing) TellOwners(ctx context.Context, key, text string) error {
 	return nil
 }
 
+const unconfirmedLine = "The chat platform failed while I sent some answers, so they may not have arrived. My log lists them."
+
+// TellUnconfirmed tells the owners that answers may not have arrived, once an hour: an outage can concern many chats.
+func (d *Pairing) TellUnconfirmed(ctx context.Context) error {
+	return d.TellOwners(ctx, "unconfirmed/"+time.Now().UTC().Format("2006-01-02T15"), unconfirmedLine)
+}
+
 // Chosen does what an owner chose for a user who asks for access, and returns what the owner is told. The payload of q is the
 // user's code and account. notYours and over are said to others, and of a request that has ended.
 func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over string) (string, error) {

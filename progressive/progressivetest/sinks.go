@@ -26,6 +26,7 @@ var (
 	_ interface {
 		progressive.Deleter
 		progressive.Typer
+		progressive.Prober
 	} = Full{}
 	_ progressive.NonceKeeper = Nonced{}
 )
@@ -45,6 +46,12 @@ func (s Full) Delete(ctx context.Context, id string) error { return s.delete(ctx
 
 // Typing implements [progressive.Typer].
 func (s Full) Typing(ctx context.Context) (time.Duration, error) { return s.typing(ctx) }
+
+// Probe implements [progressive.Prober].
+func (s Full) Probe(ctx context.Context) error {
+	_, err := s.typing(ctx)
+	return err
+}
 
 // NonceWindow implements [progressive.NonceKeeper].
 func (s Nonced) NonceWindow() time.Duration { return s.Window }

@@ -1,0 +1,132 @@
+package stories_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram/telegramfake"
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+// An outage fails every request to Telegram's server from its beginning.
+var outages = map[string]telegramfake.Fault{
+	"500":              {Status: http.StatusInternalServerError, Body: `{"ok":false,"error_code":500,"description":"Internal Server Error"}`},
+	"502 with a page":  {Status: http.StatusBadGateway},
+	"closed":           {Drop: true},
+	"closed, done":     {Drop: true, Apply: true}, // the first create of each chat
+	"no connection":    {},
+	"half an answer":   {Half: true}, // likewise
+	"502, then closed": {Status: http.StatusBadGateway},
+}
+
+// breakTelegram begins an outage, and returns what ends it.
+func breakTelegram(c *chatStory, w *telegramworld.World, kind string, chats ...Place) (mend func()) {
+	f := outages[kind]
+	switch {
+	case f == (telegramfake.Fault{}):
+		c.refuse("telegram.test:80")
+		return func() { c.refuse("") }
+	case f.Apply || f.Half:
+		for _, in := range chats {
+			f.Method, f.Chat = "sendMessage", telegramworld.Chat(in).ID
+			w.Fake.Fault(f)
+		}
+		f = telegramfake.Fault{Drop: true}
+	case kind == "502, then closed":
+		f.Times = 9
+		w.Fake.Fault(f)
+		f = telegramfake.Fault{Drop: true}
+	}
+	f.Times = -1
+	w.Fake.Fault(f)
+	return w.Fake.ClearFaults
+}
+
+// ST-27: Telegram fails while answers are sent to several chats. When it is back, each is shown within a minute, and is repeated at most
+// once, also if the gateway restarts meanwhile.
+func TestTelegramOutage(t *testing.T) {
+	type outage struct {
+		kind     string
+		lasts    time.Duration
+		restarts bool
+	}
+	var all []outage
+	for kind := range outages {
+		all = append(all, outage{kind, 20 * time.Second, false}, outage{kind, 10 * time.Minute, true})
+	}
+	all = append(all, outage{"closed, done", time.Hour, true}, outage{"502 with a page", time.Hour, false})
+	for _, o := range all {
+		t.Run(fmt.Sprintf("%s for %v, restart %t", o.kind, o.lasts, o.restarts), func(t *testing.T) {
+			onTelegram(t, func(c *chatStory, w *telegramworld.World) { c.outlast(w, o.kind, o.lasts, o.restarts) })
+		})
+	}
+}
+
+func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration, restarts bool) {
+	bob := c.Direct(Bob)
+	done := outages[kind].Apply || outages[kind].Half
+	c.choose = func(r Request) Script {
+		if strings.Contains(string(r.Raw), "slowly") {
+			return Script{Text(tale), Pause(10 * time.Second), Text(" The end.")}
+		}
+		return Script{Pause(10 * time.Second), Text("Yes.")}
+	}
+	c.Say(Ada, c.ada, "Is it so?")
+	c.Mention(Ada, c.group, "Is that so?")
+	c.Say(Bob, bob, "Tell me slowly")
+	c.read(bob, "twice.")
+	c.pass(5 * time.Second)
+	mend := breakTelegram(c, w, kind, c.ada, c.group)
+	c.pass(d / 2)
+	if restarts {
+		c.crash()
+		c.start()
+	}
+	c.pass(d - d/2)
+	mend()
+	c.pass(65 * time.Second)
+	for _, in := range []Place{c.ada, c.group, bob} {
+		want := [][]string{{"Yes."}, {"Yes.\n\n" + progressive.Repetition}}
+		if done {
+			want = [][]string{{"Yes.", "Yes.\n\n" + progressive.Repetition}}
+		}
+		if in == bob {
+			want = [][]string{{tale + " The end."}}
+		}
+		if own := Own(c, in); !slices.ContainsFunc(want, func(w []string) bool { return slices.Equal(own, w) }) {
+			c.Errorf("in %s people read %q; want one of %q", in, own, want)
+		}
+	}
+	if done {
+		c.orphans = 2 // the first creates
+	}
+	if c.rest(); strings.Contains(c.log.String(), "may not have arrived") {
+		c.Error("the log says that an answer may not have arrived")
+	}
+}
+
+// ST-27: a repetition whose fate is unknown again is not sent a third time. The log, the history and the owner tell.
+func TestTelegramRepetitionIsUnheard(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		ada := telegramworld.Chat(c.ada).ID
+		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: ada, Drop: true, Times: 2})
+		c.Say(Ada, c.ada, "Is it so?")
+		c.rest()
+		if own := Own(c, c.ada); len(own) != 0 {
+			c.Errorf("people read %q", own)
+		}
+		c.Say(Ada, c.ada, "Are you there?")
+		c.rest()
+		if !strings.Contains(c.log.String(), "may not have arrived") || !strings.Contains(c.prompt(1), "It is unknown whether this answer arrived") {
+			c.Errorf("the log says nothing, or the prompt: %s", c.prompt(1))
+		}
+		c.orphans = 1
+	})
+}
