@@ -20,8 +20,8 @@ func (w *Writer) another(r *round, err error) bool {
 		return false
 	}
 	w.Log.Warn("a model failed; another one continues", "run", w.Info.Run, "model", failed, "next", w.Route.Current().Name, "withdrawn_bytes", r.text.Len(), "err", err)
+	w.notice(r.step, w.anotherModel(failed)) // first: readers must not see text disappear without the reason
 	r.takeBack()
-	w.notice(r.step, w.anotherModel(failed))
 	return true
 }
 

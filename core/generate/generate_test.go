@@ -161,6 +161,14 @@ func TestAnotherModelContinues(t *testing.T) {
 				if got, want := v.Remembered().Text(), strings.TrimPrefix(strings.TrimPrefix(c.text, notice), "\n\n"); got != want {
 					t.Errorf("it remembers %q", got)
 				}
+				told := false
+				changes, _ := a.Since(0)
+				for _, change := range changes { // a reader between two changes never sees text disappear without the reason
+					told = told || change.Notice
+					if change.Kind == answer.Withdrawn && !told {
+						t.Errorf("text is withdrawn before the notice: %+v", changes)
+					}
+				}
 				for _, s := range v.Segments {
 					if s.Call != "" && (s.Tool.Stage != answer.StageEnd || s.Tool.Error == "") {
 						t.Errorf("a call that was never made stands as %+v", s.Tool)
