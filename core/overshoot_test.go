@@ -180,7 +180,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 			for i, call := range []func() error{
 				func() error { _, err := all.Painter.Paint(w.Context(), "a castle"); return err },
 				func() error {
-					_, err := all.Transcriber.Transcribe(w.Context(), "", "", make([]byte, 4000))
+					_, err := all.Transcriber.Transcribe(w.Context(), "", "", spoken(2*time.Second))
 					return err
 				},
 				func() error { _, err := all.Embedder.Embed(w.Context(), []string{"a castle"}); return err },

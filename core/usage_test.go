@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"parley/core/llm"
 	"parley/core/price"
 	"parley/core/quota"
+	"parley/core/sound"
 )
 
 // priced lets the large model cost a dollar per million input tokens, a tenth if they are cached, and two per million output tokens.
@@ -76,6 +78,49 @@ func TestOwnerSeesUsageByModel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// spoken is a WAV file of 2,000 bytes a second.
+func spoken(length time.Duration) []byte {
+	size := int(length.Seconds() * 2000)
+	b := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\xe8\x03\x00\x00\xd0\x07\x00\x00\x02\x00\x10\x00data")
+	return append(binary.LittleEndian.AppendUint32(b, uint32(size)), make([]byte, size)...)
+}
+
+// silence is a FLAC file whose header claims ten hours, in few bytes.
+func silence() []byte {
+	b := []byte("fLaC\x80\x00\x00\x22\x10\x00\x10\x00\x00\x00\x00\x00\x00\x00")
+	b = binary.BigEndian.AppendUint64(b, 16000<<44|15<<36|16000*36000)
+	return append(b, make([]byte, 59_000)...)
+}
+
+// Sound is paid by its length, not by its bytes. Where its length is paid or limited, what could hide it is refused, and nothing is charged.
+func TestSoundIsPaidByLength(t *testing.T) {
+	for name, c := range map[string]struct {
+		data  []byte
+		hour  price.USD
+		limit int // tokens
+		want  quota.Cost
+		err   error
+	}{
+		"a minute":                          {spoken(time.Minute), price.Dollar, 0, quota.Cost{Tokens: 300, USD: 16_666_667}, nil},
+		"ten hours of silence":              {silence(), price.Dollar, 0, quota.Cost{}, sound.ErrTooLong},
+		"ten hours, with a limit of tokens": {silence(), 0, 1e6, quota.Cost{}, sound.ErrTooLong},
+		"an unknown format":                 {make([]byte, 20_000), price.Dollar, 0, quota.Cost{}, sound.ErrUnknown},
+		"an unknown format for nothing":     {make([]byte, 20_000), 0, 0, quota.Cost{Tokens: 50}, nil},
+	} {
+		inWorld(t, func(w *world) {
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.limit}}, w.store, w.cfg.Log)
+			all := m.Models(llm.Models{Transcriber: tool{}}, quota.Tariffs{Transcription: quota.Tariff{Price: price.Price{Hour: c.hour}, Known: true}})
+			if _, err := all.Transcriber.Transcribe(w.Context(), "", "", c.data); !errors.Is(err, c.err) {
+				w.Errorf("%s: %v", name, err)
+			}
+			w.must(m.Save(w.Context()))
+			if got := w.spent("total"); got != c.want {
+				w.Errorf("%s: %+v, not %+v", name, got, c.want)
+			}
+		})
+	}
 }
 
 // A usage that can't be true is not believed: it gives nothing back, and no total overflows.
@@ -144,8 +189,8 @@ func TestFixedPricesAreCharged(t *testing.T) {
 					Embedding:     quota.Tariff{Price: price.Price{Rates: price.Rates{Input: 20_000}}, Known: true},
 				})
 				_, _ = all.Painter.Paint(w.Context(), "a castle")
-				_, _ = all.Transcriber.Transcribe(w.Context(), "", "", make([]byte, 20_000)) // ten seconds
-				_, _ = all.Embedder.Embed(w.Context(), []string{"a castle"})                 // two tokens
+				_, _ = all.Transcriber.Transcribe(w.Context(), "", "", spoken(10*time.Second))
+				_, _ = all.Embedder.Embed(w.Context(), []string{"a castle"}) // two tokens
 				stop, cancel := context.WithCancel(w.Context())
 				cancel()
 				m.Run(stop)

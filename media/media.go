@@ -23,6 +23,7 @@ import (
 	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/quota"
+	lengths "parley/core/sound"
 )
 
 // Bounds of the work on files.
@@ -79,6 +80,8 @@ const (
 	blind     unread = "images can't be viewed here"
 	deaf      unread = "audio can't be transcribed here"
 	strange   unread = "this file type can't be read here"
+	endless   unread = "the length of this audio can't be determined; MP3, M4A, Ogg, WAV, FLAC and WebM work"
+	silent    unread = "it is too long for its size"
 	// unsupported is about images.
 	unsupported unread = "this image format is not supported; JPEG and PNG are"
 	noText      unread = "it contains no text"
@@ -250,7 +253,12 @@ func (r *Reader) unpack(ctx context.Context, data []byte) (string, error) {
 // listen transcribes audio.
 func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) error {
 	text, err := r.options.Transcriber.Transcribe(ctx, f.Name, f.Type, b.Data)
-	if err != nil {
+	switch {
+	case errors.Is(err, lengths.ErrUnknown):
+		return fmt.Errorf("%w: %w", endless, err)
+	case errors.Is(err, lengths.ErrTooLong):
+		return fmt.Errorf("%w: %w", silent, err)
+	case err != nil:
 		return fmt.Errorf("%w: transcribe: %w", noModel, err)
 	}
 	if f.Text = capped(text); f.Text == "" {

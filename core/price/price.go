@@ -1,6 +1,8 @@
 package price
 
 import (
+	"math"
+	"math/bits"
 	"time"
 
 	"parley/core/llm"
@@ -51,5 +53,13 @@ func (p Price) Most(prompt int) (cost USD, output Rate) {
 func (p Price) Sound(length time.Duration) USD {
 	const hour = int64(time.Hour / time.Millisecond)
 	ms := (int64(length) + int64(time.Millisecond) - 1) / int64(time.Millisecond)
-	return USD((ms*int64(p.Hour)/1000 + hour/1000 - 1) / (hour / 1000))
+	high, low := bits.Mul64(uint64(max(ms, 0)), uint64(max(p.Hour, 0)))
+	if high >= uint64(hour) {
+		return math.MaxInt64 / 8
+	}
+	cost, rest := bits.Div64(high, low, uint64(hour))
+	if rest > 0 {
+		cost++
+	}
+	return USD(min(cost, math.MaxInt64/8))
 }

@@ -2,6 +2,7 @@ package price
 
 import (
 	"testing"
+	"time"
 
 	"parley/core/llm"
 )
@@ -74,5 +75,20 @@ func TestHighestCosts(t *testing.T) {
 	}
 	if huge := Rate(1e12).Of(1 << 60); huge <= 0 {
 		t.Errorf("what can't be counted is %d", huge)
+	}
+}
+
+func TestCostsOfSound(t *testing.T) {
+	for _, c := range []struct {
+		hour   USD
+		length time.Duration
+		want   USD
+	}{
+		{360 * Dollar / 1000, 10 * time.Hour, 3600 * Dollar / 1000}, {Dollar, time.Hour, Dollar}, {Dollar, 1, 278}, {0, time.Hour, 0}, {Dollar, 0, 0},
+		{1e15, 1 << 62, 0}, {1, time.Millisecond, 1}, {Dollar, -time.Hour, 0},
+	} {
+		if got := (Price{Hour: c.hour}).Sound(c.length); got != c.want && c.want+c.hour < 1e15 || got < 0 || got == 0 && c.hour > Dollar {
+			t.Errorf("%v at %s an hour cost %d, not %d", c.length, c.hour, got, c.want)
+		}
 	}
 }

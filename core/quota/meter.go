@@ -9,6 +9,7 @@ import (
 
 	"parley/core/llm"
 	"parley/core/price"
+	"parley/core/sound"
 	"parley/core/text"
 )
 
@@ -19,8 +20,8 @@ const (
 	leastTokens   = 256  // the minimum for starting or continuing an answer
 	paintTokens   = 4000 // of a generated image
 	bytesPerToken = 3    // of an answer without a reported usage
-	soundPerToken = 400  // bytes of audio
-	// bytes of a second of audio: voice messages have more, so its length is estimated on the high side
+	soundTokens   = 5    // of a second of audio
+	// bytes of a second of audio whose length is unknown, where that costs nothing
 	soundPerSecond = 2000
 	settleTime     = 5 * time.Second
 )
@@ -128,11 +129,19 @@ type meteredTranscriber struct {
 	tariff Tariff
 }
 
-// Transcribe implements [llm.Transcriber].
-func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error) {
-	cost := t.tariff.Price.Sound(time.Duration(len(sound)) * time.Second / soundPerSecond)
-	return metered(ctx, t.meter, t.tariff, len(sound)/soundPerToken, cost, func() (string, error) {
-		return t.Transcriber.Transcribe(ctx, name, mime, sound)
+// Transcribe implements [llm.Transcriber]. Sound whose length is unknown is refused where its length is paid or limited: see
+// [sound.Length] for the errors.
+func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, data []byte) (string, error) {
+	length, err := sound.Length(data)
+	switch {
+	case err != nil && (t.meter.limited() || t.tariff.Price.Hour > 0):
+		return "", err
+	case err != nil:
+		length = time.Duration(len(data)) * time.Second / soundPerSecond
+	}
+	tokens := int(length * soundTokens / time.Second)
+	return metered(ctx, t.meter, t.tariff, tokens, t.tariff.Price.Sound(length), func() (string, error) {
+		return t.Transcriber.Transcribe(ctx, name, mime, data)
 	})
 }
 
