@@ -136,6 +136,28 @@ func TestTelegramTopics(t *testing.T) {
 	})
 }
 
+// The topic of a private chat is deleted in mid-answer, with all messages in it: the answer continues in the chat without the topic.
+func TestTelegramTopicDeleted(t *testing.T) {
+	long := strings.Repeat("All day long it will rain. ", 250) + "The end."
+	for name, text := range map[string]string{"one message": tale, "several messages": long} {
+		t.Run(name, func(t *testing.T) {
+			onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+				chat := telegramworld.Chat(c.ada)
+				topic := w.Fake.AddTopic(chat, "Rain")
+				c.model.Queue(slowly(text))
+				w.SayInTopic(Ada, chat, topic, "Tell me")
+				c.read(c.ada, strings.Join(strings.Fields(text)[:12], " "))
+				w.Fake.DeleteTopic(chat, topic)
+				c.rest()
+				shown := strings.Join(Own(c, c.ada), " ")
+				if !strings.HasSuffix(shown, text[len(text)-40:]) || !strings.Contains(text, shown) {
+					t.Errorf("the chat shows %q", shown)
+				}
+			})
+		})
+	}
+}
+
 // Telegram tells of a reaction in the chat alone, without the topic. One to an answer belongs to the answer's topic; one to a message that
 // is not known belongs to none, also if General is known.
 func TestTelegramReactionInTopic(t *testing.T) {

@@ -53,7 +53,13 @@ func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
 		s.alone = true
 		// The next attempt has no reply, so it is a different request.
 		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
-	case r.says("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "chat not found",
+	case r.says("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid"):
+		if s.leaveTopic() {
+			// The next attempt names no topic, so it is a different request.
+			return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
+		}
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+	case r.says("chat not found",
 		"peer_id_invalid", "chat_id_invalid", "user_is_blocked", "deactivated", "not enough rights", "have no rights",
 		"need administrator rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required", "was kicked"):
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -25,6 +26,7 @@ type sink struct {
 	telegram *Telegram
 	to       address
 	alone    bool // the message we would reply to is gone
+	topic    deletedTopic
 	prose    *progressive.MarkdownMessages
 }
 
@@ -97,6 +99,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 	if err = judgeFile(p, s.judge(progressive.Post, chat, err)); err != nil {
 		return "", err
 	}
+	s.topic.posted(id)
 	return messageID(chat, id), nil
 }
 
@@ -147,7 +150,9 @@ func content(chat int64, p progressive.Part) tgbotapi.Params {
 
 // addTopic addresses the conversation's topic; without it, a message goes to a forum's General.
 func (s *sink) addTopic(params tgbotapi.Params) {
-	params.AddNonZero("message_thread_id", s.to.Topic)
+	if !s.topic.known {
+		params.AddNonZero("message_thread_id", s.to.Topic)
+	}
 }
 
 // Edit implements [progressive.Editor]. An id that can't be read is that of no message: [progressive.ErrGone].
@@ -163,7 +168,11 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 	}
 	params["message_id"] = strconv.Itoa(message)
 	var edited json.RawMessage
-	return judgeFile(p, s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, method, params, &edited, files...)))
+	err = s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, method, params, &edited, files...))
+	if errors.Is(err, progressive.ErrGone) && s.goneWithTopic(ctx, message) {
+		err = fmt.Errorf("%w: its topic was deleted: %v", progressive.ErrStale, err)
+	}
+	return judgeFile(p, err)
 }
 
 // Delete implements [progressive.Deleter]. A message that can't be deleted any more (in groups after 48 hours) is
@@ -195,12 +204,17 @@ func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
 	if s.to.Kind == channel {
 		return 0, nil
 	}
+	if err := s.showTyping(ctx); err != nil {
+		return 0, err
+	}
+	return typingTime, nil
+}
+
+// showTyping makes the request of Typing.
+func (s *sink) showTyping(ctx context.Context) error {
 	chat := s.telegram.moves.now(s.to.Chat)
 	params := tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10), "action": tgbotapi.ChatTyping}
 	s.addTopic(params)
 	var done bool
-	if err := s.telegram.client.call(ctx, "sendChatAction", params, &done); err != nil {
-		return 0, s.judge(progressive.Typing, chat, err)
-	}
-	return typingTime, nil
+	return s.judge(progressive.Typing, chat, s.telegram.client.call(ctx, "sendChatAction", params, &done))
 }

@@ -136,6 +136,30 @@ func TestQuestionIsGone(t *testing.T) {
 	}, telegramfake.WithReadAllGroupMessages())
 }
 
+// A message to a deleted topic of a private chat goes into the chat; in a group it is refused. A message that a user deletes there stays deleted.
+func TestTopicIsGone(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.run(r.bot)
+		ada := r.AddUser("Ada", "ada")
+		for _, c := range []telegramfake.Chat{r.AddPrivate(ada), r.AddSupergroup("Forum", true)} {
+			topic := r.AddTopic(c, "One")
+			s := r.ask(c, ada, "hello", telegramfake.InTopic(topic))
+			r.DeleteTopic(c, topic)
+			_, err := s.Post(t.Context(), s.Render(view("x"))[0], "")
+			if c.Type != private {
+				wantError(t, err, progressive.ErrForbidden)
+				continue
+			}
+			wantError(t, err, progressive.ErrUnsent)
+			id := r.post(s, "x")
+			for _, m := range r.Messages(c) {
+				r.UserDelete(m)
+			}
+			wantError(t, s.Edit(t.Context(), id, s.Render(view("y"))[0]), progressive.ErrGone)
+		}
+	}, telegramfake.WithReadAllGroupMessages())
+}
+
 // TR-24: a group that got a new id is written to there, once, and keeps its room.
 func TestMigration(t *testing.T) {
 	for _, told := range []bool{true, false} {

@@ -99,6 +99,19 @@ func (s *Server) CloseTopic(c Chat, thread int) {
 	s.must(c).topics[thread].closed = true
 }
 
+// DeleteTopic deletes a topic with all messages in it. The bot is not told.
+func (s *Server) DeleteTopic(c Chat, thread int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch := s.must(c)
+	delete(ch.topics, thread)
+	for _, m := range ch.messages {
+		if m.topic && m.thread == thread {
+			m.deleted = true
+		}
+	}
+}
+
 // Migrate turns a basic group into a supergroup with another id (TR-24): both get a service message, and messages
 // do not move.
 func (s *Server) Migrate(c Chat) Chat {

@@ -147,7 +147,7 @@ func (s *Server) sendChatAction(c *call) (any, error) {
 		return nil, s.rejectLocked(c, errors.New("no chat actions in channels"))
 	}
 	const general = 1 // it is undocumented whether typing may name General; the server passes it on
-	if c.chat.IsForum && thread > general && c.chat.topics[thread] == nil {
+	if (c.chat.IsForum && thread > general || c.chat.Type == private && thread != 0) && c.chat.topics[thread] == nil {
 		return nil, badRequest("message thread not found")
 	}
 	c.chat.actions = append(c.chat.actions, Action{At: time.Now(), Name: name, Thread: thread})
