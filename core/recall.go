@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/core/action"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/prompt"
 )
@@ -25,6 +26,7 @@ func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err er
 		if s.Recent, err = pn.store.Recent(ctx, pn.x.run.Room, chat.Said, pn.x.run.Response, prompt.Window); err != nil {
 			return err
 		}
+		s.Recent = attachment.WithoutRepeats(s.Recent, pn.x.run.Inputs)
 		for _, id := range pn.x.run.Inputs {
 			m, err := pn.input(ctx, id, s.Recent)
 			switch {

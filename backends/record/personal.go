@@ -303,11 +303,12 @@ const (
 	CountFilesOfRoom = `SELECT count(*) FROM files WHERE run IN (SELECT room || '#' || turn FROM memories WHERE room = ?1 AND role = 'said')`
 )
 
-// Unquoted returns m without what it quotes, and whether that is one of ids.
+// Unquoted returns m without the message that it quotes and its files, and whether that message is one of ids.
 func Unquoted(m chat.Memory, ids []chat.MemoryID) (chat.Memory, bool) {
 	if !slices.Contains(ids, m.InReplyTo) {
 		return m, false
 	}
 	m.Quoted = chat.Quoted{}
+	m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(f chat.Attachment) bool { return f.Origin == chat.RepliedFile })
 	return m, true
 }

@@ -90,7 +90,7 @@ func (h history) bytes() int {
 
 // bytesOf estimates the memory of what m points to.
 func bytesOf(m chat.Memory) int {
-	n := len(m.ID) + len(m.Author) + len(m.Name) + len(m.Text) + len(m.InReplyTo) + len(m.Quoted.Name) + len(m.Quoted.Text) + len(m.Thought)
+	n := len(m.ID) + len(m.Author) + len(m.Name) + len(m.Text) + len(m.InReplyTo) + len(m.Quoted.Name) + len(m.Quoted.Text) + len(m.Quoted.What) + len(m.Thought)
 	for _, f := range m.Files {
 		n += int(unsafe.Sizeof(f)) + len(f.Ref) + len(f.Name) + len(f.Title) + len(f.Description) + len(f.Text)
 	}

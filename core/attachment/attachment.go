@@ -44,5 +44,18 @@ func KeepRead(files, old []chat.Attachment) []chat.Attachment {
 	return all
 }
 
+// Edited returns the files of a message after an edit. Those of the message that it replies to stay, because platforms don't always tell of
+// them again.
+func Edited(files, old []chat.Attachment) []chat.Attachment {
+	replied := func(f chat.Attachment) bool { return f.Origin == chat.RepliedFile }
+	all := slices.DeleteFunc(slices.Clone(files), replied)
+	for _, f := range old {
+		if replied(f) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
 // Same compares two lists.
 func Same(a, b []chat.Attachment) bool { return slices.EqualFunc(a, b, chat.Attachment.Same) }

@@ -133,6 +133,8 @@ func (rd *Reading) learn(s *action.TurnContext, m chat.Memory, read []chat.Attac
 	for i := range s.Recent {
 		if s.Recent[i].ID == now.ID {
 			s.Replace(i, now)
+			s.Recent = WithoutRepeats(s.Recent, rd.Inputs)
+			now = s.Recent[i]
 		}
 	}
 	if s.Message.ID == now.ID {
@@ -169,8 +171,8 @@ func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
 // Any and Voice are what [Reading.Read] may want.
 func Any(chat.Attachment) bool { return true }
 
-// Voice reports whether f is a voice message. [Reading.Read] and [Reading.HasUnread] take it as a filter.
-func Voice(f chat.Attachment) bool { return f.Voice }
+// Voice reports whether f is a voice message of the person who sent it. [Reading.Read] and [Reading.HasUnread] take it as a filter.
+func Voice(f chat.Attachment) bool { return f.Spoken() }
 
 // View fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.

@@ -120,10 +120,24 @@ type Memory struct {
 
 // Quoted is the message, or part of one, that another message replies to. The platform shows it with the reply, so the
 // model needs it too, however old it is.
+// Its files are among those of the reply, see [RepliedFile].
 type Quoted struct {
 	Name string `json:"name,omitempty"` // its author's display name; empty if unknown
 	Text string `json:"text,omitempty"`
+	// What is what that message is besides its text, in a few words, such as "a photo" or "a voice message 0:12". It is empty for a
+	// message with nothing but text.
+	What string `json:"what,omitempty"`
 }
+
+// FileOrigin is the message that a file belongs to, if it is not the message that it is attached to.
+type FileOrigin string
+
+// The origins of files. Files with an origin are not the words of the author of the message, even if they are voice messages.
+const (
+	OwnFile       FileOrigin = ""
+	RepliedFile   FileOrigin = "reply"   // of the message that this one replies to
+	ForwardedFile FileOrigin = "forward" // of a message that this one forwards
+)
 
 // Attachment is a file attached to a message. The connector that issued Ref fetches its content on demand.
 type Attachment struct {
@@ -141,6 +155,8 @@ type Attachment struct {
 	Unread    string   `json:"unread,omitempty"`    // why it can't be read, in a few words for users
 	Link      bool     `json:"link,omitempty"`      // a page that the message links to; Ref is its address
 	Thumbnail bool     `json:"thumbnail,omitempty"` // the connector has a small picture of it
+
+	Origin FileOrigin `json:"origin,omitempty"`
 }
 
 // Read reports whether reading f is finished, successfully or not.

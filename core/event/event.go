@@ -167,7 +167,7 @@ func (ModelUsed) event() string            { return "MODEL_USED" }
 
 // Received returns the event for m.
 func Received(m chat.Message, acc chat.Accepted) Event {
-	if slices.ContainsFunc(m.Files, func(f chat.Attachment) bool { return f.Voice }) {
+	if slices.ContainsFunc(m.Files, chat.Attachment.Spoken) {
 		return VoiceMessageReceived{m, acc}
 	}
 	return MessageReceived{m, acc}

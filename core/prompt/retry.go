@@ -22,7 +22,7 @@ func Retried(s action.TurnContext, at int) action.TurnContext {
 		return s
 	}
 	by.Kind, by.InReplyTo, by.Text = chat.Said, asked.ID, retryLine
-	by.Quoted = chat.Quoted{Name: text.Label(asked.Name), Text: text.OneLine(asked.PromptText(), chat.MaxQuoted)}
+	by.Quoted = chat.Quoted{Name: text.Label(asked.Name), Text: text.OneLine(asked.PromptText(), chat.ShortQuote)}
 	s.Recent = append(s.Recent, by)
 	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
 	s.Message = by

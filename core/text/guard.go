@@ -35,8 +35,11 @@ func Forwarded(from, text string) string {
 	if from = Unmarked(from); from != "" {
 		from = " from " + from
 	}
-	return "*Forwarded" + from + ":* " + Quote(strings.TrimSpace(text))
+	return Passed("Forwarded"+from, text)
 }
+
+// Passed returns a text that is no sentence of the sender's in the form of [Forwarded], such as an embed or a poll. What names its kind.
+func Passed(what, text string) string { return "*" + what + ":* " + Quote(strings.TrimSpace(text)) }
 
 // breaks normalizes line endings.
 func breaks(s string) string { return lineEnds.Replace(s) }
