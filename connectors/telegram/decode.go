@@ -14,6 +14,12 @@ func parseUpdate(raw json.RawMessage) (u update, odd, err error) {
 		return u, nil, fmt.Errorf("decode the update: %w", err)
 	}
 	odd = errors.Join(json.Unmarshal(raw, &u.Update), json.Unmarshal(raw, &u.newer))
+	if m := u.Message; m != nil && u.newer.Message != nil && m.Chat != nil && m.Chat.Type == private && m.Text == "" {
+		var has struct {
+			Fields map[string]json.RawMessage `json:"message"`
+		}
+		u.newer.Message.unknown = json.Unmarshal(raw, &has) == nil && !notice(has.Fields)
+	}
 	return u, odd, nil
 }
 

@@ -18,20 +18,32 @@ type origin struct {
 	Feed   *tgbotapi.Chat `json:"chat"`
 }
 
-// words returns the text of a message that author has sent, which says whose words it is if it is forwarded. What people
-// forward of their own are their words, and o is nil if nothing is forwarded.
+// words returns the text of a message that author has sent, which says whose words it is if it is forwarded.
 func (o *origin) words(author chat.EntityID, said string) string {
-	if o == nil || said == "" {
+	if said == "" || !o.foreign(author) {
 		return said
 	}
-	first, name := chat.EntityID(""), o.Hidden
-	if c := cmp.Or(o.Group, o.Feed); c != nil {
-		first, name = entity(c.ID), placeName(c)
-	} else if o.User != nil {
-		first, name = entity(o.User.ID), fullName(o.User.FirstName, o.User.LastName, o.User.UserName)
-	}
-	if first == author {
-		return said
-	}
+	_, name := o.first()
 	return text.Forwarded(name, said)
+}
+
+// foreign reports whether author forwards a message. What people forward of their own are their words, and o is nil if nothing is
+// forwarded.
+func (o *origin) foreign(author chat.EntityID) bool {
+	if o == nil {
+		return false
+	}
+	first, _ := o.first()
+	return first != author
+}
+
+// first returns who said it first, as far as that is known.
+func (o *origin) first() (id chat.EntityID, name string) {
+	switch c := cmp.Or(o.Group, o.Feed); {
+	case c != nil:
+		return entity(c.ID), placeName(c)
+	case o.User != nil:
+		return entity(o.User.ID), fullName(o.User.FirstName, o.User.LastName, o.User.UserName)
+	}
+	return "", o.Hidden
 }

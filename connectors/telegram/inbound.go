@@ -9,6 +9,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
+	"parley/connectors"
 	"parley/core/chat"
 )
 
@@ -34,16 +35,13 @@ type newerMessage struct {
 	BusinessConnection string         `json:"business_connection_id"`
 	GuestQuery         string         `json:"guest_query_id"`
 	newerKinds
-	Origin  *origin `json:"forward_origin"`
-	ReplyTo struct {
-		Origin *origin `json:"forward_origin"`
-	} `json:"reply_to_message"`
-	Quote struct {
-		Text string `json:"text"` // the part of the original message that the sender quoted, possibly from another chat
-	} `json:"quote"`
+	Origin *origin `json:"forward_origin"`
+	newerReply
 	Chat struct {
 		Forum bool `json:"is_forum"`
 	} `json:"chat"`
+	// unknown reports whether the message is in a private chat and is no known service message. parseUpdate sets it.
+	unknown bool
 }
 
 // self holds what reading messages requires of the bot's own account. username is empty until the poller has looked it
@@ -65,13 +63,16 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	text, entities := said(m)
 	files := filesOf(m)
 	if text == "" && len(files) == 0 {
-		text = newer.inWords()
+		text = cmp.Or(newer.inWords(), newer.unread())
 	}
 	if m.Chat == nil || text == "" && len(files) == 0 || newer.BusinessConnection != "" || newer.GuestQuery != "" {
 		return nil
 	}
 	topic := topicOf(m, newer)
 	author, name := authorOf(m)
+	if newer.Origin.foreign(author) {
+		files = connectors.From(chat.ForwardedFile, files)
+	}
 	in := chat.Message{
 		Memory: chat.Memory{
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
@@ -83,11 +84,8 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	}
 	if r := answered(m, topic); r != nil {
 		in.InReplyTo = s.memory(m.Chat.ID, r.MessageID)
-		quoted, _ := said(r)
-		author, name := authorOf(r)
-		in.Quoted = chat.Quoted{Name: name, Text: newer.ReplyTo.Origin.words(author, quoted)}
 	}
-	in.Quoted.Text = cmp.Or(newer.Quote.Text, in.Quoted.Text)
+	s.quote(&in.Memory, m, &newer.newerReply, topic)
 	in.Place, in.WorldName = s.place(m.Chat, topic, newer.Chat.Forum, first), m.Chat.Title
 	in.Addressed = s.addressed(m, topic)
 	in.Address = chat.Address{
@@ -199,12 +197,21 @@ func authorOf(m *tgbotapi.Message) (chat.EntityID, string) {
 }
 
 // fromBot reports whether no person can be held responsible for m: messages of bots (including our own), inline
-// results, echoes of business accounts, and everything posted in the name of a chat, because bots can post that way
-// too. Without this, two bots could answer each other without end.
+// results, echoes of business accounts, and what is posted in the name of another chat, because bots can post that way
+// too. Without this, two bots could answer each other without end. An administrator who hides behind the group counts
+// as a person, whose rights are those of the group: an answer never addresses one of those, since it names no account.
 func (s self) fromBot(m *tgbotapi.Message, newer *newerMessage) bool {
-	return m.From == nil || m.From.IsBot || m.From.ID == int64(s.account) || m.ViaBot != nil ||
-		newer.SenderBusinessBot != nil || m.SenderChat != nil || m.IsAutomaticForward || m.Chat.Type == channel
+	if m.ViaBot != nil || newer.SenderBusinessBot != nil || m.IsAutomaticForward || m.Chat.Type == channel || m.From == nil {
+		return true
+	}
+	if m.SenderChat != nil {
+		return m.SenderChat.ID != m.Chat.ID || m.From.ID != anonymousAdmin
+	}
+	return m.From.IsBot || m.From.ID == int64(s.account)
 }
+
+// anonymousAdmin is the account that Telegram names as the sender of what administrators write in the name of their group.
+const anonymousAdmin = 1087968824
 
 // answered returns the message that m replies to. In a topic, a message that replies to nothing refers to the topic's
 // first message; that is not a reply.

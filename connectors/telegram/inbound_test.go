@@ -40,12 +40,53 @@ func TestQuoted(t *testing.T) {
 	for fields, want := range map[string]chat.Quoted{
 		`"text":"hello"`: {},
 		reply:            {Name: "P", Text: "Because it is so."},
-		reply + `,"quote":{"text":"it is so","position":8}`:                   {Name: "P", Text: "it is so"},
-		`"text":"why?","external_reply":{},"quote":{"text":"a","position":8}`: {Text: "a"},
+		reply + `,"quote":{"text":"it is so","position":8}`:                                                  {Name: "P", Text: "it is so"},
+		`"text":"why?","external_reply":{},"quote":{"text":"a","position":8}`:                                {Text: "a"},
+		`"text":"why?","external_reply":{"origin":{"type":"hidden_user","date":1,"sender_user_name":"Bob"}}`: {Name: "Bob", What: "a message"},
+		`"text":"why?","reply_to_story":{"id":1,"chat":` + inChannel + `}`:                                   {What: "a story"},
+		`"text":"why?",` + replyTo(`"story":{"id":1,"chat":`+inChannel+`}`):                                  {Name: "P", Text: "*Story (bots can't see its content)*"},
+		`"text":"why?",` + replyTo(`"dice":{"emoji":"🎲","value":4}`):                                         {Name: "P", Text: "*🎲 rolled: 4*"},
+		`"text":"why?",` + replyTo(`"new_chat_title":"x"`):                                                   {Name: "P", What: "a message"},
 	} {
 		if got := read(t, inGroup, fields).(chat.Message).Quoted; got != want {
 			t.Errorf("%s: %+v", fields, got)
 		}
+	}
+}
+
+// replyTo makes a message a reply to one of ours with fields.
+func replyTo(fields string) string {
+	return `"reply_to_message":{"message_id":3,"date":1,"chat":` + inGroup + `,"from":` + ours + `,` + fields + `}`
+}
+
+// The files of a message that is replied to come with the reply, and what that message was; also from another chat.
+func TestQuotedFiles(t *testing.T) {
+	for fields, c := range map[string]struct {
+		what string
+		file chat.Attachment
+	}{
+		`"photo":[{"file_id":"p","width":1,"height":1,"file_size":9}]`:                     {"a photo", chat.Attachment{Ref: "p", Name: "photo.jpg", Type: "image/jpeg", Size: 9}},
+		`"voice":{"file_id":"v","duration":72,"mime_type":"audio/ogg"}`:                    {"a voice message 1:12", chat.Attachment{Ref: "v", Name: "voice.ogg", Type: "audio/ogg", Voice: true}},
+		`"document":{"file_id":"d","file_name":"a.pdf","mime_type":"application/pdf"}`:     {"a file", chat.Attachment{Ref: "d", Name: "a.pdf", Type: "application/pdf"}},
+		`"audio":{"file_id":"a","duration":7,"file_name":"b.mp3","mime_type":"audio/mp3"}`: {"an audio file 0:07", chat.Attachment{Ref: "a", Name: "b.mp3", Type: "audio/mp3"}},
+		`"video_note":{"file_id":"n","duration":7,"length":9}`:                             {"a video 0:07", chat.Attachment{Ref: "n", Name: "video.mp4", Type: "video/mp4"}},
+		`"animation":{"file_id":"g","mime_type":"image/gif"}`:                              {"an animation", chat.Attachment{Ref: "g", Name: "animation.mp4", Type: "image/gif"}},
+	} {
+		c.file.Origin = chat.RepliedFile
+		for name, reply := range map[string]string{"here": replyTo(fields), "elsewhere": `"external_reply":{"origin":{"type":"user","date":1,"sender_user":` + ours + `},` + fields + `}`} {
+			in := read(t, inGroup, `"text":"why?",`+reply).(chat.Message)
+			if want := (chat.Quoted{Name: "P", What: c.what}); in.Quoted != want || len(in.Files) != 1 || in.Files[0] != c.file || in.Text != "why?" {
+				t.Errorf("%s, %s: %+v, %+v", fields, name, in.Quoted, in.Files)
+			}
+		}
+	}
+	in := read(t, inGroup, `"voice":{"file_id":"v"},`+replyTo(`"caption":"look","photo":[{"file_id":"p","width":1,"height":1}]`)).(chat.Message)
+	if len(in.Files) != 2 || in.Files[0].Origin != chat.OwnFile || !in.Unheard() || in.Quoted.Text != "look" || in.Quoted.What != "a photo" {
+		t.Errorf("a voice message in reply: %+v, %+v", in.Quoted, in.Files)
+	}
+	in = read(t, inGroup, `"voice":{"file_id":"v"},"forward_origin":{"type":"hidden_user","date":1,"sender_user_name":"Bob"}`).(chat.Message)
+	if len(in.Files) != 1 || in.Files[0].Origin != chat.ForwardedFile || in.Files[0].Spoken() {
+		t.Errorf("a forwarded voice message: %+v", in.Files)
 	}
 }
 
@@ -187,7 +228,10 @@ func TestBots(t *testing.T) {
 		"as a channel":       {inGroup, `"from":{"id":136817688,"is_bot":true,"first_name":"Channel"},"sender_chat":` + inChannel, true, "telegram/-200"},
 		"linked channel":     {inGroup, `"from":{"id":777000,"first_name":"Telegram"},"is_automatic_forward":true,"sender_chat":` + inChannel, true, "telegram/-200"},
 		"forward, no sender": {inGroup, `"is_automatic_forward":true`, true, "telegram/5"},
-		"anonymous admin":    {inGroup, `"from":{"id":1087968824,"is_bot":true,"first_name":"Group"},"sender_chat":` + inGroup, true, "telegram/-6"},
+		"anonymous admin":    {inGroup, `"from":{"id":1087968824,"is_bot":true,"first_name":"Group"},"sender_chat":` + inGroup, false, "telegram/-6"},
+		"in the name of it":  {inGroup, `"from":{"id":8,"is_bot":true,"first_name":"B"},"sender_chat":` + inGroup, true, "telegram/-6"},
+		"of another group":   {inGroup, `"from":{"id":1087968824,"is_bot":true,"first_name":"Group"},"sender_chat":` + inForum, true, "telegram/-100"},
+		"anonymous, inline":  {inGroup, `"from":{"id":1087968824,"is_bot":true},"via_bot":{"id":8,"is_bot":true},"sender_chat":` + inGroup, true, "telegram/-6"},
 		"channel post":       {inChannel, `"from":null,"sender_chat":` + inChannel, true, "telegram/-200"},
 		"no sender":          {inGroup, `"from":null`, true, "telegram/-6"},
 	} {
@@ -288,9 +332,17 @@ func TestCommands(t *testing.T) {
 }
 
 func TestNothingSaid(t *testing.T) {
-	for _, extra := range []string{``, `"new_chat_title":"x"`, `"photo":[]`, `"migrate_to_chat_id":-9`} {
+	for _, extra := range []string{``, `"new_chat_title":"x"`, `"photo":[]`, `"migrate_to_chat_id":-9`, `"rich_message":{"blocks":[]}`} {
 		if in := read(t, inGroup, extra); in != nil {
 			t.Errorf("%s became %+v", extra, in)
+		}
+	}
+	for _, name := range notices {
+		if strings.HasPrefix(name, "migrate_") { // numbers
+			continue
+		}
+		if in := read(t, inPrivate, `"`+name+`":{}`); in != nil {
+			t.Errorf("%s became %+v", name, in)
 		}
 	}
 }

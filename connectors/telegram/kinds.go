@@ -1,11 +1,15 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/connectors"
 )
 
 // inWords describes for the model a message that is neither text nor a file. It returns "" for a service message, which
@@ -27,7 +31,7 @@ func inWords(m *tgbotapi.Message) string {
 		for _, o := range m.Poll.Options {
 			options = append(options, o.Text)
 		}
-		return fmt.Sprintf("*Poll: %s Options: %s*", m.Poll.Question, strings.Join(options, "; "))
+		return connectors.Poll(m.Poll.Question, options)
 	case m.Game != nil:
 		return "*Game: " + m.Game.Title + "*"
 	case m.Invoice != nil:
@@ -44,6 +48,7 @@ func coordinates(l tgbotapi.Location) string {
 type newerKinds struct {
 	Story     json.RawMessage `json:"story"`
 	Giveaway  json.RawMessage `json:"giveaway"`
+	Winners   json.RawMessage `json:"giveaway_winners"`
 	PaidMedia json.RawMessage `json:"paid_media"`
 	Checklist *struct {
 		Title string `json:"title"`
@@ -51,6 +56,14 @@ type newerKinds struct {
 			Text string `json:"text"`
 		} `json:"tasks"`
 	} `json:"checklist"`
+	Gift   *gift           `json:"gift"`
+	Unique *gift           `json:"unique_gift"`
+	Sent   json.RawMessage `json:"gift_upgrade_sent"`
+}
+
+// gift is a present to the bot, with the sender's words.
+type gift struct {
+	Text string `json:"text"`
 }
 
 // inWords is the same for the newer kinds.
@@ -64,10 +77,41 @@ func (k newerKinds) inWords() string {
 		return words + "*"
 	case len(k.Story) > 0:
 		return "*Story (bots can't see its content)*"
-	case len(k.Giveaway) > 0:
+	case len(k.Giveaway)+len(k.Winners) > 0:
 		return "*Giveaway*"
+	case k.Gift != nil || k.Unique != nil:
+		return strings.TrimSpace("*Gift* " + cmp.Or(k.Gift, k.Unique).Text)
+	case len(k.Sent) > 0:
+		return "*Gift*"
 	case len(k.PaidMedia) > 0:
 		return "*Paid media (bots can't see it)*"
 	}
 	return ""
+}
+
+// unread stands for a message of a kind that is not known here; "" for a known one, and in groups.
+func (n *newerMessage) unread() string {
+	if n.unknown {
+		return connectors.Unreadable
+	}
+	return ""
+}
+
+// notices are the fields that make a message a service message: it tells of something that a user did, and says nothing to the bot.
+var notices = []string{ // never changed
+	"new_chat_members", "left_chat_member", "chat_owner_left", "chat_owner_changed", "new_chat_title", "new_chat_photo",
+	"delete_chat_photo", "group_chat_created", "supergroup_chat_created", "channel_chat_created", "message_auto_delete_timer_changed",
+	"migrate_to_chat_id", "migrate_from_chat_id", "pinned_message", "successful_payment", "refunded_payment", "connected_website",
+	"write_access_allowed", "passport_data", "proximity_alert_triggered", "boost_added", "chat_background_set",
+	"checklist_tasks_done", "checklist_tasks_added", "direct_message_price_changed", "paid_message_price_changed",
+	"forum_topic_created", "forum_topic_edited", "forum_topic_closed", "forum_topic_reopened", "general_forum_topic_hidden",
+	"general_forum_topic_unhidden", "giveaway_created", "giveaway_completed", "managed_bot_created", "poll_option_added",
+	"poll_option_deleted", "suggested_post_approved", "suggested_post_approval_failed", "suggested_post_declined",
+	"suggested_post_paid", "suggested_post_refunded", "video_chat_scheduled", "video_chat_started", "video_chat_ended",
+	"video_chat_participants_invited", "community_chat_added", "community_chat_joined", "community_chat_removed",
+}
+
+// notice reports whether one of the fields of a message is such a field.
+func notice(fields map[string]json.RawMessage) bool {
+	return slices.ContainsFunc(notices, func(name string) bool { return len(fields[name]) > 0 })
 }

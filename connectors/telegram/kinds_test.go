@@ -1,11 +1,17 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/connectors"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 )
@@ -17,7 +23,7 @@ func TestKindsInWords(t *testing.T) {
 		`"venue":{"location":{"latitude":1,"longitude":2},"title":"Zoo","address":"Road 1"},"location":{"latitude":1,"longitude":2}`: "*Place: Zoo, Road 1 (latitude 1, longitude 2)*",
 		`"contact":{"phone_number":"+49","first_name":"Eve"}`:                                                                        "*Contact: Eve, +49*",
 		`"dice":{"emoji":"🎲","value":4}`:                                                                                             "*🎲 rolled: 4*",
-		`"poll":{"id":"1","question":"Tea?","options":[{"text":"Yes"},{"text":"No"}]}`:                                               "*Poll: Tea? Options: Yes; No*",
+		`"poll":{"id":"1","question":"Tea?","options":[{"text":"Yes"},{"text":"No"}]}`:                                               "*Poll:* Tea?\n  Options: Yes; No",
 		`"game":{"title":"Chess"}`:                                                                                                   "*Game: Chess*",
 		`"invoice":{"title":"Book"}`:                                                                                                 "*Invoice: Book*",
 		`"checklist":{"title":"Trip","tasks":[{"id":1,"text":"Pack"}]}`:                                                              "*Checklist: Trip; Pack*",
@@ -25,12 +31,51 @@ func TestKindsInWords(t *testing.T) {
 		`"giveaway":{"winner_count":1}`:                                                                                              "*Giveaway*",
 		`"paid_media":{"star_count":1},"caption":"Look"`:                                                                             "Look",
 		`"paid_media":{"star_count":1}`:                                                                                              "*Paid media (bots can't see it)*",
+		`"giveaway_winners":{"winner_count":1}`:                                                                                      "*Giveaway*",
+		`"gift":{"gift":{"id":"1"},"text":"For you"}`:                                                                                "*Gift* For you",
+		`"unique_gift":{"gift":{"name":"x"}}`:                                                                                        "*Gift*",
+		`"rich_message":{"blocks":[]}`:                                                                                               connectors.Unreadable,
+		`"invented_later":{"x":1}`:                                                                                                   connectors.Unreadable,
 		`"new_chat_title":"Seven"`:                                                                                                   "",
 		`"pinned_message":{"message_id":3,"date":1,"chat":{"id":5},"text":"Hi"}`:                                                     "",
 	} {
 		in, ok := read(t, inPrivate, fields).(chat.Message)
 		if ok != (want != "") || in.Text != want {
 			t.Errorf("%s is %q, want %q", fields, in.Text, want)
+		}
+	}
+}
+
+// Each field of a message that the API describes either makes it a notice, or says something, or stands beside what says something. A new
+// kind is answered with the sentence for kinds that are not known.
+func TestKindsOfTheAPI(t *testing.T) {
+	dir := os.Getenv("PARLEY_SPECS")
+	if dir == "" {
+		t.Skip("PARLEY_SPECS IS NOT SET")
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "telegram-bot-api.json"))
+	var spec struct {
+		Types map[string]struct {
+			Fields []struct {
+				Name  string   `json:"name"`
+				Types []string `json:"types"`
+			} `json:"fields"`
+		} `json:"types"`
+	}
+	if err != nil || json.Unmarshal(raw, &spec) != nil {
+		t.Fatal("the description can't be read", err)
+	}
+	for _, f := range spec.Types["Message"].Fields {
+		if f.Name == "message_id" || f.Name == "chat" || f.Name == "from" || slices.Contains(notices, f.Name) {
+			continue
+		}
+		value := map[string]string{"Integer": "1", "String": `"x"`, "Boolean": "true"}[f.Types[0]]
+		if strings.HasPrefix(f.Types[0], "Array") {
+			value = "[{}]"
+		}
+		in, ok := read(t, inPrivate, fmt.Sprintf("%q: %s", f.Name, cmp.Or(value, "{}"))).(chat.Message)
+		if business := f.Name == "business_connection_id" || f.Name == "guest_query_id"; ok == business || ok && in.Empty() {
+			t.Errorf("%s became %+v", f.Name, in)
 		}
 	}
 }

@@ -105,6 +105,8 @@ type message struct {
 	value     any            // of the service field
 	origin    *User          // who said it first, if it is forwarded
 	media     map[string]any // fields of a picture, a file or the like; the text is then its caption
+	extra     map[string]any // further fields
+	as        *Chat          // in whose name it was written, if not in that of from
 	versions  []Version
 	deleted   bool
 }
@@ -146,6 +148,8 @@ func (m *message) wire(nested bool) map[string]any {
 		text, entities = "caption", "caption_entities"
 		maps.Copy(out, m.media)
 	}
+	maps.Copy(out, m.extra)
+	set("sender_chat", m.as, m.as != nil)
 	set(text, v.Text, v.Text != "")
 	set(entities, v.Entities, len(v.Entities) > 0)
 	set("link_preview_options", v.LinkPreview, v.LinkPreview != nil)

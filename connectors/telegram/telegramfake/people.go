@@ -14,6 +14,9 @@ type said struct {
 	named    string
 	media    map[string]any
 	origin   *User
+	extra    map[string]any
+	unheard  bool
+	as       *Chat
 }
 
 // SayOption adds to [Server.Say] and [Server.UserEdit].
@@ -39,22 +42,39 @@ func WithMedia(fields map[string]any) SayOption { return func(o *said) { o.media
 // ForwardedFrom makes it a message that first said before.
 func ForwardedFrom(first User) SayOption { return func(o *said) { o.origin = &first } }
 
+// With gives the message further fields, such as external_reply; unlike [WithMedia], its text stays one.
+func With(fields map[string]any) SayOption { return func(o *said) { o.extra = fields } }
+
+// Unheard makes it a message that the bot is not told of, as in privacy mode, or before it joined.
+func Unheard() SayOption { return func(o *said) { o.unheard = true } }
+
+// As writes in the name of a chat: of the group itself, as anonymous administrators do, or of a channel.
+func As(c Chat) SayOption { return func(o *said) { o.as = &c } }
+
 // Say lets from write text into c. The bot gets it as its privacy mode and allowed_updates permit.
 func (s *Server) Say(c Chat, from User, text string, opts ...SayOption) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch, o := s.must(c), options(opts)
 	m := s.post(ch, s.user(from), s.typed(text, o))
-	m.media, m.origin = o.media, o.origin
+	m.media, m.origin, m.extra, m.as = o.media, o.origin, o.extra, o.as
+	if m.as != nil {
+		m.from = &User{ID: anonymousAdmin, IsBot: true, FirstName: "Group", Username: "GroupAnonymousBot"}
+	}
 	if o.topic != 0 {
 		m.thread, m.topic = o.topic, true
 	}
 	if target := ch.messages[o.replyTo]; target != nil {
 		m.replyIn(target)
 	}
-	s.tell(m)
+	if !o.unheard {
+		s.tell(m)
+	}
 	return m.public()
 }
+
+// anonymousAdmin is the account that stands for people who write in the name of a chat.
+const anonymousAdmin = 1087968824
 
 // UserEdit lets the sender of m change its text.
 func (s *Server) UserEdit(m Message, text string, opts ...SayOption) Message {
