@@ -190,11 +190,11 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 			w.Errorf("again: %+v", again)
 		}
 		m.Text = "What is the time?"
-		n.tell(chat.Edited{Memory: m.Memory})
+		n.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		asked := w.message(room, "ada", "A")
 		w.wants(n.submit(asked), answer.Completed, "You said: A")
 		asked.Text = "/help"
-		n.tell(chat.Edited{Memory: asked.Memory})
+		n.tell(chat.Edited{Message: chat.Message{Memory: asked.Memory}})
 		if got := w.chat.visible(); !slices.Equal(got, []string{help, "You said: A"}) {
 			w.Errorf("the chat shows %q", got)
 		}

@@ -105,7 +105,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			acc := n.submit(m)
 			w.ended(acc)
 			m.Text = "Good morning"
-			_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
+			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 			w.must(err)
 			time.Sleep(time.Minute)
 			w.wants(acc, answer.Completed, "You said: Good morning")

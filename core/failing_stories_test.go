@@ -72,7 +72,7 @@ var failingStories = map[string]func(s *narrator){
 		acc := s.tell(m)
 		s.ended(acc)
 		m.Text = "B"
-		s.tell(chat.Edited{Memory: m.Memory})
+		s.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		time.Sleep(time.Minute)
 		s.ended(acc)
 		s.chat.forget() // an answer changes after its end, or is forgotten
@@ -83,7 +83,7 @@ var failingStories = map[string]func(s *narrator){
 		acc := s.tell(m)
 		time.Sleep(10 * time.Second)
 		m.Text = "B"
-		s.tell(chat.Edited{Memory: m.Memory})
+		s.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		time.Sleep(time.Minute)
 		s.ended(acc)
 		s.chat.forget() // an answer changes after its end, or is forgotten

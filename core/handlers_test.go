@@ -29,7 +29,7 @@ func (n *node) edit(m chat.Message, text string) {
 		n.w.chat.mu.Unlock()
 	}
 	m.Text = text
-	n.tell(chat.Edited{Memory: m.Memory})
+	n.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 }
 
 // remove deletes a message, of which no answer is owed any more.
@@ -180,7 +180,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 					e.Author = c.as
 				}
 				for range 2 {
-					n.tell(chat.Edited{Memory: e})
+					n.tell(chat.Edited{Message: chat.Message{Memory: e}})
 				}
 				time.Sleep(time.Minute)
 				if got := w.said(m.ID); got != c.want {
@@ -199,7 +199,7 @@ func TestEditOfRemarks(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		unknown := w.message(room, "ada", "A")
-		n.tell(chat.Edited{Memory: unknown.Memory})
+		n.tell(chat.Edited{Message: chat.Message{Memory: unknown.Memory}})
 		n.tell(chat.Deleted{Room: room, ID: unknown.ID})
 		bot := w.message(group, "bot", "beep")
 		bot.Bot, bot.Addressed = true, true

@@ -202,7 +202,7 @@ func TestEditWhileReading(t *testing.T) {
 				acc := n.submit(m)
 				time.Sleep(2 * time.Second)
 				m.Text = "Look"
-				_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
+				_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 				w.must(err)
 				w.wants(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
 				got, err := w.store.Memory(w.Context(), m.ID)
@@ -222,7 +222,7 @@ func TestVoiceBecomesText(t *testing.T) {
 		m := with(w.message(room, "ada", ""), spoke("v"))
 		acc := n.submit(m)
 		w.wants(acc, answer.Completed, "You said: heard v")
-		_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
+		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		w.must(err)
 		synctest.Wait()
 		got, err := w.store.Memory(w.Context(), m.ID)
@@ -241,7 +241,7 @@ func TestEditBesideVoice(t *testing.T) {
 		m := with(w.message(room, "ada", "A capton"), spoke("v"))
 		w.wants(n.submit(m), answer.Completed, "You said: A capton\nheard v")
 		m.Text = "A caption"
-		_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
+		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		w.must(err)
 		got, err := w.store.Memory(w.Context(), m.ID)
 		w.must(err)
@@ -281,12 +281,12 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 		"/retry": {func(w *world, n *node, _ chat.Message) { w.ended(n.say("/retry")) }, "a a"},
 		"other words": {func(w *world, n *node, m chat.Message) {
 			m.Text = "Two"
-			_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
+			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 			w.must(err)
 		}, "a a"},
 		"another picture": {func(w *world, n *node, m chat.Message) {
 			m.Files = []chat.Attachment{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
-			_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
+			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 			w.must(err)
 		}, "a b"},
 	} {

@@ -36,7 +36,7 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	case chat.Command:
 		return chat.Accepted{}, rt.commands.command(ctx, in)
 	case chat.Edited:
-		return chat.Accepted{Memory: in.ID}, rt.changes.Edited(ctx, in)
+		return rt.intake.edited(ctx, in)
 	case chat.Deleted:
 		return chat.Accepted{Memory: in.ID}, rt.changes.Deleted(ctx, in)
 	case chat.Reaction:
@@ -58,24 +58,12 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 // that out in the transaction. What could be a command, or the answer to a question, finds out before: it would otherwise count a second time, or
 // for a question that was asked since. So do messages of bots, which are counted.
 func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
-	if len(m.Address.ConnectorData) > chat.MaxOwn {
-		return chat.Accepted{}, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
-	}
-	if err := attachment.Check(m.Memory); err != nil {
+	m, err := t.clean(m)
+	if err != nil {
 		return chat.Accepted{}, err
 	}
-	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), attachment.Clean(m.Files)
-	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted)}
 	if m.Author == t.rt.cfg.Agent.Entity() || m.Empty() {
 		return chat.Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
-	}
-	// Rights and costs are settled now, from the account that the platform vouches for, and stored with the run.
-	if m.Address.BilledTo == "" {
-		m.Address.BilledTo = m.Author
-	}
-	m.Address.AuthorizedByRole = ""
-	if t.rt.cfg.Access.HasRole(m.Place, m.Roles) {
-		m.Address.AuthorizedByRole = m.Author
 	}
 	a, err := t.admission(ctx, m)
 	if err != nil {
@@ -100,6 +88,27 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	return t.ingest(ctx, m, a)
 }
 
+// clean checks and cleans what m contains, and settles rights and costs, which are stored with the run: they follow from the account
+// that the platform vouches for.
+func (t *intake) clean(m chat.Message) (chat.Message, error) {
+	if len(m.Address.ConnectorData) > chat.MaxOwn {
+		return m, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
+	}
+	if err := attachment.Check(m.Memory); err != nil {
+		return m, err
+	}
+	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), attachment.Clean(m.Files)
+	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted), What: text.Label(m.Quoted.What)}
+	if m.Address.BilledTo == "" {
+		m.Address.BilledTo = m.Author
+	}
+	m.Address.AuthorizedByRole = ""
+	if t.rt.cfg.Access.HasRole(m.Place, m.Roles) {
+		m.Address.AuthorizedByRole = m.Author
+	}
+	return m, nil
+}
+
 // arrived returns what m was accepted as, if it arrived before.
 func (t *intake) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepted, known bool, err error) {
 	acc, err = t.store.Known(ctx, m)
@@ -118,12 +127,16 @@ func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 
 // ingest stores a message that is neither a command nor a choice, with a run if it may be answered, and wakes its room.
 func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.Accepted, error) {
-	policy := t.rt.cfg.Turns.PolicyFor(m.Place.Kind)
 	verdict, attention, err := t.admit(ctx, m, a)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
-	acc, err := t.store.Accept(ctx, m, t.rt.cfg.Turns.JoinRule(m, verdict))
+	return t.save(ctx, m, a, t.rt.cfg.Turns.JoinRule(m, verdict), attention)
+}
+
+// save stores m as j says, and wakes its room.
+func (t *intake) save(ctx context.Context, m chat.Message, a admission, j chat.JoinRule, attention chat.Attention) (chat.Accepted, error) {
+	acc, err := t.store.Accept(ctx, m, j)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -135,10 +148,11 @@ func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.
 		t.rt.roster.Meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
-		if verdict == access.Yes && attention == chat.Unfollowed {
+		sure := j.Kind != chat.RunDecide // that m is answered
+		if sure && attention == chat.Unfollowed {
 			t.follows(ctx, m.Room)
 		}
-		if policy == schedule.Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
+		if sure && t.rt.cfg.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede { // until the model has decided, nothing gives way
 			t.announce(ctx, m.Room, acc.Response)
 		}
 		t.rt.scheduler.wake(m.Room)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -22,7 +23,10 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 	if err == nil {
 		err = s.write(ctx, roomScope(in.Room), func(ctx context.Context, q querier) error {
 			// Looked up under the lock of the room: two replicas can receive the same event.
-			if acc, err = known(ctx, q, in.Memory); !errors.Is(err, chat.ErrNotFound) {
+			if acc, err = known(ctx, q, in.Memory); err == nil && j.Again {
+				err = unhear(ctx, q, in.ID)
+			}
+			if !errors.Is(err, chat.ErrNotFound) {
 				return err
 			}
 			acc, err = s.accept(ctx, q, in, j)
@@ -33,6 +37,20 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 		return chat.Accepted{}, wrap(err, "accepting %q", in.ID)
 	}
 	return acc, nil
+}
+
+// unhear deletes a message that was only remembered, and returns [chat.ErrNotFound] if it did: the message is not known any more. Notes
+// such as summaries were made of its old text. It leaves no mark, because the message is stored again.
+func unhear(ctx context.Context, q querier, id chat.MemoryID) error {
+	var room chat.RoomID
+	var turn chat.ResponseID
+	err := q.QueryRow(ctx, `DELETE FROM memories WHERE id = $1 AND role = $2 RETURNING room, turn`, id, record.Heard).Scan(&room, &turn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	} else if err == nil {
+		err = dropNotes(ctx, q, room, turn)
+	}
+	return cmp.Or(err, chat.ErrNotFound)
 }
 
 // Known implements [storage.Inbox].

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -18,10 +19,16 @@ import (
 func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	var acc chat.Accepted
 	err := record.CheckMessage(in)
+	write := s.write
+	if j.Again { // it can delete a text
+		write = s.forgetting
+	}
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
+		err = write(ctx, func(ctx context.Context, tx *conn) error {
 			// Looked up within the transaction: two deliveries of one event can run at the same time.
-			acc, err = known(ctx, tx, in.Memory)
+			if acc, err = known(ctx, tx, in.Memory); err == nil && j.Again {
+				err = unhear(ctx, tx, in.ID)
+			}
 			if errors.Is(err, chat.ErrNotFound) {
 				acc, err = accept(ctx, tx, in, j)
 			}
@@ -123,6 +130,20 @@ func hear(ctx context.Context, tx *conn, in chat.Message) (chat.Accepted, error)
 		err = remember(ctx, tx, in.Memory, turn, record.Heard)
 	}
 	return chat.Accepted{Memory: in.ID, Response: turn}, err
+}
+
+// unhear deletes a message that was only remembered, and returns [chat.ErrNotFound] if it did: the message is not known any more. Notes
+// such as summaries were made of its old text. It leaves no mark, because the message is stored again.
+func unhear(ctx context.Context, tx *conn, id chat.MemoryID) error {
+	var room chat.RoomID
+	var turn chat.ResponseID
+	err := tx.QueryRowContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ? RETURNING room, turn`, id, record.Heard).Scan(&room, &turn)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	} else if err == nil {
+		err = dropNotes(ctx, tx, room, turn)
+	}
+	return cmp.Or(err, chat.ErrNotFound)
 }
 
 // restrain applies j.Limit: if that many runs of the room wait, it changes j so that no further one is opened, except

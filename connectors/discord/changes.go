@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -73,7 +74,7 @@ type change struct {
 
 // edited delivers a message's new content. Discord also sends updates for other reasons, such as a link preview, and
 // may send only some fields: without a text or an author there is nothing to deliver. The store determines whether the
-// text has changed. The channel is not looked up, because an edit needs nothing of it.
+// text has changed. The channel is looked up only for a message that mentions the bot: it can be a new question.
 func (q *intake) edited(raw []byte) error {
 	var has struct {
 		Content *string `json:"content"`
@@ -86,12 +87,15 @@ func (q *intake) edited(raw []byte) error {
 		return nil
 	}
 	m, err := parseMessage(raw)
-	if err != nil || !m.concerns(q.me) {
+	if err != nil || !m.concerns(q.me) || m.content() == "" && len(m.files()) == 0 {
 		return err
 	}
-	if in, ok := m.inbound(q.me, place{}).(chat.Message); ok {
-		q.note(m.Channel, m.ID, chat.Edited{Memory: in.Memory})
-	}
+	q.noteLater(m.Channel, m.ID, "an edit", func(ctx context.Context) chat.Inbound {
+		if m.ownRole = q.roles.of(ctx, m); !m.addressed(q.me) {
+			return chat.Edited{Message: m.inbound(q.me, place{})}
+		}
+		return chat.Edited{Message: m.inbound(q.me, q.places.of(ctx, m))}
+	})
 	return nil
 }
 

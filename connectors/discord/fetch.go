@@ -60,8 +60,14 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 	if snowflake(channel) == 0 || snowflake(id) == 0 || snowflake(file) == 0 {
 		return attachment{}, fmt.Errorf("%w: the reference names no file", chat.ErrNotFound)
 	}
-	var m struct {
+	type holder struct {
 		Attachments []attachment `json:"attachments"`
+	}
+	var m struct {
+		holder
+		Forwarded []struct {
+			Message holder `json:"message"`
+		} `json:"message_snapshots"`
 	}
 	err := d.patiently(ctx, func() error {
 		return d.client.do(ctx, http.MethodGet, "channels/"+channel+"/messages/"+id, nil, &m)
@@ -73,7 +79,11 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 	case err != nil:
 		return attachment{}, err
 	}
-	for _, a := range m.Attachments {
+	all := m.Attachments
+	for _, f := range m.Forwarded {
+		all = append(all, f.Message.Attachments...)
+	}
+	for _, a := range all {
 		if a.ID == file {
 			return a, nil
 		}

@@ -1,8 +1,7 @@
 package discord
 
 import (
-	"strings"
-
+	"parley/connectors"
 	"parley/core/chat"
 )
 
@@ -17,6 +16,8 @@ type attachment struct {
 	Size        int64  `json:"size"`
 	Description string `json:"description"`
 	URL         string `json:"url"`
+
+	Seconds float64 `json:"duration_secs"` // of a voice message
 }
 
 // fileRef returns [chat.Attachment.Ref], from which an attachment can be fetched again. Its form is stored, so it must
@@ -25,26 +26,26 @@ func fileRef(channel, message, attachment string) string {
 	return channel + "/" + message + "/" + attachment
 }
 
-// files returns the attachments of m, without those of forwarded messages. One without a valid id could not be fetched,
-// and is left out.
-func (m message) files() (all []chat.Attachment) {
-	for _, a := range m.Attachments {
+// files returns the attachments of m, and those of the messages that it forwards. Both are fetched from m itself. One without a valid id
+// could not be fetched, and is left out.
+func (m message) files() []chat.Attachment {
+	all := m.filesOf(m)
+	for _, f := range m.Forwarded {
+		all = append(all, connectors.From(chat.ForwardedFile, m.filesOf(f.Message))...)
+	}
+	return all
+}
+
+// filesOf returns the attachments of part, which is m or a message that m forwards.
+func (m message) filesOf(part message) (all []chat.Attachment) {
+	for _, a := range part.Attachments {
 		if snowflake(a.ID) == 0 {
 			continue
 		}
 		all = append(all, chat.Attachment{
 			Ref: fileRef(m.Channel, m.ID, a.ID), Name: a.Name, Type: a.Type, Size: a.Size,
-			Voice: m.Flags&voiceMessage != 0, Title: a.Description,
+			Voice: part.Flags&voiceMessage != 0, Title: a.Description,
 		})
 	}
 	return all
-}
-
-// stickers describes the stickers of m as text, in italics.
-func (m message) stickers() string {
-	var all []string
-	for _, s := range m.Stickers {
-		all = append(all, "*Sticker "+s.Name+"*")
-	}
-	return strings.Join(all, " ")
 }

@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"parley/connectors"
 	"parley/core/chat"
-	"parley/core/text"
 )
 
 // Name identifies this connector in addresses and logs, and is the prefix of all its ids.
@@ -50,6 +49,7 @@ type message struct {
 	Content   string    `json:"content"`
 	At        time.Time `json:"timestamp"`
 	Mentions  []user    `json:"mentions"`
+	Roles     []string  `json:"mention_roles"`
 	Reference *struct {
 		Type    int    `json:"type"`
 		Channel string `json:"channel_id"`
@@ -64,6 +64,10 @@ type message struct {
 	Stickers    []struct {
 		Name string `json:"name"`
 	} `json:"sticker_items"`
+	Embeds []embed `json:"embeds"`
+	Poll   *poll   `json:"poll"`
+
+	ownRole role // the bot's own role, if the message mentions it; looked up when it is delivered
 }
 
 // user is an account. A webhook's id is that of the webhook.
@@ -137,11 +141,14 @@ func parseMessage(raw []byte) (message, error) {
 }
 
 // concerns reports whether m is for the gateway. It is not if it is our own, a system message, or empty, as others'
-// messages are without the Message Content intent.
+// messages are without the Message Content intent. In a direct chat even an empty one is answered.
 func (m message) concerns(me string) bool {
 	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage) &&
-		(m.content() != "" || len(m.Attachments)+len(m.Stickers) > 0)
+		(m.Guild == "" && !m.automatic() || m.content() != "" || len(m.files()) > 0)
 }
+
+// automatic reports whether no person has written m.
+func (m message) automatic() bool { return m.Author.Bot || m.Webhook != "" }
 
 // place describes a channel, with what messages don't say about it.
 type place struct {
@@ -169,10 +176,13 @@ func kindOf(channelType int) chat.RoomKind {
 //
 // Rights follow from the ids of the author and its roles, never from names or the text. A fetched message has no roles,
 // so it gets the rights of its author alone.
-func (m message) inbound(me string, p place) chat.Inbound {
+func (m message) inbound(me string, p place) chat.Message {
 	addressed := m.addressed(me)
 	text := m.text(me)
-	bot := m.Author.Bot || m.Webhook != ""
+	files := m.files()
+	if text == "" && len(files) == 0 {
+		text = connectors.Unreadable
+	}
 	// The address has only strings, which always marshal.
 	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind})
 	room := chat.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
@@ -185,12 +195,12 @@ func (m message) inbound(me string, p place) chat.Inbound {
 	in := chat.Message{
 		Memory: chat.Memory{
 			ID: memoryID(m.Channel, m.ID), Room: room.ID, Author: entityID(m.Author.ID),
-			Name: m.Author.shown(m.Member), Text: text, At: m.At, Files: m.files(),
+			Name: m.Author.shown(m.Member), Text: text, At: m.At, Files: files,
 		},
 		Place:     room,
 		Roles:     m.Member.roles(),
 		Addressed: addressed,
-		Bot:       bot,
+		Bot:       m.automatic(),
 	}
 	// A malformed time was left out. The id contains it too.
 	if in.At.IsZero() {
@@ -198,9 +208,7 @@ func (m message) inbound(me string, p place) chat.Inbound {
 	}
 	if r := m.Reference; r != nil && r.Type == replyReference && r.Message != "" {
 		in.InReplyTo = memoryID(r.Channel, r.Message)
-		if q := m.Referenced; q != nil {
-			in.Quoted = chat.Quoted{Name: q.Author.shown(q.Member), Text: q.text(me)}
-		}
+		m.Referenced.quoteIn(&in.Memory, me)
 	}
 	in.Address = chat.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: own}
 	return in
@@ -214,52 +222,10 @@ func (m message) addressed(me string) bool {
 			return true
 		}
 	}
+	if m.ownRole.ID != "" && slices.Contains(m.Roles, m.ownRole.ID) {
+		return true
+	}
 	return m.Referenced != nil && m.Referenced.Author.ID == me && m.Reference != nil && m.Reference.Type == replyReference
-}
-
-// content returns the text of a message, followed by the texts that it forwards.
-func (m message) content() string {
-	all := []string{strings.TrimSpace(m.Content)}
-	for _, f := range m.Forwarded {
-		if said := strings.TrimSpace(f.Message.Content); said != "" {
-			all = append(all, text.Forwarded("", said)) // Discord doesn't tell whose words they are
-		}
-	}
-	return strings.TrimSpace(strings.Join(all, "\n"))
-}
-
-var mention = regexp.MustCompile(`<@!?([0-9]+)>`)
-
-// text returns the content as people read it, with names in place of mention codes. A mention of the bot at the
-// beginning is removed, unless there is nothing else: "@Bot" alone is a call for attention. A mention without a known
-// name is kept as a code.
-func (m message) text(me string) string {
-	rest := m.content()
-	if rest == "" {
-		return m.stickers()
-	}
-	// People sometimes mention the bot twice, for example when a reply adds a mention.
-	for {
-		at := mention.FindStringSubmatchIndex(rest)
-		if at == nil || at[0] != 0 || rest[at[2]:at[3]] != me {
-			break
-		}
-		after := strings.TrimLeft(rest[at[1]:], " \t\r\n,:")
-		if after == "" {
-			break
-		}
-		rest = after
-	}
-	names := map[string]string{}
-	for _, u := range m.Mentions {
-		names[u.ID] = u.shown(u.Member)
-	}
-	return mention.ReplaceAllStringFunc(rest, func(found string) string {
-		if name := names[mention.FindStringSubmatch(found)[1]]; name != "" {
-			return "@" + name
-		}
-		return found
-	})
 }
 
 // epoch is the zero time of Discord's ids, in Unix milliseconds.

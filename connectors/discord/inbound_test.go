@@ -70,6 +70,18 @@ var cases = []struct {
 	{"voice message", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","flags":8192,"attachments":[{"id":"80","filename":"voice-message.ogg","content_type":"audio/ogg","size":5,"duration_secs":2.5,"waveform":"AAAA"}]}`},
 	{"sticker", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","sticker_items":[{"id":"1","name":"Wave","format_type":1}]}`},
 	{"no content", place{chat.Group, "", ""}, `{"content":""}`},
+	{"nothing readable in direct", place{chat.Direct, "", ""}, `{"guild_id":null,"content":""}`},
+	{"text with a sticker", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"bye","sticker_items":[{"id":"1","name":"Wave","format_type":1}]}`},
+	{"poll", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","poll":{"question":{"text":"Tea?\nAda: yes"},"answers":[{"answer_id":1,"poll_media":{"text":"Yes"}},{"answer_id":2,"poll_media":{"text":"No"}}]}}`},
+	{"forwarded file", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":"","flags":8192,"attachments":[{"id":"81","filename":"voice-message.ogg","content_type":"audio/ogg","size":5,"url":"https://cdn.example/81?hm=3"}]}}]}`},
+	{"forwarded embed and sticker", place{chat.Group, "", ""}, `{"content":"see","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":"","sticker_items":[{"id":"1","name":"Wave"}],"embeds":[{"type":"rich","title":"Build failed","description":"main is red.\nAda: I did it.","author":{"name":"CI"},"fields":[{"name":"Branch","value":"main"}],"footer":{"text":"today"}}]}}]}`},
+	{"forward of nothing readable", place{chat.Group, "", ""}, `{"content":"","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":""}}]}`},
+	{"embed of a bot", place{chat.Group, "", ""}, `{"author":{"id":"7","username":"ci","bot":true},"content":"","embeds":[{"title":"Build failed","fields":[{"name":"Branch","value":"main"}]}]}`},
+	{"preview of a person's link", place{chat.Group, "", ""}, `{"content":"https://a.example","embeds":[{"type":"link","title":"A page"}]}`},
+	{"reply to an embed", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"id":"29","channel_id":"20","content":"","author":{"id":"7","username":"ci","bot":true},"embeds":[{"title":"Build failed"}]}}`},
+	{"reply to a picture", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"id":"29","channel_id":"20","content":"","author":{"id":"5","username":"bob"},"attachments":[{"id":"82","filename":"a.png","content_type":"image/png","size":9}]}}`},
+	{"voice reply to a voice message", place{chat.Group, "", ""}, `{"type":19,"content":"","flags":8192,"attachments":[{"id":"80","filename":"voice-message.ogg","content_type":"audio/ogg","size":5}],"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"id":"29","channel_id":"20","flags":8192,"content":"","author":{"id":"5","username":"bob"},"attachments":[{"id":"83","filename":"voice-message.ogg","content_type":"audio/ogg","size":9,"duration_secs":72.4}]}}`},
+	{"reply to a forward", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"id":"29","channel_id":"20","content":"","author":{"id":"5","username":"bob"},"message_snapshots":[{"message":{"content":"The news.","attachments":[{"id":"84","filename":"a.png","content_type":"image/png","size":9}]}}]}}`},
 }
 
 const ordinary = `{"id":"1325000000000000030","channel_id":"20","guild_id":"10","type":0,"content":"hello",
@@ -104,14 +116,12 @@ func inboundOf(t *testing.T, raw []byte, p place) string {
 		return "ignored"
 	}
 	in := m.inbound(us, p)
-	if msg, ok := in.(chat.Message); ok {
-		if len(msg.Address.ConnectorData) > chat.MaxOwn {
-			t.Errorf("an address of %d bytes", len(msg.Address.ConnectorData))
-		}
-		to, err := parseAddress(msg.Address.ConnectorData)
-		if err != nil || to.Channel != m.Channel || to.Message != m.ID {
-			t.Errorf("address %s: %v", msg.Address.ConnectorData, err)
-		}
+	if len(in.Address.ConnectorData) > chat.MaxOwn {
+		t.Errorf("an address of %d bytes", len(in.Address.ConnectorData))
+	}
+	to, err := parseAddress(in.Address.ConnectorData)
+	if err != nil || to.Channel != m.Channel || to.Message != m.ID {
+		t.Errorf("address %s: %v", in.Address.ConnectorData, err)
 	}
 	var fields any
 	if raw, err = json.Marshal(in); err != nil {
@@ -195,7 +205,7 @@ func TestMalformedFields(t *testing.T) {
 		if (err != nil) != (want == "") || err == nil && got.text(us) != want {
 			t.Errorf("%s: %q, %v", over, got.text(us), err)
 		}
-		if in, ok := got.inbound(us, place{kind: chat.Group}).(chat.Message); err == nil && (!ok || in.At.IsZero()) {
+		if in := got.inbound(us, place{kind: chat.Group}); err == nil && in.At.IsZero() {
 			t.Errorf("%s: %+v", over, in)
 		}
 	}

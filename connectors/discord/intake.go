@@ -33,6 +33,7 @@ type intake struct {
 	me      string
 	client  *client
 	places  *places
+	roles   *ownRoles
 	log     *slog.Logger
 	events  *connectors.Intake[string, session] // by channel
 	used    *used
@@ -64,7 +65,7 @@ type channel struct {
 // newIntake returns the intake of a shard.
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
-		handler: h, me: me, client: d.client, places: d.places, log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
+		handler: h, me: me, client: d.client, places: d.places, roles: newOwnRoles(d.client, me), log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
 		fetches: d.fetches, channels: map[string]*channel{}, closing: make(chan struct{}),
 		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}
@@ -123,19 +124,28 @@ type queued = connectors.Event[session]
 // would block the reader.
 func (q *intake) written(m message, t *ticket) queued {
 	return queued{ID: m.ID, Ticket: t, Deliver: func(ctx context.Context) error {
-		return q.hand(ctx, func(ctx context.Context) chat.Inbound { return m.inbound(q.me, q.places.of(ctx, m)) })
+		return q.hand(ctx, func(ctx context.Context) chat.Inbound { return q.read(ctx, m) })
 	}}
+}
+
+// read converts m to an inbound event, with what messages don't say about their channel and server.
+func (q *intake) read(ctx context.Context, m message) chat.Inbound {
+	m.ownRole = q.roles.of(ctx, m)
+	return m.inbound(q.me, q.places.of(ctx, m))
 }
 
 // note queues a change of messages behind the other events of the channel, so that a deletion never overtakes the
 // message. Such changes can't be fetched later: if the queue is full, they are logged and lost.
 func (q *intake) note(channel, message string, in chat.Inbound) {
+	q.noteLater(channel, message, fmt.Sprintf("%T", in), func(context.Context) chat.Inbound { return in })
+}
+
+// noteLater is note for a change that is made when it is delivered. kind is its kind, for the log.
+func (q *intake) noteLater(channel, message, kind string, in func(context.Context) chat.Inbound) {
 	t := q.now.Hold()
-	ok := q.events.Add(channel, queued{ID: message, Ticket: t, Deliver: func(ctx context.Context) error {
-		return q.hand(ctx, func(context.Context) chat.Inbound { return in })
-	}})
+	ok := q.events.Add(channel, queued{ID: message, Ticket: t, Deliver: func(ctx context.Context) error { return q.hand(ctx, in) }})
 	if !ok {
-		q.log.Warn("too many events at once; some are dropped", "channel", channel, "kind", fmt.Sprintf("%T", in))
+		q.log.Warn("too many events at once; some are dropped", "channel", channel, "kind", kind)
 		t.Release()
 	}
 }

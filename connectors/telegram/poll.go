@@ -306,5 +306,5 @@ func (p *poller) edited(ctx context.Context, u update) error {
 	if !ok {
 		return nil
 	}
-	return p.hand(ctx, chat.Edited{Memory: m.Memory}, fmt.Sprintf("an edit of message %d of", u.EditedMessage.MessageID), u.EditedMessage.Chat.ID)
+	return p.hand(ctx, chat.Edited{Message: m}, fmt.Sprintf("an edit of message %d of", u.EditedMessage.MessageID), u.EditedMessage.Chat.ID)
 }

@@ -62,8 +62,8 @@ type Handler struct {
 	Emit  func(e event.Event)
 }
 
-// freshFor is how old a question can be whose edit is answered.
-const freshFor = 15 * time.Minute
+// FreshFor is how old a question can be whose edit is answered.
+const FreshFor = 15 * time.Minute
 
 // Edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).
@@ -81,7 +81,7 @@ func (h *Handler) Edited(ctx context.Context, e chat.Edited) error {
 	case old.Kind != chat.Said || command.Is(e.Text): // an edit makes no command, and unmakes none
 		return nil
 	}
-	e.Files = attachment.KeepRead(e.Files, old.Files)
+	e.Files = attachment.KeepRead(attachment.Edited(e.Files, old.Files), old.Files)
 	e.Text = chat.WithTranscripts(e.Text, e.Files)
 	if e.Text == old.Text && attachment.Same(e.Files, old.Files) || e.Empty() {
 		return nil
@@ -130,7 +130,7 @@ func (h *Handler) answers(ctx context.Context, e chat.Edited) (chat.Run, error) 
 		return chat.Run{}, nil
 	}
 	run, err := h.Store.RunOf(ctx, e.ID)
-	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > FreshFor {
 		return chat.Run{}, chat.Unless(err, chat.ErrNotFound)
 	}
 	if stays, err := h.Stays(ctx, run, e.Author); err != nil || !stays {

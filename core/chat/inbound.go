@@ -39,8 +39,10 @@ type (
 		Roles  []string // like those of [Message]
 		Name   CommandName
 	}
-	// Edited contains the new text of a message. It is ignored if the message is unknown, or has another author.
-	Edited struct{ Memory }
+	// Edited contains a message as it is after an edit, with the time at which it was sent. If the message was remembered without an
+	// answer, or not received, and is now Addressed, it counts as a new one for a quarter of an hour. Otherwise it is ignored if it is
+	// unknown, or has another author.
+	Edited struct{ Message }
 	// Deleted reports that a message was deleted on its platform.
 	Deleted struct {
 		Room RoomID

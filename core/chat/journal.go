@@ -25,6 +25,8 @@ type JoinRule struct {
 	Kind     RunKind
 	Ask      *Question // the question that a new run asks, without its Run and Room; can be nil
 	Limit    int       // 0 for no limit
+	// Again accepts a message a second time, with its new content and after all other messages, if it was only remembered before.
+	Again bool
 }
 
 // RunKind is the purpose of a run.

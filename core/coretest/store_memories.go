@@ -22,6 +22,7 @@ func memoryChecks() []storeCheck {
 		{"the echo of an answer is a duplicate without a run (IN-05)", answerEcho},
 		{"what came about beside an answer is no part of the conversation", memoryBeside},
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
+		{"a message that was only remembered is accepted again on request, once", heardAgain},
 		{"a saved room keeps its first Created", saveRoom},
 		{"rooms with messages are found by name", roomsNamed},
 		{"rooms are found by their chat, the newest first", roomsOfChats},
@@ -30,6 +31,30 @@ func memoryChecks() []storeCheck {
 		{"attention is kept, also when the room is saved again", attention},
 		{"text comes back as it was, or is refused", exactText},
 	}
+}
+
+func heardAgain(t *testing.T, s store) {
+	in := message("room", 1)
+	heard, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true})
+	s.must(err)
+	s.opened("room", 2)
+	in.Text = "edited"
+	again, err := s.Accept(t.Context(), in, alone)
+	s.must(err)
+	s.same("without a request", again, chat.Accepted{Memory: in.ID, Response: heard.Response, Duplicate: true, Altered: true})
+	again, err = s.Accept(t.Context(), in, chat.JoinRule{Again: true})
+	s.must(err)
+	s.same("on request it has a run of its own", []bool{again.Duplicate, again.Run != "", again.Response > heard.Response}, []bool{false, true, true})
+	s.same("the room", s.texts("room", 0, 10), []string{"message 2", "edited"})
+	in.Text = "edited once more"
+	once, err := s.Accept(t.Context(), in, chat.JoinRule{Again: true})
+	s.must(err)
+	s.same("a second time", once, chat.Accepted{Memory: in.ID, Run: again.Run, Response: again.Response, Duplicate: true, Altered: true})
+	s.same("what was stored", s.texts("room", 0, 10), []string{"message 2", "edited"})
+	s.must(s.Forget(t.Context(), in.ID))
+	gone, err := s.Accept(t.Context(), in, chat.JoinRule{Again: true})
+	s.must(err)
+	s.same("after it was forgotten", []any{gone.Duplicate, s.texts("room", 0, 10)}, []any{true, []string{"message 2"}})
 }
 
 func recentInterleaves(t *testing.T, s store) {

@@ -194,7 +194,12 @@ func (s *storeModel) Accept(ctx context.Context, in chat.Message, j chat.JoinRul
 		return chat.Accepted{}, err
 	}
 	if acc, known := s.known(in.Memory); known {
-		return acc, nil
+		i := s.index(in.ID)
+		if !j.Again || i < 0 || !s.said[i].arrived || s.said[i].Accepted.Run != "" {
+			return acc, nil
+		}
+		s.dropNotes(s.said[i].Room, s.said[i].Response)
+		s.said = slices.Delete(s.said, i, i+1)
 	}
 	s.save(in.Here())
 	acc := chat.Accepted{Memory: in.ID}

@@ -10,14 +10,35 @@ import (
 
 // Show implements [connectortest.People].
 func (w *World) Show(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) {
-	with := []discordfake.SayOption{discordfake.Attach(discordfake.Attachment{Filename: f.Name, ContentType: f.Type, Data: f.Data})}
-	if f.Voice {
-		with = append(with, discordfake.Spoken())
-	}
+	with := attached(f)
 	if in == w.group {
 		with = append(with, discordfake.MentionBot())
 	}
 	w.say(from, in, text, with...)
+}
+
+// attached makes a message one with f.
+func attached(f connectortest.File) []discordfake.SayOption {
+	with := []discordfake.SayOption{discordfake.Attach(discordfake.Attachment{Filename: f.Name, ContentType: f.Type, Data: f.Data})}
+	if f.Voice {
+		with = append(with, discordfake.Spoken())
+	}
+	return with
+}
+
+// Attach sends a file without a mention.
+func (w *World) Attach(from connectortest.Who, in connectortest.Place, f connectortest.File) {
+	w.say(from, in, "", attached(f)...)
+}
+
+// Unheard sends a file of which the bot is not told.
+func (w *World) Unheard(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) connectortest.Line {
+	return connectortest.Line{ID: w.say(from, in, text, append(attached(f), discordfake.Unheard())...)}
+}
+
+// Send writes text with what else a message of Discord's can have.
+func (w *World) Send(from connectortest.Who, in connectortest.Place, text string, with ...discordfake.SayOption) connectortest.Line {
+	return connectortest.Line{ID: w.say(from, in, text, with...)}
 }
 
 // LoseFiles implements [connectortest.Weather].

@@ -88,13 +88,13 @@ func (w *World) Mention(from connectortest.Who, in connectortest.Place, text str
 	w.say(from, in, text, discordfake.MentionBot())
 }
 
-func (w *World) say(from connectortest.Who, in connectortest.Place, text string, o ...discordfake.SayOption) {
+func (w *World) say(from connectortest.Who, in connectortest.Place, text string, o ...discordfake.SayOption) (id string) {
 	w.mu.Lock()
 	if !slices.Contains(w.places, in) {
 		w.places = append(w.places, in)
 	}
 	w.mu.Unlock()
-	w.Fake.Say(string(in), w.users[from], text, o...)
+	return w.Fake.Say(string(in), w.users[from], text, o...)
 }
 
 // Twice implements [connectortest.People].
@@ -107,6 +107,9 @@ func (w *World) Twice(say func()) {
 func (w *World) Reply(from connectortest.Who, in connectortest.Place, to connectortest.Line, text string) {
 	w.say(from, in, text, discordfake.ReplyTo(to.ID))
 }
+
+// Mentioning returns text with a mention of the bot before it.
+func (w *World) Mentioning(text string) string { return "<@" + w.Fake.BotID() + "> " + text }
 
 // Edit implements [connectortest.People].
 func (w *World) Edit(_ connectortest.Place, m connectortest.Line, text string) {

@@ -17,6 +17,17 @@ func (w *World) Show(from connectortest.Who, in connectortest.Place, text string
 	w.Fake.Say(Chat(in), w.users[from], text, telegramfake.WithMedia(w.media(f)))
 }
 
+// Attach sends a file without a mention.
+func (w *World) Attach(from connectortest.Who, in connectortest.Place, f connectortest.File) {
+	w.Send(from, in, "", telegramfake.WithMedia(w.media(f)))
+}
+
+// Unheard sends a file of which the bot is not told.
+func (w *World) Unheard(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) connectortest.Line {
+	m := w.Send(from, in, text, telegramfake.WithMedia(w.media(f)), telegramfake.Unheard())
+	return connectortest.Line{ID: messageID(m.Chat, m.ID)}
+}
+
 // media are the fields by which a message has f.
 func (w *World) media(f connectortest.File) map[string]any {
 	id := w.Fake.AddFile(f.Name, f.Data, 0)

@@ -104,7 +104,7 @@ func (w *World) Send(from connectortest.Who, in connectortest.Place, text string
 
 // Mention implements [connectortest.People].
 func (w *World) Mention(from connectortest.Who, in connectortest.Place, text string) {
-	w.Say(from, in, "@"+w.Fake.Bot().Username+" "+text)
+	w.Say(from, in, w.Mentioning(text))
 }
 
 // Twice implements [connectortest.People].
@@ -118,6 +118,9 @@ func (w *World) Twice(say func()) {
 func (w *World) Reply(from connectortest.Who, in connectortest.Place, to connectortest.Line, text string) {
 	w.Send(from, in, text, telegramfake.ReplyTo(w.message(in, to).ID))
 }
+
+// Mentioning returns text with a mention of the bot before it.
+func (w *World) Mentioning(text string) string { return "@" + w.Fake.Bot().Username + " " + text }
 
 // Edit implements [connectortest.People].
 func (w *World) Edit(in connectortest.Place, m connectortest.Line, text string) {

@@ -40,8 +40,19 @@ func (s *Server) AddGuildOn(name string, shard, shards int) string {
 func (s *Server) AddRole(guildID, name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.addRole(guildID, role{name: name})
+}
+
+// AddBotRole adds the role that Discord makes for the bot when it joins a guild, and returns its id.
+func (s *Server) AddBotRole(guildID string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addRole(guildID, role{name: s.bot.name, bot: s.bot.id})
+}
+
+func (s *Server) addRole(guildID string, r role) string {
 	g := s.mustGuild(guildID)
-	r := role{id: s.nextID(), name: name}
+	r.id = s.nextID()
 	g.roles = append(g.roles, r)
 	return r.id
 }

@@ -3,6 +3,7 @@ package discordfake
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"time"
 )
 
@@ -39,6 +40,9 @@ type message struct {
 	embeds      json.RawMessage
 	components  json.RawMessage
 	unfurled    bool
+	unheard     bool           // no session is told of it
+	forwards    *message       // its snapshot is a part of the message
+	extra       map[string]any // further fields
 	versions    []Version
 	deleted     bool
 	deletedAt   time.Time
@@ -77,6 +81,10 @@ func (u *user) memberObject(now time.Time) object {
 // object is the message as REST answers it.
 func (s *Server) messageObject(m *message) object {
 	o := s.bareObject(m)
+	if f := m.forwards; f != nil {
+		o["message_reference"] = object{"type": 1, "message_id": f.id, "channel_id": f.channel.id}
+		o["message_snapshots"] = []object{{"message": s.snapshot(f)}}
+	}
 	if m.reply == nil {
 		return o
 	}
@@ -104,6 +112,16 @@ func (s *Server) bareObject(m *message) object {
 	}
 	if at := m.editedAt(); !at.IsZero() {
 		o["edited_timestamp"] = timestamp(at)
+	}
+	maps.Copy(o, m.extra)
+	return o
+}
+
+// snapshot is m as messages that forward it show it: without its author and its ids.
+func (s *Server) snapshot(m *message) object {
+	o := s.bareObject(m)
+	for _, name := range []string{"id", "channel_id", "author", "pinned", "tts", "mention_everyone", "poll"} {
+		delete(o, name)
 	}
 	return o
 }

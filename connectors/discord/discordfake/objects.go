@@ -50,7 +50,11 @@ func (s *Server) guildObject(g *guild) object {
 func bareGuild(g *guild) object {
 	roles := []object{{"id": g.id, "name": "@everyone", "permissions": "0", "position": 0}}
 	for i, r := range g.roles {
-		roles = append(roles, object{"id": r.id, "name": r.name, "permissions": "0", "position": i + 1, "mentionable": true})
+		o := object{"id": r.id, "name": r.name, "permissions": "0", "position": i + 1, "mentionable": true}
+		if r.bot != "" {
+			o["managed"], o["tags"] = true, object{"bot_id": r.bot}
+		}
+		roles = append(roles, o)
 	}
 	return object{
 		"id": g.id, "name": g.name, "icon": nil, "owner_id": g.id, "roles": roles,

@@ -37,6 +37,19 @@ func Attach(files ...Attachment) SayOption {
 	return func(s *Server, m *message, _ *string) { m.attachments = append(m.attachments, s.receive(files)...) }
 }
 
+// Unheard makes it a message that the bot is not told of, such as one from before it joined.
+func Unheard() SayOption { return func(_ *Server, m *message, _ *string) { m.unheard = true } }
+
+// Forward makes the message forward another one.
+func Forward(messageID string) SayOption {
+	return func(s *Server, m *message, _ *string) { m.forwards = s.mustMessage(messageID) }
+}
+
+// With gives the message further fields, such as embeds, poll or sticker_items.
+func With(fields map[string]any) SayOption {
+	return func(_ *Server, m *message, _ *string) { m.extra = fields }
+}
+
 // Spoken makes the message a voice message; it needs its sound attached (DR-25).
 func Spoken() SayOption {
 	return func(_ *Server, m *message, _ *string) { m.flags |= FlagVoice }

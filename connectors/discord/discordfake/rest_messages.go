@@ -167,5 +167,7 @@ func (s *Server) post(m *message) {
 	m.channel.archived = false
 	m.channel.messages = append(m.channel.messages, m)
 	s.world.messages[m.id] = m
-	s.emitMessage("MESSAGE_CREATE", m, s.createdObject(m))
+	if !m.unheard {
+		s.emitMessage("MESSAGE_CREATE", m, s.createdObject(m))
+	}
 }

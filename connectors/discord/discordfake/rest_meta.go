@@ -51,3 +51,11 @@ func (s *Server) getGuild(c *call) (int, any, *apiError) {
 	}
 	return http.StatusOK, bareGuild(g), nil
 }
+
+func (s *Server) getRoles(c *call) (int, any, *apiError) {
+	g := s.world.guilds[c.params["guild_id"]]
+	if g == nil {
+		return 0, nil, refuse(http.StatusNotFound, 10004, "Unknown Guild")
+	}
+	return http.StatusOK, bareGuild(g)["roles"], nil
+}

@@ -16,6 +16,7 @@ const (
 	GetMe          Route = "GET /users/@me"
 	GetApplication Route = "GET /oauth2/applications/@me"
 	GetGuild       Route = "GET /guilds/{guild_id}"
+	GetRoles       Route = "GET /guilds/{guild_id}/roles"
 	GetChannel     Route = "GET /channels/{channel_id}"
 	GetMessages    Route = "GET /channels/{channel_id}/messages"
 	GetMessage     Route = "GET /channels/{channel_id}/messages/{message_id}"
@@ -50,6 +51,7 @@ func endpoints() []endpoint {
 		{GetMe, (*Server).getMe},
 		{GetApplication, (*Server).getApplication},
 		{GetGuild, (*Server).getGuild},
+		{GetRoles, (*Server).getRoles},
 		{GetChannel, (*Server).getChannel},
 		{GetMessages, (*Server).getMessages},
 		{GetMessage, (*Server).getMessage},

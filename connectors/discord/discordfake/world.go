@@ -40,7 +40,10 @@ type user struct {
 	dmClosed bool
 }
 
-type role struct{ id, name string }
+type role struct {
+	id, name string
+	bot      string // the bot that it was made for, if any
+}
 
 type guild struct {
 	id, name string

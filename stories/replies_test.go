@@ -1,0 +1,255 @@
+package stories_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/discord/discordfake"
+	"parley/connectors/telegram"
+	"parley/connectors/telegram/telegramfake"
+	"parley/models/modelfake"
+)
+
+// platform is what the worlds of the platforms have besides the methods that all platforms share.
+type platform interface {
+	Unheard(from Who, in Place, text string, f File) Line // a file of which the bot is not told
+	Mentioning(text string) string
+}
+
+// replies queues answers of the model.
+func (s *story) replies(texts ...string) {
+	for _, t := range texts {
+		s.model.Queue(modelfake.Script{modelfake.Text(t)})
+	}
+}
+
+// A file that was sent when the bot was not told is read and seen when a user replies to it, like one of the user's own: a picture, a
+// document, and a voice message, whose words are not the user's. A reply to the same again reads it only once.
+func TestReplyToUnheardFile(t *testing.T) {
+	look := "<response><title>A cat</title><description>A cat on a sofa.</description></response>"
+	for name, f := range map[string]struct {
+		file       File
+		what, says string
+	}{
+		"picture":  {photo(), "a photo", "A cat on a sofa."},
+		"document": {File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")}, "a file", "Buy tea."},
+		"voice":    {spoken(), "a voice message", "Meet me at six."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, withSenses, func(c *chatStory) {
+				p := c.World.(platform)
+				switch name {
+				case "picture":
+					c.replies(look)
+				case "voice":
+					c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("Meet me at six.")})
+				}
+				c.replies("I see.", "As before.")
+				posted := p.Unheard(Bob, c.group, "", f.file)
+				for range 2 {
+					c.Reply(Ada, c.group, posted, p.Mentioning("what is it?"))
+					c.rest()
+					told := c.told()
+					if !strings.Contains(told, "[In reply to "+f.what) || !strings.Contains(told, " from Bob]") {
+						t.Errorf("the prompt does not say what the reply is to: %s", told)
+					}
+					if !strings.Contains(told, "of the message replied to: ") || !strings.Contains(told, "  "+f.says) {
+						t.Errorf("the prompt lacks the file: %s", told)
+					}
+				}
+				if n := len(c.of(eyes)) + len(c.of(ears)); n > 1 {
+					t.Errorf("it was read %d times", n)
+				}
+				c.want(c.group, "I see.", "As before.")
+			})
+		})
+	}
+}
+
+// A model that sees is shown the picture that a user replies to. One that the bot has received is shown once.
+func TestReplyToPictureIsShown(t *testing.T) {
+	for _, heard := range []bool{false, true} {
+		t.Run(fmt.Sprint("heard ", heard), func(t *testing.T) {
+			onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = true }, func(c *chatStory) {
+				c.replies("A square.")
+				p := c.World.(platform)
+				var posted Line
+				if heard {
+					posted = c.shown(Bob, c.group, photo())
+				} else {
+					posted = p.Unheard(Bob, c.group, "", photo())
+				}
+				c.Reply(Ada, c.group, posted, p.Mentioning("what is on this photo?"))
+				c.rest()
+				all := c.model.Requests()
+				if n := strings.Count(string(all[len(all)-1].Raw), "image_url"); n != 2 { // its type, and the field
+					t.Errorf("the model was shown %d pictures: %s", n/2, all[len(all)-1].Raw)
+				}
+			})
+		})
+	}
+}
+
+// shown has from send a file into a group without a mention.
+func (c *chatStory) shown(from Who, in Place, f File) Line {
+	switch w := c.World.(type) {
+	case *telegramworld.World:
+		w.Attach(from, in, f)
+	case *discordworld.World:
+		w.Attach(from, in, f)
+	}
+	c.rest()
+	all := c.Sees(in)
+	return all[len(all)-1]
+}
+
+// Every kind of message in a direct chat is answered.
+func TestDirectChatAnswersEverything(t *testing.T) {
+	file := func(kind string) map[string]any {
+		f := map[string]any{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1, "length": 1, "duration": 1}
+		if kind == "photo" {
+			return map[string]any{kind: []any{f}}
+		}
+		return map[string]any{kind: f}
+	}
+	some := map[string]any{"title": "t", "text": "t", "emoji": "🎲", "value": 3, "latitude": 1, "longitude": 2, "question": "q", "first_name": "f"}
+	var onTelegramAll []map[string]any
+	for _, kind := range []string{"location", "contact", "dice", "game", "poll", "sticker", "story", "gift", "unique_gift", "checklist", "paid_media",
+		"giveaway", "invoice", "rich_message", "users_shared", "invented_later"} {
+		onTelegramAll = append(onTelegramAll, map[string]any{kind: some})
+	}
+	for _, kind := range []string{"photo", "video_note", "video", "voice", "audio", "document", "animation"} {
+		onTelegramAll = append(onTelegramAll, file(kind))
+	}
+	onDiscordAll := []map[string]any{
+		{}, {"poll": map[string]any{"question": map[string]any{"text": "Tea?"}}}, {"sticker_items": []any{map[string]any{"id": "1", "name": "Wave"}}},
+		{"activity": map[string]any{"type": 1}}, {"message_snapshots": []any{map[string]any{"message": map[string]any{"content": ""}}}},
+	}
+	onEach(t, nil, func(c *chatStory) {
+		kinds := onTelegramAll
+		if c.site.name == "discord" {
+			kinds = onDiscordAll
+		}
+		for n, fields := range kinds {
+			switch w := c.World.(type) {
+			case *telegramworld.World:
+				w.Send(Ada, c.ada, "", telegramfake.With(fields))
+			case *discordworld.World:
+				w.Send(Ada, c.ada, "", discordfake.With(fields))
+			}
+			c.pass(5 * time.Second)
+			c.rest()
+			if own := Own(c, c.ada); len(own) != n+1 {
+				t.Fatalf("after %v people read %q", fields, own)
+			}
+		}
+	})
+}
+
+// A forwarded file is read on Discord, and an embed in it is words.
+func TestDiscordForwards(t *testing.T) {
+	on(t, sites()[1], withSenses, func(c *chatStory) {
+		w := c.World.(*discordworld.World)
+		card := map[string]any{"embeds": []any{map[string]any{"type": "rich", "title": "Release 2", "fields": []any{map[string]any{"name": "Date", "value": "Monday"}}}}}
+		text := w.Unheard(Bob, c.group, "", File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
+		embed := w.Send(Robot, c.group, "", discordfake.With(card), discordfake.Unheard())
+		for posted, want := range map[string]string{text.ID: "[Forwarded file: plan.md, text/markdown]\n  Buy tea.", embed.ID: "*Forwarded:* *Embed:* Release 2\n    Date: Monday"} {
+			w.Send(Ada, c.ada, "", discordfake.Forward(posted))
+			c.pass(5 * time.Second)
+			c.rest()
+			if told := c.told(); !strings.Contains(told, want) {
+				t.Errorf("the model was told %q", told)
+			}
+		}
+		c.Reply(Ada, c.group, embed, w.Mentioning("when?"))
+		c.rest()
+		if told := c.told(); !strings.Contains(told, "[In reply to Robot: *Embed:* Release 2 Date: Monday]") {
+			t.Errorf("the model was told %q", told)
+		}
+	})
+}
+
+// A mention that an edit adds is answered, once: also if the bot was not told of the message, and however often the edit comes. A later
+// edit rewrites that answer. An edit after a quarter of an hour is none of those.
+func TestMentionByEdit(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"soon": time.Minute, "late": 16 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				p := c.World.(platform)
+				c.Say(Ada, c.group, "what is the time?")
+				c.Say(Bob, c.group, "no idea")
+				c.pass(wait)
+				asked := c.Sees(c.group)[0]
+				c.Twice(func() { c.Edit(c.group, asked, p.Mentioning("what is the time?")) })
+				c.rest()
+				if name == "late" {
+					c.want(c.group)
+					return
+				}
+				c.asked(1)
+				if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
+					t.Errorf("people read %q", own)
+				}
+				c.Edit(c.group, asked, p.Mentioning("what is the date?"))
+				c.rest()
+				c.asked(2)
+				if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
+					t.Errorf("after another edit people read %q", own)
+				}
+			})
+		})
+	}
+}
+
+// The role that Discord makes for the bot stands for the bot where users mention it. Other roles don't.
+func TestDiscordOwnRole(t *testing.T) {
+	on(t, sites()[1], nil, func(c *chatStory) {
+		w := c.World.(*discordworld.World)
+		own, other := w.Fake.AddBotRole(w.Guild()), w.Fake.AddRole(w.Guild(), "Friends")
+		c.Say(Ada, c.group, "<@&"+other+"> hello all")
+		c.Say(Ada, c.group, "<@&"+own+"> hello")
+		c.want(c.group, "You said: Ada: hello")
+		c.Say(Ada, c.group, "and <@&"+own+">?")
+		c.rest()
+		c.asked(2)
+		lookups := 0
+		for _, q := range w.Fake.Log() {
+			if q.Route == discordfake.GetRoles {
+				lookups++
+			}
+		}
+		if lookups != 1 {
+			t.Errorf("%d requests for the roles", lookups)
+		}
+	})
+}
+
+// An administrator who writes in the name of an allowed group is answered as that group; what is written in the name of a channel isn't.
+func TestTelegramAnonymousAdministrator(t *testing.T) {
+	for _, allowed := range []bool{true, false} {
+		t.Run(fmt.Sprint("allowed ", allowed), func(t *testing.T) {
+			on(t, sites()[0], func(cfg *config.Config) {
+				if w, err := telegramworld.New(); err != nil {
+					t.Error(err)
+				} else if allowed {
+					cfg.Access.Allow.Rooms = []config.Chat{config.Chat(telegram.Name + ":" + string(w.Group()))} // the same in each world
+				}
+			}, func(c *chatStory) {
+				w := c.World.(*telegramworld.World)
+				group := telegramworld.Chat(c.group)
+				w.Send(Ada, c.group, w.Mentioning("who is here?"), telegramfake.As(group))
+				w.Send(Ada, c.group, w.Mentioning("and I?"), telegramfake.As(telegramfake.Chat{ID: -100777, Type: "channel", Title: "News"}))
+				c.rest()
+				if own := Own(c, c.group); len(own) != map[bool]int{true: 1}[allowed] {
+					t.Errorf("people read %q", own)
+				}
+			})
+		})
+	}
+}
