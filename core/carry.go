@@ -124,7 +124,7 @@ func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 	if err != nil {
 		return chat.Accepted{}, err
 	}
-	return a.rt.intake.ingest(ctx, said, in)
+	return a.rt.intake.ingest(ctx, said, in, false)
 }
 
 // waiter stands for the two ways in which a run waits for a choice, in an action or parked. The run itself looks up what was chosen, so

@@ -74,7 +74,7 @@ func (x *execution) noteShown(s chat.Shown) error {
 		}
 	}
 	x.mu.Lock()
-	shown := withShown(x.shown, s)
+	shown := chat.WithShown(x.shown, s)
 	x.mu.Unlock()
 	n := chat.Note{Shown: shown, Text: x.answer.View().Remembered().Text()} // the process that adopts the run has to know what users have read
 	if err := x.Note(x.life, n); err != nil {
@@ -105,20 +105,6 @@ func (x *execution) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, 
 		}
 	}
 	return all, err
-}
-
-// withShown returns a copy of all, which is sorted by part, with s in place of the entry of its part, or without it if its message is gone.
-func withShown(all []chat.Shown, s chat.Shown) []chat.Shown {
-	at, had := slices.BinarySearchFunc(all, s.Part, func(o chat.Shown, part int) int { return o.Part - part })
-	after := all[at:]
-	if had {
-		after = after[1:]
-	}
-	now := append(make([]chat.Shown, 0, len(all)+1), all[:at]...)
-	if !s.Gone {
-		now = append(now, s)
-	}
-	return append(now, after...)
 }
 
 // seen reports whether people see anything of the answer, or may: a message whose creation is only begun counts.

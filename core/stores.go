@@ -18,7 +18,6 @@ type (
 		storage.Attentions
 		Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
 		Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
-		Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 		Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	}
 	choiceStore interface {

@@ -85,20 +85,13 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if acc, ok, err := t.rt.choices.typed(ctx, m, asked); ok || err != nil {
 		return acc, err
 	}
-	return t.ingest(ctx, m, a)
+	return t.ingest(ctx, m, a, false)
 }
 
-// clean checks and cleans what m contains, and settles rights and costs, which are stored with the run: they follow from the account
-// that the platform vouches for.
+// clean checks and cleans m, and settles rights and costs, which are stored with the run: they follow from the account that the platform
+// vouches for.
 func (t *intake) clean(m chat.Message) (chat.Message, error) {
-	if len(m.Address.ConnectorData) > chat.MaxOwn {
-		return m, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
-	}
-	if err := attachment.Check(m.Memory); err != nil {
-		return m, err
-	}
-	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), attachment.Clean(m.Files)
-	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted), What: text.Label(m.Quoted.What)}
+	m, err := attachment.CleanMessage(m)
 	if m.Address.BilledTo == "" {
 		m.Address.BilledTo = m.Author
 	}
@@ -106,7 +99,7 @@ func (t *intake) clean(m chat.Message) (chat.Message, error) {
 	if t.rt.cfg.Access.HasRole(m.Place, m.Roles) {
 		m.Address.AuthorizedByRole = m.Author
 	}
-	return m, nil
+	return m, err
 }
 
 // arrived returns what m was accepted as, if it arrived before.
@@ -125,17 +118,35 @@ func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 	return known, err
 }
 
-// ingest stores a message that is neither a command nor a choice, with a run if it may be answered, and wakes its room.
-func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.Accepted, error) {
-	verdict, attention, err := t.admit(ctx, m, a)
-	if err != nil {
-		return chat.Accepted{}, err
+// edited takes a message after an edit. One that the edit addresses to the agent is a new question, unless it arrives again; all others
+// change what is remembered.
+func (t *intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, err error) {
+	var a admission
+	m, asks, err := t.rt.changes.Asks(ctx, e.Message)
+	if asks {
+		m, err = t.clean(m)
 	}
-	return t.save(ctx, m, a, t.rt.cfg.Turns.JoinRule(m, verdict), attention)
+	if asks && err == nil {
+		a, err = t.admission(ctx, m)
+	}
+	if asks && err == nil {
+		acc, err = t.ingest(ctx, m, a, true)
+	}
+	if err != nil || acc.Run != "" && !acc.Duplicate {
+		return acc, err
+	}
+	return chat.Accepted{Memory: e.ID}, t.rt.changes.Edited(ctx, e)
 }
 
-// save stores m as j says, and wakes its room.
-func (t *intake) save(ctx context.Context, m chat.Message, a admission, j chat.JoinRule, attention chat.Attention) (chat.Accepted, error) {
+// ingest stores a message that is neither a command nor a choice, with a run if it may be answered, and wakes its room. Again is for a
+// message after an edit ([chat.JoinRule.Again]), which is stored only if it is answered.
+func (t *intake) ingest(ctx context.Context, m chat.Message, a admission, again bool) (chat.Accepted, error) {
+	verdict, attention, err := t.admit(ctx, m, a)
+	if err != nil || again && verdict != access.Yes {
+		return chat.Accepted{}, err
+	}
+	j := t.rt.cfg.Turns.JoinRule(m, verdict)
+	j.Again = again
 	acc, err := t.store.Accept(ctx, m, j)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
@@ -148,11 +159,10 @@ func (t *intake) save(ctx context.Context, m chat.Message, a admission, j chat.J
 		t.rt.roster.Meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
-		sure := j.Kind != chat.RunDecide // that m is answered
-		if sure && attention == chat.Unfollowed {
+		if verdict == access.Yes && attention == chat.Unfollowed {
 			t.follows(ctx, m.Room)
 		}
-		if sure && t.rt.cfg.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede { // until the model has decided, nothing gives way
+		if t.rt.cfg.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
 			t.announce(ctx, m.Room, acc.Response)
 		}
 		t.rt.scheduler.wake(m.Room)

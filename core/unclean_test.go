@@ -65,7 +65,7 @@ func TestUncleanEvents(t *testing.T) {
 		for _, in := range []chat.Inbound{
 			chat.Choice{Question: "question", Room: room, Author: "ada", Name: "Ada", BilledTo: "ada", Roles: []string{"role"}},
 			chat.Command{Room: room, Author: "ada", Roles: []string{"role"}, Name: chat.Stop},
-			chat.Edited{Memory: chat.Memory{ID: first.ID, Room: room, Author: "ada", Name: "Ada", Text: "other", At: time.Now()}},
+			chat.Edited{Message: chat.Message{Memory: chat.Memory{ID: first.ID, Room: room, Author: "ada", Name: "Ada", Text: "other", At: time.Now()}}},
 			chat.Reaction{Room: room, Author: "ada", Name: "Ada", On: first.ID, Message: "12", Emoji: "👍", Added: true, At: time.Now()},
 			chat.Joined{World: chat.World{ID: "fake", Connector: "fake", Name: "World"}, Room: first.Place, Entity: chat.Entity{ID: "bob", Connector: "fake", Names: []string{"Bob"}}, Role: "admin"},
 			chat.Left{World: "fake", Room: room, Entity: "bob"},

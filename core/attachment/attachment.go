@@ -33,6 +33,19 @@ func Check(m chat.Memory) error {
 	return nil
 }
 
+// CleanMessage checks whether m can be stored, and makes its texts fit to be shown.
+func CleanMessage(m chat.Message) (chat.Message, error) {
+	if len(m.Address.ConnectorData) > chat.MaxOwn {
+		return m, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
+	}
+	if err := Check(m.Memory); err != nil {
+		return m, err
+	}
+	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), Clean(m.Files)
+	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted), What: text.Label(m.Quoted.What)}
+	return m, nil
+}
+
 // KeepRead gives files what was read of the ones they are: a platform may tell of a file again, under another reference.
 func KeepRead(files, old []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)

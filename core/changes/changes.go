@@ -62,8 +62,8 @@ type Handler struct {
 	Emit  func(e event.Event)
 }
 
-// FreshFor is how old a question can be whose edit is answered.
-const FreshFor = 15 * time.Minute
+// freshFor is how old a question can be whose edit is answered.
+const freshFor = 15 * time.Minute
 
 // Edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).
@@ -130,7 +130,7 @@ func (h *Handler) answers(ctx context.Context, e chat.Edited) (chat.Run, error) 
 		return chat.Run{}, nil
 	}
 	run, err := h.Store.RunOf(ctx, e.ID)
-	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > FreshFor {
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
 		return chat.Run{}, chat.Unless(err, chat.ErrNotFound)
 	}
 	if stays, err := h.Stays(ctx, run, e.Author); err != nil || !stays {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"time"
 
 	"parley/core/answer"
@@ -170,4 +171,18 @@ type Shown struct {
 	// Replacing reports that the message with this ID can't be edited, and is about to be deleted and posted again: if it is
 	// missing, no user has deleted it.
 	Replacing bool `json:"replacing,omitempty"`
+}
+
+// WithShown returns a copy of all, which is sorted by part, with s in place of the entry of its part, or without it if its message is gone.
+func WithShown(all []Shown, s Shown) []Shown {
+	at, had := slices.BinarySearchFunc(all, s.Part, func(o Shown, part int) int { return o.Part - part })
+	after := all[at:]
+	if had {
+		after = after[1:]
+	}
+	now := append(make([]Shown, 0, len(all)+1), all[:at]...)
+	if !s.Gone {
+		now = append(now, s)
+	}
+	return append(now, after...)
 }
