@@ -13,6 +13,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/text"
+	"parley/internal/redact"
 	"parley/plugins/mcp/oauth"
 )
 
@@ -34,6 +35,8 @@ type client struct {
 	cfg Server
 	o   Options
 	log *slog.Logger
+	// secrets are those of the configuration, which the server can repeat.
+	secrets redact.Redactor
 
 	tokens *oauth.Tokens // nil without OAuth
 
@@ -63,7 +66,7 @@ type state struct {
 // newClient returns a client that is not connected.
 func newClient(s Server, o Options) *client {
 	c := &client{
-		cfg: s, o: o, log: o.Log.With("mcp", s.Name), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
+		cfg: s, o: o, log: o.Log.With("mcp", s.Name), secrets: secretsOf(s), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		calls: map[string]*action.Call{}, shown: map[string]string{}, moved: make(chan struct{}),
 		state: state{err: errors.New("it has not been started yet"), since: time.Now()},
 	}

@@ -86,6 +86,14 @@ func fakeServer(kind string) {
 	add("wrong", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "There is no such file."}}}, nil
 	})
+	add("told", nil, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		token := os.Getenv("FAKE_TOKEN")
+		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Message: "with " + token, Progress: 1})
+		if strings.Contains(string(r.Params.Arguments), "refuse") {
+			return nil, fmt.Errorf("the key %s is not valid", token)
+		}
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "The key " + token[:9] + "… is not valid."}}}, nil
+	})
 	add("wipe", &sdk.ToolAnnotations{DestructiveHint: &yes}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text1("gone"), nil })
 	add("exit", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { os.Exit(1); return nil, nil })
 	add("huge", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -126,6 +134,9 @@ func fakeServer(kind string) {
 	}
 	prompt := func(name, about string, arguments ...*sdk.PromptArgument) {
 		s.AddPrompt(&sdk.Prompt{Name: name, Description: about, Arguments: arguments}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			if r.Params.Arguments["topic"] == "keys" {
+				return nil, fmt.Errorf("the key %s is not valid", os.Getenv("FAKE_TOKEN"))
+			}
 			if r.Params.Arguments["topic"] == "coffee" {
 				return nil, fmt.Errorf("there is only tea")
 			}

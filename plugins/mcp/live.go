@@ -42,7 +42,7 @@ func (c *client) progress(_ context.Context, r *sdk.ProgressNotificationClientRe
 	if call == nil {
 		return
 	}
-	shown := text.Label(r.Params.Message)
+	shown := text.Label(c.hide(r.Params.Message))
 	if r.Params.Total > 0 {
 		shown = strings.TrimSpace(fmt.Sprintf("%s %d%%", shown, int(100*min(1, max(0, r.Params.Progress/r.Params.Total)))))
 	}
@@ -75,7 +75,7 @@ func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	if call == nil || !ok {
 		return decline, nil
 	}
-	question := fmt.Sprintf("**%s** asks: %s", text.Label(c.cfg.Name), text.Quote(text.Brief(text.Clean(r.Params.Message), 500)))
+	question := fmt.Sprintf("**%s** asks: %s", text.Label(c.cfg.Name), text.Quote(c.said(r.Params.Message, 500)))
 	q, err := call.Choose(ctx, question, chat.Question{Options: append(options, "Decline")})
 	switch {
 	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):

@@ -389,6 +389,26 @@ func TestCheckHidesSecrets(t *testing.T) {
 	}
 }
 
+// SE-02: what a server says of a failure names no secret of the configuration: neither to people nor to the model, in the error
+// of a call, its progress, or the text of a prompt; whole or in part.
+func TestFailuresHideSecrets(t *testing.T) {
+	s := fake(t, "good")
+	s.Env["FAKE_TOKEN"] = "s3cr3t-token-of-the-server"
+	p := started(t, Options{Servers: []Server{s}})
+	told := named(t, p, "fake__told")
+	for parameters, want := range map[string]string{`{}`: "The key *** is not valid.", `{"text":"refuse"}`: "the key *** is not valid"} {
+		r := actiontest.Make(t, told, actiontest.Call{Parameters: parameters})
+		if r.Err == nil || strings.Contains(fmt.Sprint(r.Err, r.Shown), "s3cr3t") || !strings.Contains(strings.ReplaceAll(r.Err.Error(), "***…", "***"), want) {
+			t.Errorf("%s: %v, shown %q", parameters, r.Err, r.Shown)
+		}
+	}
+	scene := action.TurnContext{}
+	scene.Message.Text = "/write_poem keys"
+	if said, err := p.Providers[1].Provide(t.Context(), scene); err != nil || strings.Contains(said.Text, "s3cr3t") || !strings.Contains(said.Text, "the key *** is not valid") {
+		t.Errorf("%q, %v", said.Text, err)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	line, _, err := Check(t.Context(), fake(t, "good"), Options{}, nil)
 	if err != nil || !strings.Contains(line, "echo (write)") || !strings.Contains(line, "wipe (dangerous)") || !strings.HasSuffix(line, "; 1 resources") {

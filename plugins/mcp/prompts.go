@@ -144,7 +144,7 @@ func (p prompt) get(ctx context.Context, written string) (string, error) {
 	refused := (*jsonrpc.Error)(nil)
 	switch {
 	case errors.As(err, &refused):
-		return "", fmt.Errorf("the MCP server %s refused it: %s", p.c.cfg.Name, text.Brief(text.Clean(refused.Message), maxDescription))
+		return "", fmt.Errorf("the MCP server %s refused it: %s", p.c.cfg.Name, p.c.said(refused.Message, maxDescription))
 	case err != nil:
 		p.c.log.Warn("a prompt of an MCP server has failed", "prompt", text.Brief(p.p.Name, 64), "err", p.c.redact(err.Error()))
 		return "", fmt.Errorf("the MCP server %s did not answer", p.c.cfg.Name)

@@ -4,51 +4,38 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 
 	"parley/core/text"
+	"parley/internal/redact"
 )
 
 // redact hides secrets in s, which a server can repeat in its errors, and shortens s for the log.
 func (c *client) redact(s string) string { return text.Brief(text.Visible(c.hide(s)), 300) }
 
-// hide replaces what is secret of the configuration: the values of the environment and of the headers, the client's
-// secret, and what an address holds beyond the place of the server.
+// hide replaces what is secret of the configuration, and the tokens of its login. Whatever a server says of a failure
+// passes through it before people, the model or the log get it.
 func (c *client) hide(s string) string {
-	secrets := slices.Collect(maps.Values(c.cfg.Env))
-	for _, v := range c.cfg.Headers {
-		secrets = append(secrets, v, v[strings.LastIndexByte(v, ' ')+1:]) // the last one without "Bearer"
+	if c.tokens != nil {
+		s = redact.New(c.tokens.Secrets()...).Clean(s)
 	}
-	if c.cfg.OAuth != nil {
-		secrets = append(secrets, c.cfg.OAuth.ClientSecret)
-	}
-	secrets = append(secrets, inAddress(c.cfg.URL)...)
-	// The longest first: one can be a part of another.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, v := range secrets {
-		if len(v) > 3 {
-			s = strings.ReplaceAll(s, v, "***")
-		}
-	}
-	return s
+	return c.secrets.Clean(s)
 }
 
-// inAddress returns the values of the query and the user of an address, as they are written and as they are meant.
-func inAddress(address string) (secrets []string) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil
+// said returns what a server says about a call, for people and the model.
+func (c *client) said(words string, limit int) string {
+	return text.Brief(text.Clean(c.hide(words)), limit)
+}
+
+// secretsOf returns the redactor of what is secret of a configuration: the values of the environment and of the
+// headers, the client's secret, and what an address holds beyond the place of the server.
+func secretsOf(s Server) redact.Redactor {
+	values := slices.Concat(slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers)))
+	var secrets []string
+	if s.OAuth != nil {
+		secrets = append(secrets, s.OAuth.ClientSecret)
 	}
-	for _, pair := range strings.Split(u.RawQuery, "&") {
-		_, raw, _ := strings.Cut(pair, "=")
-		secrets = append(secrets, raw)
+	if u, err := url.Parse(s.URL); err == nil {
+		secrets = append(secrets, redact.Address(u)...)
 	}
-	for _, values := range u.Query() {
-		secrets = append(secrets, values...)
-	}
-	if u.User != nil {
-		password, _ := u.User.Password()
-		secrets = append(secrets, u.User.String(), u.User.Username(), password)
-	}
-	return secrets
+	return redact.Settings(values, secrets...)
 }

@@ -15,6 +15,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/text"
+	"parley/internal/redact"
 )
 
 // Search is the configuration of a search service.
@@ -83,7 +84,7 @@ func (s search) Act(ctx context.Context, c *action.Call) (action.Result, error) 
 		for outer := (*url.Error)(nil); errors.As(err, &outer); { // its address can hold the query and more
 			err = outer.Err
 		}
-		return action.Result{}, fmt.Errorf("the search failed: %w", err)
+		return action.Result{}, fmt.Errorf("the search failed: %w", redact.New(s.o.Search.Key).Error(err))
 	}
 	var b strings.Builder
 	for _, h := range hits[:min(len(hits), maxHits)] {

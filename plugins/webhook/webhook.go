@@ -17,15 +17,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"parley/core/action"
 	"parley/core/text"
+	"parley/internal/redact"
 )
 
 // Tool is the configuration of one tool.
@@ -52,7 +55,7 @@ type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 func New(tools []Tool, dial Dialer) action.Plugin {
 	p := action.Plugin{Name: "webhook"}
 	for _, t := range tools {
-		p.Actions = append(p.Actions, &hook{t, client(t, dial)})
+		p.Actions = append(p.Actions, newHook(t, dial))
 	}
 	return p
 }
@@ -66,8 +69,17 @@ const (
 
 // hook is a Tool as an action.
 type hook struct {
-	t    Tool
-	http *http.Client
+	t       Tool
+	http    *http.Client
+	secrets redact.Redactor // of the configuration, which the endpoint can repeat
+}
+
+func newHook(t Tool, dial Dialer) *hook {
+	secrets := []string{t.Secret}
+	if u, err := url.Parse(t.URL); err == nil {
+		secrets = append(secrets, redact.Address(u)...)
+	}
+	return &hook{t, client(t, dial), redact.Settings(slices.Collect(maps.Values(t.Headers)), secrets...)}
 }
 
 // client follows redirects on the origin of the tool only: the body and the headers are for no one else.
@@ -179,10 +191,10 @@ func (h *hook) follow(c *action.Call, body io.Reader) (action.Result, error) {
 			return action.Result{}, h.failure(fmt.Errorf("its response is not valid: %w", err))
 		}
 		if e.Error != "" || e.Result != nil {
-			return e.result()
+			return h.result(e)
 		}
 		if e.Progress != "" {
-			last = text.Excerpt(text.Clean(e.Progress), maxShown)
+			last = text.Excerpt(text.Clean(h.secrets.Clean(e.Progress)), maxShown)
 			c.Update("⏳ " + last)
 		}
 	}
@@ -193,7 +205,7 @@ func (h *hook) follow(c *action.Call, body io.Reader) (action.Result, error) {
 func (h *hook) whole(data []byte) (action.Result, error) {
 	var e event
 	if json.Unmarshal(data, &e) == nil && (e.Error != "" || e.Result != nil) {
-		return e.result()
+		return h.result(e)
 	}
 	if !json.Valid(data) {
 		return action.Result{}, h.failure(errors.New("its response is not valid JSON"))
@@ -202,9 +214,9 @@ func (h *hook) whole(data []byte) (action.Result, error) {
 }
 
 // result returns the result: a string as it is, anything else as JSON.
-func (e event) result() (action.Result, error) {
+func (h *hook) result(e event) (action.Result, error) {
 	if e.Error != "" {
-		return action.Result{}, &action.PublicError{Text: text.Excerpt(text.Clean(e.Error), maxShown)}
+		return action.Result{}, &action.PublicError{Text: text.Excerpt(text.Clean(h.secrets.Clean(e.Error)), maxShown)}
 	}
 	var words string
 	if json.Unmarshal(e.Result, &words) != nil {
@@ -231,7 +243,7 @@ func (h *hook) failure(err error) error {
 	if h.t.Effect != action.Reads {
 		unknown = " It is unknown whether it did something; do not repeat it without asking the user."
 	}
-	return fmt.Errorf("the endpoint of %s failed: %s.%s", h.t.Name, strings.TrimSuffix(reason, "."), unknown)
+	return fmt.Errorf("the endpoint of %s failed: %s.%s", h.t.Name, strings.TrimSuffix(h.secrets.Clean(reason), "."), unknown)
 }
 
 // send sends a signed request. The signature covers the time, so that an endpoint can refuse a recorded request later.
@@ -294,7 +306,7 @@ func (l *limited) Read(p []byte) (int, error) {
 // Check sends a signed ping, which must have no side effects. 404 and 405 mean that the endpoint can be reached.
 func Check(ctx context.Context, t Tool, dial Dialer) (string, error) {
 	t.Effect = action.Reads // a ping changes nothing, and its failure leaves nothing in doubt
-	h := &hook{t, client(t, dial)}
+	h := newHook(t, dial)
 	res, err := h.send(ctx, request{Type: "ping"}, "ping")
 	if err != nil {
 		return "", h.failure(err)

@@ -66,6 +66,18 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	case "/html":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, "<h1>Hello</h1>")
+	case "/secrets":
+		_, _ = fmt.Fprintf(w, `{"error":"no %s, no %s, no %s"}`, r.Header.Get("Authorization"), r.URL.Query().Get("key"), secret)
+	case "/secret-lines":
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		_, _ = fmt.Fprintf(w, `{"progress":"with %[1]s"}{"error":"no %[1]s"}`, r.Header.Get("Authorization"))
+	case "/secret-type":
+		w.Header().Set("Content-Type", "x/"+r.URL.Query().Get("key"))
+	case "/secret-protocol":
+		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = io.WriteString(c, "HTTP/1.1 "+r.URL.Query().Get("key")+"\r\n\r\n")
+			_ = c.Close()
+		}
 	case "/huge":
 		_, _ = io.WriteString(w, `"`+strings.Repeat("x", 50<<20))
 	case "/broken":
@@ -91,6 +103,19 @@ func (e *endpoint) tool(path string, effect action.Effect) Tool {
 func (e *endpoint) call(t *testing.T, tool Tool) actiontest.Made {
 	t.Helper()
 	return actiontest.Make(t, New([]Tool{tool}, nil).Actions[0], actiontest.Call{Parameters: `{"order":"17"}`})
+}
+
+// SE-02: nothing that an endpoint says of a failure, and nothing that breaks, names a secret of the configuration.
+func TestFailuresHideSecrets(t *testing.T) {
+	e := serve(t)
+	for _, path := range []string{"/secrets", "/secret-lines", "/secret-type", "/secret-protocol"} {
+		tool := e.tool(path+"?key=qu3ry-s3cr3t-of-the-endpoint", action.Reads)
+		tool.Headers = map[string]string{"Authorization": "Bearer h34der-s3cr3t-of-the-endpoint"}
+		r := e.call(t, tool)
+		if r.Err == nil || strings.Contains(fmt.Sprint(r.Err, r.Shown), "s3cr3t") || strings.Contains(r.Err.Error(), secret) || !strings.Contains(r.Err.Error(), "***") {
+			t.Errorf("%s: %v, shown %q", path, r.Err, r.Shown)
+		}
+	}
 }
 
 func TestCall(t *testing.T) {

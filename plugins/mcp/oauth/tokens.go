@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -30,6 +32,9 @@ type Tokens struct {
 	// Refused is called when the authorization server gives no more tokens. Which identifies the login that has ended.
 	Refused func(ctx context.Context, which string)
 	Log     *slog.Logger
+
+	mu      sync.Mutex
+	secrets []string // of the newest logins
 
 	rejected atomic.Bool   // the stored login has had fresh tokens rejected
 	turn     chan struct{} // holds a value while a goroutine of this process looks for a token
@@ -94,6 +99,7 @@ func (t *Tokens) load(ctx context.Context) (l login, e entry, raw string, err er
 	if l, err = t.Key.open(e.Sealed, Name(t.Server)); err != nil {
 		return l, e, raw, fmt.Errorf("%w: %w", t.needed(), err)
 	}
+	t.remember(l.Access, l.Refresh, l.ClientSecret)
 	if l.ClientID == t.ClientID && t.ClientSecret != "" { // it can have been replaced
 		l.ClientSecret = t.ClientSecret
 	}
@@ -101,6 +107,28 @@ func (t *Tokens) load(ctx context.Context) (l login, e entry, raw string, err er
 		return l, e, raw, t.needed()
 	}
 	return l, e, raw, nil
+}
+
+// maxSecrets is the maximum number of secrets that are remembered: those of the newest logins.
+const maxSecrets = 12
+
+// remember keeps secrets for Secrets.
+func (t *Tokens) remember(secrets ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range secrets {
+		if s != "" && !slices.Contains(t.secrets, s) {
+			t.secrets = append(t.secrets, s)
+		}
+	}
+	t.secrets = t.secrets[max(0, len(t.secrets)-maxSecrets):]
+}
+
+// Secrets returns the tokens and secrets that were used lately: a server can repeat them in its errors.
+func (t *Tokens) Secrets() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.secrets)
 }
 
 // hold has this gateway alone renew the token, if no other was faster.
