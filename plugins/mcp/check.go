@@ -58,7 +58,13 @@ func (c *client) check(ctx context.Context, logins oauth.Store) (string, error) 
 	if err := c.refresh(ctx, session); err != nil {
 		return "", err
 	}
-	return c.view().summary(), nil
+	line := c.view().summary()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stray != "" {
+		line += "; it writes lines to its standard output that are no messages, such as " + text.Quote(text.Brief(c.stray, 80))
+	}
+	return line, nil
 }
 
 // summary returns what a server offers, in one line.
@@ -73,6 +79,9 @@ func (s state) summary() string {
 	}
 	if n := len(s.resources); n > 0 {
 		line += fmt.Sprintf("; %d resources", n)
+	}
+	if len(s.odd) > 0 {
+		line += "; " + text.Brief(strings.Join(s.odd, "; "), 400)
 	}
 	return line
 }

@@ -12,7 +12,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core/action"
-	"parley/core/text"
 	"parley/internal/redact"
 	"parley/plugins/mcp/oauth"
 )
@@ -50,6 +49,7 @@ type client struct {
 	calls map[string]*action.Call // in progress, by their tokens
 	shown map[string]string       // their last progress
 	count int
+	stray string // a line of the standard output that is no message
 }
 
 // state is what is known of a server. It is not changed, but replaced, so that a turn that has read it has one
@@ -59,6 +59,7 @@ type state struct {
 	tools     []*tool
 	resources []*sdk.Resource
 	prompts   []*sdk.Prompt
+	odd       []string  // what is odd about its lists
 	err       error     // why it is not connected
 	since     time.Time // when it was lost, or was to be started for the first time
 }
@@ -81,6 +82,13 @@ func (c *client) view() state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
+}
+
+// setStray notes a line that was skipped.
+func (c *client) setStray(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stray = line
 }
 
 // set replaces the state, and wakes those that wait in connected. since is kept over failed attempts.
@@ -256,60 +264,7 @@ func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error 
 			next.tools[i] = old[j]
 		}
 	}
+	c.report(next)
 	c.set(next)
 	return nil
-}
-
-// list asks the server for everything that it has announced. Only missing tools are an error.
-func (c *client) list(ctx context.Context, session *sdk.ClientSession) (s state, err error) {
-	s.session = session
-	has := session.InitializeResult().Capabilities
-	if has == nil {
-		return s, nil
-	}
-	if has.Tools != nil {
-		if s.tools, err = c.listTools(ctx, session); err != nil {
-			return s, err
-		}
-	}
-	if has.Resources != nil {
-		for r, err := range session.Resources(ctx, nil) {
-			if err != nil || len(s.resources) == maxResources {
-				break // they are a list for the model, and no more
-			}
-			s.resources = append(s.resources, r)
-		}
-	}
-	if has.Prompts != nil {
-		for p, err := range session.Prompts(ctx, nil) {
-			if err != nil || len(s.prompts) == maxPrompts {
-				break // the tools are there all the same
-			}
-			s.prompts = append(s.prompts, p)
-		}
-	}
-	return s, nil
-}
-
-// listTools returns the tools that can be actions, the first of each name. A tool that can't be one is left out and
-// logged.
-func (c *client) listTools(ctx context.Context, session *sdk.ClientSession) (all []*tool, err error) {
-	names := map[string]bool{}
-	for t, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			return nil, err
-		}
-		made, problem := c.newTool(t)
-		switch {
-		case len(all) == maxTools:
-			c.log.Warn("an MCP server has too many tools; the others are left out", "limit", maxTools)
-			return all, nil
-		case problem != "":
-			c.log.Warn("a tool of an MCP server is left out", "tool", text.Brief(t.Name, 64), "reason", problem)
-		case made != nil && !names[made.spec.Name]:
-			names[made.spec.Name] = true
-			all = append(all, made)
-		}
-	}
-	return all, nil
 }

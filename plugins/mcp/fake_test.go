@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 		flood()
 	case "refuse":
 		refuse()
+	case "stuck", "alternating", "endless", "empty", "broken off", "nameless", "chatty", "noisy":
+		lister(kind)
 	default:
 		fakeServer(kind)
 	}

@@ -83,7 +83,11 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 			c.log.Info("what the MCP server wrote last", "stderr", c.redact(said))
 		}
 	}
-	return &sdk.IOTransport{Reader: stdout, Writer: stdin, MaxLineLength: maxMessage}, stop, nil
+	out := newMessages(stdout, func(line string) {
+		c.setStray(line)
+		c.log.Warn("an MCP server writes lines to its standard output that are no messages; they are skipped", "first", c.redact(line))
+	})
+	return &sdk.IOTransport{Reader: out, Writer: stdin, MaxLineLength: maxMessage}, stop, nil
 }
 
 // reason returns why a program can't be started, without its path.

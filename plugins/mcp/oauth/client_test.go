@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ func TestRegisteredClient(t *testing.T) {
 				second, err := g.Token(s.Context(), first)
 				if err != nil || second == first || s.asked() != 2 {
 					t.Errorf("renewed: %q, %v, %d requests", second, err, s.asked())
+				}
+				if known := g.Secrets(); !slices.Contains(known, first) || !slices.Contains(known, second) || c.secret != "" && !slices.Contains(known, c.secret) {
+					t.Errorf("what errors hide is %q", known)
 				}
 				if row := m.rows[oauth.Name("shop")]; strings.Contains(row, "s3cr3t") || strings.Contains(row, "client:1") {
 					t.Errorf("stored is %s", row)
