@@ -119,7 +119,8 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 			return err
 		}
 	}
-	client, err := terminal.Open(ctx, url, id)
+	// The user who can read the gateway's token is the owner.
+	client, err := terminal.OpenAsOwner(ctx, url, id, func() string { return local.Token(cfg, url) })
 	if err != nil {
 		return fmt.Errorf("%w; is that gateway running at %s? --url names another address", err, url)
 	}

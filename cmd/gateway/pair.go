@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/config"
 	"parley/core/chat"
 	"parley/internal/local"
 )
@@ -13,8 +14,9 @@ import (
 // pairCmd manages who can talk to the agent.
 type pairCmd struct {
 	Code   string `arg:"" optional:"" help:"The code of the user to approve."`
-	List   bool   `help:"List approved and waiting users."`
-	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as ${account}."`
+	Web    bool   `help:"Print a code that makes a browser the owner's: enter it on the page /login of the web chat within five minutes."`
+	List   bool   `help:"List approved and waiting users, and the owner's browsers."`
+	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as ${account}, or of a browser, as --list names it."`
 }
 
 // Run asks the running gateway of the configuration, or else opens its store.
@@ -24,6 +26,8 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 		return err
 	}
 	switch {
+	case p.Web:
+		return pairBrowser(ctx, cfg)
 	case p.Code != "":
 		who, err := local.Approve(ctx, cfg, p.Code)
 		if err != nil {
@@ -38,7 +42,7 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 		fmt.Printf("%s no longer has access.\n", p.Remove)
 		return nil
 	case !p.List:
-		return errors.New("no code given; approve a user with gateway pair CODE, or list users with gateway pair --list")
+		return errors.New("no code given; approve a user with gateway pair CODE, log in with a browser with gateway pair --web, or list users with gateway pair --list")
 	}
 	people, err := local.ListPeople(ctx, cfg)
 	if err != nil {
@@ -51,12 +55,30 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 		}
 		fmt.Printf("%-8s %s\n", word, named(who))
 	}
+	for _, b := range people.Browsers {
+		fmt.Printf("%-8s browser:%s (%s, since %s)\n", "owner", b.ID, b.Device, b.Since.Local().Format("2006-01-02 15:04"))
+	}
 	if people.OwnerCode != "" {
 		fmt.Printf("There is no owner yet. Send this code to the bot in a direct message to become the owner: %s\n", people.OwnerCode)
 	}
 	for _, k := range people.Waiting {
 		fmt.Printf("%-8s %s\n", "waiting", named(k.Person))
 	}
+	return nil
+}
+
+// pairBrowser prints a code for a browser, and where to enter it.
+func pairBrowser(ctx context.Context, cfg config.Config) error {
+	code, err := local.WebCode(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	page := "http://" + reachable(cfg.Web.Listen)
+	if url, ok := local.URL(cfg); ok {
+		page = url
+	}
+	fmt.Printf("%s\nOpen %s/login, or the page /login where your web chat is served, and enter this code within five minutes.\n"+
+		"The browser is then the owner's for 30 days. gateway pair --list shows it.\n", code, page)
 	return nil
 }
 

@@ -1,10 +1,12 @@
 package main_test
 
 import (
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,4 +87,74 @@ func TestPair(t *testing.T) {
 	pair(0, "telegram:2", "CCCCDDDD")
 	pair(0, "telegram:1 no longer has access", "--remove", "telegram:1")
 	pair(1, "has no approval to revoke", "--remove", "telegram:1")
+}
+
+// A code of pair --web makes a browser the owner's, also after a restart; the list names it, and it can be revoked. gateway chat
+// is the owner's without one.
+func TestPairWeb(t *testing.T) {
+	const public = "web:\n  listen: 127.0.0.1:0\n  public: true\n  origins: [\"https://chat.example.org\"]\nlimits:\n  person: {tokens: 100000}\n  total: {tokens: 1000000}\n"
+	first := command(t, nil)
+	configure(t, first, public)
+	g := start(t, first)
+	run := func(args ...string) string {
+		t.Helper()
+		c := command(t, nil, args...)
+		c.Dir = first.Dir
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	if said := run("chat", "-p", "/status"); !strings.Contains(said, "Store: ok") {
+		t.Errorf("gateway chat is told %s", said)
+	}
+	code, rest, _ := strings.Cut(run("pair", "--web"), "\n")
+	if !strings.Contains(rest, g.url+"/login") {
+		t.Errorf("it prints %q", rest)
+	}
+	ask := func(method, body string, cookies ...*http.Cookie) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, g.url+"/api/login", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Origin", g.url)
+		req.Header.Set("Content-Type", "application/json")
+		for _, c := range cookies {
+			req.AddCookie(c)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	owns := func(c *http.Cookie) bool {
+		body, err := io.ReadAll(ask(http.MethodGet, "", c).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(body), "true")
+	}
+	cookies := ask(http.MethodPost, `{"code":"`+code+`"}`).Cookies()
+	if len(cookies) != 1 || !owns(cookies[0]) {
+		t.Fatalf("the code %q gives %v", code, cookies)
+	}
+	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	g.wait(t)
+	second := command(t, nil)
+	second.Dir = first.Dir
+	g = start(t, second)
+	list := regexp.MustCompile(`owner +(browser:[0-9a-f]{8}) \(`).FindStringSubmatch(run("pair", "--list"))
+	if !owns(cookies[0]) || list == nil {
+		t.Fatalf("after a restart: %v", list)
+	}
+	run("pair", "--remove", list[1])
+	if owns(cookies[0]) || strings.Contains(run("pair", "--list"), "browser:") {
+		t.Error("a revoked browser is the owner's")
+	}
 }

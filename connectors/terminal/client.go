@@ -36,6 +36,7 @@ const (
 type Client struct {
 	base         string
 	http         *http.Client
+	token        func() string // of the owner; nil for a visitor
 	conversation string
 }
 
@@ -77,7 +78,17 @@ type Message struct {
 // Open starts a conversation at the gateway with the URL base, or continues the named one if the gateway still has it:
 // conversations can be deleted meanwhile.
 func Open(ctx context.Context, base, conversation string) (*Client, error) {
-	c := &Client{base: base, http: &http.Client{}, conversation: conversation}
+	return OpenAsOwner(ctx, base, conversation, nil)
+}
+
+// OpenAsOwner is Open for the owner, who is on the gateway's machine. token returns the gateway's present token, or "" for
+// none: another gateway that takes over has another one. It is sent to the gateway only, past any proxy.
+func OpenAsOwner(ctx context.Context, base, conversation string, token func() string) (*Client, error) {
+	c := &Client{base: base, http: &http.Client{}, conversation: conversation, token: token}
+	if token != nil {
+		c.http.Transport = direct()
+		c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
 	if conversation != "" {
 		_, err := c.History(ctx)
 		if !errors.Is(err, errUnknown) {
@@ -92,6 +103,17 @@ func Open(ctx context.Context, base, conversation string) (*Client, error) {
 	}
 	c.conversation = made.Conversation.ID
 	return c, nil
+}
+
+// direct returns a transport without a proxy.
+func direct() http.RoundTripper {
+	usual, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return &http.Transport{}
+	}
+	t := usual.Clone()
+	t.Proxy = nil
+	return t
 }
 
 // Conversation returns the conversation's id, which is sufficient to read and continue it. It is a secret.
@@ -222,10 +244,11 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.sentence }
 
-// refused reports whether err is an error reply that a retry would not change. With 503, the gateway asks for one.
+// refused reports whether err is an error reply that a retry would not change. With 503, the gateway asks for one; after 401
+// the gateway that has just started may have published its token.
 func refused(err error) bool {
 	var r refusal
-	return errors.As(err, &r) && r.status != http.StatusServiceUnavailable || errors.Is(err, errUnknown)
+	return errors.As(err, &r) && r.status != http.StatusServiceUnavailable && r.status != http.StatusUnauthorized || errors.Is(err, errUnknown)
 }
 
 // tooMany reports whether the gateway is rate limiting. A rate limited retry can be repeated later, because the gateway
@@ -262,6 +285,11 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (*htt
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != nil {
+		if token := c.token(); token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -25,7 +25,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	who := w.reader(r)
+	who := readerOf(r)
 	acc, err := w.submit(r.Context(), chat.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
 	switch {
 	case err != nil:

@@ -108,7 +108,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 		w.broken(rw, "wait to read a conversation", err)
 		return
 	}
-	lines, size, err := w.lines(r.Context(), room.ID, w.reader(r))
+	lines, size, err := w.lines(r.Context(), room.ID, readerOf(r))
 	held := min(size, w.replies.each) // a message over the limit is sent alone
 	if err == nil {
 		err = w.replies.wait(soon, who, held)
@@ -188,7 +188,7 @@ func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if _, err := w.submit(r.Context(), chat.Command{Room: room.ID, Author: w.reader(r).author(room.ID), Name: chat.Stop}); err != nil {
+	if _, err := w.submit(r.Context(), chat.Command{Room: room.ID, Author: readerOf(r).author(room.ID), Name: chat.Stop}); err != nil {
 		w.broken(rw, "stop an answer", err)
 		return
 	}
@@ -201,7 +201,7 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: w.reader(r).author(room.ID)})
+	acc, err := w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: readerOf(r).author(room.ID)})
 	if err != nil {
 		w.broken(rw, "clear a conversation", err)
 		return

@@ -115,10 +115,14 @@ func (g guard) page(next http.Handler) http.Handler {
 	if len(g.origins) > 0 {
 		frames = strings.Join(g.origins, " ")
 	}
-	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self' blob:; " +
-		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors " + frames
+	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self' blob:; " +
+		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		rw.Header().Set("Content-Security-Policy", policy)
+		within := frames
+		if r.URL.Path == loginPath {
+			within = "'none'" // no other site covers it with something else
+		}
+		rw.Header().Set("Content-Security-Policy", policy+within)
 		rw.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // other sites load the script; the API has its own checks
 		next.ServeHTTP(rw, r)
 	})

@@ -11,13 +11,18 @@ import (
 // LocalPath is the path of requests from programs on the same machine, such as `gateway pair`.
 const LocalPath = "/local/"
 
+// trusted reports whether a program on the same machine that has the token makes r. The comparison takes the same time for
+// every token.
+func (w *Web) trusted(r *http.Request) bool {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return w.opts.LocalToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(w.opts.LocalToken)) == 1 && here(r)
+}
+
 // local serves programs on the same machine that have the token. For all other requests the path does not exist: the
-// reply doesn't tell which condition failed. The comparison takes the same time for every token.
+// reply doesn't tell which condition failed.
 func (w *Web) local() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		known := w.opts.LocalToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(w.opts.LocalToken)) == 1
-		if !known || !here(r) || w.opts.Local == nil {
+		if !w.trusted(r) || w.opts.Local == nil {
 			fail(rw, http.StatusNotFound, "Not found.")
 			return
 		}

@@ -24,6 +24,9 @@ var types = map[string]string{
 	".svg": "image/svg+xml",
 }
 
+// loginPath is the path of the page on which the owner logs in.
+const loginPath = "/login"
+
 // pages serves the chat page and its files. They contain no secrets, and sites that embed the chat load them too. The
 // page is rendered once. The suggestions go through JSON and the template's escaping, so they can't end the script or
 // attribute that contains them.
@@ -46,6 +49,11 @@ func pages(agent string, suggestions []string) http.Handler {
 		panic(err) // tests execute the template
 	}
 	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))
+	signIn, err := fs.ReadFile(files, "login.html")
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	mux.Handle("GET "+loginPath, file(signIn, "text/html; charset=utf-8"))
 	names, err := fs.Glob(files, "*.*")
 	if err != nil {
 		panic(err) // the pattern is a constant

@@ -11,8 +11,8 @@ import (
 	"parley/core/chat"
 )
 
-// Owner is the account of the person who runs the gateway, in every conversation: a program that sends the local token. It
-// can't be the account of a visitor, whose name ends with a conversation's id.
+// Owner is the account of the person who runs the gateway, in every conversation: a program that sends the local token, or a
+// browser that is logged in. It can't be the account of a visitor, whose name ends with a conversation's id.
 const Owner chat.EntityID = Name + "/owner"
 
 // reader is who makes a request. What they may do and see follows from it.
@@ -61,9 +61,4 @@ func forwarded(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// reader returns who makes r.
-func (w *Web) reader(r *http.Request) reader {
-	return reader{details: w.private && !forwarded(r)}
 }

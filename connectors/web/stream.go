@@ -85,7 +85,7 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 	if !ok {
 		return nil
 	}
-	who := w.reader(r)
+	who := readerOf(r)
 	author := who.author(room.ID)
 	q, ok := w.take(rw, r)
 	if !ok {

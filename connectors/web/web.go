@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/connectors/web/login"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
@@ -71,7 +72,7 @@ type Options struct {
 	Proxies  []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Public   bool           // the operator lets other machines reach the chat
 	Limits   Limits
-	Memo     connectors.SharedState      // stores the key that hashes visitors' addresses
+	Memo     connectors.SharedState      // stores the key that hashes visitors' addresses, and the owner's logins
 	Zone     *time.Location              // time zone of the key's days, as of the spending limits'
 	Ready    func(context.Context) error // for /readyz, which shows the error to everyone: it must contain no secrets
 	Limited  func() string               // for /readyz: what works with limits, and why; "" for nothing, nil for never
@@ -105,6 +106,9 @@ type Web struct {
 	submit    connectors.Handler
 	guard     guard
 	private   bool // see [private]
+	sessions  login.Sessions
+	logins    *limiter // attempts to log in of an address, and of all
+	allLogins *limiter
 	addresses addressKey
 	failures  *failures
 	attempts  *limiter // all requests with a message or a choice
@@ -125,6 +129,9 @@ func New(o Options) *Web {
 	return &Web{
 		opts:      o,
 		private:   private(o),
+		sessions:  login.Sessions{Store: o.Memo},
+		logins:    newLimiter(loginsEach, login.CodeTime),
+		allLogins: newLimiter(loginsAll, login.CodeTime),
 		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
 		addresses: addressKey{memo: o.Memo, zone: o.Zone},
 		failures:  newFailures(o.Log),
@@ -201,11 +208,15 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
 	api.HandleFunc("POST /api/hooks/{name}", w.hook)
+	logins := loginAPI{w}
+	api.HandleFunc("GET /api/login", logins.loggedIn)
+	api.HandleFunc("POST /api/login", logins.logIn)
+	api.HandleFunc("DELETE /api/login", logins.logOut)
 	api.HandleFunc("DELETE /api/conversations/{id}", w.clear)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
-	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(jsonErrors(api)))))
+	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(w.identified(jsonErrors(api))))))
 	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions))))
 	return patient(w.guard.host(legible(mux)))

@@ -13,6 +13,9 @@ type Policy struct {
 	Open map[string]bool
 	// Owners approve other users. If it is empty, the first user who sends the owner's pairing code becomes the owner.
 	Owners map[chat.EntityID]bool
+	// Operator is the account of the person who runs the gateway on its machine: an owner in addition to the others. It can't
+	// be asked in a direct chat.
+	Operator chat.EntityID
 	// People are the allowed users. Roles allows the members of platform roles, as "connector:id" with the platform's
 	// own id, and Guests allows all authors in some rooms. All of them are answered wherever the agent listens.
 	People map[chat.EntityID]bool

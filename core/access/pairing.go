@@ -185,8 +185,11 @@ func (d *Pairing) ownerless(ctx context.Context) (bool, error) {
 	return errors.Is(err, chat.ErrNotFound), chat.Unless(err, chat.ErrNotFound)
 }
 
-// Owns reports whether id is the owner: the one of the configuration, or else who has become it.
+// Owns reports whether id is the owner: the operator, the one of the configuration, or else who has become it.
 func (d *Pairing) Owns(ctx context.Context, id chat.EntityID) (bool, error) {
+	if id != "" && id == d.Policy.Operator {
+		return true, nil
+	}
 	if len(d.Policy.Owners) > 0 {
 		return d.Policy.Owners[id], nil
 	}

@@ -90,6 +90,16 @@ func URL(cfg config.Config) (url string, ok bool) {
 	return c.URL, err == nil
 }
 
+// Token returns the token with which the owner talks to the gateway at url, or "" if that is not the gateway of cfg on this
+// machine: it goes nowhere else.
+func Token(cfg config.Config, url string) string {
+	c, err := readContact(cfg)
+	if err != nil || c.URL != url {
+		return ""
+	}
+	return c.Token
+}
+
 // Running reports whether a gateway of cfg answers on this machine.
 func Running(ctx context.Context, cfg config.Config) bool {
 	return ask(ctx, cfg, "pair", pairRequest{}, &struct{}{}) == nil

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"parley/config"
+	"parley/connectors/web/login"
 	"parley/core/access"
 	"parley/core/chat"
 	"parley/internal/settings"
@@ -18,16 +20,24 @@ type People struct {
 	// OwnerCode makes the first user who sends it to a bot in a direct message the owner. It is empty if there is an owner, or if
 	// no gateway has run yet.
 	OwnerCode string
+	Browsers  []login.Session // that act as the owner, without the hashes of their tokens
 }
 
-// pairRequest is the request of gateway pair: the code of a user to approve, an account to remove, or, if both are
-// empty, the list.
-type pairRequest struct{ Code, Remove string }
+// pairRequest is the request of gateway pair: the code of a user to approve, an account or a browser to remove, a code for a
+// browser, or, if all are empty, the list.
+type pairRequest struct {
+	Code, Remove string
+	Web          bool
+}
 
 type pairReply struct {
 	Person chat.Person // who was approved
 	People People
+	Web    string // the code for a browser
 }
+
+// browserPrefix begins what [Revoke] takes for a browser: the id of its session follows.
+const browserPrefix = "browser:"
 
 var pair = command[pairRequest, pairReply]{"pair", pairAt}
 
@@ -37,10 +47,16 @@ func Approve(ctx context.Context, cfg config.Config, code string) (chat.Person, 
 	return reply.Person, err
 }
 
-// Revoke takes away the access of an approved account, in the same way.
+// Revoke takes away the access of an approved account, or of a browser ("browser:ID"), in the same way.
 func Revoke(ctx context.Context, cfg config.Config, account string) error {
 	_, err := pair.run(ctx, cfg, pairRequest{Remove: account})
 	return err
+}
+
+// WebCode returns a code with which one browser becomes the owner's, for five minutes, in the same way.
+func WebCode(ctx context.Context, cfg config.Config) (string, error) {
+	reply, err := pair.run(ctx, cfg, pairRequest{Web: true})
+	return reply.Web, err
 }
 
 // ListPeople returns the approved and waiting users, in the same way.
@@ -54,7 +70,17 @@ func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 
 // pairAt does what req asks for, in a gateway or without one.
 func pairAt(ctx context.Context, store Store, rt Runtime, req pairRequest) (reply pairReply, err error) {
+	browsers := login.Sessions{Store: store}
+	browser, isBrowser := strings.CutPrefix(req.Remove, browserPrefix)
 	switch {
+	case req.Web:
+		reply.Web, err = browsers.NewCode(ctx)
+		return reply, err
+	case isBrowser:
+		if err = browsers.End(ctx, browser); errors.Is(err, chat.ErrNotFound) {
+			err = fmt.Errorf("no browser %s is logged in; gateway pair --list shows those that are", browser)
+		}
+		return reply, err
 	case req.Code != "":
 		reply.Person, err = rt.Approve(ctx, req.Code)
 		if errors.Is(err, chat.ErrNotFound) {
@@ -69,6 +95,12 @@ func pairAt(ctx context.Context, store Store, rt Runtime, req pairRequest) (repl
 	}
 	if reply.People.Approved, err = store.People(ctx); err != nil {
 		return reply, err
+	}
+	if reply.People.Browsers, err = browsers.List(ctx); err != nil {
+		return reply, err
+	}
+	for i := range reply.People.Browsers {
+		reply.People.Browsers[i].Hash = ""
 	}
 	waiting, err := store.PairingRequests(ctx)
 	for _, k := range waiting {

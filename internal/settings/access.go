@@ -15,7 +15,7 @@ import (
 func Access(cfg config.Config) access.Policy {
 	c := cfg.Access
 	a := access.Policy{
-		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, Entity),
+		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, Entity), Operator: web.Owner,
 		People: set(c.Allow.Users, Entity), Roles: set(c.Allow.Roles, asWritten), Guests: places(c.Allow.Rooms, c.Allow.Worlds),
 		Direct: access.DirectAccess(c.Direct), Group: access.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
 		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots),

@@ -1,4 +1,5 @@
-// <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element.
+// <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element. page marks the gateway's own page, which
+// uses the owner's login.
 
 import { Attachments } from './attachments.js';
 import { chips, named } from './choices.js';
@@ -47,7 +48,7 @@ export class Chat extends HTMLElement {
   connectedCallback() {
     const base = this.getAttribute('gateway') || home;
     this.#place = takePlace(`parley:${base}`);
-    this.#conversation = new Conversation(new Gateway(base), this.#place);
+    this.#conversation = new Conversation(new Gateway(base, this.hasAttribute('page') && window.top === window), this.#place); // never in a frame
     if (!this.shadowRoot) {
       this.#agent = this.getAttribute('agent') || 'Assistant';
       this.#build();

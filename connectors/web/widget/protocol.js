@@ -15,10 +15,12 @@ export class Refusal extends Error {
 
 export class Gateway {
   #base;
+  #credentials;
 
-  // base is the gateway's URL, with a trailing slash.
-  constructor(base) {
+  // base is the gateway's URL, with a trailing slash. login sends the owner's login, if this browser has one.
+  constructor(base, login = false) {
     this.#base = base;
+    this.#credentials = login ? 'same-origin' : 'omit';
   }
 
   // open starts a conversation and returns its id.
@@ -113,7 +115,7 @@ export class Gateway {
       signal,
       body: body && JSON.stringify(body),
       headers: body && { 'Content-Type': 'application/json' },
-      credentials: 'omit',
+      credentials: this.#credentials,
       cache: 'no-store',
     });
     if (response.ok) return response;

@@ -1,0 +1,200 @@
+// Package login lets browsers act as the owner: a code that is shown on the gateway's machine is exchanged, once, for a
+// session of 30 days. Only hashes of both are stored, so that every replica honors them, also after a restart, and a copy of
+// the store gives no access.
+package login
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+)
+
+const (
+	// CodeTime is how long a code is valid.
+	CodeTime = 5 * time.Minute
+	// SessionTime is how long a session lasts.
+	SessionTime = 30 * 24 * time.Hour
+
+	codeLength   = 12 // characters with five bits each
+	idLength     = 8  // of a session's id, in hexadecimal digits
+	mostSessions = 20 // the oldest ones end
+	maxDevice    = 60 // characters
+	attempts     = 10 // to change what other processes change too
+)
+
+// The names of what is stored. They must not change.
+const (
+	codeName     = "web/login code"
+	sessionsName = "web/login sessions"
+)
+
+// Store keeps small values, like connectors.SharedState.
+type Store interface {
+	Kept(ctx context.Context, name string) (string, error)
+	Swap(ctx context.Context, name, old, value string) (bool, error)
+}
+
+// Sessions are the browsers that act as the owner. It is safe for concurrent use, also by several processes with one store.
+type Sessions struct{ Store Store }
+
+// Session is one browser.
+type Session struct {
+	ID     string // by which it can be revoked; it gives no access
+	Device string // what the browser says of itself
+	Since  time.Time
+	Ends   time.Time
+	Hash   string // of its token
+}
+
+// code is a stored code.
+type code struct {
+	Hash string
+	Ends time.Time
+}
+
+// NewCode returns a code for one login. Earlier codes are not valid any more.
+func (s Sessions) NewCode(ctx context.Context) (string, error) {
+	made := rand.Text()[:codeLength]
+	err := change(ctx, s.Store, codeName, func(c *code) error {
+		*c = code{hash(made), time.Now().Add(CodeTime)}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("store a code for a login: %w", err)
+	}
+	return made[:4] + "-" + made[4:8] + "-" + made[8:], nil
+}
+
+// Redeem exchanges a code for the token of a new session. [chat.ErrNotFound] if the code is wrong, was used, or has expired.
+func (s Sessions) Redeem(ctx context.Context, written, device string) (token string, err error) {
+	err = change(ctx, s.Store, codeName, func(c *code) error {
+		if !same(c.Hash, hash(plain(written))) || !time.Now().Before(c.Ends) {
+			return chat.ErrNotFound
+		}
+		*c = code{} // it is used up before there is a session
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("redeem a code: %w", err)
+	}
+	token, now := rand.Text(), time.Now()
+	made := Session{ID: hash(token)[:idLength], Device: device[:min(len(device), maxDevice)], Since: now, Ends: now.Add(SessionTime), Hash: hash(token)}
+	err = change(ctx, s.Store, sessionsName, func(all *[]Session) error {
+		*all = append(current(*all), made)
+		*all = (*all)[max(0, len(*all)-mostSessions):]
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("store a session: %w", err)
+	}
+	return token, nil
+}
+
+// Find returns the session with a token, or [chat.ErrNotFound]. It reads the store each time: a revoked session ends at once.
+func (s Sessions) Find(ctx context.Context, token string) (found Session, err error) {
+	all, err := s.List(ctx)
+	if err != nil {
+		return found, err
+	}
+	wanted := hash(token)
+	for _, one := range all { // all of them: how long it takes says nothing
+		if same(one.Hash, wanted) {
+			found = one
+		}
+	}
+	if found.ID == "" {
+		return found, chat.ErrNotFound
+	}
+	return found, nil
+}
+
+// List returns the sessions, oldest first.
+func (s Sessions) List(ctx context.Context) ([]Session, error) {
+	kept, err := s.Store.Kept(ctx, sessionsName)
+	if err != nil {
+		return nil, fmt.Errorf("read the sessions: %w", err)
+	}
+	all, err := decode[[]Session](kept)
+	return current(all), err
+}
+
+// End ends a session. [chat.ErrNotFound] if there is none with this id.
+func (s Sessions) End(ctx context.Context, id string) error {
+	err := change(ctx, s.Store, sessionsName, func(all *[]Session) error {
+		left := slices.DeleteFunc(slices.Clone(*all), func(one Session) bool { return one.ID == id })
+		if len(left) == len(*all) {
+			return chat.ErrNotFound
+		}
+		*all = left
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// change replaces a stored value by what edit makes of it, unless edit fails.
+func change[T any](ctx context.Context, store Store, name string, edit func(*T) error) error {
+	for range attempts {
+		kept, err := store.Kept(ctx, name)
+		if err != nil {
+			return err
+		}
+		value, err := decode[T](kept)
+		if err != nil {
+			return err
+		}
+		if err := edit(&value); err != nil {
+			return err
+		}
+		next, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		if done, err := store.Swap(ctx, name, kept, string(next)); done || err != nil {
+			return err
+		}
+	}
+	return errors.New("other processes change it all the time")
+}
+
+func decode[T any](kept string) (value T, err error) {
+	if kept == "" {
+		return value, nil
+	}
+	err = json.Unmarshal([]byte(kept), &value)
+	return value, err
+}
+
+// current returns the sessions that have not ended.
+func current(all []Session) []Session {
+	now := time.Now()
+	return slices.DeleteFunc(slices.Clone(all), func(one Session) bool { return !now.Before(one.Ends) })
+}
+
+// plain returns a code as it is hashed, however people write it. Digits that a code never has stand for the letters that they
+// look like.
+func plain(written string) string {
+	return strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B").Replace(strings.ToUpper(strings.TrimSpace(written)))
+}
+
+func hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// same compares hashes, an empty one with none.
+func same(kept, given string) bool {
+	return kept != "" && subtle.ConstantTimeCompare([]byte(kept), []byte(given)) == 1
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/connectors/web/login"
+	"parley/core/chat"
+)
+
+const (
+	sessionCookie = "parley_owner"
+	maxLogin      = 1 << 10 // bytes of a request with a code
+	loginsEach    = 5       // attempts of an address in the time of a code
+	loginsAll     = 1000    // attempts of all addresses; a code has 60 random bits
+)
+
+// readerKey is the key of the reader in the context of a request.
+type readerKey struct{}
+
+// readerOf returns who makes r, as identified has found.
+func readerOf(r *http.Request) reader {
+	who, _ := r.Context().Value(readerKey{}).(reader)
+	return who
+}
+
+// identified finds out who makes a request: the owner, by the local token or by a session of a browser, or a visitor. A token
+// that is wrong, or that does not come from this machine, is refused, because the sender does not want to be a visitor.
+func (w *Web) identified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		who := reader{details: w.private && !forwarded(r)}
+		_, sent := r.Header["Authorization"]
+		switch hook := strings.HasPrefix(r.URL.Path, "/api/hooks/"); {
+		case hook: // it has secrets of its own
+		case sent && !w.trusted(r):
+			fail(rw, http.StatusUnauthorized, "The gateway does not know this token.")
+			return
+		case sent:
+			who = reader{owner: true, details: true}
+		default:
+			_, err := w.session(r)
+			if chat.Unless(err, chat.ErrNotFound) != nil {
+				w.broken(rw, "find a session", err)
+				return
+			}
+			if err == nil {
+				who = reader{owner: true, details: true}
+			}
+		}
+		next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), readerKey{}, who)))
+	})
+}
+
+// session returns the session of the browser that makes r, or [chat.ErrNotFound]. Only the gateway's own page has one: for
+// requests that another site makes, the cookie does not count.
+func (w *Web) session(r *http.Request) (login.Session, error) {
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil || !firstParty(r) {
+		return login.Session{}, chat.ErrNotFound
+	}
+	return w.sessions.Find(r.Context(), cookie.Value)
+}
+
+// firstParty reports whether no other site makes r. Browsers say so by Sec-Fetch-Site, or at least by Origin if the request
+// changes something; the replies to other requests can't be read by other sites.
+func firstParty(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return false
+	}
+	return new(http.CrossOriginProtection).Check(r) == nil && (r.Header.Get("Origin") == "" || ownOrigin(r))
+}
+
+// ownOrigin reports whether the page of the gateway itself sent r.
+func ownOrigin(r *http.Request) bool {
+	u, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// loginAPI is the part of the web API that logs the owner in and out.
+type loginAPI struct{ web *Web }
+
+// loggedIn tells the page whether it belongs to the owner: GET /api/login.
+func (a loginAPI) loggedIn(rw http.ResponseWriter, r *http.Request) {
+	_, err := a.web.session(r)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		a.web.broken(rw, "find a session", err)
+		return
+	}
+	reply(rw, http.StatusOK, map[string]bool{"owner": err == nil})
+}
+
+// logIn exchanges a code for a cookie: POST /api/login. Only the gateway's own page can, and only a few times.
+func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) {
+	if !firstParty(r) || !ownOrigin(r) {
+		fail(rw, http.StatusForbidden, "Log in on the gateway's own page.")
+		return
+	}
+	if wait := max(a.web.logins.take(a.web.guard.client(r)), a.web.allLogins.take(netip.Prefix{})); wait > 0 {
+		retryLater(rw, wait)
+		fail(rw, http.StatusTooManyRequests, "Too many attempts. Please wait a few minutes.")
+		return
+	}
+	var body struct{ Code string }
+	if no := checkJSON(r, maxLogin); no != nil {
+		no.reply(rw)
+		return
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxLogin)).Decode(&body); err != nil {
+		fail(rw, http.StatusBadRequest, "The request must be the JSON object {\"code\": …}.")
+		return
+	}
+	token, err := a.web.sessions.Redeem(r.Context(), body.Code, device(r.UserAgent()))
+	switch {
+	case errors.Is(err, chat.ErrNotFound):
+		fail(rw, http.StatusForbidden, "This code is wrong, was used, or has expired. Run gateway pair --web for a new one.")
+	case err != nil:
+		a.web.broken(rw, "log in", err)
+	default:
+		http.SetCookie(rw, ownerCookie(r, token, login.SessionTime))
+		reply(rw, http.StatusOK, map[string]bool{"owner": true})
+	}
+}
+
+// logOut ends the session of the browser: DELETE /api/login.
+func (a loginAPI) logOut(rw http.ResponseWriter, r *http.Request) {
+	s, err := a.web.session(r)
+	if err == nil {
+		err = a.web.sessions.End(r.Context(), s.ID)
+	}
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		a.web.broken(rw, "log out", err)
+		return
+	}
+	http.SetCookie(rw, ownerCookie(r, "", -time.Second))
+	reply(rw, http.StatusOK, map[string]bool{"owner": false})
+}
+
+// ownerCookie returns the cookie of a session. No script reads it, and no other site sends it. Which scheme the browser uses
+// is known from its Origin: a proxy may speak TLS.
+func ownerCookie(r *http.Request, token string, lasts time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: sessionCookie, Value: token, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: strings.HasPrefix(r.Header.Get("Origin"), "https:"),
+	}
+}
+
+// device describes a browser in a few words.
+func device(agent string) string {
+	named := func(among ...string) string {
+		for _, one := range among {
+			if sign, name, _ := strings.Cut(one, "="); strings.Contains(agent, sign) {
+				return name
+			}
+		}
+		return "unknown"
+	}
+	return named("Edg=Edge", "OPR=Opera", "Firefox=Firefox", "Chrome=Chrome", "Safari=Safari") + " on " +
+		named("Android=Android", "iPhone=iPhone", "iPad=iPad", "Windows=Windows", "Mac OS=macOS", "Linux=Linux")
+}

@@ -1,0 +1,102 @@
+package stories_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/connectors/web/login"
+	"parley/core/answer"
+	. "parley/models/modelfake"
+	"parley/sim"
+)
+
+// carrying sends requests as the gateway's own page does, with a cookie.
+type carrying struct {
+	http.RoundTripper
+	cookie *http.Cookie
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c carrying) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Origin", "http://"+webAt)
+	if c.cookie != nil {
+		r.AddCookie(c.cookie)
+	}
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// SE-24, SE-07: with the web chat alone, a browser that has logged in is the owner's: it is offered what only the owner can use,
+// approves a call that writes, also after a restart, and no visitor does.
+func TestOwnerOnTheWebAlone(t *testing.T) {
+	var called atomic.Int64
+	tell(t, func(cfg *config.Config) {
+		cfg.Web.Public, cfg.Approvals.Timeout = true, time.Hour
+		cfg.Tools = []config.WebhookTool{{
+			Name: "ORDER", Description: "Order something.", URL: "http://shop.test/", Method: "POST", Effect: "write", Who: config.ToolsOwner, Timeout: time.Minute,
+			Parameters: `{"type":"object","properties":{"item":{"type":"string"}}}`,
+		}}
+	}, func(s *story) {
+		Serve(s.T, s.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			called.Add(1)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"result":"ordered"}`))
+		}))
+		page := carrying{RoundTripper: s.browser.HTTP.Transport}
+		code, err := login.Sessions{Store: s.node.store}.NewCode(s.Context())
+		s.must(err)
+		body, _ := json.Marshal(map[string]string{"code": code})
+		resp, err := (&http.Client{Transport: page}).Post("http://"+webAt+"/api/login", "application/json", strings.NewReader(string(body)))
+		s.must(err)
+		s.must(resp.Body.Close())
+		page.cookie = resp.Cookies()[0]
+		owner := &sim.Browser{HTTP: &http.Client{Transport: page}, Base: "http://" + webAt}
+		s.shutdown()
+		s.start() // the login outlives it
+
+		order := Script{ToolCall("c", "ORDER", `{"item":"tea"}`)}
+		s.model.Queue(Script{Text("I can't order.")})
+		s.all(s.send(s.open(), "1", "Order tea"))
+		if got := string(s.model.Requests()[0].Raw); strings.Contains(got, `"ORDER"`) {
+			s.Errorf("a visitor is offered the tool: %s", got)
+		}
+		s.model.Queue(order, Script{Text("It is ordered.")})
+		id, err := owner.Open(s.Context())
+		s.must(err)
+		s.secrets = append(s.secrets, id)
+		st, err := owner.Send(s.Context(), id, "1", "Order tea")
+		s.must(err)
+		var asked *answer.Choices
+		for asked == nil {
+			e, err := st.Next()
+			s.must(err)
+			asked = e.Choices
+		}
+		press := func(by *http.Client) int {
+			body, _ := json.Marshal(map[string]any{"id": asked.ID, "option": 0})
+			resp, err := by.Post("http://"+webAt+"/api/conversations/"+id+"/choices/stream", "application/json", strings.NewReader(string(body)))
+			s.must(err)
+			_, _ = io.Copy(io.Discard, resp.Body)
+			s.must(resp.Body.Close())
+			return resp.StatusCode
+		}
+		if status := press(s.browser.HTTP); status != http.StatusConflict || called.Load() != 0 {
+			s.Errorf("a visitor who knows the conversation approves: %d", status)
+		}
+		if status := press(owner.HTTP); status != http.StatusOK {
+			s.Errorf("the owner approves: %d", status)
+		}
+		s.until(st, "It is ordered.")
+		s.all(st)
+		if called.Load() != 1 {
+			s.Errorf("the tool was called %d times", called.Load())
+		}
+	})
+}
