@@ -298,6 +298,7 @@ type witness struct {
 	story *story
 	mu    sync.Mutex
 	dead  bool
+	began int // runs that this process started
 }
 
 func (w *witness) die() {
@@ -385,9 +386,21 @@ func (w *witness) Forget(ctx context.Context, id chat.MemoryID) error {
 func (w *witness) Start(ctx context.Context, id chat.RunID, owner string) (run chat.Run, err error) {
 	err = w.effect(func() error {
 		run, err = w.Store.Start(ctx, id, owner)
+		if err == nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.began++
+		}
 		return err
 	})
 	return run, err
+}
+
+// answers reports whether the process has started a run.
+func (w *witness) answers() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.began > 0
 }
 
 func (w *witness) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
