@@ -45,6 +45,7 @@ var outcomes = map[string]outcome{
 	"gateway pair":      {1, "no code given"},
 	"gateway pair CODE": {1, "code"},
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
+	"gateway pair --remove browser:3f2a9c1b":   {1, "no browser 3f2a9c1b is logged in"},
 	"gateway runs retry RUN":                   {1, "RUN"},
 	"gateway person delete telegram:123456789": {1, "nothing was deleted"},
 	"gateway mcp login NAME":                   {1, "NAME"}, // TestLoginToMCPServer logs in
@@ -57,6 +58,7 @@ var says = map[string]string{
 	`gateway chat --json -p "Hello"`:                       `"fullText"`,
 	"gateway check":                                        "Everything works.",
 	"gateway runs":                                         "Nothing is set aside.",
+	"gateway pair --web":                                   "/login",
 	"gateway person export telegram:123456789":             `"sections": {}`,
 	"gateway person export telegram:123456789 -o ada.json": "0 records",
 	"gateway status":                                       "Nothing waits.",
