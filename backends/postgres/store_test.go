@@ -125,6 +125,17 @@ func TestPersonalData(t *testing.T) {
 	coretest.Personal(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
 }
 
+func TestOldTotals(t *testing.T) {
+	t.Parallel()
+	s := open(t, fresh(t), Options{Guest: true})
+	coretest.OldTotals(t, s, func() {
+		if _, err := s.pool.Exec(t.Context(), `UPDATE spending SET messages = 9223372036854775807, tokens = 9223372036854775807, usd = 9223372036854775807, input = 9223372036854775807,
+			cached = 9223372036854775807, output = 9223372036854775807, unpriced = 9223372036854775807`); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestDamagedVectors(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t), Options{Guest: true})

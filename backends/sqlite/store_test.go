@@ -81,6 +81,20 @@ func TestPersonalData(t *testing.T) {
 	coretest.Personal(t, func(t *testing.T) storage.Store { return open(t, migrated(t, "parley.db")) })
 }
 
+func TestOldTotals(t *testing.T) {
+	s := open(t, migrated(t, "parley.db"))
+	coretest.OldTotals(t, s, func() {
+		err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
+			_, err := tx.ExecContext(ctx, `UPDATE spending SET messages = 9223372036854775807, tokens = 9223372036854775807, usd = 9223372036854775807, input = 9223372036854775807,
+			cached = 9223372036854775807, output = 9223372036854775807, unpriced = 9223372036854775807`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestDamagedVectors(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	coretest.DamagedVectors(t, s, func(vector []byte) {

@@ -3,6 +3,7 @@ package coretest
 import (
 	"testing"
 
+	"parley/core/quota"
 	"parley/core/storage"
 )
 
@@ -25,4 +26,21 @@ func DamagedVectors(t *testing.T, s storage.Store, damage func(vector []byte)) {
 		st.same("waiting for others, "+name, st.embed("m", spots), 2)
 		st.same("after "+name, st.near("room", 3, "", "m", 1, 0), []string{"east"})
 	}
+}
+
+// OldTotals checks that totals which an earlier version let overflow can be added to and read. grow gives all totals of s the largest
+// number that there is.
+func OldTotals(t *testing.T, s storage.Store, grow func()) {
+	st := store{s, t}
+	st.spend("2026-11-20", "", tokens("ada", 1, 0))
+	st.spend("2026-11-21", "", tokens("ada", 1, 0))
+	grow()
+	st.spent("2026-11-21", "ada", quota.Cost{Messages: quota.MostTotal, Tokens: quota.MostTotal, USD: quota.MostTotal})
+	st.spend("2026-11-21", "", tokens("ada", 1, 0))
+	all, err := s.Used(t.Context(), "2026-11-20", "2026-11-21", "ada")
+	st.must(err)
+	const most = 2 * quota.MostTotal
+	st.same("used", all, []quota.Total{
+		{Bucket: "ada", Cost: quota.Cost{Messages: most, Tokens: most, USD: most}, Counts: quota.Counts{Input: most, Cached: most, Output: most, Unpriced: most}},
+	})
 }
