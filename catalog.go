@@ -299,7 +299,7 @@ func generation(a config.Agent) generate.Config {
 
 // opener returns a function that opens the conversation of a run by its address. A conversation of the web chat has no
 // surface: its readers follow the answer itself. A platform that is off now makes the run wait, see chat.ErrUnreached.
-func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env) core.Opener {
+func opener(posters map[string]connectors.Poster, gate progressive.Gate, journal progressive.Journal, env Env) core.Opener {
 	return func(ctx context.Context, r chat.Run) (core.Surface, error) {
 		p, ok := posters[r.Address.Connector]
 		switch {
@@ -312,7 +312,7 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env
 		if err != nil {
 			return nil, err
 		}
-		return progressive.New(sink, gate, r, env.Log), nil
+		return progressive.New(sink, gate, r, env.Log, progressive.WithJournal(r, journal)), nil
 	}
 }
 

@@ -152,7 +152,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		}
 		return nil
 	})
-	return opener(posters, gate, g.env), nil
+	return opener(posters, gate, g.backends.store.ShownIn, g.env), nil
 }
 
 // addWeb listens and creates the web chat, and announces the address to commands on this machine.

@@ -28,6 +28,11 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 	if s.op == Typing {
 		return m.probe(ctx, leave)
 	}
+	if s.guess != "" {
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), requestTimeout, errSilent)
+		defer cancel()
+		return m.adopt(ctx, s, leave, note)
+	}
 	if s.op == Post {
 		s.intent = m.intent(s)
 	}

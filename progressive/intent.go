@@ -92,7 +92,7 @@ func (m *Message) resume(h chat.Shown, run chat.Run) {
 	switch {
 	case h.Gone:
 	case h.ID == "":
-		*p = partState{state: unknown, intent: h, assumeFinal: run.Verdict != nil, nonceUntil: m.nonceUntil(h, run)}
+		*p = partState{state: unknown, intent: h, assumeFinal: run.Verdict != nil, nonceUntil: nonceUntil(m.window, h, run)}
 	case m.editor == nil:
 		*p = partState{state: abandoned, id: h.ID}
 	default:
@@ -101,12 +101,12 @@ func (m *Message) resume(h chat.Shown, run chat.Run) {
 }
 
 // nonceUntil returns until when the platform recognizes the nonce of an earlier process's request; zero without nonces.
-func (m *Message) nonceUntil(h chat.Shown, run chat.Run) time.Time {
+func nonceUntil(window time.Duration, h chat.Shown, run chat.Run) time.Time {
 	switch {
-	case m.window == 0:
+	case window == 0:
 		return time.Time{}
 	case h.At.IsZero():
-		return run.Opened.Add(m.window)
+		return run.Opened.Add(window)
 	}
-	return h.At.Add(m.window)
+	return h.At.Add(window)
 }

@@ -66,12 +66,21 @@ type Message struct {
 	failingSince time.Time        // the time of the first of these failures
 	retryAt      time.Time        // no request is made before
 	outage       outage
+	adoption     adoption
+}
+
+// Option configures a [Message].
+type Option func(*Message)
+
+// WithJournal makes the message find a beginning that an earlier process may have created; see [Guesser].
+func WithJournal(run chat.Run, j Journal) Option {
+	return func(m *Message) { m.adoption = newAdoption(m.sink, run, j) }
 }
 
 // New returns a surface for run in the conversation s. It continues from run.Shown, the messages that an earlier process
 // has created or may have created. Show logs the errors of single requests. It returns an error only if the final state
 // could not be shown.
-func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
+func New(s Sink, g Gate, run chat.Run, log *slog.Logger, options ...Option) *Message {
 	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, finalPriority: PriorityFinal, resumed: len(run.Shown) > 0 && !run.GoesOn()}
 	if run.Kind.OutOfBand() {
 		m.finalPriority = PriorityReply
@@ -94,6 +103,9 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 		} else {
 			m.resume(h, run)
 		}
+	}
+	for _, o := range options {
+		o(m)
 	}
 	return m
 }
@@ -201,6 +213,7 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 		s, ok = plan(have, want, now, m.resend != nil)
 	}
 	if ok {
+		s = m.adoption.step(s)
 		s = m.outage.before(s, m.partAt(s.index).lostAt, m.prober)
 	}
 	if ok && now.Before(s.notBefore) {

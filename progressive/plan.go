@@ -54,6 +54,7 @@ type step struct {
 	index     int // the number of the part, see [Message.partAt]
 	part      Part
 	marked    bool       // it is sent with a line that marks it as a repetition
+	guess     string     // of an Edit: the id that the message may have; see adoption
 	repeats   bool       // the same create request had an unknown outcome: it waits until the platform works again
 	notBefore time.Time  // the earliest time of the request; zero means now
 	intent    chat.Shown // of a Post: the journal's record, written before the request

@@ -27,12 +27,13 @@ type story struct {
 	run  chat.Run // with what was noted
 	a    *answer.Answer
 
-	mu     sync.Mutex
-	notes  []chat.Shown
-	refuse error // what note answers
-	cancel context.CancelCauseFunc
-	over   chan struct{}
-	err    error
+	mu      sync.Mutex
+	notes   []chat.Shown
+	refuse  error // what note answers
+	cancel  context.CancelCauseFunc
+	over    chan struct{}
+	err     error
+	options []progressive.Option
 }
 
 // tell runs a story to its end and holds the chat against the rules.
@@ -87,7 +88,7 @@ func (s *story) showNoting(log *slog.Logger, note func(chat.Shown) error) {
 	ctx, cancel := context.WithCancelCause(s.Context())
 	s.a, s.cancel, s.over = &answer.Answer{}, cancel, make(chan struct{})
 	s.chat.Open()
-	m := progressive.New(s.sink, s.gate, s.run, log)
+	m := progressive.New(s.sink, s.gate, s.run, log, s.options...)
 	over := s.over
 	go func() {
 		s.err = m.Show(ctx, s.a, note)

@@ -130,3 +130,40 @@ func TestTelegramRepetitionIsUnheard(t *testing.T) {
 		c.orphans = 1
 	})
 }
+
+// ST-31: the gateway dies while the first message of an answer is on its way. In a private chat the message becomes the answer; in a group
+// it stays above. Messages that the journal knows, such as the reply to a command, are left alone.
+func TestTelegramAdoptsABeginning(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		for _, in := range []Place{c.ada, c.group} {
+			w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: telegramworld.Chat(in).ID, DelayAnswer: 10 * time.Second})
+		}
+		c.choose = func(Request) Script { return slowly(tale) }
+		c.Say(Ada, c.ada, "Tell me")
+		c.Mention(Ada, c.group, "Tell us")
+		c.read(c.ada, "Once upon a time")
+		c.read(c.group, "Once upon a time")
+		c.crash()
+		c.start()
+		c.want(c.ada, tale)
+		if own := Own(c, c.group); len(own) != 2 || own[1] != tale {
+			c.Errorf("the group reads %q", own)
+		}
+		c.orphans = 1
+	})
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Delay: 10 * time.Second}) // it never arrives
+		c.choose = func(Request) Script { return slowly(tale) }
+		c.Say(Ada, c.ada, "Tell me")
+		for !slices.ContainsFunc(w.Fake.Log(), func(r telegramfake.Request) bool { return r.Method == "sendMessage" }) {
+			c.pass(50 * time.Millisecond)
+		}
+		c.crash()
+		c.start()
+		c.Say(Ada, c.ada, "/status")
+		c.rest()
+		if own := Own(c, c.ada); len(own) != 2 || own[1] != tale || own[0] == tale {
+			c.Errorf("people read %q", own)
+		}
+	})
+}

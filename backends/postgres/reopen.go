@@ -40,6 +40,19 @@ func (s *journal) RunShowing(ctx context.Context, room chat.RoomID, topics bool,
 	return run.Run, wrap(err, "looking for the run that a message shows")
 }
 
+// ShownIn implements [storage.Runs]. No index finds the ended runs of a room, because it is only needed after a crash.
+func (s *journal) ShownIn(ctx context.Context, room chat.RoomID, most int) (map[chat.RunID][]chat.Shown, error) {
+	all := map[chat.RunID][]chat.Shown{}
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `
+			SELECT id, shown FROM runs WHERE shown <> '' AND (room = $1 OR starts_with(room, $1 || '/'))
+			ORDER BY opened DESC LIMIT $2`, string(room), most)
+		_, err = collect(rows, err, func(r record.Row) (id chat.RunID, err error) { return record.ScanShown(r, all) })
+		return err
+	})
+	return all, wrap(err, "reading what is shown in %q", room)
+}
+
 // Reopen implements [storage.Retries].
 func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {

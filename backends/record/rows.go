@@ -170,3 +170,13 @@ func ScanReplica(r Row) (p chat.Replica, err error) {
 	err = r.Scan(&p.Owner, TimeInto(&p.AliveUntil), &p.Leaving, &p.Runs)
 	return p, err
 }
+
+// ScanShown adds the messages that a run shows to all, and returns the run.
+func ScanShown(r Row, all map[chat.RunID][]chat.Shown) (id chat.RunID, err error) {
+	var shown []chat.Shown
+	if err := r.Scan(&id, JSONInto(&shown)); err != nil {
+		return "", err
+	}
+	all[id] = shown
+	return id, nil
+}

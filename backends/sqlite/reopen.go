@@ -41,6 +41,22 @@ func (s *journal) RunShowing(ctx context.Context, room chat.RoomID, topics bool,
 	return run.Run, wrap(err, "looking for the run that a message shows")
 }
 
+// ShownIn implements [storage.Runs]. No index finds the ended runs of a room, because it is only needed after a crash.
+func (s *journal) ShownIn(ctx context.Context, room chat.RoomID, most int) (map[chat.RunID][]chat.Shown, error) {
+	all := map[chat.RunID][]chat.Shown{}
+	err := s.read(ctx, func(db *conn) error {
+		rows, err := db.QueryContext(ctx, `
+			SELECT id, shown FROM runs WHERE shown <> '' AND (room = ?1 OR substr(room, 1, length(?1) + 1) = ?1 || '/')
+			ORDER BY opened DESC LIMIT ?2`, room, most)
+		if err != nil {
+			return err
+		}
+		_, err = collect(rows, func(r record.Row) (id chat.RunID, err error) { return record.ScanShown(r, all) })
+		return err
+	})
+	return all, wrap(err, "reading what is shown in %q", room)
+}
+
 // Reopen implements [storage.Retries].
 func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {

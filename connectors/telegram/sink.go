@@ -11,6 +11,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -41,6 +42,7 @@ var (
 	_ progressive.Typer    = (*sink)(nil)
 	_ progressive.Resender = (*sink)(nil)
 	_ progressive.Prober   = (*sink)(nil)
+	_ progressive.Guesser  = (*sink)(nil)
 )
 
 // The kinds of scopes.
@@ -186,6 +188,18 @@ func (s *sink) Delete(ctx context.Context, id string) error {
 	return s.judge(progressive.Delete, chat, s.telegram.client.call(ctx, "deleteMessage", tgbotapi.Params{
 		"chat_id": strconv.FormatInt(chat, 10), "message_id": strconv.Itoa(message),
 	}, &done))
+}
+
+// Guesses implements [progressive.Guesser]. In a private chat only the bot and one user write, and messages are numbered one
+// after the other. Elsewhere the numbers that follow belong to anyone.
+func (s *sink) Guesses() (ids []string, room chat.RoomID) {
+	if s.to.Kind != private || s.to.Message == 0 {
+		return nil, ""
+	}
+	for n := range 3 {
+		ids = append(ids, messageID(s.to.Chat, s.to.Message+1+n))
+	}
+	return ids, s.telegram.account.room(s.to.Chat, 0)
 }
 
 // Probe implements [progressive.Prober].

@@ -76,6 +76,16 @@ func runShowing(t *testing.T, s store) {
 		find("c/1", true, "of "+string(other), 50, "")
 	}
 	find("c/1", true, "unknown", 50, "")
+	all, err := s.ShownIn(t.Context(), "c/1", 50)
+	s.must(err)
+	want := map[chat.RunID][]chat.Shown{}
+	for _, room := range []chat.RoomID{"c/1", "c/1/2", "c/1/30"} {
+		want[runs[room].ID] = []chat.Shown{{ID: "of " + string(room)}, {Part: 1, ID: `"quoted" ` + string(room)}}
+	}
+	s.same("what is shown in a room and its topics", all, want)
+	some, err := s.ShownIn(t.Context(), "c/1", 2)
+	s.must(err)
+	s.same("at most so many", len(some), 2)
 	find("nowhere", true, "of c/1", 50, "")
 
 	says("c/1/2", 2)

@@ -434,6 +434,19 @@ func (s *storeModel) RunShowing(_ context.Context, room chat.RoomID, topics bool
 	return chat.Run{}, chat.ErrNotFound
 }
 
+func (s *storeModel) ShownIn(_ context.Context, room chat.RoomID, most int) (map[chat.RunID][]chat.Shown, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[chat.RunID][]chat.Shown{}
+	for _, r := range slices.Backward(s.runs) {
+		in := r.Room == room || strings.HasPrefix(string(r.Room), string(room)+"/")
+		if in && len(r.Shown) > 0 && len(all) < most {
+			all[r.ID] = slices.Clone(r.Shown)
+		}
+	}
+	return all, nil
+}
+
 func (s *storeModel) Reopen(_ context.Context, id chat.RunID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,6 +47,9 @@ type Runs interface {
 	// RunShowing returns the run whose answer is shown as the platform's message, or [chat.ErrNotFound]. It looks at the answers of the
 	// last turns of room, and if topics, at as many of each room whose id begins with that of room and a slash.
 	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
+	// ShownIn returns the messages that the runs of room, and of rooms whose id begins with that of room and a slash, show or may
+	// show, whatever became of these runs: of the newest runs only, if there are more than most.
+	ShownIn(ctx context.Context, room chat.RoomID, most int) (map[chat.RunID][]chat.Shown, error)
 	// OpenRuns returns the runs of room that have not finished, in turn order.
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 	// OpenRooms returns the rooms that have open runs, other than parked ones that wait.
