@@ -56,10 +56,13 @@ func (m *Endpoint) offer(tools []llm.Tool) []llm.Tool {
 	}
 	var offer []llm.Tool
 	for _, t := range tools {
-		if _, refused := known.tools[hashOf(t)]; !refused {
-			t.Parameters = Schema(t.Parameters)
-			offer = append(offer, t)
+		t.Parameters = Schema(t.Parameters)
+		if len(known.tools) > 0 {
+			if _, refused := known.tools[hashOf(t)]; refused {
+				continue
+			}
 		}
+		offer = append(offer, t)
 	}
 	m.offered.Store(&offered{slices.Clone(tools), known, offer})
 	return offer
@@ -69,9 +72,9 @@ func sameTool(a, b llm.Tool) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
 }
 
-// hashOf identifies a definition: a tool that changes is tried again.
+// hashOf identifies a definition as it is offered: a tool that changes is tried again.
 func hashOf(t llm.Tool) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q %q %s", t.Name, t.Description, Schema(t.Parameters)))
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %s", t.Name, t.Description, t.Parameters))
 }
 
 // learns reports whether err refuses something that the next request leaves out: an own parameter, or a tool. before is
