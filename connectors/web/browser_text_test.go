@@ -80,6 +80,13 @@ func playMarkdown(_ *testing.T, g *gateway, p *tab) {
 		const wrong = texts.filter((text) => draw([...text]) !== draw([text]) || draw(text.split(/(?<=\n)/)) !== draw([text]));
 		return wrong.join('\n-----\n');
 	})()`, "")
+	p.is(`(() => { // where addresses end
+		const root = document.createElement('div');
+		const markdown = new Markdown(root);
+		markdown.append('见https://a.example。再见（https://b.example/文_x_）“https://c.example/y”、https://d.example/*/https://e.example，*so*');
+		markdown.draw(true);
+		return [...root.querySelectorAll('a, em')].map((node) => node.textContent).join(' ');
+	})()`, "https://a.example https://b.example/文_x https://c.example/y https://d.example/*/https://e.example so")
 	p.is(`(() => {
 		const root = document.createElement('div');
 		const markdown = new Markdown(root);

@@ -15,7 +15,8 @@ import (
 // maxLinks is how many pages of one message are read.
 const maxLinks = 3
 
-var links = regexp.MustCompile(`https://[^\s<>"'` + "`" + `]+`)
+// links are addresses. Chinese and Japanese punctuation, fullwidth forms of signs and typographic quotes end one.
+var links = regexp.MustCompile("https://[^\\s<>\"'`«»‹›\\x{2018}-\\x{201F}\\x{3000}-\\x{303F}\\x{FF01}-\\x{FF0F}\\x{FF1A}-\\x{FF20}\\x{FF3B}-\\x{FF40}\\x{FF5B}-\\x{FF65}]+")
 
 // Links returns the pages that a text links to, as attachments to be read, without duplicates.
 func Links(text string) (all []chat.Attachment) {

@@ -19,6 +19,8 @@ func TestLinks(t *testing.T) {
 		"[a](https://a.example/x) and <https://b.example>":                        "https://a.example/x https://b.example",
 		"https://1.example https://2.example https://3.example https://4.example": "https://1.example https://2.example https://3.example",
 		"https://a.example/" + strings.Repeat("x", chat.MaxOwn):                   "",
+		"见https://a.example。再见（https://b.example/文档）":                             "https://a.example https://b.example/%E6%96%87%E6%A1%A3",
+		"„https://a.example/x“ «https://b.example»":                               "https://a.example/x https://b.example",
 		"https://":  "",
 		"https://%": "",
 	} {

@@ -114,7 +114,7 @@ func (w *writer) inlines(n int) string {
 		case 3:
 			b.WriteString("[" + w.word() + "](https://example.org/" + w.pick("a", "b_c", "d?e=f&g=h", "x(y)") + ")")
 		case 4:
-			b.WriteString(w.pick("~~"+w.word()+"~~", "||"+w.word()+"||", "https://example.org/a_b", "<https://x.org>", `\(a_1\)`, "a@b.org"))
+			b.WriteString(w.pick("~~"+w.word()+"~~", "||"+w.word()+"||", "https://example.org/a_b", "https://example.org/*/_c_", "<https://x.org>", `\(a_1\)`, "a@b.org"))
 		case 5:
 			b.WriteString(w.pick("*", "**", "_", "`", "[", "]", "<", "&", "|", "~", "<think>", "2 * 3", "\\", "&amp;", "![i](http://e.org/i.png)"))
 		default:
@@ -133,7 +133,7 @@ func (w *writer) word() string {
 // noise is markup without sense.
 func noise(r *rand.Rand) string {
 	marks := []string{"*", "**", "_", "`", "```", "\n", "\n\n", "[", "](", ")", "]", "<", ">", "> ", "- ", "1. ", "    ", "|", "||", "~~", "\\", "&", "#",
-		" ", "a", "字", "\u0301", "\xff", "---", "===", "|-|", "$$", "\\[", "\\(", "https://a.b", "@", "\t", "\u200d", "🏴", "\U000e0067", "\r", " .", ":"}
+		" ", "a", "字", "\u0301", "\xff", "---", "===", "|-|", "$$", "\\[", "\\(", "https://a.b", "https://a.bc/*", "@", "\t", "\u200d", "🏴", "\U000e0067", "\r", " .", ":"}
 	var b strings.Builder
 	for range r.IntN(300) {
 		b.WriteString(strings.Repeat(marks[r.IntN(len(marks))], 1+r.IntN(3)*r.IntN(3)*r.IntN(3)))

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"regexp"
 	"strings"
 	"sync"
 
@@ -48,13 +49,17 @@ var blocks = sync.OnceValue(func() parser.Parser {
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(breakParser{}, 400),
+			util.Prioritized(addressParser{}, 400),
 			util.Prioritized(runParser{}, 500),
-			util.Prioritized(extension.NewLinkifyParser(), 999),
+			util.Prioritized(extension.NewLinkifyParser(extension.WithLinkifyURLRegexp(noForm)), 999),
 		),
 		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 	)
 })
+
+// noForm matches nothing: addressParser reads addresses with a scheme, and linkify those that begin with www, and those of e-mail.
+var noForm = regexp.MustCompile(`^\b\B`)
 
 // read makes blocks of a segment. Code, formulas and words need no parser.
 func (r *reader) read(s segment) []Piece {

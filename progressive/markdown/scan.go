@@ -17,6 +17,7 @@ type scanner struct {
 	open     []opener // styles, the outer first
 	brackets []int
 	linked   int // the end of the last link
+	growing  int // the beginning of a bare address that reaches the end; 0 if there is none, or if it begins the text
 }
 
 // opener is a run of marks that began something.
@@ -42,6 +43,8 @@ func (s *scanner) scan() {
 				s.hold(s.at)
 			}
 			s.at++
+		case 'h':
+			s.bare()
 		default:
 			s.at++
 		}
@@ -228,9 +231,29 @@ func addressEnd(s string) int {
 	return 0
 }
 
+// bare goes over a bare address, in which marks are no marks.
+func (s *scanner) bare() {
+	n, reach := bareAddress(s.text, s.at, func(mark byte) int {
+		for i := len(s.open) - 1; i >= 0; i-- {
+			if o := s.open[i]; s.text[o.at] == mark {
+				return o.end - o.at
+			}
+		}
+		return 0
+	})
+	if n > 0 && s.at+reach == len(s.text) && len(s.brackets) == 0 {
+		s.growing = s.at
+		n = reach // the marks at its end may be in its middle
+	}
+	s.at += max(n, 1)
+}
+
 // address holds back a bare address at the end: it may go on, and a client would make a link of the first half.
 func (s *scanner) address() {
 	word := s.text[strings.LastIndexAny(s.text, " \t\n(*_~")+1:]
+	if s.growing > 0 {
+		word = s.text[s.growing:]
+	}
 	at := len(s.text) - len(word)
 	if at < s.linked {
 		return

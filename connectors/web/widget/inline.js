@@ -3,7 +3,8 @@
 import { el } from './dom.js';
 
 const deepest = 8;
-const special = /\\([!-/:-@[-`{-~])|`+|!?\[|\*\*|__|~~|[*_]|<(?:https?:\/\/|mailto:)[^\s<>]+>|https?:\/\/[^\s<>"]+|<[bB][rR] *(?:\/ *)?>\n?|<(?:[bB](?:[rR] *(?:\/ *)?)?)?$|\n/;
+// Chinese and Japanese punctuation, fullwidth forms of signs and typographic quotes end an address.
+const special = /\\([!-/:-@[-`{-~])|`+|!?\[|\*\*|__|~~|[*_]|<(?:https?:\/\/|mailto:)[^\s<>]+>|https?:\/\/[^\s<>"«»‹›\u2018-\u201f\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+|<[bB][rR] *(?:\/ *)?>\n?|<(?:[bB](?:[rR] *(?:\/ *)?)?)?$|\n/;
 const link = /!?\[((?:[^[\]\\]|\\.|\[[^[\]]*\])*)\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"]{0,300}"|'[^']{0,300}'))?\s*\)/y;
 const unfinished = /!?\[([^[\]]*)(?:\](?:\([^\s()]*)?)?$/y;
 const tags = { '**': 'strong', __: 'strong', '*': 'em', _: 'em', '~~': 'del' };
