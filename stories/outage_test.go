@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
@@ -114,9 +115,17 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 
 // ST-27: a repetition whose fate is unknown again is not sent a third time. The log, the history and the owner tell.
 func TestTelegramRepetitionIsUnheard(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		ada := telegramworld.Chat(c.ada).ID
-		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: ada, Drop: true, Times: 2})
+	site := sites()[0]
+	on(t, site, nil, func(c *chatStory) {
+		w, bob := c.World.(*telegramworld.World), c.Direct(Bob)
+		c.Say(Bob, bob, "Hi")
+		c.rest()
+		c.crash()
+		c.cfg.Owner = []config.Account{config.Account(c.Account(Bob))}
+		c.start()
+		c.Say(Bob, bob, "Hello")
+		c.rest()
+		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: telegramworld.Chat(c.ada).ID, Drop: true, Times: 2})
 		c.Say(Ada, c.ada, "Is it so?")
 		c.rest()
 		if own := Own(c, c.ada); len(own) != 0 {
@@ -124,8 +133,11 @@ func TestTelegramRepetitionIsUnheard(t *testing.T) {
 		}
 		c.Say(Ada, c.ada, "Are you there?")
 		c.rest()
-		if !strings.Contains(c.log.String(), "may not have arrived") || !strings.Contains(c.prompt(1), "It is unknown whether this answer arrived") {
-			c.Errorf("the log says nothing, or the prompt: %s", c.prompt(1))
+		if own := Own(c, bob); !strings.Contains(own[len(own)-1], "may not have arrived") {
+			c.Errorf("the owner reads %q", own)
+		}
+		if !strings.Contains(c.log.String(), "may not have arrived") || !strings.Contains(c.prompt(3), "It is unknown whether this answer arrived") {
+			c.Errorf("the log says nothing, or the prompt: %s", c.prompt(3))
 		}
 		c.orphans = 1
 	})
