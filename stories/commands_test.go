@@ -23,6 +23,9 @@ func TestNewOnTheWeb(t *testing.T) {
 		s.all(s.send(c, "1", "Hello"))
 		s.all(s.send(other, "1", "Hello"))
 		asked := s.all(s.send(c, "2", "/new"))
+		if !strings.Contains(*asked.FullText, "Its messages will be deleted.") { // a reload shows none
+			s.Errorf("/new asks %q", *asked.FullText)
+		}
 		q, err := s.node.store.QuestionOf(s.Context(), chat.RunID(asked.MessageID))
 		s.must(err)
 		choose := func(conversation string, option int) (int, string) {

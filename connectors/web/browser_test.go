@@ -269,6 +269,7 @@ func TestBrowser(t *testing.T) {
 		"pictures":        playPictures,
 		"documents":       playDocuments,
 		"markdown":        playMarkdown,
+		"outline":         playOutline,
 		"calls":           playCalls,
 		"calls at random": playCallsAtRandom,
 		"code over calls": playCodeOverCalls,

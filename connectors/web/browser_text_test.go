@@ -130,3 +130,19 @@ func playMarkdown(_ *testing.T, g *gateway, p *tab) {
 		return [root.firstChild === first, root.children.length > 900].join();
 	})()`, "true,true")
 }
+
+// Headings of an answer are below those of the page that shows it, check boxes have labels, and columns of tables are as wide as
+// their words, however narrow the page is.
+func playOutline(t *testing.T, g *gateway, p *tab) {
+	p.do(chromedp.EmulateViewport(390, 844))
+	p.open(g.url)
+	p.send("outline")
+	r := g.next(t)
+	r.say("# One\n\n## Two\n\n###### Six\n\n- [x] Buy tea\n- [ ] Drink it\n\n| Internationalization | Responsibilities | Characteristics | Acknowledgements |\n|---|---|---|---|\n| a | b | c | d |\n")
+	r.finish(completed, "")
+	p.wait(`all('.said .level6').length === 1 && all('.said td').length === 4`)
+	p.is(`[...all('.said')[0].querySelectorAll('h1,h2,h3,h4,h5,h6')].map((node) => node.localName).join()`, "h3,h4,h6")
+	p.is(`all('.said input').map((box) => box.getAttribute('aria-label')).join()`, "Buy tea,Drink it")
+	p.is(`all('.said th').every((cell) => cell.getClientRects()[0].height < 40)`, "true")
+	p.is(`all('.said .table')[0].scrollWidth > all('.said .table')[0].clientWidth && document.documentElement.scrollWidth <= innerWidth`, "true")
+}

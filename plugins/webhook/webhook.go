@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"parley/core/action"
+	"parley/core/chat"
 	"parley/core/text"
 	"parley/internal/redact"
 )
@@ -146,7 +147,7 @@ func (h *hook) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	// The same call of the same run has the same key, also after a restart.
 	key := hash(string(c.Turn.Run), c.ID)
 	res, err := h.send(ctx, request{
-		Type: "call", Tool: h.t.Name, Arguments: c.Parameters, Call: key, Room: string(c.Turn.Room.ID), User: string(c.Turn.Message.Author),
+		Type: "call", Tool: h.t.Name, Arguments: c.Parameters, Call: key, Room: public(c.Turn.Room, string(c.Turn.Room.ID)), User: public(c.Turn.Room, string(c.Turn.Message.Author)),
 	}, key)
 	if err != nil {
 		return action.Result{}, h.failure(err)
@@ -173,6 +174,15 @@ func (h *hook) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 		return action.Result{Text: string(data)}, nil
 	}
 	return action.Result{}, h.failure(fmt.Errorf("it answered with %s instead of JSON", cmp.Or(text.Label(res.Header.Get("Content-Type")), "no content type")))
+}
+
+// public returns id as endpoints receive it. In the web chat the id of a room, which is also that of its visitor, gives access to
+// the conversation, so it is replaced by a hash. It has 128 random bits, so the hash can't be reversed, and stays the same.
+func public(r chat.Room, id string) string {
+	if r.Kind != chat.API || !strings.HasPrefix(id, string(r.ID)) {
+		return id
+	}
+	return r.Connector + "/~" + hash("public", id)
 }
 
 // follow reads a response line by line, until one has a result or an error. The last progress stays in the answer.

@@ -15,6 +15,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/actiontest"
+	"parley/core/chat"
 )
 
 const secret = "s3cr3t-of-the-shop"
@@ -204,5 +205,27 @@ func TestCheck(t *testing.T) {
 		if r.Type != "ping" || r.Tool != "" || r.Arguments != nil {
 			t.Errorf("the check sent %+v", r)
 		}
+	}
+}
+
+// SE-20: an endpoint receives the ids of a platform, but not that of a conversation of the web chat, which gives access to it: it
+// gets the same hash each time.
+func TestIdsOfTheWebStayHere(t *testing.T) {
+	e := serve(t)
+	h := New([]Tool{{Name: "PACK", URL: e.URL + "/json", Secret: secret, Effect: action.Reads}}, nil).Actions[0]
+	key := strings.Repeat("0123456789abcdef", 2)
+	for _, room := range []chat.Room{
+		{ID: chat.RoomID("web/" + key), Kind: chat.API, Connector: "web"}, {ID: chat.RoomID("web/" + key), Kind: chat.API, Connector: "web"},
+		{ID: "discord/1", Kind: chat.Group, Connector: "discord"},
+	} {
+		s := action.TurnContext{Room: room, Message: chat.Memory{Author: chat.EntityID(room.ID)}}
+		actiontest.Make(t, h, actiontest.Call{Scene: s})
+	}
+	all, _ := json.Marshal(e.got)
+	if strings.Contains(string(all), key) || len(e.got) != 3 || e.got[0].Room != e.got[1].Room || e.got[0].User != e.got[1].User || !strings.HasPrefix(e.got[0].Room, "web/~") {
+		t.Errorf("the endpoint received %s", all)
+	}
+	if got := e.got[2]; got.Room != "discord/1" || got.User != "discord/1" {
+		t.Errorf("of Discord it received %+v", got)
 	}
 }

@@ -88,7 +88,8 @@ function redraw(before, block, open) {
 function draw(block, open, depth) {
   switch (block.kind) {
     case 'code': return drawCode(block);
-    case 'heading': return line(`h${block.level}`, block.text, open);
+    // An answer's headings are below those of the page and of the chat, whose outline they are a part of.
+    case 'heading': return line(`h${Math.min(6, block.level + 2)}`, block.text, open, { class: `level${block.level}` });
     case 'rule': return el('hr');
     case 'quote': return el('blockquote', { dir: 'auto' }, ...within(block.lines, open, depth));
     case 'list': return drawList(block, open, depth);
@@ -120,7 +121,7 @@ function drawList({ ordered, start, loose, items }, open, depth) {
     const rest = task ? [lines[0].slice(task[0].length), ...lines.slice(1)] : lines;
     const parts = within(rest, open && i === items.length - 1, depth);
     if (!loose && parts[0]?.localName === 'p') parts.splice(0, 1, ...parts[0].childNodes);
-    if (task) parts.unshift(el('input', { type: 'checkbox', disabled: true, checked: task[1] !== ' ' }));
+    if (task) parts.unshift(el('input', { type: 'checkbox', disabled: true, checked: task[1] !== ' ', 'aria-label': rest[0] }));
     list.append(el('li', { dir: 'auto', class: task && 'task' }, ...parts));
   });
   return list;
