@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 
 	"parley/core/answer"
@@ -277,6 +278,7 @@ func (e *encoder) tool(c answer.Change) {
 // shows more of it than another.
 func (w wishes) toolFrame(id string, t answer.Tool) frame {
 	label := ""
+	t.Name = cmp.Or(t.Name, "unnamed tool") // models can leave the name out; an empty one stands for a hidden call
 	if p := t.Public(); w.details {
 		label = p.Name
 	} else if t = p; t.Hidden {
