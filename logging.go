@@ -14,14 +14,14 @@ import (
 // matched with stored hashes.
 const logKeyName = "log key"
 
-// private returns log with conversation ids replaced by hashes, because the ids give access to the conversations. The
-// hashes stay the same for the life of the store, and are the same in all gateways that share it.
+// private returns log with bounds, and with conversation ids replaced by hashes, because the ids give access to the
+// conversations. The hashes stay the same for the life of the store, and are the same in all gateways that share it.
 func private(ctx context.Context, memo connectors.SharedState, log *slog.Logger) (*slog.Logger, error) {
 	key, err := logKey(ctx, memo)
 	if err != nil {
 		return nil, err
 	}
-	return slog.New(web.HideConversations(log.Handler(), key)), nil
+	return slog.New(limitLog(web.HideConversations(log.Handler(), key))), nil
 }
 
 // logKey returns the stored key, and makes one for a new store. If another gateway does the same at the same time, the
