@@ -157,9 +157,9 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 
 // addWeb listens and creates the web chat, and announces the address to commands on this machine.
 func (g *Gateway) addWeb(agent chat.Agent) error {
-	l, err := g.env.Listen("tcp", g.cfg.Web.Listen)
+	l, err := listen(g.cfg, g.env)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", g.cfg.Web.Listen, err)
+		return err
 	}
 	g.addr = l.Addr()
 	token, err := local.Announce(g.cfg, g.addr)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ const (
 func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	env = env.filled()
 	g, err := New(cfg, env)
-	reason, waits := stores.Unavailable(err)
+	reason, waits := waitsForStore(err)
 	if !waits {
 		return g, err
 	}
@@ -39,7 +40,7 @@ func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 			return nil, err
 		}
 		g, err = New(cfg, env)
-		reason, waits = stores.Unavailable(err)
+		reason, waits = waitsForStore(err)
 	}
 	if err == nil {
 		env.Log.Info("the store is open again")
@@ -47,11 +48,43 @@ func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	return g, err
 }
 
-// sayUnready answers 503 for the duration of a pause. The listener is closed after it, as New opens the same address.
-func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, wait time.Duration) error {
+// waitsForStore reports whether err of [New] is one of the store that can pass, with the reason.
+func waitsForStore(err error) (reason string, waits bool) {
+	var taken *listenError
+	if errors.As(err, &taken) { // an error of a listener looks like one of a connection to a database
+		return "", false
+	}
+	return stores.Unavailable(err)
+}
+
+// listenError means that web.listen can't be listened on.
+type listenError struct {
+	address string
+	err     error
+}
+
+// Error implements error.
+func (e *listenError) Error() string {
+	return fmt.Sprintf("listen on %s: %v; choose another address with --listen or web.listen", e.address, e.err)
+}
+
+// Unwrap returns the cause.
+func (e *listenError) Unwrap() error { return e.err }
+
+// listen listens on web.listen. Its error is a [*listenError].
+func listen(cfg config.Config, env Env) (net.Listener, error) {
 	l, err := env.Listen("tcp", cfg.Web.Listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", cfg.Web.Listen, err)
+		return nil, &listenError{cfg.Web.Listen, err}
+	}
+	return l, nil
+}
+
+// sayUnready answers 503 for the duration of a pause. The listener is closed after it, as New opens the same address.
+func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, wait time.Duration) error {
+	l, err := listen(cfg, env)
+	if err != nil {
+		return err
 	}
 	server := &http.Server{Handler: unready(reason), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
 	ended := make(chan error, 1)

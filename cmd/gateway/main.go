@@ -90,18 +90,24 @@ func unknownCommand(app *kong.Application, args []string) string {
 	return args[0]
 }
 
-// interruptible returns a context that ends at the first SIGINT or SIGTERM, which begins an orderly shutdown. The
-// second ends the process at once, for an impatient user; accepted messages are stored and are answered after the next
-// start.
+// interruptible returns a context that ends at the first SIGINT, SIGTERM or SIGHUP, which begins an orderly shutdown. A
+// later SIGINT or SIGTERM ends the process at once, for an impatient user; accepted messages are stored and are answered
+// after the next start. A terminal that is closed sends SIGHUP, often twice; under nohup it is ignored.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		<-signals
 		cancel()
-		<-signals
-		os.Exit(130)
+		for s := range signals {
+			if s != syscall.SIGHUP {
+				os.Exit(130)
+			}
+		}
 	}()
 	return ctx, cancel
 }
@@ -120,6 +126,14 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, defaultFile, err
 }
 
+// withUnit writes durations with their unit, such as "1.5s": as a number, JSON would hold nanoseconds.
+func withUnit(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}
+
 // logger returns a logger to standard error, in the format of the configuration; by default text on a terminal and JSON
 // elsewhere.
 func logger(cfg config.Log) *slog.Logger {
@@ -133,7 +147,7 @@ func logger(cfg config.Log) *slog.Logger {
 		}
 	}
 	if format == config.LogJSON {
-		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withUnit}))
 	}
 	return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"parley"
@@ -34,6 +36,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 			return err
 		}
 	}
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end before the gateway; its answers are completed all the same
 	log := logger(cfg.Log)
 	for _, line := range cfg.Off() {
 		log.Info(line)
