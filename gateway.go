@@ -167,7 +167,12 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		g.env.Log.Warn("can't publish this gateway's address; gateway pair won't find it", "err", err)
 	}
 	g.backends.closers = append(g.backends.closers, func() error { return local.Withdraw(g.cfg) })
+	var drained <-chan struct{}
+	if !several(g.cfg) {
+		drained = g.runtime.Drained()
+	}
 	g.connectors = append(g.connectors, web.New(web.Options{
+		Drained:   drained,
 		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
 		Listener:  l, Public: g.cfg.Web.Public, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
@@ -208,8 +213,9 @@ func (g *Gateway) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error)
 // SetTemplates replaces templates of the character while the gateway runs: see [core.Runtime.SetTemplates].
 func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime.SetTemplates(texts) }
 
-// Run serves until ctx ends. Then it stops in the order in which messages flow: connectors accept no more, streams end,
-// answers get shutdown.grace to finish, and the store is closed last. It returns an error if a part failed that can't
+// Run serves until ctx ends. Then it stops in the order in which messages flow: connectors accept no more, answers get
+// shutdown.grace to finish, and the store is closed last. Streams end at once where other gateways continue them, and
+// with the answers otherwise. It returns an error if a part failed that can't
 // be restarted. It can only be called once.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.backends.close()
@@ -220,10 +226,14 @@ func (g *Gateway) Run(ctx context.Context) error {
 	answering, stopAnswering := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAnswering()
 
-	var takers sync.WaitGroup
+	var takers, readers sync.WaitGroup
 	failed := make(chan error, len(g.connectors))
 	for _, c := range g.connectors {
-		takers.Go(func() {
+		part := &takers
+		if c.Name() == web.Name && !several(g.cfg) {
+			part = &readers // its streams end with the answers
+		}
+		part.Go(func() {
 			if err := connectors.Supervise(intake, c, g.runtime.ProcessMessage, g.env.Log); err != nil {
 				failed <- err
 			}
@@ -243,6 +253,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	stopIntake()
 	takers.Wait()
 	stopAnswering()
+	readers.Wait()
 	runtime.Wait()
 	stopCounting()
 	meter.Wait()

@@ -96,6 +96,7 @@ type Runtime struct {
 	live     *relay.Registry
 	bots     schedule.Bots
 	work     sync.WaitGroup // the rooms that are being served, and evaluators
+	drained  chan struct{}  // see Drained
 
 	// mu guards closed and the lanes of the scheduler. It is held for moments only, never during calls of others.
 	mu     sync.Mutex
@@ -128,7 +129,7 @@ func New(cfg Config) (*Runtime, error) {
 	if cfg.Jitter == nil {
 		cfg.Jitter = jitter
 	}
-	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
+	rt, store := &Runtime{cfg: cfg, drained: make(chan struct{}), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
 	rt.cfg.Store = nil
 	rt.stores = stores{run: store, prepare: store, files: store, ask: store, park: store, status: store, notice: store, summary: store, upkeep: store}
 	rt.intake, rt.choices, rt.commands = intake{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
@@ -203,9 +204,9 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		}
 	}
 	rt.scheduler.heartbeat(life)
-	// After the end of ctx each of these is received from once: stop is set to nil, grace and idle come into being with it.
+	// After the end of ctx each of these is received from once: stop is set to nil, grace comes into being with it.
 	var grace <-chan time.Time
-	idle, stop := make(chan struct{}), ctx.Done()
+	stop := ctx.Done()
 	for {
 		select {
 		case <-rt.scheduler.signal:
@@ -217,10 +218,10 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			rt.close()
 			rt.scheduler.leaving(life)
 			grace = time.After(rt.cfg.Grace)
-			go func() { rt.work.Wait(); close(idle) }()
+			go func() { rt.work.Wait(); close(rt.drained) }()
 		case <-grace:
 			abort(chat.ErrShutdown)
-		case <-idle:
+		case <-rt.drained:
 			rt.live.Wait()
 			rt.waitProviders()
 			rt.scheduler.left(context.WithoutCancel(ctx))
@@ -231,6 +232,10 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// Drained returns a channel that is closed when no answer is written here any more, after Run was told to end. Readers of answers can
+// leave then; Run waits for those of answers of other processes.
+func (rt *Runtime) Drained() <-chan struct{} { return rt.drained }
 
 // heartbeat renews the lease of this process and wakes all rooms that have open runs: those that another process left, those whose
 // wake-up was lost, and those that were waiting for a time. While the store is down it does neither, and the next one tries again.

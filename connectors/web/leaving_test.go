@@ -40,3 +40,41 @@ func TestStreamsOfAStoppingGateway(t *testing.T) {
 		})
 	}
 }
+
+// The streams of the only gateway go on until no answer is written any more, and miss no end. Then the others are asked to reconnect.
+func TestStreamsOfTheOnlyGateway(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends bool // the answer, at the moment when all is drained
+		want string
+	}{
+		"an answer that ends in time": {true, `"type":"done"`},
+		"an answer that does not":     {false, `"type":"reconnect"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var drained chan struct{}
+			lonely := func(o *Options) {
+				drained = make(chan struct{})
+				o.Drained = drained
+			}
+			serveUntil(t, lonely, accept, func(client *http.Client, a *answer.Answer, stop func()) {
+				begun := time.Now()
+				time.AfterFunc(time.Minute, stop)
+				time.AfterFunc(time.Minute+time.Second, func() {
+					if _, err := client.Get("http://127.0.0.1:8080/readyz"); err == nil {
+						t.Error("it takes new requests")
+					}
+				})
+				time.AfterFunc(2*time.Minute, func() {
+					if c.ends {
+						a.End(answer.Outcome{Status: answer.Completed})
+					}
+					close(drained)
+				})
+				_, body := post(t, client, streamPath, `{"text":"hello"}`)
+				if !strings.Contains(body, c.want) || time.Since(begun) != 2*time.Minute {
+					t.Errorf("after %v the stream ended with %q, want %s", time.Since(begun), body, c.want)
+				}
+			})
+		})
+	}
+}

@@ -103,7 +103,7 @@ func (s *sse) pause(ctx context.Context, until time.Time, cut <-chan struct{}) e
 	return nil
 }
 
-// sleep returns after d, or when cut is closed. It fails when the stream has to end.
+// sleep returns after d, or when cut is closed. It fails when the stream has to end, unless cut is closed too.
 func (s *sse) sleep(ctx context.Context, d time.Duration, cut <-chan struct{}) error {
 	s.timer.Reset(d)
 	defer s.timer.Stop()
@@ -111,7 +111,11 @@ func (s *sse) sleep(ctx context.Context, d time.Duration, cut <-chan struct{}) e
 	case <-cut:
 	case <-s.timer.C:
 	case <-s.leaving:
-		return chat.ErrShutdown
+		select { // the last that there was to wait for is still written
+		case <-cut:
+		default:
+			return chat.ErrShutdown
+		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -138,14 +138,14 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 // and after an internal error, the client is asked to reconnect, which continues the same answer, perhaps at another
 // replica.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, wants wishes) {
-	out, ctx := newSSE(rw, w.leaving), r.Context()
+	out, ctx := newSSE(rw, w.ending), r.Context()
 	if acc.Chosen {
 		// The stream of a choice goes on for a while, see choiceGrace.
 		grace, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		go func() {
 			select {
-			case <-w.leaving:
+			case <-w.ending:
 				wait(grace, choiceGrace)
 				cancel(chat.ErrShutdown)
 			case <-grace.Done():

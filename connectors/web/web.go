@@ -83,6 +83,9 @@ type Options struct {
 	Refuse func(name, kind string, head []byte) string
 	// Thumbnail returns a small JPEG of an image, or an error if it can't be decoded. nil: there are no thumbnails.
 	Thumbnail func(ctx context.Context, picture []byte) ([]byte, error)
+	// Drained is closed when no answer is written any more, after the gateway was told to stop. Streams go on until then: the process is
+	// the only one that can continue them. nil: streams end at once, and others continue them.
+	Drained <-chan struct{}
 	// Hooks are what other programs call; nil disables them.
 	Hooks Hooks
 	// Reasoning allows readers to ask for the reasoning of models, where that is shown.
@@ -120,7 +123,8 @@ type Web struct {
 	replies   share         // bytes of conversations being sent
 	uploads   share         // bytes of large bodies being received
 	drawing   chan struct{} // thumbnails being made
-	leaving   chan struct{} // closed when the gateway stops: streams end with a request to reconnect
+	leaving   chan struct{} // closed when the gateway stops
+	ending    chan struct{} // closed when streams end then, with a request to reconnect
 	streams   sync.WaitGroup
 }
 
@@ -145,13 +149,14 @@ func New(o Options) *Web {
 		uploads:   share{all: maxUploads, each: 2 * maxBody},
 		drawing:   make(chan struct{}, 1),
 		leaving:   make(chan struct{}),
+		ending:    make(chan struct{}),
 	}
 }
 
 // Name implements connectors.Connector.
 func (w *Web) Name() string { return Name }
 
-// Run serves until ctx is done; then it ends the streams, and returns when the last request has ended. It can only run
+// Run serves until ctx is done; then it ends the streams, see [Options], and returns when the last request has ended. It can only run
 // once, because it owns the listener. Every failure to serve is a [connectors.Fatal].
 func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	w.submit = h
@@ -173,23 +178,30 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 		return connectors.Fatal{Err: fmt.Errorf("%w: %w", ErrEnded, err)}
 	case <-ctx.Done():
 	}
+	close(w.leaving)
+	// New requests are refused from now on.
+	shut := make(chan error, 1)
+	go func() { shut <- srv.Shutdown(requests) }()
+	if w.opts.Drained != nil {
+		<-w.opts.Drained
+	}
 	// Streams end with a request to reconnect, by themselves. Other requests have a few seconds to end, and then their
 	// context is cancelled and their connections are closed.
-	close(w.leaving)
-	grace, cancel := context.WithTimeout(requests, goodbye)
-	defer cancel()
-	err := srv.Shutdown(grace)
+	close(w.ending)
+	late := time.AfterFunc(goodbye, func() { cut(chat.ErrShutdown) })
+	defer late.Stop()
+	err := <-shut
 	cut(chat.ErrShutdown)
 	_ = srv.Close()
 	<-ended
 	w.streams.Wait()
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("stop the web chat: %w", err)
 	}
 	return nil
 }
 
-// goodbye is how long requests may take to end when the gateway stops. Streams end at once.
+// goodbye is how long requests may take to end after the streams.
 const goodbye = 5 * time.Second
 
 // routes returns the handler of all requests. From the outside in: deadlines for writes, the checks of the host name
