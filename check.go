@@ -111,9 +111,22 @@ func (p part) try(ctx context.Context) Finding {
 	text, err := p.check(ctx)
 	if err != nil {
 		_, doubted := errors.AsType[warning](err)
-		return Finding{Part: p.name, OK: doubted, Doubt: doubted, Text: oneLine(err.Error())}
+		return Finding{Part: p.name, OK: doubted, Doubt: doubted, Text: inTime(oneLine(err.Error()))}
 	}
 	return Finding{Part: p.name, OK: true, Text: text}
+}
+
+// inTime replaces Go's words for a time limit by what the owner can do about it.
+func inTime(text string) string {
+	late := context.DeadlineExceeded.Error()
+	if !strings.Contains(text, late) {
+		return text
+	}
+	text = strings.ReplaceAll(text, late, "no answer in time")
+	if !strings.Contains(text, "check") {
+		text += "; check that it is up, and that this machine can reach it"
+	}
+	return text
 }
 
 // oneLine joins the lines of an error: a finding is one line.
