@@ -64,6 +64,9 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 	for _, k := range people.Waiting {
 		fmt.Printf("%-8s %s\n", "waiting", named(k.Person))
 	}
+	if len(people.Approved)+len(people.Waiting) == 0 && people.OwnerCode == "" {
+		fmt.Println("No users are approved, and none wait for approval.")
+	}
 	return nil
 }
 

@@ -34,6 +34,14 @@ func knock(t *testing.T, dir string, codes map[chat.EntityID]string) {
 	}
 }
 
+// A list without users says so.
+func TestPairListsNoOne(t *testing.T) {
+	out, err := command(t, nil, "pair", "--list").CombinedOutput()
+	if code := status(t, err); code != 0 || string(out) != "No users are approved, and none wait for approval.\n" {
+		t.Errorf("%d %q", code, out)
+	}
+}
+
 // A code approves a user through the running gateway, or in its store if none is running.
 func TestPair(t *testing.T) {
 	first := command(t, nil, "--listen", "127.0.0.1:0")
