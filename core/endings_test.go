@@ -109,7 +109,7 @@ func TestRetries(t *testing.T) {
 		"busy, empty, busy":    {[][]step{{busy}, {}, {busy}, {write("Done.")}}, 3, llm.RateLimited.Sentence()},
 		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, llm.ProviderIssue.Sentence()},
 		"filtered":             {[][]step{{write("So"), finish(llm.FinishFilter)}}, 1, "So\n\n_(The answer was stopped by the provider's content filter.)_"},
-		"filtered from the on": {[][]step{{finish(llm.FinishFilter)}}, 1, "_(The answer was stopped by the provider's content filter.)_"},
+		"filtered from the on": {[][]step{{finish(llm.FinishFilter)}}, 1, llm.ContentFilter.Sentence()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

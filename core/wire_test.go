@@ -132,7 +132,6 @@ func mark(k llm.FailureKind) string { return "_(" + k.Sentence() + ")_" }
 func TestEndsOnTheWire(t *testing.T) {
 	tooLong := Status(http.StatusBadRequest, `{"error":{"code":"context_length_exceeded","message":"inner text"}}`)
 	filtered := Status(http.StatusBadRequest, `{"error":{"code":"content_filter","message":"inner text"}}`)
-	const cutOff = "_(The answer was stopped by the provider's content filter.)_"
 	cases := map[string]struct {
 		scripts []Script // before a good one
 		calls   int
@@ -153,9 +152,8 @@ func TestEndsOnTheWire(t *testing.T) {
 		"only reasoning":            {[]Script{{Reasoning("hm")}, {Reasoning("hm")}}, 2, llm.ProviderIssue, "", 0},
 		"only usage":                {[]Script{{ReportUsage(1, 0), Finish("")}}, 2, "", "Good.", 0},
 		"only [DONE]":               {[]Script{{NoChoices(), Finish("")}}, 2, "", "Good.", 0},
-		"filtered in the text":      {[]Script{{Text("Well"), Finish("content_filter")}}, 1, "", "Well\n\n" + cutOff, 0},
-		"filtered before the text":  {[]Script{{Finish("content_filter")}}, 1, "", cutOff, 0},
-		"the question is filtered":  {[]Script{{filtered}}, 1, "", cutOff, 0},
+		"filtered before the text":  {[]Script{{Finish("content_filter")}}, 1, llm.ContentFilter, "", 0},
+		"the question is filtered":  {[]Script{{filtered}}, 1, llm.ContentFilter, "", 0},
 		"cut in the text":           {[]Script{{Text("Well"), Finish("length")}}, 2, "", "WellGood.", 0},
 		"too long a conversation":   {[]Script{{tooLong}}, 1, llm.ConversationTooLong, "", 0},
 	}
@@ -164,7 +162,7 @@ func TestEndsOnTheWire(t *testing.T) {
 		for name, c := range cases {
 			before, begun := len(w.Requests()), time.Now()
 			o, said, calls := w.asked(n, append(c.scripts, Script{w.says("Good.")})...)
-			if c.failure != "" {
+			if c.said == "" {
 				c.said = c.failure.Sentence()
 			}
 			if said != c.said || o.Failure != c.failure || calls != c.calls || time.Since(begun) < c.least {
@@ -175,6 +173,10 @@ func TestEndsOnTheWire(t *testing.T) {
 			if c.failure != "" && strings.Contains(next, c.said) || strings.Contains(next, "inner text") {
 				w.Errorf("%s: a failure is part of the next prompt: %s", name, next)
 			}
+		}
+		o, said, _ := w.asked(n, Script{Text("Well"), Finish("content_filter")})
+		if o.Failure != llm.ContentFilter || !o.Partial || said != "Well\n\n"+mark(llm.ContentFilter) {
+			w.Errorf("filtered in the text: it is %+v: %q", o, said)
 		}
 	})
 }

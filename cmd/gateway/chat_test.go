@@ -91,6 +91,14 @@ func TestChatFails(t *testing.T) {
 	if code := status(t, err); code != 1 || len(out) != 0 || !strings.Contains(stderr.String(), "no answer") {
 		t.Errorf("it ended with %d, wrote %q and said %q", code, out, &stderr)
 	}
+	fake := modelfake.New(modelfake.Options{})
+	fake.Queue(modelfake.Script{modelfake.Text("Well"), modelfake.Finish("content_filter")})
+	model := httptest.NewServer(fake)
+	defer model.Close()
+	out, err = command(t, []string{"OPENAI_BASE_URL=" + model.URL + "/v1", "OPENAI_MODEL=m"}, "chat", "-p", "hello").CombinedOutput()
+	if code := status(t, err); code != 1 || !strings.Contains(string(out), "no answer: Well") || !strings.Contains(string(out), "content filter") {
+		t.Errorf("filtered, it ended with %d and said %q", code, out)
+	}
 	out, err = command(t, nil, "chat", "--url", "http://127.0.0.1:1", "-p", "hello").CombinedOutput()
 	if code := status(t, err); code != 1 || !strings.Contains(string(out), "--url") {
 		t.Errorf("it ended with %d and said %q", code, out)

@@ -178,9 +178,12 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 	}
 	r.calls = calls
 	r.part(held)
-	r.limit()
+	err := r.limit()
 	w.begin(r.calls, r.step, r.form)
 	w.Trace.add(r)
+	if err != nil {
+		return err
+	}
 	if (ignored != "" || r.remote) && r.blank() && len(r.calls) == 0 {
 		if ignored != "" {
 			w.Trace.Actions = append(w.Trace.Actions, ignored)

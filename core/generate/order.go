@@ -29,7 +29,7 @@ func (r *round) repliesLater(calls []scan.Call) bool {
 func (r *round) part(at int) {
 	switch {
 	case r.wrote.Held == "":
-	case r.cut() != "":
+	case r.cut():
 		r.say(r.wrote.Held)
 		r.wrote.Held = ""
 	case at >= 0:

@@ -329,22 +329,16 @@ func (r *round) close(err error) {
 	}
 }
 
-// cut returns what people are told if the provider, not the model, ended the answer.
-func (r *round) cut() string {
-	switch {
-	case r.finish == llm.FinishLength && !r.scan.Whole():
-		return "_(The answer was cut off by the model's length limit.)_"
-	case r.finish == llm.FinishFilter:
-		return "_(The answer was stopped by the provider's content filter.)_"
-	}
-	return ""
+// cut reports whether the provider, not the model, ended the answer.
+func (r *round) cut() bool {
+	return r.finish == llm.FinishFilter || r.finish == llm.FinishLength && !r.scan.Whole()
 }
 
-// limit adds a note when the answer was cut. What the model wanted done may be half of it, so it is not done.
-func (r *round) limit() {
-	why := r.cut()
-	if why == "" {
-		return
+// limit ends an answer that was cut: with a note if it was too long, and as a failure if a filter stopped it. What the
+// model wanted done may be half of it, so it is not done.
+func (r *round) limit() error {
+	if !r.cut() {
+		return nil
 	}
 	for _, c := range r.calls {
 		if c.ID != "" { // people have seen something of it
@@ -352,7 +346,13 @@ func (r *round) limit() {
 		}
 	}
 	r.calls = nil
-	if !r.hidden {
-		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: why})
+	if r.finish == llm.FinishFilter {
+		return &llm.Failure{Kind: llm.ContentFilter, Err: errFiltered}
 	}
+	if !r.hidden {
+		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: "_(The answer was cut off by the model's length limit.)_"})
+	}
+	return nil
 }
+
+var errFiltered = errors.New("the provider's content filter ended the answer")

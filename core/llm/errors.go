@@ -27,6 +27,7 @@ const (
 	ConversationTooLong FailureKind = "conversation_too_long" // exceeds the context window
 	NoTools             FailureKind = "no_tools"              // the model refuses tools
 	NoVision            FailureKind = "no_vision"             // the model refuses images
+	ContentFilter       FailureKind = "content_filter"        // the provider's filter ended the answer
 	SetAside            FailureKind = "set_aside"             // processes crashed while they held the run
 	ActionFailed        FailureKind = "action_failed"         // only of an [chat.ActionResult]
 )
@@ -54,6 +55,8 @@ func (k FailureKind) Sentence() string {
 		return "This model can't use tools. The person who runs this bot can set tools: false for it, or choose another model."
 	case NoVision:
 		return "This model can't see images. The person who runs this bot can set vision: false for it. Please ask again without the image."
+	case ContentFilter:
+		return "The answer was stopped by the provider's content filter."
 	case SetAside:
 		return "I couldn't finish answering this. Please ask again or rephrase it."
 	case GenerationTimeout:
