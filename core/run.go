@@ -211,6 +211,7 @@ func (rt *Runtime) newExecution(life context.Context, run *chat.Run, about event
 
 // generate writes the answer, unless it is complete without a model.
 func (x *execution) generate(ctx context.Context) error {
+	x.toolCalls.UseToolbox(x.rt.tools.Started(ctx))
 	st, err := x.prep.prepare(ctx)
 	switch {
 	case errors.Is(err, errTold):

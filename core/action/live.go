@@ -55,6 +55,16 @@ func (l *LiveToolbox) Now() *Toolbox {
 	return box
 }
 
+// Started waits a moment while the gateway starts, until plugins have had time for their live actions, and returns all actions.
+func (l *LiveToolbox) Started(ctx context.Context) *Toolbox {
+	for _, p := range l.plugins {
+		if p.Starting != nil {
+			p.Starting(ctx)
+		}
+	}
+	return l.Now()
+}
+
 // Await waits for an action that can't be found, as far as its plugin can tell that it will be there soon, and returns all actions of that
 // moment.
 func (l *LiveToolbox) Await(ctx context.Context, s TurnContext, name string, params json.RawMessage) (*Toolbox, error) {

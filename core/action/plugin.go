@@ -29,7 +29,10 @@ type Plugin struct {
 	// Await, if set, waits for a live action that can't be found under a name, if it is that of a server which is just being started. It
 	// returns at once if that does not help. An error says why the action can't be used at the moment; it is told to the model, and
 	// people read it.
-	Await    func(ctx context.Context, s TurnContext, name string, params json.RawMessage) error
+	Await func(ctx context.Context, s TurnContext, name string, params json.RawMessage) error
+	// Starting, if set, waits a moment for live actions while the gateway starts, so that the first question has them. It is called
+	// before each answer, and returns at once after the start, and when ctx is done.
+	Starting func(ctx context.Context)
 	Commands []Command
 	// Prompts, if set, returns the commands of a turn that the model answers: a provider of the plugin adds what they stand for. It
 	// must return at once.

@@ -170,9 +170,7 @@ func (tc *Calls) find(ctx context.Context, c llm.ToolCall) (t *action.Tool, para
 		tc.call(ctx, c, c.Parameters).Update("⚠️ " + problem) // in place of what was approved
 		return nil, nil, problem
 	}
-	tc.mu.Lock()
-	tc.Toolbox = now
-	tc.mu.Unlock()
+	tc.UseToolbox(now)
 	return tc.resolve(call{c, false})
 }
 

@@ -86,6 +86,13 @@ type Approver interface {
 	Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error)
 }
 
+// UseToolbox replaces the actions, before any of them is looked up for a prompt.
+func (tc *Calls) UseToolbox(all *action.Toolbox) {
+	tc.mu.Lock()
+	defer tc.mu.Unlock()
+	tc.Toolbox = all
+}
+
 // block returns the block of c, whose id is unique in the run. It is new if nothing of the call was shown yet. The name
 // comes from the model, so it is shortened.
 func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {

@@ -29,6 +29,27 @@ func (p *plugin) await(ctx context.Context, s action.TurnContext, name string, p
 	return nil
 }
 
+// startWait is how long after the start of the gateway an answer waits for servers that are being started.
+const startWait = 10 * time.Second
+
+// starting implements Starting of [action.Plugin]: without it, the first question after a start would have no tools.
+func (p *plugin) starting(ctx context.Context) {
+	for _, c := range p.clients {
+		select { // nearly always
+		case <-c.tried:
+			continue
+		default:
+		}
+		late := time.NewTimer(time.Until(c.born.Add(startWait)))
+		select {
+		case <-c.tried:
+		case <-late.C:
+		case <-ctx.Done():
+		}
+		late.Stop()
+	}
+}
+
 // offers reports whether the server, once it is connected, can have the action of a call. Its tools are not known yet,
 // so this goes by names.
 func (c *client) offers(name string, params json.RawMessage) bool {

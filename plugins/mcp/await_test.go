@@ -81,3 +81,43 @@ func TestAwaitIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// While the gateway starts, an answer waits a moment for the servers: until each was tried once, whatever came of that.
+func TestStarting(t *testing.T) {
+	for name, c := range map[string]struct {
+		tried  time.Duration // 0: never
+		fails  bool
+		begins time.Duration // of the answer
+		waited time.Duration
+	}{
+		"a server that starts":  {3 * time.Second, false, 0, 3 * time.Second},
+		"one that fails":        {3 * time.Second, true, time.Second, 2 * time.Second},
+		"one that never starts": {0, false, 4 * time.Second, startWait - 4*time.Second},
+		"later":                 {3 * time.Second, false, time.Minute, 0},
+		"later, without it":     {0, false, time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := New(Options{Servers: []Server{{Name: "shop"}}})
+				if c.tried > 0 {
+					s := state{session: &sdk.ClientSession{}}
+					if c.fails {
+						s = state{err: errSlow}
+					}
+					time.AfterFunc(c.tried, func() { shopOf(p).set(s) })
+				}
+				time.Sleep(c.begins)
+				begun := time.Now()
+				if p.Starting(t.Context()); time.Since(begun) != c.waited {
+					t.Errorf("it waited %v, want %v", time.Since(begun), c.waited)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				p.Starting(ctx)
+				if time.Since(begun) != c.waited {
+					t.Error("a stopped turn waits")
+				}
+			})
+		})
+	}
+}

@@ -42,6 +42,9 @@ type client struct {
 	changed chan struct{} // the server has announced other tools
 	suspect chan struct{} // a call took too long
 
+	born  time.Time
+	tried chan struct{} // closed when the first attempt to connect has ended
+
 	// mu guards what follows. It is not held while a server is asked.
 	mu    sync.Mutex
 	state state
@@ -69,6 +72,7 @@ func newClient(s Server, o Options) *client {
 	c := &client{
 		cfg: s, o: o, log: o.Log.With("mcp", s.Name), secrets: secretsOf(s), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
 		calls: map[string]*action.Call{}, shown: map[string]string{}, moved: make(chan struct{}),
+		born: time.Now(), tried: make(chan struct{}),
 		state: state{err: errors.New("it has not been started yet"), since: time.Now()},
 	}
 	if s.OAuth != nil {
@@ -99,6 +103,11 @@ func (c *client) set(s state) {
 		s.since = time.Now()
 	}
 	c.state = s
+	select {
+	case <-c.tried:
+	default:
+		close(c.tried)
+	}
 	close(c.moved)
 	c.moved = make(chan struct{})
 }

@@ -78,7 +78,7 @@ func New(o Options) action.Plugin {
 		actions = append(actions, callTool{p})
 	}
 	return action.Plugin{
-		Name: Name, Actions: actions, Providers: []action.Provider{provider{p}, promptText{p}}, Live: p.tools, Await: p.await, Prompts: p.commands, Init: p.init, Work: p.work,
+		Name: Name, Actions: actions, Providers: []action.Provider{provider{p}, promptText{p}}, Live: p.tools, Await: p.await, Starting: p.starting, Prompts: p.commands, Init: p.init, Work: p.work,
 	}
 }
 
