@@ -83,11 +83,16 @@ func (d checker) checkTokens(c *Config) {
 // checkAddresses checks where things are: servers, the store, and the shared state.
 func (d checker) checkAddresses(c *Config) {
 	sections.Reject(d.reject).URL("providers.openai.base_url", c.Providers.OpenAI.BaseURL)
-	if !storeAddress(c.Store) {
+	const encode = "in the user and the password, write @ as %40, / as %2F, # as %23, ? as %3F, % as %25 and a space as %20"
+	if c.Store.misread() {
+		d.reject("store", "has a user or a password with a character that has a meaning in addresses", encode)
+	} else if !storeAddress(c.Store) {
 		d.reject("store", "is not a supported store",
 			"set sqlite: and a file path, such as sqlite:parley.db, or the URL of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST/DATABASE")
 	}
-	if !sharedAddress(c.Shared) {
+	if c.Shared.misread() {
+		d.reject("shared", "has a user or a password with a character that has a meaning in addresses", encode)
+	} else if !sharedAddress(c.Shared) {
 		d.reject("shared", "is not a supported backend", "set inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")
 	}
 	if !clusterName.MatchString(c.Cluster) {

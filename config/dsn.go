@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,6 +36,33 @@ func (d DSN) Scheme() string {
 		return ""
 	}
 	return scheme
+}
+
+// query is the beginning of an address's parameters.
+var query = regexp.MustCompile(`\?[A-Za-z][A-Za-z0-9_.-]*=`)
+
+// misread reports whether the user or the password has characters that make the drivers read it otherwise: what follows
+// such a character would count as a part of the host or the path, and be shown in errors. The drivers of PostgreSQL and
+// Redis differ in which these are.
+func (d DSN) misread() bool {
+	scheme := d.Scheme()
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(string(d), scheme), "://")
+	meant := "/ @"
+	switch {
+	case strings.HasPrefix(scheme, "redis"):
+		meant = "/ #?"
+	case !strings.HasPrefix(scheme, "postgres"):
+		return false
+	}
+	if at := query.FindStringIndex(rest); at != nil {
+		rest = rest[:at[0]]
+	}
+	at := strings.LastIndexByte(rest, '@')
+	if !ok || at < 0 {
+		return false
+	}
+	_, err := url.PathUnescape(rest[:at])
+	return err != nil || strings.ContainsAny(rest[:at], meant)
 }
 
 // String hides the user name, password and parameters. It parses the text by hand, because an unescaped / or # in a
