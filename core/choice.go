@@ -92,24 +92,17 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	} else if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	}
-	if acc.Duplicate { // another press of the same person was faster
-		return cs.faster(ctx, c, acc)
+	if acc.Duplicate { // another press was faster; it is the same one if it chose the same
+		if q, err = cs.store.Question(ctx, c.Question); err != nil {
+			return chat.Accepted{}, fmt.Errorf("choose: %w", err)
+		} else if q.By != c.Author || q.Choice != c.Option {
+			acc = chat.Accepted{Refused: overNow}
+		}
+		return acc, nil
 	}
 	cs.rt.live.NotifyChoice(ctx, q.Run, q.Room)
 	cs.rt.scheduler.wakeLane(schedule.Lane{Room: q.Room, Control: true})
 	acc.Chosen = true
-	return acc, nil
-}
-
-// faster returns what a press comes to that another press was faster than, accepted as acc: the same if it chose the same option.
-func (cs *choices) faster(ctx context.Context, c chat.Choice, acc chat.Accepted) (chat.Accepted, error) {
-	q, err := cs.store.Question(ctx, c.Question)
-	switch {
-	case err != nil:
-		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
-	case q.By != c.Author || q.Choice != c.Option:
-		return chat.Accepted{Refused: overNow}, nil
-	}
 	return acc, nil
 }
 
