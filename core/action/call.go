@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"parley/core/answer"
@@ -31,6 +32,7 @@ type Call struct {
 	chose func(context.Context, string) (chat.Question, bool, error)
 
 	waited func(string) bool
+	read   func() Read
 }
 
 // NewCall returns a call for tests of actions. It shows its output in a, and passes notices to say and questions to
@@ -49,13 +51,30 @@ type Host struct {
 	Park   func(context.Context, Wait) error                                  // see [Call.Park]
 	Chose  func(context.Context, string) (chat.Question, bool, error)         // see [Call.Chose]
 	Waited func(string) bool                                                  // see [Call.Waited]
+	Read   func() Read                                                        // what the model has been given to read; nil: only the conversation and Earlier
 }
 
 // Call returns the [Call] to pass to the action; its output appears in the block. Output after ctx is done is dropped,
 // because the model was already told that the call was canceled.
 func (b *Block) Call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
 	b.heard(ctx)
-	return &Call{ID: b.ID, Parameters: params, Turn: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask, park: h.Park, chose: h.Chose, waited: h.Waited}
+	return &Call{ID: b.ID, Parameters: params, Turn: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask, park: h.Park, chose: h.Chose, waited: h.Waited, read: h.Read}
+}
+
+// Parts returns what the model has been given to read before this call, by origin.
+func (c *Call) Parts() []Part {
+	r := Read{Calls: c.Earlier}
+	if c.read != nil {
+		r = c.read()
+		r.Calls = c.Earlier
+	}
+	return c.Turn.Parts(r)
+}
+
+// ReadForeign reports whether the model has been given to read anything that neither the operator nor the asker wrote: see
+// [Origin.Foreign].
+func (c *Call) ReadForeign() bool {
+	return slices.ContainsFunc(c.Parts(), func(p Part) bool { return p.Origin.Foreign() })
 }
 
 // Read decodes the parameters into a struct. Fields without a parameter keep their values.

@@ -97,6 +97,9 @@ type ProviderResult struct {
 	// Transcript follows the text, as formatted by [TurnContext.Transcript]: if it is too long, the oldest messages are
 	// dropped.
 	Transcript string
+	// Own reports whether Text and Values of this result contain only words of the operator, the program and the asker: see
+	// [TurnContext.Own]. Other results count as foreign, unless the spec says Own.
+	Own bool
 }
 
 // TurnContext describes the current turn to providers, evaluators and actions.

@@ -146,6 +146,7 @@ type Attachment struct {
 	Type        string `json:"type,omitempty"`        // MIME type, as reported by the platform
 	Size        int64  `json:"size,omitempty"`        // in bytes; 0 if unknown
 	Voice       bool   `json:"voice,omitempty"`       // a voice message to the agent
+	Forwarded   bool   `json:"forwarded,omitempty"`   // passed on by the sender: what it holds are not the sender's words
 	Title       string `json:"title,omitempty"`       // a title from the sender or the file's reader
 	Description string `json:"description,omitempty"` // of an analyzed image
 	Text        string `json:"text,omitempty"`        // extracted text of a document, an image or a voice message

@@ -59,7 +59,7 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 	}
 	st.Outputs = slices.Grow(st.Outputs, len(asked))
 	for i, s := range asked {
-		st.Outputs = append(st.Outputs, Output{s.spec, answers[i]()})
+		st.Outputs = append(st.Outputs, Output{Spec: s.spec, ProviderResult: answers[i]()})
 	}
 	slices.SortStableFunc(st.Outputs, func(a, b Output) int { return cmp.Compare(a.Spec.Position, b.Spec.Position) })
 }

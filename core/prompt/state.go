@@ -82,10 +82,7 @@ type Builder struct {
 }
 
 // Output is the result of one provider.
-type Output struct {
-	Spec action.ProviderSpec
-	action.ProviderResult
-}
+type Output = action.Fragment
 
 // Turn starts the prompts of a turn, with the current templates.
 func (c *Composer) Turn(s action.TurnContext) *Builder {

@@ -29,18 +29,6 @@ func Quote(text string) string {
 	return strings.ReplaceAll(breaks(strings.TrimRight(text, " \t\r\n")), "\n", "\n  ")
 }
 
-// Forwarded returns a text that someone passes on: who said it first, or "" where that is not told, and its further lines
-// indented, so that they can't pass for what the sender says. It never begins with a command.
-func Forwarded(from, text string) string {
-	if from = Unmarked(from); from != "" {
-		from = " from " + from
-	}
-	return Passed("Forwarded"+from, text)
-}
-
-// Passed returns a text that is no sentence of the sender's in the form of [Forwarded], such as an embed or a poll. What names its kind.
-func Passed(what, text string) string { return "*" + what + ":* " + Quote(strings.TrimSpace(text)) }
-
 // breaks normalizes line endings.
 func breaks(s string) string { return lineEnds.Replace(s) }
 

@@ -63,6 +63,7 @@ type Calls struct {
 	mu      sync.Mutex
 	blocks  map[string]*action.Block // by the ids of their calls
 	remotes map[string]*remote       // by the model's ids; of the run's goroutine
+	told    []string                 // the results of remotes, shortened; of the run's goroutine
 }
 
 // A Journal records calls. An error ends the run: it has lost the room, or the store. In both cases nothing more may be
@@ -129,7 +130,9 @@ func (tc *Calls) Stage(c llm.ToolCall, t answer.Tool, files ...llm.File) {
 // call returns what the action is given of c. Acted is clipped, so that a later call does not change what this one was
 // given.
 func (tc *Calls) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *action.Call {
-	return tc.block(c, 0).Call(ctx, parameters, *tc.Turn, slices.Clip(tc.Acted), tc.Host)
+	host := tc.Host
+	host.Read = tc.read
+	return tc.block(c, 0).Call(ctx, parameters, *tc.Turn, slices.Clip(tc.Acted), host)
 }
 
 // Acting returns the id of the last call of the run that has begun to write, or "": also of an earlier process.

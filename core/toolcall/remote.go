@@ -14,6 +14,7 @@ import (
 const (
 	maxRemote           = 200       // calls of one answer that are not made here
 	maxRemoteParameters = 256 << 10 // bytes of the parameters of one
+	maxRemoteResult     = 4000      // characters of a result that are compared with later calls
 )
 
 // remote is a call that the model's own side makes, such as the web search of a provider or a tool of an external
@@ -52,6 +53,7 @@ func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
 	if !d.Ended {
 		return nil
 	}
+	tc.told = append(tc.told, text.Excerpt(d.Result+d.Error, maxRemoteResult))
 	shown.Stage, shown.Result, shown.Success = answer.StageEnd, d.Result, d.Error == ""
 	if d.Error != "" {
 		tc.Log.Warn("a tool of the agent failed", "run", tc.Run.ID, "tool", r.block.Name, "err", text.Excerpt(d.Error, 200))

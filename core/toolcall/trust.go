@@ -114,30 +114,14 @@ type corpus struct {
 	plain string
 }
 
-// untrusted returns the corpus of the turn: what others wrote, what replies quote, the contents of files, what
-// providers returned, and the results of actions. It is made for each call, because results are added.
+// untrusted returns the corpus of the turn: all that a call may repeat, see [action.Origin.Quotable]. It is made for each call,
+// because results are added.
 func (tc *Calls) untrusted() corpus {
-	s := *tc.Turn
-	texts := []string{s.Summary, s.Room.Name}
-	for _, memories := range [][]chat.Memory{s.Recent, s.Attached, {s.Message}} {
-		for _, m := range memories {
-			texts = append(texts, isForeign(m, s.Message.Author)...)
+	var texts []string
+	for _, p := range tc.Turn.Parts(tc.read()) {
+		if p.Origin.Quotable() {
+			texts = append(texts, p.Text)
 		}
-	}
-	for _, t := range tc.Outputs() {
-		if t.Spec.Own {
-			continue
-		}
-		texts = append(texts, t.Text)
-		if t.Transcript != s.Transcript() {
-			texts = append(texts, t.Transcript)
-		}
-		for _, v := range t.Values {
-			texts = append(texts, v)
-		}
-	}
-	for _, a := range tc.Acted {
-		texts = append(texts, a.ForModel())
 	}
 	all := strings.Join(texts, "\n")
 	forms := []string{all}
@@ -151,20 +135,9 @@ func (tc *Calls) untrusted() corpus {
 	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: text.Plain(joined)}
 }
 
-// isForeign returns the parts of m that asker did not write: all of it if its author is another one, and otherwise
-// quotes and files, except what was heard of the author's voice.
-func isForeign(m chat.Memory, asker chat.EntityID) (texts []string) {
-	if m.Author != asker {
-		texts = append(texts, m.Name, m.Text)
-	}
-	texts = append(texts, m.Quoted.Name, m.Quoted.Text)
-	for _, f := range m.Files {
-		texts = append(texts, f.Name, f.Title, f.Description)
-		if m.Author != asker || !f.Heard() {
-			texts = append(texts, f.Text)
-		}
-	}
-	return texts
+// read returns what the model has been given to read besides the conversation.
+func (tc *Calls) read() action.Read {
+	return action.Read{Fragments: tc.Outputs(), Calls: tc.Acted, Remote: tc.told}
 }
 
 // Quotes reports whether the corpus contains an action's name and all of the parameters' values. Without values, the

@@ -25,7 +25,7 @@ func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderRes
 	if text == "" {
 		return action.ProviderResult{}, nil
 	}
-	return action.ProviderResult{Text: "# Conversation\nThe last message is the newest.", Transcript: text}, nil
+	return action.ProviderResult{Text: "# Conversation\nThe last message is the newest.", Transcript: text, Own: true}, nil
 }
 
 // mostDetails is for how many members of a group, besides the asker, the prompt contains saved facts.
@@ -52,7 +52,7 @@ func (d Deps) people(ctx context.Context, s action.TurnContext) (action.Provider
 		if noted != "" {
 			text += " Saved facts: " + noted + "."
 		}
-		return action.ProviderResult{Text: text}, err
+		return action.ProviderResult{Text: text, Own: noted == ""}, err
 	}
 	seen, lines := map[chat.EntityID]bool{chat.EntityID(s.Agent.ID): true}, []string{}
 	for _, m := range s.Recent {
@@ -103,7 +103,7 @@ func (d Deps) surroundings(ctx context.Context, s action.TurnContext) (action.Pr
 		article = "an"
 	}
 	txt = "This is " + article + " " + txt + "."
-	return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
+	return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}, Own: s.OwnPlace()}, nil
 }
 
 // settings lists the settings of the room. The turn has them already in most cases. The choice of a model is not one

@@ -109,7 +109,7 @@ func (k *knowledge) Provide(ctx context.Context, s action.TurnContext) (action.P
 		return action.ProviderResult{}, nil
 	}
 	all := strings.Join(lines, "\n")
-	return action.ProviderResult{Text: "# Knowledge about this topic\n" + cites + all, Values: map[string]string{"relevantKnowledge": all}}, nil
+	return action.ProviderResult{Text: "# Knowledge about this topic\n" + cites + all, Values: map[string]string{"relevantKnowledge": all}, Own: cites == ""}, nil
 }
 
 // find returns the pieces that match a question, the best first. Without a vector of the question words are enough. A

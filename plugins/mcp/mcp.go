@@ -199,6 +199,7 @@ const maxListed = 50 // tools and resources of one server in a prompt
 // Provide implements [action.Provider].
 func (a provider) Provide(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var b strings.Builder
+	own := true // the operator has chosen the tools; what resources a server has can depend on others
 	for _, c := range a.p.clients {
 		v := c.view()
 		if !c.available(s) || len(v.resources) == 0 && (!a.p.xml || len(v.tools) == 0) {
@@ -210,6 +211,7 @@ func (a provider) Provide(_ context.Context, s action.TurnContext) (action.Provi
 				fmt.Fprintf(&b, "- tool %s: %s Arguments: %s\n", text.Label(t.name), text.Quote(t.spec.Description), t.spec.Parameters)
 			}
 		}
+		own = own && len(v.resources) == 0
 		for _, r := range v.resources[:min(len(v.resources), maxListed)] {
 			fmt.Fprintf(&b, "- resource %s: %s\n", line(r.URI), text.Label(r.Name))
 		}
@@ -217,5 +219,5 @@ func (a provider) Provide(_ context.Context, s action.TurnContext) (action.Provi
 	if b.Len() == 0 {
 		return action.ProviderResult{}, nil
 	}
-	return action.ProviderResult{Text: "# MCP servers\n" + strings.TrimSpace(b.String())}, nil
+	return action.ProviderResult{Text: "# MCP servers\n" + strings.TrimSpace(b.String()), Own: own}, nil
 }

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"parley/core/action"
-	"parley/core/chat"
 	"parley/core/text"
 	"parley/internal/encoding"
 	"parley/internal/guard"
@@ -81,7 +80,7 @@ func (fetch) Guard(c *action.Call) *action.Approval {
 		return &action.Approval{Server: "web", Tool: "fetch"}
 	}
 	at, ok := plain(p.URL)
-	if !ok || !isTainted(c) || slices.Contains(written(c.Turn), at) || slices.Contains(returned(c.Earlier), at) {
+	if !ok || !c.ReadForeign() || slices.Contains(written(c.Parts()), at) || slices.Contains(returned(c.Earlier), at) {
 		return nil
 	}
 	return &action.Approval{Server: "web", Tool: "fetch", Shown: at}
@@ -103,14 +102,14 @@ func plain(address string) (string, bool) {
 
 var addresses = regexp.MustCompile(`(?i)\b(https?://)?[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}(:\d+)?([/?][^\s<>"'` + "`" + `]*)?`)
 
-// written returns the addresses in messages of the user who is answered, also those without a scheme and with
-// punctuation behind them.
-func written(s action.TurnContext) (all []string) {
-	for _, m := range append(slices.Clone(s.Recent), s.Message) {
-		if m.Author != s.Message.Author || m.Author == "" {
+// written returns the addresses in the words of the operator and of the user who is answered, also those without a scheme
+// and with punctuation behind them.
+func written(parts []action.Part) (all []string) {
+	for _, p := range parts {
+		if p.Origin != action.FromAsker && p.Origin != action.FromOperator {
 			continue
 		}
-		for _, found := range addresses.FindAllString(m.Text, -1) {
+		for _, found := range addresses.FindAllString(p.Text, -1) {
 			if !strings.Contains(found, "://") {
 				found = "https://" + found
 			}
@@ -140,26 +139,6 @@ func returned(earlier []action.Acted) (all []string) {
 		}
 	}
 	return all
-}
-
-// isTainted reports whether the model may have read what neither the user nor the operator wrote: results of calls in
-// this turn or before, files, quotes, messages of others, summaries. An answer of the agent after an action counts,
-// since it used the result.
-func isTainted(c *action.Call) bool {
-	s := c.Turn
-	if len(c.Earlier) > 0 || s.Summary != "" || len(s.Attached) > 0 {
-		return true
-	}
-	foreign := func(m chat.Memory) bool {
-		if len(m.Files) > 0 || m.Quoted.Text != "" || m.Kind == chat.ActionResult {
-			return true
-		}
-		if m.Author == s.Agent.Entity() { // it has used what it was told
-			return slices.ContainsFunc(m.Actions, func(name string) bool { return name != "REPLY" })
-		}
-		return m.Author != s.Message.Author
-	}
-	return foreign(s.Message) || slices.ContainsFunc(s.Recent, foreign)
 }
 
 // Act implements [action.Action].
