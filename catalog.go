@@ -213,7 +213,7 @@ func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 	if len(cfg.MCP) > 0 {
 		key, _ := oauth.ParseKey(cfg.Secrets.Key.Reveal()) // the configuration was checked: it is there if a server needs it
 		plugins = append(plugins, mcp.New(mcp.Options{
-			Servers: mcpServers(cfg), Key: key, XML: cfg.Agent.Generation == config.GenerateXML, Reserved: commandNames(), Dial: env.Dial, Log: env.Log,
+			Servers: mcpServers(cfg), Key: key, XML: asksForm(cfg, env), Reserved: commandNames(), Dial: env.Dial, Log: env.Log,
 		}))
 	}
 	return plugins, nil

@@ -149,7 +149,8 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 		return "", err
 	}
 	agent := settings.Agent(cfg)
-	if err := prompt.CheckTemplates(plugins, agent.Templates); err != nil {
+	completed, err := prompt.CheckTemplates(plugins, agent.Templates)
+	if err != nil {
 		return "", settings.InPlace(cfg, err)
 	}
 	text := agent.Name
@@ -158,6 +159,9 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 	}
 	if n := len(cfg.Agent.Documents); n > 0 {
 		text += fmt.Sprintf(", with %d knowledge texts", n)
+	}
+	if len(completed) > 0 {
+		return "", warning(text + ": " + strings.Join(completed, "; "))
 	}
 	return text, nil
 }

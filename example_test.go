@@ -233,13 +233,15 @@ func Example_say() {
 	// error: <nil>
 }
 
-// candid is a model that tells how it was instructed.
+// candid is a model that tells how it was instructed: by the system prompt of the agent, and then by the template.
 type candid struct{}
 
 // Generate implements [llm.Model].
 func (candid) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	_, template, _ := strings.Cut(req.System, "\n\n")
+	template, _, _ = strings.Cut(template, "\n")
 	return func(yield func(llm.Chunk, error) bool) {
-		_ = yield(llm.Chunk{Text: req.System}, nil) && yield(llm.Chunk{Finish: llm.FinishStop}, nil)
+		_ = yield(llm.Chunk{Text: template}, nil) && yield(llm.Chunk{Finish: llm.FinishStop}, nil)
 	}
 }
 

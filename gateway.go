@@ -213,6 +213,9 @@ func (g *Gateway) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error)
 // SetTemplates replaces templates of the character while the gateway runs: see [core.Runtime.SetTemplates].
 func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime.SetTemplates(texts) }
 
+// Templates returns the templates of the character: see [core.Runtime.Templates].
+func (g *Gateway) Templates() map[string]string { return g.runtime.Templates() }
+
 // Run serves until ctx ends. Then it stops in the order in which messages flow: connectors accept no more, answers get
 // shutdown.grace to finish, and the store is closed last. Streams end at once where other gateways continue them, and
 // with the answers otherwise. It returns an error if a part failed that can't

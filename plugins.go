@@ -11,9 +11,11 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/storage"
 	"parley/core/text"
+	"parley/internal/settings"
 )
 
 // initLimit bounds how long all plugins together may take to start: the start of the gateway waits for them.
@@ -31,6 +33,15 @@ func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Me
 		plugins[i] = p.For(cfg.Agent.Type)
 	}
 	return plugins, checkNames("plugin", plugins, func(p action.Plugin) string { return p.Name }, "")
+}
+
+// asksForm reports whether models answer in the form of tags: because the configuration says so, or because a template asks for it.
+func asksForm(cfg config.Config, env Env) bool {
+	var plugins []action.Plugin
+	for _, p := range env.Plugins {
+		plugins = append(plugins, p.For(cfg.Agent.Type))
+	}
+	return cfg.Agent.Generation == config.GenerateXML || prompt.AsksForm(plugins, settings.Agent(cfg).Templates)
 }
 
 // initPlugins calls Init of each plugin that has one, in order. The first error ends the start of the gateway.

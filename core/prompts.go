@@ -16,12 +16,16 @@ func (rt *Runtime) waitProviders() {
 	}
 }
 
-// SetTemplates replaces templates of the character, by name, while the gateway runs. A name that is not given, or has no
-// text, falls back to the plugins' and the built-in ones. If anything is wrong nothing changes, and the error is a
+// SetTemplates replaces templates of the character, by name, while the gateway runs. A name that is not given stays as it is; one
+// without a text falls back to the plugins' and the built-in ones. If anything is wrong nothing changes, and the error is a
 // [*prompt.TemplateError]. Prompts that are being made keep what they began with. Safe for concurrent use.
 func (rt *Runtime) SetTemplates(texts map[string]string) error {
 	return rt.composer.SetTemplates(texts)
 }
+
+// Templates returns the templates of the character, by name, with what [Runtime.SetTemplates] has changed. Those of plugins and the
+// built-in ones are left out. Safe for concurrent use.
+func (rt *Runtime) Templates() map[string]string { return rt.composer.Templates() }
 
 // skipped logs that a turn goes on without a provider.
 func (rt *Runtime) skipped(spec action.ProviderSpec, run chat.RunID, err error) {

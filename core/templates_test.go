@@ -28,7 +28,7 @@ func TestTemplateLevels(t *testing.T) {
 			w.Helper()
 			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 			calls := w.model.asked()
-			if got := calls[len(calls)-1].System; got != want {
+			if got, ok := strings.CutPrefix(calls[len(calls)-1].System, "Be brief.\n\n"); !ok || !strings.HasPrefix(got, want+"\n") {
 				w.Errorf("the system prompt is %q; want %q", got, want)
 			}
 		}
@@ -45,8 +45,17 @@ func TestTemplateLevels(t *testing.T) {
 			w.Errorf("the error is %v", err)
 		}
 		system("own direct")
-		w.must(n.SetTemplates(map[string]string{"messageHandler": " \n"}))
+		w.must(n.SetTemplates(map[string]string{"summaryTemplate": "Sum up {{recentMessages}}{{summary}}"}))
+		system("own direct")
+		if got := n.Templates(); len(got) != 2 || got["messageHandler"] != "{{#if native}}own {{roomKind}}{{/if}}" || got["summary"] == "" {
+			w.Errorf("the templates are %q", got)
+		}
+		n.Templates()["messageHandler"] = "changed by the caller"
+		w.must(n.SetTemplates(map[string]string{"messageHandlerTemplate": " \n"}))
 		system("two Agent")
+		if got := n.Templates(); len(got) != 1 {
+			w.Errorf("the templates are %q", got)
+		}
 	})
 }
 

@@ -51,6 +51,9 @@ func (st *Builder) draft(limit int) (llm.Request, span) {
 	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
 	req := llm.Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
+	if !p.system {
+		req.System = strings.TrimSpace(st.turn.Agent.System + "\n\n" + req.System)
+	}
 	req.Messages = make([]llm.Message, 0, len(st.turn.Recent)+3) // with the summary, the context and a beginning
 	if st.turn.Summary != "" {
 		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far: "+text.Quote(text.CutTokens(st.turn.Summary, limit))))

@@ -48,6 +48,10 @@ type Composer struct {
 	set     atomic.Pointer[promptSet]
 	skipped func(spec action.ProviderSpec, run chat.RunID, err error) // called for a provider that failed, panicked or was late
 
+	// mu guards character, the character's templates that set is made of.
+	mu        sync.Mutex
+	character map[string]string
+
 	starts starts
 
 	late sync.WaitGroup // providers that exceeded their time limit and still run
@@ -56,7 +60,7 @@ type Composer struct {
 // NewComposer uses the plugins' providers and templates, and the character's templates. calls reports whether models
 // can call tools. An error names the invalid template or provider. skipped must be safe for concurrent use.
 func NewComposer(plugins []action.Plugin, character map[string]string, recall Recall, calls bool, skipped func(action.ProviderSpec, chat.RunID, error)) (*Composer, error) {
-	c := &Composer{Recall: recall.filled(), calls: calls, plugins: plugins, skipped: skipped}
+	c := &Composer{Recall: recall.filled(), character: map[string]string{}, calls: calls, plugins: plugins, skipped: skipped}
 	var err error
 	if c.sources, err = newSources(plugins); err != nil {
 		return nil, err
@@ -110,8 +114,7 @@ func (st *Builder) Shorten(limit int) {
 // Native reports whether answers use separate messages and native tool calls. A template for answers that asks for the
 // text format does not.
 func (st *Builder) Native() bool {
-	p := st.set[MessageHandler]
-	return p.Uses("native") || !p.delimiters.has("response")
+	return !st.set.asksForm()
 }
 
 // Prompt renders a template as a complete prompt in a single text, including the conversation and the actions. more are

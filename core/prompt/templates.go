@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -72,6 +73,8 @@ func Variables() template.Vars {
 type preparedTemplate struct {
 	*template.Template
 	delimiters tags
+	lacked     []string // what was appended to it, for people
+	system     bool     // in native rounds, it contains the agent's system prompt
 }
 
 // promptSet contains all templates by name. It is immutable.
@@ -89,15 +92,33 @@ func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e
 // Unwrap returns the cause.
 func (e *TemplateError) Unwrap() error { return e.Err }
 
-// SetTemplates replaces the character's templates. If any of them is invalid, nothing changes, and the error is a
-// [*TemplateError]. It is safe during turns: those that have begun keep their templates.
+// SetTemplates replaces templates of the character, by name; those without a name in texts stay. One with an empty text is removed, and
+// the plugins' or the built-in one is used again. If any of them is invalid, nothing changes, and the error is a [*TemplateError]. It is
+// safe during turns: those that have begun keep their templates.
 func (c *Composer) SetTemplates(texts map[string]string) error {
-	set, err := newPromptSet(c.plugins, texts)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := maps.Clone(c.character)
+	for key, text := range texts {
+		name := cmp.Or(TemplateName(key), key)
+		if delete(all, name); strings.TrimSpace(text) != "" || name == key && TemplateName(key) == "" {
+			all[name] = text // an unknown name too, which is reported below
+		}
+	}
+	set, err := newPromptSet(c.plugins, all)
 	if err != nil {
 		return err
 	}
+	c.character = all
 	c.set.Store(&set)
 	return nil
+}
+
+// Templates returns the templates of the character, by name, as they were given. Those of plugins and the built-in ones are left out.
+func (c *Composer) Templates() map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.character)
 }
 
 // Serves reports whether a provider or an evaluator is used with the current templates: see [action.Templated].
@@ -122,10 +143,29 @@ func (c *Composer) Describe(ctx context.Context, s action.TurnContext) string {
 	return (*c.set.Load())[imageDescription].Execute(template.Values{Texts: map[string]string{"agentName": s.Agent.Name}})
 }
 
-// CheckTemplates validates the templates of plugins and of a character. The error is a [*TemplateError].
-func CheckTemplates(plugins []action.Plugin, character map[string]string) error {
-	_, err := newPromptSet(plugins, character)
-	return err
+// CheckTemplates validates the templates of plugins and of a character, and returns sentences about those that lack something they
+// can't do without: it is appended to them. The error is a [*TemplateError].
+func CheckTemplates(plugins []action.Plugin, character map[string]string) (completed []string, err error) {
+	set, err := newPromptSet(plugins, character)
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if lacked := set[name].lacked; len(lacked) > 0 {
+			completed = append(completed, fmt.Sprintf("the template %s lacks %s; the gateway adds it", name, strings.Join(lacked, ", ")))
+		}
+	}
+	return completed, err
+}
+
+// AsksForm reports whether a character or plugins have answers written in the form of a response with tags, in whatever mode. It is
+// false for invalid templates.
+func AsksForm(plugins []action.Plugin, character map[string]string) bool {
+	set, err := newPromptSet(plugins, character)
+	return err == nil && set.asksForm()
+}
+
+// asksForm reports whether the template for answers has no branch for native rounds, and asks for the form.
+func (s promptSet) asksForm() bool {
+	p := s[MessageHandler]
+	return !p.Uses("native") && p.delimiters.has("response")
 }
 
 // newPromptSet takes each template from the character, the last plugin that has it, or the built-in ones, in this
@@ -165,11 +205,11 @@ func newPromptSet(plugins []action.Plugin, character map[string]string) (promptS
 	}
 	set := promptSet{}
 	for name, text := range texts {
-		t, err := template.Parse(text, vars)
+		p, err := prepare(name, text, vars)
 		if err != nil {
 			return nil, &TemplateError{name, err}
 		}
-		set[name] = preparedTemplate{t, delimiters(text)}
+		set[name] = p
 	}
 	return set, nil
 }

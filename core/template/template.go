@@ -9,6 +9,8 @@ package template
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +51,13 @@ func (e *Error) Error() string {
 
 // Uses reports whether the template uses a variable, in any branch. What is not used need not be computed.
 func (t *Template) Uses(name string) bool { return t.uses[name] }
+
+// With returns a template that renders to what t renders to, followed by what more renders to.
+func (t *Template) With(more *Template) *Template {
+	uses := maps.Clone(t.uses)
+	maps.Copy(uses, more.uses)
+	return &Template{nodes: slices.Concat(t.nodes, more.nodes), uses: uses}
+}
 
 // Execute renders the template. Values are inserted as they are: a value that contains braces is not parsed again.
 func (t *Template) Execute(v Values) string {
