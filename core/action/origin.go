@@ -146,11 +146,7 @@ func (s TurnContext) partsOf(m chat.Memory, near []chat.Memory) (parts []Part) {
 		parts = append(parts, Part{FromQuote, q})
 	}
 	for _, f := range m.Files {
-		switch {
-		case own && f.Heard() && f.Forwarded: // its transcript is a part of the text
-			parts = append(parts, Part{FromForward, f.Text})
-			continue
-		case own && f.Heard():
+		if own && f.Heard() { // its transcript is a part of the text
 			parts = append(parts, Part{FromAsker, f.Text})
 			continue
 		}

@@ -77,10 +77,6 @@ func ways() []way {
 	row(action.FromPerson, "Memory.Name", "the name of another user", recent(with(from("bob", "Hi"), func(m *chat.Memory) { m.Name = mark })))
 	row(action.FromPerson, "Memory.Text", "the question of another user, asked again", func(s *action.TurnContext, _ *action.Read) { s.Message.Text = mark })
 	row(action.FromForward, "Memory.Text", "a forwarded message", asked(func(m *chat.Memory) { m.Text = "Look:\n" + text.Forwarded("Eve", "Hello.\n\n"+mark) }))
-	row(action.FromForward, "Attachment.Forwarded", "a forwarded voice message", asked(func(m *chat.Memory) {
-		m.Files = []chat.Attachment{{Voice: true, Forwarded: true, Text: mark}}
-		m.Text = chat.WithTranscripts("", m.Files)
-	}))
 	row(action.FromReaction, "Memory.Text", "what a reaction quotes", asked(func(m *chat.Memory) {
 		m.InReplyTo, m.Text = "gone", chat.Reaction{Emoji: "👍", Added: true}.Line(chat.Memory{ID: "gone", Text: mark}, false)
 	}))
