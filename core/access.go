@@ -18,19 +18,21 @@ func applyOverride(o access.Override, s *action.TurnContext) {
 
 // admission is what access says of one message. It is computed once, when the message arrives.
 type admission struct {
-	invited  bool // the agent works for the author: their commands count
+	known    bool // the author has access
+	invited  bool // the agent works for the author: their commands count. A bot's don't, if it isn't answered
 	answered bool // the message can get an answer, even if only the line for strangers
 }
 
 // admission applies the access policy to m. Bots are never invited, so they give no commands.
 func (t *intake) admission(ctx context.Context, m chat.Message) (a admission, err error) {
 	policy, private := t.rt.cfg.Access, m.Place.Kind.Private()
-	if m.Bot && (policy.Bots != access.BotsMention || !m.Addressed || private) {
-		return admission{}, nil // bots that answer each other must not talk without end
-	}
-	if a.invited, err = t.rt.pairing.Invited(ctx, m.Place, m.Author, m.Roles); err != nil {
+	if a.known, err = t.rt.pairing.Invited(ctx, m.Place, m.Author, m.Roles); err != nil {
 		return admission{}, fmt.Errorf("check access of the author of %s: %w", m.ID, err)
 	}
+	if m.Bot && (policy.Bots != access.BotsMention || !m.Addressed || private) {
+		return a, nil // bots that answer each other must not talk without end
+	}
+	a.invited = a.known
 	// A role that came with a question also covers the choice that follows it, which comes without roles.
 	byRole := m.Address.AuthorizedByRole == m.Author && m.Author != ""
 	if a.answered = a.invited; private || byRole {

@@ -141,7 +141,9 @@ func New(cfg Config) (*Runtime, error) {
 	rt.watchdog = schedule.Watchdog{Store: store, Limit: cfg.Turns.Limit, Parallel: rt.scheduler.parallel, Log: cfg.Log, Found: &rt.counts.Overdue}
 	rt.changes = changes.Handler{
 		Store: store, Agent: cfg.Agent, OnEdit: cfg.Turns.OnEdit, Tracker: cfg.Tracker, Waker: &rt.waker, Log: cfg.Log,
-		Stays: rt.intake.stays, Lose: rt.live.Lose, Serve: rt.scheduler.wake, Emit: rt.Emit,
+		Stays: rt.intake.stays, Known: func(ctx context.Context, r chat.Room, author chat.EntityID) (bool, error) {
+			return rt.pairing.Invited(ctx, r, author, nil)
+		}, Lose: rt.live.Lose, Serve: rt.scheduler.wake, Emit: rt.Emit,
 	}
 	rt.roster = &roster.Roster{Store: store, Agent: cfg.Agent.Entity(), Log: cfg.Log, Emit: func(e event.Event) { rt.hub.Emit(e) },
 		Stop: func(ctx context.Context, room chat.RoomID) error { return rt.commands.stop(ctx, room, chat.EveryTurn) }}

@@ -145,6 +145,9 @@ func (t *intake) ingest(ctx context.Context, m chat.Message, a admission, again 
 	if err != nil || again && verdict != access.Yes {
 		return chat.Accepted{}, err
 	}
+	if !a.known && !m.Place.Kind.Private() {
+		m.Kind = chat.Overheard
+	}
 	j := t.rt.cfg.Turns.JoinRule(m, verdict)
 	j.Again = again
 	acc, err := t.store.Accept(ctx, m, j)

@@ -27,6 +27,14 @@ func (o *origin) words(author chat.EntityID, said string) string {
 	return text.Forwarded(name, said)
 }
 
+// viaBot returns the text of m, marked if an inline bot wrote it in the name of the sender.
+func viaBot(m *tgbotapi.Message, said string) string {
+	if m.ViaBot == nil || said == "" {
+		return said
+	}
+	return text.Forwarded(fullName(m.ViaBot.FirstName, m.ViaBot.LastName, m.ViaBot.UserName), said)
+}
+
 // foreign reports whether author forwards a message. What people forward of their own are their words, and o is nil if nothing is
 // forwarded.
 func (o *origin) foreign(author chat.EntityID) bool {

@@ -76,7 +76,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in := chat.Message{
 		Memory: chat.Memory{
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
-			Text: newer.Origin.words(author, viaBot(m, s.asked(text, entities))), At: written(m), Files: newer.Origin.files(author, files),
+			Text: newer.Origin.words(author, viaBot(m, s.asked(text, entities))), At: written(m), Files: files,
 		},
 		Bot: s.fromBot(m, newer),
 		// Telegram sends an album as one message per picture, and splits long texts. The turn policy joins them.

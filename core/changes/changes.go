@@ -55,6 +55,8 @@ type Handler struct {
 	Log     *slog.Logger
 	// Stays reports whether author, who asked what run answers, would be answered today.
 	Stays func(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error)
+	// Known reports whether author has access in a room, by account or by the room.
+	Known func(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error)
 	// Lose ends what this process makes of a run, without an end note: the run starts again.
 	Lose func(run chat.RunID)
 	// Serve has this process look at the open runs of a room.
@@ -78,7 +80,7 @@ func (h *Handler) Edited(ctx context.Context, e chat.Edited) error {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	case old.ID == "" || old.Author != e.Author || e.Author == h.Agent.Entity():
 		return nil
-	case old.Kind != chat.Said || command.Is(e.Text): // an edit makes no command, and unmakes none
+	case old.Kind != chat.Said && old.Kind != chat.Overheard || command.Is(e.Text): // an edit makes no command, and unmakes none
 		return nil
 	}
 	e.Files = attachment.KeepRead(attachment.Edited(e.Files, old.Files), old.Files)
@@ -224,6 +226,11 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	}
 	m := chat.Memory{
 		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(r.Line(on, on.Author == h.Agent.Entity())), InReplyTo: cmp.Or(on.ID, r.On), At: r.At,
+	}
+	if known, err := h.Known(ctx, room, r.Author); err != nil {
+		return chat.Accepted{}, fmt.Errorf("check access of the author of a reaction to %s: %w", r.On, err)
+	} else if !known && !room.Kind.Private() {
+		m.Kind = chat.Overheard
 	}
 	acc, err := h.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {

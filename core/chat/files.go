@@ -29,16 +29,14 @@ func (f Attachment) Spoken() bool { return f.Voice && f.Origin == OwnFile }
 // Heard reports whether f is such a voice message with a transcript.
 func (f Attachment) Heard() bool { return f.Spoken() && f.Text != "" }
 
-// WithTranscripts returns said with the transcripts of voice messages.
-func WithTranscripts(said string, files []Attachment) string {
+// WithTranscripts returns text with the transcripts of voice messages.
+func WithTranscripts(text string, files []Attachment) string {
 	var lines []string
-	if strings.TrimSpace(said) != "" {
-		lines = append(lines, said)
+	if strings.TrimSpace(text) != "" {
+		lines = append(lines, text)
 	}
 	for _, f := range files {
-		if f.Heard() && f.Forwarded {
-			lines = append(lines, text.Forwarded("", f.Text))
-		} else if f.Heard() {
+		if f.Heard() {
 			lines = append(lines, f.Text)
 		}
 	}

@@ -82,8 +82,8 @@ type Room struct {
 	Gone    bool // the agent has left it
 }
 
-// MemoryKind is the type of a memory. Only messages appear in the transcript and as messages in prompts; other kinds
-// belong to the turn that created them.
+// MemoryKind is the type of a memory. Only messages appear in the transcript and as messages in prompts, are indexed, and
+// become facts and summaries; other kinds belong to the turn that created them, or to users without access.
 type MemoryKind string
 
 // The kinds of memories.
@@ -93,6 +93,7 @@ const (
 	ActionResult MemoryKind = "action_result" // the result of an action
 	Draft        MemoryKind = "draft"         // the text of a [RunNotify] run
 	KindCommand  MemoryKind = "aside"         // a command or its reply
+	Overheard    MemoryKind = "overheard"     // a message or a reaction, in a group, of someone who had no access then
 )
 
 // Memory is one message of any author, or another item that [MemoryKind] lists.
@@ -146,7 +147,6 @@ type Attachment struct {
 	Type        string `json:"type,omitempty"`        // MIME type, as reported by the platform
 	Size        int64  `json:"size,omitempty"`        // in bytes; 0 if unknown
 	Voice       bool   `json:"voice,omitempty"`       // a voice message to the agent
-	Forwarded   bool   `json:"forwarded,omitempty"`   // passed on by the sender: what it holds are not the sender's words
 	Title       string `json:"title,omitempty"`       // a title from the sender or the file's reader
 	Description string `json:"description,omitempty"` // of an analyzed image
 	Text        string `json:"text,omitempty"`        // extracted text of a document, an image or a voice message
