@@ -35,6 +35,7 @@ func (t *intake) admission(ctx context.Context, m chat.Message) (a admission, er
 	a.invited = a.known
 	// A role that came with a question also covers the choice that follows it, which comes without roles.
 	byRole := m.Address.AuthorizedByRole == m.Author && m.Author != ""
+	a.known = a.known || byRole
 	if a.answered = a.invited; private || byRole {
 		a.answered = !policy.Off(m.Place)
 	}

@@ -140,9 +140,10 @@ func (n *node) reads(in chat.RoomID, friend, addressed bool) reaction {
 	return answered
 }
 
-// A group is overheard: what was said without addressing the agent is part of the next prompt, with names.
+// A group is remembered: what people with access said without addressing the agent is part of the next prompt, with names.
 func TestGroupIsRemembered(t *testing.T) {
 	inWorld(t, func(w *world) {
+		w.cfg.Access.People["eve"] = true
 		n := w.start()
 		n.submit(w.message(group, "eve", "It rains."))
 		m := w.message(group, "ada", "Is it so?")

@@ -197,6 +197,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 // IN-12: what no user answers, or no user knows, starts no run when it is edited.
 func TestEditOfRemarks(t *testing.T) {
 	inWorld(t, func(w *world) {
+		w.cfg.Access.People["bot"] = true
 		n := w.start()
 		unknown := w.message(room, "ada", "A")
 		n.tell(chat.Edited{Message: chat.Message{Memory: unknown.Memory}})
@@ -324,6 +325,11 @@ func TestReactionGivenAgain(t *testing.T) {
 							t.Errorf("reaction %d is accepted as %+v", i, acc)
 						}
 					}
+				}
+				same := all[len(all)-1]
+				same.Event, same.At = "another "+same.Event, same.At.Add(time.Second)
+				if acc := n.tell(same); !acc.Duplicate {
+					t.Errorf("another event that changes nothing is accepted as %+v", acc)
 				}
 				const add, remove = `*Added 👍 to: "Hello"*`, `*Removed 👍 to: "Hello"*`
 				w.remembers(room, m.Text, said, add, remove, add, remove, add)

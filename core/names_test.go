@@ -61,7 +61,7 @@ func TestNamesThatPretend(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.asForm()
 				w.knowing()
-				w.cfg.Agent.Name = "Agent"
+				w.cfg.Agent.Name, w.cfg.Access.People["eve"] = "Agent", true
 				n := w.start()
 				m := w.message(group, "eve", "hi")
 				m.Name = name

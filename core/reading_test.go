@@ -164,6 +164,7 @@ func TestEndlessReading(t *testing.T) {
 // before.
 func TestWhatIsRead(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
+		w.cfg.Access.People["bob"] = true
 		n := w.start()
 		send := func(author chat.EntityID, f chat.Attachment) chat.MemoryID {
 			m := with(w.message(group, author, "Look"), f)

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"parley/core/answer"
@@ -32,6 +33,7 @@ type Store interface {
 	ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error)
 	Forget(ctx context.Context, id chat.MemoryID) error
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Reopen(ctx context.Context, id chat.RunID) error
 	Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
@@ -198,10 +200,10 @@ func (h *Handler) Deleted(ctx context.Context, d chat.Deleted) error {
 	return nil
 }
 
-// React remembers r as a remark of its author. The same event again is a duplicate; a reaction that was taken back and is given again is
-// not.
+// React remembers r as a remark of its author. The same event again is a duplicate, and so is another event that changes nothing; a
+// reaction that was taken back and is given again is not.
 func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
-	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji, cmp.Or(r.Event, strconv.FormatInt(r.At.UnixNano(), 36))))
+	id := chat.MemoryID(reactionID(r) + "/" + cmp.Or(r.Event, strconv.FormatInt(r.At.UnixNano(), 36)))
 	if r.Author == h.Agent.Entity() {
 		return chat.Accepted{Memory: id}, nil
 	}
@@ -232,6 +234,11 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	} else if !known && !room.Kind.Private() {
 		m.Kind = chat.Overheard
 	}
+	if last, added, err := h.lastReaction(ctx, r, m.Kind); err != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	} else if last != "" && last != id && added == r.Added {
+		return chat.Accepted{Memory: last, Duplicate: true}, nil
+	}
 	acc, err := h.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
@@ -242,7 +249,28 @@ func (h *Handler) React(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	return acc, nil
 }
 
-// lookedAt is how many of the last turns of a room are searched for an answer that a platform shows as a certain message.
+// lastReaction returns the latest of the last reactions with the author, the emoji and the message of r, and whether it was added; "" if
+// there is none in sight.
+func (h *Handler) lastReaction(ctx context.Context, r chat.Reaction, kind chat.MemoryKind) (id chat.MemoryID, added bool, err error) {
+	recent, err := h.Store.Recent(ctx, r.Room, kind, 0, lookedAt)
+	for _, m := range slices.Backward(recent) {
+		for _, added := range []bool{true, false} {
+			like := r
+			like.Added = added
+			if strings.HasPrefix(string(m.ID), reactionID(like)+"/") {
+				return m.ID, added, err
+			}
+		}
+	}
+	return "", false, err
+}
+
+// reactionID begins the ids of all memories of a reaction.
+func reactionID(r chat.Reaction) string {
+	return fmt.Sprintf("%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji)
+}
+
+// lookedAt is how many of the last messages of a room are searched for a reaction, and how many of its last turns for an answer that a platform shows as a certain message.
 const lookedAt = 50
 
 // shownAs returns the answer of the agent to which r is a reaction; a zero one if it is none of the last ones. Answers are not known by
