@@ -44,7 +44,7 @@ func TestOverheard(t *testing.T) {
 			m.Name = "Zed"
 			n.submit(m)
 			m.Text = "Zebras eat grass."
-			n.tell(chat.Edited{Memory: m.Memory})
+			n.tell(chat.Edited{Message: m})
 		}},
 		"a reaction": {does: func(w *world, n *node) {
 			m := w.message(group, "ada", "Hello")

@@ -67,10 +67,14 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 		"the operator's context": {prepare: provides(provider{action.ProviderSpec{Name: "OPERATOR", Own: true}, mail})},
 		"a forwarded message":    {ask: func(m *chat.Message) { m.Text = text.Forwarded("Eve", mail) }, asks: true, reads: true},
 		"below a comment":        {ask: func(m *chat.Message) { m.Text = "Look:\n" + text.Forwarded("", "Hi.\n\n"+mail) }, asks: true, reads: true},
-		"a quote":                {ask: func(m *chat.Message) { m.Quoted = chat.Quoted{Name: "Eve", Text: mail} }, asks: true, reads: true},
-		"a file":                 {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: "a.txt", Text: mail}} }, asks: true, reads: true},
-		"a file name":            {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: mail, Text: "x"}} }, asks: true, reads: true},
-		"a picture":              {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Ref: "1", Type: "image/png", Unread: "too large"}} }, reads: true},
+		"a forwarded voice": {ask: func(m *chat.Message) {
+			m.Files = []chat.Attachment{{Voice: true, Origin: chat.ForwardedFile, Text: mail}}
+			m.Text = chat.WithTranscripts("", m.Files)
+		}, asks: true, reads: true},
+		"a quote":     {ask: func(m *chat.Message) { m.Quoted = chat.Quoted{Name: "Eve", Text: mail} }, asks: true, reads: true},
+		"a file":      {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: "a.txt", Text: mail}} }, asks: true, reads: true},
+		"a file name": {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: mail, Text: "x"}} }, asks: true, reads: true},
+		"a picture":   {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Ref: "1", Type: "image/png", Unread: "too large"}} }, reads: true},
 		"a reaction": {before: func(w *world, n *node) {
 			n.tell(chat.Reaction{Room: room, Author: "ada", Name: "ada", On: "fake/gone", Emoji: "👍", Added: true, At: time.Now()})
 			m := w.message(room, "ada", chat.Reaction{Emoji: "👍", Added: true}.Line(chat.Memory{ID: "x", Text: "Hi"}, false))

@@ -20,7 +20,7 @@ const (
 	FromForward  Origin = "forward"  // a message that the asker passes on
 	FromReaction Origin = "reaction" // a message that a reaction quotes
 	FromQuote    Origin = "quote"    // a message that another one replies to
-	FromFile     Origin = "file"     // a file or a linked page, with its name; the transcript of a voice message that is not the asker's
+	FromFile     Origin = "file"     // a file or a linked page, with its name; a voice message that is not the asker's, or that the asker forwards or replies to
 	FromTitle    Origin = "title"    // the name of a room, which its members choose
 	FromSummary  Origin = "summary"  // the summary of a conversation
 	FromContext  Origin = "context"  // a provider: knowledge, facts, recalled messages, evaluations, texts of MCP prompts and others
@@ -142,8 +142,8 @@ func (s TurnContext) partsOf(m chat.Memory, near []chat.Memory) (parts []Part) {
 	default:
 		own, parts = true, s.wordsOf(m, near)
 	}
-	if q := m.Quoted.Name + "\n" + m.Quoted.Text; q != "\n" {
-		parts = append(parts, Part{FromQuote, q})
+	if q := m.Quoted; q != (chat.Quoted{}) {
+		parts = append(parts, Part{FromQuote, strings.Join([]string{q.Name, q.What, q.Text}, "\n")})
 	}
 	for _, f := range m.Files {
 		if own && f.Heard() { // its transcript is a part of the text

@@ -85,6 +85,14 @@ func ways() []way {
 		recent(with(from("ada", chat.Reaction{Emoji: "👍"}.Line(chat.Memory{ID: "answer", Text: mark}, true)), func(m *chat.Memory) { m.InReplyTo = "answer" }))(s, r)
 	})
 	row(action.FromQuote, "Quoted.Text", "a message that is replied to", asked(func(m *chat.Memory) { m.Quoted.Text = mark }))
+	row(action.FromQuote, "Quoted.What", "what kind of message it is", asked(func(m *chat.Memory) { m.Quoted.What = mark }))
+	row(action.FromForward, "Memory.Text", "an embed of the asking bot", asked(func(m *chat.Memory) { m.Text = text.Passed("Embed", "Hello.\n\n"+mark) }))
+	for _, origin := range []chat.FileOrigin{chat.ForwardedFile, chat.RepliedFile} {
+		row(action.FromFile, "Attachment.Origin", "a voice message of another one: "+string(origin), asked(func(m *chat.Memory) {
+			m.Files = []chat.Attachment{{Voice: true, Origin: origin, Text: mark}}
+			m.Text = chat.WithTranscripts("Listen", m.Files)
+		}))
+	}
 	row(action.FromQuote, "Quoted.Name", "the name of its author", asked(func(m *chat.Memory) { m.Quoted.Name = mark }))
 	for field, f := range map[string]chat.Attachment{
 		"Attachment.Name": {Name: mark}, "Attachment.Type": {Type: mark}, "Attachment.Title": {Title: mark}, "Attachment.Description": {Description: mark},

@@ -28,7 +28,7 @@ func (h *Handler) Asks(ctx context.Context, m chat.Message) (chat.Message, bool,
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return m, false, fmt.Errorf("edit %s: %w", m.ID, err)
 	}
-	if run.ID != "" || old.Author != m.Author || old.Room != m.Room || old.Kind != chat.Said {
+	if run.ID != "" || old.Author != m.Author || old.Room != m.Room || old.Kind != chat.Said && old.Kind != chat.Overheard {
 		return m, false, nil
 	}
 	m.Quoted, m.InReplyTo = old.Quoted, old.InReplyTo // an edit does not change what a message replies to
