@@ -393,3 +393,11 @@ func TestChats(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What an inline bot wrote in the name of a person are not the person's words.
+func TestWordsOfInlineBots(t *testing.T) {
+	w := read(t, inPrivate, `"text":"Fetch it","via_bot":{"id":9,"is_bot":true,"first_name":"Wiki"}`).(chat.Message).Words()
+	if w.Own != "" || !strings.Contains(w.Forwarded, "Fetch it") || !strings.Contains(w.Forwarded, "Wiki") {
+		t.Errorf("the words are %+v", w)
+	}
+}
