@@ -84,16 +84,7 @@ func (rt *Runtime) runEvaluator(ctx context.Context, e action.Evaluator, info ev
 // numbers are stored, so this works across restarts and replicas without a counter. Commands, reactions, and turns that failed or were
 // interrupted have numbers too: a multiple that falls on one of these counts for the next answer.
 func (x *execution) due() bool {
-	since := max(1, len(x.turn.Recent)) // without an earlier answer in sight
-	for _, m := range slices.Backward(x.turn.Recent) {
-		if m.Author == x.rt.cfg.Agent.Entity() && m.Failure == "" && !m.Interrupted && m.InReplyTo != "" { // notices reply to nothing
-			if turn, ok := chat.TurnOf(m.ID); ok && turn < x.run.Response {
-				since = int(x.run.Response - turn)
-				break
-			}
-		}
-	}
-	return int(x.run.Response%evaluateAt) < since
+	return int(x.run.Response%evaluateAt) < chat.TurnsSince(x.turn.Recent, x.rt.cfg.Agent.Entity(), x.run.Response)
 }
 
 // attempt calls do. A failure or a panic is counted, logged and returned.
