@@ -69,7 +69,7 @@ func (s *Server) table() map[string]method {
 }
 
 // open puts a request into the log and finds the fault that waits for it.
-func (s *Server) open(name string, params map[string]string) *call {
+func (s *Server) open(host, name string, params map[string]string) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := &call{name: name, params: params}
@@ -78,7 +78,7 @@ func (s *Server) open(name string, params map[string]string) *call {
 			c.name, c.method = known, m
 		}
 	}
-	c.log = &Request{At: time.Now(), Method: c.name, Params: params}
+	c.log = &Request{At: time.Now(), Host: host, Method: c.name, Params: params}
 	if ch := s.find(params["chat_id"]); ch != nil {
 		c.log.Chat = ch.ID
 		c.log.Early = c.method.charged && s.held(ch)

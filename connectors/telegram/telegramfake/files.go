@@ -76,7 +76,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) bool {
 		write(w, refusal(&apiError{code: 401, text: "Unauthorized"}))
 		return true
 	}
-	c := s.open(Download, map[string]string{"path": m[2]})
+	c := s.open(r.Host, Download, map[string]string{"path": m[2]})
 	if sleep(r.Context(), c.fault.Delay) != nil || c.fault.spoils() {
 		s.spoil(w, c, c.fault, response{})
 		return true

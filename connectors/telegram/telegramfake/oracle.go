@@ -9,6 +9,7 @@ import (
 // Request is one request of the bot, as the server received it.
 type Request struct {
 	At, Ended   time.Time // Ended is zero while it is in progress
+	Host        string    // that the request was addressed to; tells clients apart that have an address each
 	Method      string
 	Params      map[string]string // nested values are JSON
 	Chat        int64             // 0 if the request names no existing chat

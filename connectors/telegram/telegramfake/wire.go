@@ -52,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	params, files, err := readParams(r)
-	c := s.open(name, params)
+	c := s.open(r.Host, name, params)
 	c.files = files
 	if err != nil {
 		write(w, s.close(c, nil, s.reject(c, err)))
