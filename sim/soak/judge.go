@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,170 +8,116 @@ import (
 
 	"parley/core/llm"
 	"parley/core/schedule"
-	"parley/progressive"
 )
-
-// standing counts the visible messages of one answer.
-type standing struct {
-	whole, marked, parts int  // messages: the whole answer, the whole answer marked as a repetition, a part of it
-	asked                int  // how often the page shows the question
-	older                bool // the page is full of newer messages
-	texts                []string
-}
-
-// stands returns what the platforms show, by question. Messages that belong to no question are under "".
-func (w *world) stands() map[string]standing {
-	all := map[string]standing{}
-	for _, r := range w.rooms {
-		if r.own == nil {
-			continue
-		}
-		for _, m := range r.own() {
-			w.add(all, m.text)
-		}
-	}
-	return all
-}
-
-// add counts one message of the agent.
-func (w *world) add(all map[string]standing, text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	id := questionID.FindString(text)
-	s := all[id]
-	s.texts = append(s.texts, text)
-	i := slices.IndexFunc(w.questions, func(q *question) bool { return q.id == id })
-	switch bare, marked := strings.CutSuffix(text, "\n\n"+progressive.Repetition); {
-	case i < 0:
-	case bare != w.questions[i].answer:
-		s.parts++
-	case marked:
-		s.marked++
-	default:
-		s.whole++
-	}
-	all[id] = s
-}
-
-// reload adds what the pages show after a reload.
-func (w *world) reload(all map[string]standing) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for _, r := range w.rooms {
-		if r.platform != web {
-			continue
-		}
-		lines, err := w.browser.Reload(ctx, r.name)
-		if err != nil {
-			return err
-		}
-		for _, l := range lines {
-			if l.Role == "assistant" {
-				w.add(all, l.Text)
-			} else if s := all[l.ClientMessageID]; l.ClientMessageID != "" {
-				s.asked++
-				all[l.ClientMessageID] = s
-			}
-		}
-		if len(lines) >= fullPage {
-			w.leaveOut(all, r, time.UnixMilli(lines[0].Timestamp))
-		}
-	}
-	return nil
-}
-
-// fullPage is how many messages a page shows at most (docs/web-api.md).
-const fullPage = 200
-
-// leaveOut notes which questions of a room are older than what its page shows.
-func (w *world) leaveOut(all map[string]standing, r *room, since time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, q := range w.questions {
-		if s := all[q.id]; q.room == r && s.asked == 0 && q.asked.Before(since) {
-			s.older = true
-			all[q.id] = s
-		}
-	}
-}
 
 // numbers are the counts of one platform.
 type numbers struct {
 	questions, calls                     int
 	lost, half, doubles, setAside, other int // all of them must be 0
+	disorder                             int // answers, or parts of one, that stand in the wrong order; must be 0
 	unfounded                            int // marks or leftover previews that no request at a kill explains; must be 0
 	marked, previews                     int // marked repetitions and leftover previews, on Telegram only
 	merged                               int // questions that their author was asked to repeat, because too many waited
+	split                                int // answers in several messages
 }
 
 // report is the result for all questions.
 type report struct {
-	kills    []time.Time
+	kills    []kill
 	by       map[string]*numbers
 	evidence []string
 	info     []string
 }
 
 // judge checks every question.
-func (w *world) judge(kills []time.Time) *report {
+func (w *world) judge(kills []kill) *report {
 	r := &report{kills: kills, by: map[string]*numbers{telegram: {}, discord: {}, web: {}}}
-	all := w.stands()
-	if err := w.reload(all); err != nil {
+	all := w.views()
+	pages, err := w.reload()
+	if err != nil {
 		r.by[web].lost++
 		r.evidence = append(r.evidence, fmt.Sprintf("web: reload: %v", err))
 	}
+	open := w.underWay(kills)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, q := range w.questions {
-		n := r.by[q.room.platform]
-		n.questions++
-		n.calls += w.calls[q.id]
-		if wrong := w.judgeOne(n, q, all[q.id], kills); len(wrong) > 0 {
-			r.evidence = append(r.evidence, w.tell(q, all[q.id], kills, wrong))
+	for _, v := range append(all, pages...) {
+		n := r.by[v.room.platform]
+		misplaced := v.misplaced()
+		for _, q := range v.questions {
+			n.questions++
+			n.calls += w.calls[q.id]
+			t := &trial{n: n}
+			t.count(&n.disorder, b2i(slices.Contains(misplaced, q)), "it stands before the answer to an earlier question")
+			t.judge(v, q, open[q.id])
+			if len(t.wrong) > 0 {
+				r.evidence = append(r.evidence, w.tell(q, v.answers[q.id], kills, t.wrong))
+			}
 		}
+		w.judgeOthers(r, v)
 	}
-	w.judgeOthers(r)
 	w.inform(r)
 	return r
 }
 
-// judgeOne counts the messages of one answer, and returns what is wrong or notable.
-func (w *world) judgeOne(n *numbers, q *question, s standing, kills []time.Time) (wrong []string) {
-	count := func(number *int, times int, what string) {
-		if times > 0 {
-			*number += times
-			wrong = append(wrong, what)
-		}
-	}
-	whole := s.whole + s.marked
-	gone := whole+s.parts == 0 && !s.older
-	count(&n.merged, b2i(gone && w.excused(q)), "its author was asked to repeat it")
-	count(&n.lost, b2i(gone && !w.excused(q)), "lost")
-	count(&n.half, b2i(whole == 0 && s.parts > 0), "half-written")
-	count(&n.doubles, max(0, s.whole-1), "unmarked double")
-	if q.room.platform == web {
-		count(&n.lost, b2i(q.read != q.answer), fmt.Sprintf("the stream ended with %q %s", q.read, q.broken))
-		count(&n.lost, b2i(s.asked == 0 && !s.older), "the question is not on the page")
-		count(&n.doubles, max(0, s.asked-1), "the question is on the page twice")
-	}
-	if q.room.platform != telegram {
-		count(&n.doubles, s.marked, "marked double")
-		count(&n.doubles, b2i(whole > 0)*s.parts, "a part left standing")
-		return wrong
-	}
-	count(&n.marked, s.marked, "marked repetition")
-	count(&n.unfounded, max(0, s.marked-s.whole), "a mark without a first message")
-	if whole > 0 {
-		count(&n.previews, s.parts, "a preview left standing")
-	}
-	open := w.openAt(q, kills)
-	count(&n.unfounded, max(0, s.marked+b2i(whole > 0)*s.parts-open), "no create was under way at a kill")
-	return wrong
+// trial is the judgement of one answer.
+type trial struct {
+	n     *numbers
+	wrong []string // what is wrong or notable
 }
 
-// excused reports whether the agent said in the room of q that it can't answer each message.
-func (w *world) excused(q *question) bool {
-	return q.room.own != nil && slices.ContainsFunc(q.room.own(), func(m message) bool { return m.text == schedule.Excuse })
+func (t *trial) count(number *int, times int, what string) {
+	if times > 0 {
+		*number += times
+		t.wrong = append(t.wrong, what)
+	}
+}
+
+// judge counts the messages of the answer to q. Open are the creates for it that were under way at a kill of their sender.
+func (t *trial) judge(v *view, q *question, open []create) {
+	s, n := v.answers[q.id], t.n
+	whole := s.chain != nil
+	gone := !whole && len(s.pieces) == 0
+	t.count(&n.merged, b2i(gone && !s.older && v.excused(q)), "its author was asked to repeat it")
+	t.count(&n.lost, b2i(gone && v.missing(q)), "lost")
+	t.count(&n.half, b2i(!gone && !whole), "half-written")
+	t.count(&n.disorder, b2i(s.disorder), "its parts stand in the wrong order")
+	n.split += b2i(len(s.chain) > 1)
+	if q.room.platform == web {
+		t.count(&n.lost, b2i(q.read != q.answer), fmt.Sprintf("the stream ended with %s %s", short(q.read), q.broken))
+		t.count(&n.lost, b2i(s.asked == 0 && !s.older), "the question is not on the page")
+		t.count(&n.doubles, max(0, s.asked-1), "the question is on the page twice")
+	}
+	if !whole {
+		return
+	}
+	t.count(&n.doubles, len(s.doubles), "unmarked double")
+	if q.room.platform != telegram {
+		t.count(&n.doubles, len(s.marked), "marked double")
+		t.count(&n.doubles, len(s.previews), "a preview left standing")
+		return
+	}
+	t.judgeLeftovers(s, open)
+}
+
+// judgeLeftovers requires that a create of the same part of the answer explains each mark and each preview.
+func (t *trial) judgeLeftovers(s *standing, open []create) {
+	t.count(&t.n.marked, len(s.marked), "marked repetition")
+	t.count(&t.n.previews, len(s.previews), "a preview left standing")
+	left := map[int]int{} // by the first word
+	for _, p := range slices.Concat(s.marked, s.previews) {
+		left[p.from]++
+	}
+	for _, c := range open {
+		left[c.from]--
+	}
+	for _, more := range left {
+		t.count(&t.n.unfounded, more, "no create was under way at a kill of its sender")
+	}
+	for _, p := range s.alone() {
+		refused := slices.ContainsFunc(open, func(c create) bool { return c.from == p.from && !c.applied })
+		t.count(&t.n.unfounded, b2i(!refused), "a mark without a first message")
+	}
 }
 
 func b2i(b bool) int {
@@ -182,45 +127,51 @@ func b2i(b bool) int {
 	return 0
 }
 
-// openAt counts the creates for an answer on Telegram that took effect and were in progress when the process was
-// killed.
-func (w *world) openAt(q *question, kills []time.Time) (n int) {
-	half := w.o.latency / 2
+// create is a request for a new message with a part of an answer on Telegram, in progress when its sender was killed.
+type create struct {
+	from    int  // the first word
+	applied bool // it took effect; a refused one did not
+}
+
+// underWay returns the creates, by question, that were in progress when the replica that sent them was killed. The end of a create
+// is the time at which its sender has stored the outcome.
+func (w *world) underWay(kills []kill) map[string][]create {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	words := map[string][]string{}
+	for _, q := range w.questions {
+		words[q.id] = strings.Fields(q.answer)
+	}
+	open, margin := map[string][]create{}, w.o.latency/2+slack
 	for _, r := range w.telegram.Log() {
-		if r.Method != "sendMessage" || !r.Applied || questionID.FindString(r.Params["text"]) != q.id {
+		id := questionID.FindString(r.Params["text"])
+		if r.Method != "sendMessage" || words[id] == nil {
 			continue
 		}
-		until := r.Ended.Add(half + slack)
-		n += b2i(slices.ContainsFunc(kills, func(k time.Time) bool { return k.After(r.At.Add(-half-slack)) && k.Before(until) }))
+		if slices.ContainsFunc(kills, func(k kill) bool {
+			return !k.orderly && w.telegramAt[k.replica] == r.Host && k.ended.After(r.At.Add(-margin)) && k.at.Before(r.Ended.Add(margin))
+		}) {
+			open[id] = append(open[id], create{pieceOf(words[id], message{text: r.Params["text"]}, 0).from, r.Applied})
+		}
 	}
-	return n
+	return open
 }
 
 // slack is the delay that a loaded machine adds to a request and to storing its outcome.
-const slack = 150 * time.Millisecond
+const slack = 300 * time.Millisecond
 
-// judgeOthers counts the agent's messages that are no answer.
-func (w *world) judgeOthers(r *report) {
-	for _, room := range w.rooms {
-		if room.own == nil {
+// judgeOthers counts the agent's messages that are no answer to a question of the room.
+func (w *world) judgeOthers(r *report, v *view) {
+	n := r.by[v.room.platform]
+	for _, m := range v.messages {
+		switch {
+		case v.answers[questionID.FindString(m.text)] != nil, m.text == schedule.Excuse:
 			continue
+		case strings.Contains(m.text, llm.SetAside.Sentence()):
+			n.setAside++
+		default:
+			n.other++
 		}
-		for _, m := range room.own() {
-			n := r.by[room.platform]
-			switch {
-			case questionID.MatchString(m.text), m.text == schedule.Excuse:
-				continue
-			case strings.Contains(m.text, llm.SetAside.Sentence()):
-				n.setAside++
-			default:
-				n.other++
-			}
-			r.evidence = append(r.evidence, fmt.Sprintf("%s %s says %q", room.platform, room.name, m.text))
-		}
-	}
-	for _, q := range w.questions {
-		if q.room.platform == web && strings.Contains(q.read, llm.SetAside.Sentence()) {
-			r.by[web].setAside++
-		}
+		r.evidence = append(r.evidence, fmt.Sprintf("%s %s says %s", v.room.platform, v.room.name, short(m.text)))
 	}
 }

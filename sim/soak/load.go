@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,13 +22,11 @@ const (
 type room struct {
 	platform, name string
 	every          time.Duration // the approximate time between questions
+	most           int           // the length of a message; 0 if there is no limit
 	say            func(text string)
 	own            func() []message // the agent's messages there
 	taken          chan struct{}    // on the web: the gateway has received the question
 }
-
-// message is a visible message of the agent.
-type message struct{ id, text string }
 
 // question is asked once, and has a unique answer.
 type question struct {
@@ -43,6 +42,9 @@ type question struct {
 	ended  time.Time
 }
 
+// say asks q on a chat platform.
+func (q *question) say() { q.room.say("Please tell me about " + q.id) }
+
 var questionID = regexp.MustCompile(`q[0-9]{4}`)
 
 // ask starts asking in all rooms until ctx is done.
@@ -51,10 +53,13 @@ func (w *world) ask(ctx context.Context) {
 		w.work.Go(func() {
 			for sleep(ctx, r.every) {
 				q := w.question(r)
-				if r.platform == web {
+				switch {
+				case r.platform == web:
 					w.askOnPage(q)
-				} else {
-					r.say("Please tell me about " + q.id)
+				case w.sabotage.say != nil:
+					w.sabotage.say(w, q)
+				default:
+					q.say()
 				}
 			}
 		})
@@ -79,12 +84,21 @@ func (w *world) question(r *room) *question {
 	defer w.mu.Unlock()
 	id := fmt.Sprintf("q%04d", len(w.questions)+1)
 	words := []string{"About " + id + ":"}
-	for i := range 3 + w.luck.IntN(40) {
+	for i := range w.length(r) {
 		words = append(words, fmt.Sprintf("%s.%02d", id, i))
 	}
 	q := &question{id: id, room: r, answer: strings.Join(words, " ") + " end.", asked: time.Now()}
 	w.questions = append(w.questions, q)
 	return q
+}
+
+// length returns how many words a new answer has. Now and then, it has more than one message of the platform can hold.
+func (w *world) length(r *room) int {
+	const bytes = len("q0001.000 ")
+	if r.most > 0 && w.luck.Float64() < w.o.long {
+		return (r.most + w.luck.IntN(r.most+1)) / bytes * 11 / 10
+	}
+	return 3 + w.luck.IntN(40)
 }
 
 // write is the model: it answers the last question in the prompt, word by word.
@@ -117,15 +131,14 @@ func (w *world) settle(ctx context.Context, most time.Duration) (took time.Durat
 	return took
 }
 
-// answered reports whether every question has its whole answer.
+// answered reports whether every question has its whole answer, or its author was asked to repeat it.
 func (w *world) answered() bool {
-	stands := w.stands()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, q := range w.questions {
-		if q.room.platform == web && !q.done || q.room.platform != web && stands[q.id].whole+stands[q.id].marked == 0 {
+	for _, v := range w.views() {
+		if slices.ContainsFunc(v.questions, v.missing) {
 			return false
 		}
 	}
-	return true
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !slices.ContainsFunc(w.questions, func(q *question) bool { return q.room.platform == web && !q.done })
 }

@@ -14,7 +14,7 @@ import (
 // ok reports whether every number is as required.
 func (r *report) ok() bool {
 	for _, n := range r.by {
-		if n.lost+n.half+n.doubles+n.setAside+n.other+n.unfounded > 0 || n.questions == 0 {
+		if n.lost+n.half+n.doubles+n.disorder+n.setAside+n.other+n.unfounded > 0 || n.questions == 0 {
 			return false
 		}
 	}
@@ -23,13 +23,17 @@ func (r *report) ok() bool {
 
 // print writes the table and the evidence.
 func (r *report) print(out io.Writer) {
-	fmt.Fprintf(out, "%d kills\n", len(r.kills))
+	orderly := 0
+	for _, k := range r.kills {
+		orderly += b2i(k.orderly)
+	}
+	fmt.Fprintf(out, "%d processes killed, %d stopped by SIGTERM\n", len(r.kills)-orderly, orderly)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "platform\tquestions\tmodel calls\tlost\thalf-written\tdoubles\tset aside\tother texts\tunfounded\tmarked repeats\tpreviews left\tmerged\t")
+	fmt.Fprintln(t, "platform\tquestions\tmodel calls\tlost\thalf-written\tdoubles\tout of order\tset aside\tother texts\tunfounded\tmarked repeats\tpreviews left\tmerged\tsplit\t")
 	for _, p := range []string{telegram, discord, web} {
 		n := r.by[p]
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", p, n.questions, n.calls, n.lost, n.half, n.doubles, n.setAside,
-			n.other, n.unfounded, n.marked, n.previews, n.merged)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", p, n.questions, n.calls, n.lost, n.half, n.doubles, n.disorder,
+			n.setAside, n.other, n.unfounded, n.marked, n.previews, n.merged, n.split)
 	}
 	_ = t.Flush() // like all writes to out, because there is no other place to report a failure
 	for _, line := range append(r.info, r.evidence...) {
@@ -38,7 +42,7 @@ func (r *report) print(out io.Writer) {
 	if r.ok() {
 		fmt.Fprintln(out, "Everything is as required.")
 	} else {
-		fmt.Fprintln(out, "FAIL: lost, half-written, doubles, set aside, other texts and unfounded must be 0.")
+		fmt.Fprintln(out, "FAIL: lost, half-written, doubles, out of order, set aside, other texts and unfounded must be 0.")
 	}
 }
 
@@ -52,23 +56,23 @@ func (r *report) save(path string) error {
 }
 
 // tell describes a question and all requests for its answer, on one timeline with the kills.
-func (w *world) tell(q *question, s standing, kills []time.Time, wrong []string) string {
+func (w *world) tell(q *question, s *standing, kills []kill, wrong []string) string {
 	var b strings.Builder
 	at := func(t time.Time) string { return fmt.Sprintf("%+.3f s", t.Sub(q.asked).Seconds()) }
 	fmt.Fprintf(&b, "%s %s in %s (%d words, %d model calls), asked at %s: %s\n", q.room.platform, q.id, q.room.name,
 		strings.Count(q.answer, " ")+1, w.calls[q.id], q.asked.Format("15:04:05.000"), strings.Join(wrong, "; "))
-	for _, text := range s.texts {
-		fmt.Fprintf(&b, "    stands: %s\n", short(text))
+	for _, p := range s.pieces {
+		fmt.Fprintf(&b, "    stands: message %s, words %d to %d: %s\n", p.id, p.from, p.to, short(p.text))
 	}
 	for _, k := range kills {
-		if d := k.Sub(q.asked); d > -time.Second && d < 15*time.Second {
-			fmt.Fprintf(&b, "    kill %s\n", at(k))
+		if d := k.at.Sub(q.asked); d > -time.Second && d < 15*time.Second {
+			fmt.Fprintf(&b, "    kill of %d (orderly %t) %s, ended %s\n", k.replica, k.orderly, at(k.at), at(k.ended))
 		}
 	}
 	if q.room.platform == telegram {
 		for _, r := range w.telegram.Log() {
 			if text := r.Params["text"]; questionID.FindString(text) == q.id {
-				fmt.Fprintf(&b, "    %s message %d at %s, ended %s, status %d, applied %t: %s\n", r.Method, r.Message, at(r.At), at(r.Ended), r.Status, r.Applied, short(text))
+				fmt.Fprintf(&b, "    %d: %s message %d at %s, ended %s, status %d, applied %t: %s\n", slices.Index(w.telegramAt, r.Host), r.Method, r.Message, at(r.At), at(r.Ended), r.Status, r.Applied, short(text))
 			}
 		}
 	}
@@ -114,15 +118,15 @@ func (w *world) inform(r *report) {
 }
 
 // takeovers returns how long after a kill the answers on the web were complete that needed another call of the model, sorted.
-func (w *world) takeovers(kills []time.Time) (took []time.Duration) {
+func (w *world) takeovers(kills []kill) (took []time.Duration) {
 	for _, q := range w.questions {
-		if q.room.platform != web || w.calls[q.id] < 2 {
+		if q.room.platform != web || w.calls[q.id] < 2 || q.ended.IsZero() {
 			continue
 		}
 		var last time.Time
 		for _, k := range kills {
-			if k.After(q.asked) && k.Before(q.ended) {
-				last = k
+			if k.at.After(q.asked) && k.at.Before(q.ended) {
+				last = k.at
 			}
 		}
 		if !last.IsZero() {

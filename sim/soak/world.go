@@ -23,17 +23,19 @@ import (
 
 // world is the gateway's environment: two platforms, web pages, a model, and users.
 type world struct {
-	o        options
-	telegram *telegramfake.Server
-	discord  *discordfake.Server
-	model    *modelfake.Server
-	browser  *sim.Browser
-	webAt    []string  // the addresses of the gateways
-	backends *backends // nil for one gateway
-	stops    []func()
-	rooms    []*room
-	accounts []string // the accounts on the allowlist
-	work     sync.WaitGroup
+	o          options
+	sabotage   sabotage
+	telegram   *telegramfake.Server
+	discord    *discordfake.Server
+	model      *modelfake.Server
+	browser    *sim.Browser
+	webAt      []string  // the addresses of the gateways
+	telegramAt []string  // the addresses at which each of them reaches Telegram, which tell its requests from those of the others
+	backends   *backends // nil for one gateway
+	stops      []func()
+	rooms      []*room
+	accounts   []string // the accounts on the allowlist
+	work       sync.WaitGroup
 
 	mu        sync.Mutex
 	luck      *rand.Rand
@@ -42,16 +44,11 @@ type world struct {
 }
 
 func newWorld(o options) (*world, error) {
-	w := &world{o: o, luck: rand.New(rand.NewPCG(o.seed, 1)), calls: map[string]int{}}
-	w.telegram = telegramfake.New()
-	w.telegram.Fault(telegramfake.Fault{Times: -1, DelayAnswer: o.latency / 2})
+	w := &world{o: o, sabotage: sabotages()[o.spoil], luck: rand.New(rand.NewPCG(o.seed, 1)), calls: map[string]int{}}
+	w.telegram = telegramfake.New(telegramfake.WithFlood(flood()))
 	w.discord = discordfake.New()
-	w.discord.Fault(discordfake.Match{Times: -1}, discordfake.Fault{Name: "latency", Delay: o.latency / 2, DelayAnswer: o.latency / 2})
+	w.plan(nil)
 	w.model = modelfake.New(modelfake.Options{Choose: w.write})
-	telegramAt, err := w.serve(late(w.telegram, o.latency/2))
-	if err != nil {
-		return nil, err
-	}
 	discordAt, err := w.serve(w.discord.Handler())
 	if err != nil {
 		return nil, err
@@ -61,22 +58,30 @@ func newWorld(o options) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	var front http.Handler = w.telegram
+	if w.sabotage.front != nil {
+		front = w.sabotage.front(front)
+	}
 	for range max(1, o.replicas) {
 		at, err := freePort()
 		if err != nil {
 			return nil, err
 		}
 		w.webAt = append(w.webAt, at)
+		if at, err = w.serve(late(front, o.latency/2)); err != nil {
+			return nil, err
+		}
+		w.telegramAt = append(w.telegramAt, at)
 	}
 	if o.replicas > 1 {
 		if w.backends, err = newBackends(o.dir); err != nil {
 			return nil, err
 		}
 	}
-	front := &proxy{to: w.webAt}
-	w.browser = &sim.Browser{HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, DialContext: front.dial}}, Base: "http://" + w.webAt[0]}
+	balancer := &proxy{to: w.webAt}
+	w.browser = &sim.Browser{HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, DialContext: balancer.dial}}, Base: "http://" + w.webAt[0]}
 	w.populate()
-	return w, w.configure(telegramAt, discordAt, modelAt)
+	return w, w.configure(discordAt, modelAt)
 }
 
 // serve starts a server on a free port and returns its address.
@@ -117,8 +122,8 @@ func late(h http.Handler, by time.Duration) http.Handler {
 	})
 }
 
-// configure writes the gateway's config.yaml.
-func (w *world) configure(telegramAt, discordAt, modelAt string) error {
+// configure writes the config.yaml of all gateways. Each has an address of Telegram of its own, from the environment.
+func (w *world) configure(discordAt, modelAt string) error {
 	text := fmt.Sprintf(`agent: {summaries: false}
 providers: {openai: {base_url: "http://%s/v1"}}
 models: {large: {model: %s}}
@@ -126,18 +131,18 @@ access: {allow: {users: ["%s"]}}
 web: {listen: "%s", origins: ["%s"], limits: {messages_per_minute: 0, conversations_per_hour: 0, open_requests: 0}}
 connectors:
   discord: {token: "%s", api_url: "http://%s"}
-  telegram: {token: "%s", api_url: "http://%s"}
+  telegram: {token: "%s", api_url: "${env:SOAK_TELEGRAM}"}
 turns: {direct: queue, group: queue}
 log: {format: text}
-%s`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), w.webAt[0], w.browser.Base, w.discord.Token(), discordAt, w.telegram.Token(), telegramAt, w.backends.config())
+%s`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), w.webAt[0], w.browser.Base, w.discord.Token(), discordAt, w.telegram.Token(), w.backends.config())
 	if err := os.WriteFile(filepath.Join(w.o.dir, "config.yaml"), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	return nil
 }
 
-// populate creates users and rooms. Their intervals stay within the platforms' rate limits, so that the soak does not
-// measure rate limiting.
+// populate creates users and rooms. Their intervals stay within the platforms' rate limits, so that only the load decides when the
+// gateway is told to wait.
 func (w *world) populate() {
 	for i := range 5 {
 		u := w.telegram.AddUser("Tess"+strconv.Itoa(i), "")
@@ -165,12 +170,12 @@ func (w *world) populate() {
 
 func (w *world) addTelegram(c telegramfake.Chat, u telegramfake.User, before string, every time.Duration) {
 	w.rooms = append(w.rooms, &room{
-		platform: telegram, every: every, name: strconv.FormatInt(c.ID, 10),
+		platform: telegram, every: every, most: 4096, name: strconv.FormatInt(c.ID, 10),
 		say: func(text string) { w.telegram.Say(c, u, before+text) },
 		own: func() (all []message) {
 			for _, m := range w.telegram.Messages(c) {
 				if m.From.ID == w.telegram.Bot().ID {
-					all = append(all, message{strconv.Itoa(m.ID), m.Text})
+					all = append(all, message{strconv.Itoa(m.ID), m.Text, m.Date, latest(m.Date, m.Edited)})
 				}
 			}
 			return all
@@ -180,17 +185,24 @@ func (w *world) addTelegram(c telegramfake.Chat, u telegramfake.User, before str
 
 func (w *world) addDiscord(channel, user string, every time.Duration, with ...discordfake.SayOption) {
 	w.rooms = append(w.rooms, &room{
-		platform: discord, every: every, name: channel,
+		platform: discord, every: every, most: 2000, name: channel,
 		say: func(text string) { w.discord.Say(channel, user, text, with...) },
 		own: func() (all []message) {
 			for _, m := range w.discord.Messages(channel) {
 				if m.ByBot {
-					all = append(all, message{m.ID, m.Content})
+					all = append(all, message{m.ID, m.Content, m.At, latest(m.At, m.EditedAt)})
 				}
 			}
 			return all
 		},
 	})
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // close stops the servers. The gateway and everything that waits for it have already ended.
