@@ -254,7 +254,8 @@ func described() []sections.Section { return slices.Concat(Platforms(), Provider
 
 // LoadConfig reads a configuration file that can have the sections of all platforms and providers; see [config.Load].
 func LoadConfig(path string, getenv func(string) (string, bool)) (config.Config, error) {
-	return config.Load(path, getenv, described()...)
+	cfg, err := config.Load(path, getenv, described()...)
+	return withVision(cfg), err
 }
 
 // DefaultConfig returns the configuration without a file; see [config.Default].

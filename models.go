@@ -16,6 +16,7 @@ import (
 	providers "parley/models"
 	"parley/models/demo"
 	"parley/models/openai"
+	"parley/models/prices"
 	"parley/models/wire"
 )
 
@@ -103,7 +104,7 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
 	m.LargeThinking = llm.Thinking(cfg.Models.Large.Thinking)
-	m.LargeVision, m.LargeAgent = cfg.Models.Large.Vision, m.LargeAgent || cfg.LargeAgent()
+	m.LargeVision, m.LargeAgent = cfg.Models.Large.Sees(), m.LargeAgent || cfg.LargeAgent()
 	m.chat(cfg, env)
 	used := map[config.Provider]bool{cfg.LargeProvider(): true}
 	for _, c := range cfg.Models.Chat {
@@ -173,7 +174,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 	if len(cfg.Models.Chat) == 0 {
 		c := cfg.Models.Large
 		options := providers.Options{Model: c.Model, MaxTokens: c.MaxTokens, Parameters: parameters(c.Parameters), Setting: "models.large.model (OPENAI_MODEL)"}
-		uses := uses(cfg, "models.large", c.Vision, true)
+		uses := uses(cfg, "models.large", c.Sees(), true)
 		m.Large, m.name = m.answering(cfg, env, "models.large", options, cfg.LargeProvider(), uses)
 		return
 	}
@@ -186,11 +187,12 @@ func (m *models) chat(cfg config.Config, env Env) {
 			Model: c.Model, MaxTokens: c.MaxTokens, Parameters: parameters(c.Parameters), URL: c.URL, APIKey: c.APIKey.Reveal(),
 			Setting: fmt.Sprintf("models.chat[%d].model", i),
 		}
-		uses := uses(cfg, fmt.Sprintf("models.chat[%d]", i), c.Vision, c.Tools == nil || *c.Tools)
+		sees := c.Vision != nil && *c.Vision
+		uses := uses(cfg, fmt.Sprintf("models.chat[%d]", i), sees, c.Tools == nil || *c.Tools)
 		model, name := m.answering(cfg, env, "models.chat."+c.Name, options, provider, uses)
 		agent, _ := cfg.Provider(provider)
 		m.Chat = append(m.Chat, llm.Named{
-			Name: c.Name, Model: model, Label: name, Vision: c.Vision, Thinking: llm.Thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
+			Name: c.Name, Model: model, Label: name, Vision: sees, Thinking: llm.Thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
 			Agent: agent.Agents,
 		})
 	}
@@ -226,6 +228,29 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 		name = "the only model of " + string(provider)
 	}
 	return model.(llm.Model), name
+}
+
+// withVision returns cfg with what is known of each model that answers in place of vision: auto. An agent of the owner's
+// own is not asked for: its name says nothing of a model.
+func withVision(cfg config.Config) config.Config {
+	known := func(set *bool, provider config.Provider, model string) *bool {
+		s, _ := cfg.Provider(provider)
+		if set != nil || s.Agents || provider == config.ProviderDemo || provider == providerEmbedded {
+			return set
+		}
+		sees := prices.Sees(model)
+		return &sees
+	}
+	cfg.Models.Large.Vision = known(cfg.Models.Large.Vision, cfg.LargeProvider(), cfg.Models.Large.Model)
+	cfg.Models.Chat = slices.Clone(cfg.Models.Chat)
+	for i, c := range cfg.Models.Chat {
+		provider := c.Provider
+		if provider == config.ProviderAuto {
+			provider = cfg.LargeProvider()
+		}
+		cfg.Models.Chat[i].Vision = known(c.Vision, provider, c.Model)
+	}
+	return cfg
 }
 
 // uses returns what a model that answers is used with. path is its place in the configuration.

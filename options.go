@@ -107,7 +107,7 @@ const providerEmbedded config.Provider = "embedded"
 // applyTo returns cfg without the models that the program replaces, so that the rest sees only those that are used.
 func (e Env) applyTo(cfg config.Config) config.Config {
 	if e.Models.Large != nil {
-		cfg.Models.Large.Provider, cfg.Models.Large.Vision = providerEmbedded, e.Models.LargeVision
+		cfg.Models.Large.Provider, cfg.Models.Large.Vision = providerEmbedded, &e.Models.LargeVision
 		cfg.Models.Chat = nil
 	}
 	for _, s := range slotsOf(&cfg.Models, &e.Models) {
@@ -115,7 +115,7 @@ func (e Env) applyTo(cfg config.Config) config.Config {
 			*s.config = config.Slot{Provider: providerEmbedded, Price: s.config.Price} // the price is that of the program's model
 		}
 	}
-	return cfg
+	return withVision(cfg)
 }
 
 // allPlatforms returns the connectors of the configuration and of the program.

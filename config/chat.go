@@ -15,6 +15,9 @@ const maxChat = 20
 // modelName matches the names that owners give to models; people type them after /model.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
+// Sees reports whether m is set to accept images.
+func (m Model) Sees() bool { return m.Vision != nil && *m.Vision }
+
 // answering returns the part of m that it has in common with models.large.
 func (m ChatModel) answering() Model {
 	return Model{Provider: m.Provider, Model: m.Model, MaxTokens: m.MaxTokens, Parameters: m.Parameters, Thinking: m.Thinking, Vision: m.Vision, Price: m.Price}
@@ -28,7 +31,7 @@ func (d *decoder) firstChat(c *Config) {
 	}
 	large := c.Models.Large
 	env, _ := d.refs.getenv("OPENAI_MODEL") // the shipped file takes it from there, which sets nothing
-	if large.Provider != ProviderAuto || large.Model != "" && large.Model != env || large.MaxTokens != 0 || len(large.given()) > 0 || large.Vision || large.Thinking != thinkingStatus || large.Price != (Price{}) {
+	if large.Provider != ProviderAuto || large.Model != "" && large.Model != env || large.MaxTokens != 0 || len(large.given()) > 0 || large.Vision != nil || large.Thinking != thinkingStatus || large.Price != (Price{}) {
 		d.reject("models.large", "is set, and so is models.chat", "keep one of them: the first of models.chat answers")
 	}
 	c.Models.Large = c.Models.Chat[0].answering()

@@ -15,7 +15,7 @@ func TestSeveralModels(t *testing.T) {
     - {name: slow, model: n}
     - {name: slower, provider: demo}
 `, map[string]string{"OPENAI_MODEL": "other"})
-	if c.LargeProvider() != "groq" || c.Models.Large.Model != "m" || !c.Models.Large.Vision || *c.Models.Large.Temperature != 0.5 {
+	if c.LargeProvider() != "groq" || c.Models.Large.Model != "m" || !c.Models.Large.Sees() || *c.Models.Large.Temperature != 0.5 {
 		t.Errorf("the large model is %+v", c.Models.Large)
 	}
 	if all := c.Models.Chat; len(all) != 3 || all[1].Name != "slow" || len(all[0].Fallback) != 2 {

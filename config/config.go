@@ -183,8 +183,8 @@ type Model struct {
 	// What people see while it reasons: off = nothing; status = that it is thinking; full = also its reasoning, collapsed, on the page of the
 	// web chat. Reasoning is never part of an answer. With web.public, full also needs web.reasoning.
 	Thinking Thinking `yaml:"thinking" default:"status"`
-	// true = it accepts images and gets the images that users send.
-	Vision bool `yaml:"vision"`
+	// Whether it accepts images, and gets the images that users send. auto = by its name, for well-known models; otherwise false.
+	Vision *bool `yaml:"vision"`
 	// What it costs in US dollars per million tokens, such as {input: 0.15, cached: 0.075, output: 0.60}; also cache_write. 0 = free, for
 	// models of your own. {as: openai/gpt-4o} = as that one, for deployments and servers with names of your own. auto = from the table of
 	// known prices: see docs/limits.md.
@@ -208,8 +208,8 @@ type ChatModel struct {
 	Parameters
 	// What people see while it reasons: see models.large.thinking.
 	Thinking Thinking `yaml:"thinking" default:"status"`
-	// true = it accepts images and gets the images that users send.
-	Vision bool `yaml:"vision"`
+	// Whether it accepts images: see models.large.vision.
+	Vision *bool `yaml:"vision"`
 	// What it costs: see models.large.price.
 	Price Price `yaml:"price" default:"auto"`
 	// false = it can't call tools, so it is given none.

@@ -89,7 +89,7 @@ func (s namedSlot) answers() bool {
 
 // needless reports whether s is not needed: a large model with image input needs no descriptions.
 func (s namedSlot) needless(c Config) bool {
-	return s.does == "" || s.path == "models.vision" && c.Models.Large.Vision
+	return s.does == "" || s.path == "models.vision" && c.Models.Large.Sees()
 }
 
 // noSlots lists in one line the tasks without a model. It returns "" if there are none, and with the demo model, whose

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -274,6 +275,34 @@ func capped(text string) string {
 		return text
 	}
 	return string([]rune(text)[:maxText]) + "\n[… truncated]"
+}
+
+// Accept lists the files that can be read, in the form of the attribute accept of HTML. It is a help for choosing: what is
+// in a file counts, so text with another ending can be read too.
+func (r *Reader) Accept() []string {
+	all := []string{"text/*"}
+	for _, class := range []struct {
+		kind  kind
+		types string
+	}{{picture, "image/*"}, {sound, "audio/*"}} {
+		if r.hopeless(class.kind) == "" {
+			all = append(all, class.types)
+		}
+	}
+	for end, k := range extensions {
+		if k == packed && r.options.Documents != nil {
+			all = append(all, end)
+		}
+	}
+	all = append(all, textEnds...)
+	slices.Sort(all)
+	return all
+}
+
+// textEnds are the endings of texts that many systems have no text type for.
+var textEnds = []string{ // never changed
+	".md", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".conf", ".xml", ".log", ".sql", ".py", ".js", ".ts", ".go", ".rs", ".java", ".kt",
+	".c", ".h", ".cpp", ".cs", ".rb", ".php", ".swift", ".sh", ".srt", ".vtt", ".tex", ".ics",
 }
 
 // Refuse returns why a file with this name, claimed type and beginning can't be read, in a few words for users, or ""

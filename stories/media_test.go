@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -81,9 +82,44 @@ func TestPhotoIsDescribed(t *testing.T) {
 	})
 }
 
+// A model that is known to see is shown pictures without a setting, and they are taken at the door; one that is not known, or is
+// said not to see, gets none.
+func TestPictureOfAKnownModel(t *testing.T) {
+	for name, c := range map[string]struct {
+		model  string
+		vision *bool
+		status int
+	}{
+		"known":         {"gpt-4o-mini", nil, http.StatusCreated},
+		"unknown":       {"my-model", nil, http.StatusUnsupportedMediaType},
+		"said not to":   {"gpt-4o-mini", new(false), http.StatusUnsupportedMediaType},
+		"said to":       {"my-model", new(true), http.StatusCreated},
+		"another maker": {"anthropic/claude-sonnet-4.5", nil, http.StatusCreated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edit := func(cfg *config.Config) { cfg.Models.Large.Model, cfg.Models.Large.Vision = c.model, c.vision }
+			tell(t, edit, func(s *story) {
+				conv := s.open()
+				path := "/api/conversations/" + conv
+				if status, reply := s.request(http.MethodPost, path+"/files?clientFileId=f1&name=a.png", "image/png", modelfake.Picture(4, 3)); status != c.status {
+					s.Fatalf("%d %s", status, reply)
+				}
+				if c.status != http.StatusCreated {
+					return
+				}
+				s.model.Queue(modelfake.Script{modelfake.Text("A square.")})
+				status, reply := s.request(http.MethodPost, path+"/messages/stream", "application/json", []byte(`{"clientMessageId":"m1","text":"What is it?","files":["f1"]}`))
+				if asked := s.of(c.model); status != http.StatusOK || !strings.Contains(reply, "A square.") || len(asked) == 0 || !strings.Contains(string(asked[0].Raw), "image_url") {
+					s.Errorf("%d %s; the model was asked %+v", status, reply, asked)
+				}
+			})
+		})
+	}
+}
+
 // A model that sees is shown the picture with the question that it came with. For later questions it is described once.
 func TestPhotoIsShown(t *testing.T) {
-	onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = true }, func(c *chatStory) {
+	onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Text("I see.")},
 			modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
 			modelfake.Script{modelfake.Text("A square.")}, modelfake.Script{modelfake.Text("Red.")})
@@ -204,7 +240,7 @@ func bomb() []byte {
 func TestBombIsRefused(t *testing.T) {
 	for name, edit := range map[string]func(*config.Config){
 		"described": withSenses,
-		"shown":     func(cfg *config.Config) { cfg.Models.Large.Vision = true },
+		"shown":     func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, edit, func(c *chatStory) {

@@ -76,7 +76,7 @@ func TestReplyToUnheardFile(t *testing.T) {
 func TestReplyToPictureIsShown(t *testing.T) {
 	for _, heard := range []bool{false, true} {
 		t.Run(fmt.Sprint("heard ", heard), func(t *testing.T) {
-			onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = true }, func(c *chatStory) {
+			onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatStory) {
 				c.replies("A square.")
 				p := c.World.(platform)
 				var posted Line

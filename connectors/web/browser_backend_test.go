@@ -366,7 +366,7 @@ func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *g
 	o := web.Options{
 		Listener: taps, Agent: chat.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
 		Memo: &connectortest.Memory{}, Zone: time.UTC,
-		Thumbnail: func(_ context.Context, picture []byte) ([]byte, error) { return thumbnail.JPEG(picture) }, Refuse: refuseFilms,
+		Thumbnail: func(_ context.Context, picture []byte) ([]byte, error) { return thumbnail.JPEG(picture) }, Refuse: refuseFilms, Accept: []string{"image/*", ".pdf"},
 		Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"},
 		Ready:       func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
 	}

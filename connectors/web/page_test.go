@@ -12,11 +12,11 @@ import (
 )
 
 func TestPageServesItsFiles(t *testing.T) {
-	h := pages("Ada <script>", []string{"Say hi"})
+	h := pages("Ada <script>", []string{"Say hi"}, []string{"image/*", ".pdf"})
 	for name, want := range map[string]struct {
 		kind, part string
 	}{
-		"/":           {"text/html; charset=utf-8", `agent="Ada &lt;script&gt;" suggestions="[&#34;Say hi&#34;]"`},
+		"/":           {"text/html; charset=utf-8", `agent="Ada &lt;script&gt;" suggestions="[&#34;Say hi&#34;]" accept="image/*,.pdf"`},
 		"/widget.js":  {"text/javascript; charset=utf-8", "import("},
 		"/chat.js":    {"text/javascript; charset=utf-8", "customElements.define"},
 		"/chat.css":   {"text/css; charset=utf-8", ":host"},

@@ -81,6 +81,8 @@ type Options struct {
 	LocalToken string
 	// Refuse returns why a file with that name, claimed type and beginning can't be read, in a few words for users, or "". nil accepts all.
 	Refuse func(name, kind string, head []byte) string
+	// Accept lists what the page offers to attach, in the form of the attribute accept of HTML; none offers all files.
+	Accept []string
 	// Thumbnail returns a small JPEG of an image, or an error if it can't be decoded. nil: there are no thumbnails.
 	Thumbnail func(ctx context.Context, picture []byte) ([]byte, error)
 	// Drained is closed when no answer is written any more, after the gateway was told to stop. Streams go on until then: the process is
@@ -230,7 +232,7 @@ func (w *Web) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", w.readyz)
 	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(w.identified(jsonErrors(api))))))
 	mux.Handle(LocalPath, w.bounded(w.local()))
-	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions))))
+	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions, w.opts.Accept))))
 	return patient(w.guard.host(legible(mux)))
 }
 

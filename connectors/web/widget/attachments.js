@@ -55,19 +55,24 @@ export class Attachments {
     for (const file of [...files]) this.#reading = this.#reading.then(() => this.#add(file));
   }
 
-  // take empties the list and returns its files, once all are uploaded. It returns null if one can't be: then the list stays.
+  // offer limits the file picker.
+  offer(accept) {
+    this.#input.accept = accept;
+  }
+
+  // take empties the list and returns its files once all are uploaded, and those that are refused. It returns null if one can't be sent now.
   async take() {
     await this.#reading;
     const items = this.#items;
     if (items.some((item) => item.sending)) this.#tell('The message is sent as soon as its files are.');
     await Promise.all(items.map((item) => item.settled));
     if (items !== this.#items) return this.take(); // one was removed or added meanwhile
-    if (items.some((item) => !item.stored)) {
+    if (items.some((item) => !item.stored && !item.refused)) {
       this.#tell('Some files can’t be sent. Remove them first.');
       return null;
     }
     this.restore([]);
-    return items;
+    return [items.filter((item) => item.stored), items.filter((item) => item.refused)];
   }
 
   // restore replaces the list.
@@ -112,6 +117,7 @@ class Item {
   key = newKey();
   stored = null; // what the gateway says of it
   sending = false;
+  refused = false;
   settled = Promise.resolve();
   #leaving = new AbortController();
   #body;
@@ -138,13 +144,13 @@ class Item {
 
   // send uploads the file, and shows how far that is.
   async send(shelf) {
-    if (this.file.size === 0) return this.#fail('This file is empty.');
-    if (this.#body.size > longest) return this.#fail('This file is larger than 20 MB.');
+    if (this.file.size === 0) return this.#fail('This file is empty.', true);
+    if (this.#body.size > longest) return this.#fail('This file is larger than 20 MB.', true);
     this.sending = true;
     try {
       this.stored = await shelf.upload(this.#body, this.name, this.key, (part) => { this.#bar.value = part; }, this.#leaving.signal);
     } catch (error) {
-      if (!this.#leaving.signal.aborted) this.#fail(error.message);
+      if (!this.#leaving.signal.aborted) this.#fail(error.message, error.status === 413 || error.status === 415);
     }
     this.sending = false;
     this.#bar.hidden = true;
@@ -154,7 +160,8 @@ class Item {
     this.#leaving.abort();
   }
 
-  #fail(why) {
+  #fail(why, refused) {
+    this.refused = refused;
     this.node.classList.add('failed');
     this.#bar.hidden = true;
     this.#why.textContent = why;

@@ -76,6 +76,7 @@ export class Chat extends HTMLElement {
       chat.hidden = false;
       if (this.hasAttribute('autofocus')) this.focus();
     };
+    this.#attached.offer(this.getAttribute('accept') || '');
     this.#attached.listen(chat);
     const styles = sheets.map((name) => el('link', { rel: 'stylesheet', href: home + name, load: show, error: show }));
     this.attachShadow({ mode: 'open' }).append(...styles, chat);
@@ -134,11 +135,13 @@ export class Chat extends HTMLElement {
   async #submit() {
     if (this.#taking) return;
     this.#taking = true;
-    const files = await this.#attached.take();
+    const taken = await this.#attached.take();
     this.#taking = false;
-    if (!files) return;
+    if (!taken) return;
+    const [files, refused] = taken;
     const text = this.#input.value.trim() || silent(files);
-    if (!text || !this.#send(text, files)) return this.#attached.restore(files);
+    if (!text || !this.#send(text, files)) return this.#attached.restore([...files, ...refused]);
+    if (refused.length > 0) this.#tell(`Sent without ${refused.map(({ name }) => name).join(', ')}.`);
     this.#input.value = '';
     this.#fit();
   }
