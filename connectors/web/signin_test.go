@@ -120,7 +120,7 @@ func TestLogIn(t *testing.T) {
 		if list, err := sessions.List(context.Background()); err != nil || len(list) != 1 || list[0].Device != "Firefox on Linux" || strings.Contains(made.Value, list[0].Hash) {
 			t.Errorf("listed is %+v, %v", list, err)
 		}
-		resp = a.do("DELETE", "/api/login", "", localhost, cookie)
+		a.do("DELETE", "/api/login", "", localhost, cookie)
 		a.is("a site that shows the chat can't log out", 200, Owner, ownPage, cookie)
 		a.do("DELETE", "/api/login", "", ownPage, cookie)
 		a.is("after a log-out", 200, "web/c", ownPage, cookie)

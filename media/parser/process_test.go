@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		case "parent": // starts a reader that does not end
 			own, _ := newFolder()
 			orphan := exec.Command(os.Args[0], "orphan")
-			orphan.Env, orphan.Stdout = []string{"TMPDIR=" + own.path}, os.Stdout
+			orphan.Dir, orphan.Env, orphan.Stdout = own.path, []string{"TMPDIR=" + own.path}, os.Stdout
 			_ = orphan.Run()
 		case "orphan":
 			endWithParent()

@@ -94,8 +94,8 @@ func endWithParent() (stop func()) {
 			if os.Getppid() == parent {
 				continue
 			}
-			if own := os.TempDir(); isFolder(own) {
-				_ = os.RemoveAll(own) // what stays, the next start removes
+			if own, err := os.Getwd(); err == nil && isFolder(own) {
+				_ = os.RemoveAll(own) // what stays, the next start of the gateway removes
 			}
 			os.Exit(1)
 		}
