@@ -16,6 +16,7 @@ import (
 	"parley/config"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/search"
 	"parley/core/storage"
 	. "parley/models/modelfake"
 	"parley/sim"
@@ -107,7 +108,7 @@ func indexed(t *testing.T, s storage.Store, id string, recall config.Recall) {
 			t.Fatal(last, err)
 		}
 		q := chat.Search{
-			Room: room, Before: last[0].ID, Limit: 1, Words: []string{"miso"}, Model: "the program's own", Vector: []float32{1, 1, 0.1},
+			Room: room, Before: last[0].ID, Limit: 1, Words: search.Question("Miso"), Model: "the program's own", Vector: []float32{1, 1, 0.1},
 		}
 		found, err := s.FindWords(t.Context(), q)
 		if recall == config.RecallMeaning && err == nil && len(found) > 0 {
