@@ -110,6 +110,7 @@ func TestJudge(t *testing.T) {
 		"a groundless excuse":     {telegram, killed, []string{schedule.Excuse}, numbers{lost: 1}},
 		"another text":            {telegram, nil, []string{whole, notice}, numbers{other: 1}},
 		"another room's answer":   {discord, nil, []string{whole, "About q0002: end."}, numbers{other: 1}},
+		"words swapped":           {discord, nil, []string{"About q0001: q0001.01 q0001.00 end."}, numbers{half: 1}},
 		"more text in an answer":  {discord, nil, []string{whole + " " + notice}, numbers{half: 1}},
 	} {
 		t.Run(name, c.check)
