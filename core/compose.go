@@ -65,8 +65,13 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	if err := pn.x.countMessage(ctx); err != nil {
 		return err
 	}
-	pn.pictures = pn.reading.View(ctx, s)
-	pn.reading.Read(ctx, s, pn.reading.Worded(*s))
+	err := pn.risking(pn.reading.HasFiles(*s), func() {
+		pn.pictures = pn.reading.View(ctx, s)
+		pn.reading.Read(ctx, s, pn.reading.Worded(*s))
+	})
+	if err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -75,6 +80,19 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 		return nil
 	}
 	return pn.alone(ctx)
+}
+
+// risking calls read, which reads files if files. What they hold comes from outside, and can end the process.
+func (pn *preparation) risking(files bool, read func()) error {
+	if !files {
+		read()
+		return nil
+	}
+	if err := pn.x.Risk("media"); err != nil {
+		return err
+	}
+	read()
+	return pn.x.Risk("")
 }
 
 // alone answers without a model where that is possible, and returns [errTold] if it has.

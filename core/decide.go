@@ -94,7 +94,9 @@ func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (clai
 	if err := dg.x.countMessage(ctx); err != nil {
 		return false, err
 	}
-	dg.x.prep.reading.Read(ctx, s, attachment.Voice)
+	if err := dg.x.prep.risking(voices, func() { dg.x.prep.reading.Read(ctx, s, attachment.Voice) }); err != nil {
+		return false, err
+	}
 	dg.x.turn = *s
 	_, _, claimed = dg.x.prep.claimant(*s)
 	return claimed, nil

@@ -156,8 +156,8 @@ func (s *portStore) Choose(ctx context.Context, id string, option int, in chat.M
 	return effect(s.p, "choose", func() (chat.Accepted, error) { return s.Store.Choose(ctx, id, option, in, payer) })
 }
 
-func (s *portStore) Park(ctx context.Context, id chat.RunID, e chat.Epoch, until time.Time, continuation []byte) error {
-	return act(s.p, "park", func() error { return s.Store.Park(ctx, id, e, until, continuation) })
+func (s *portStore) Park(ctx context.Context, id chat.RunID, e chat.Epoch, w chat.Wait) error {
+	return act(s.p, "park", func() error { return s.Store.Park(ctx, id, e, w) })
 }
 
 func (s *portStore) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {

@@ -79,6 +79,7 @@ type execution struct {
 	since  int          // the last gap of the lease after which the run was known to be held
 	posted bool         // there is, or may be, a message in sight
 	shown  []chat.Shown // what the journal holds of its messages, by part
+	risk   string       // see Risk
 
 	prep      preparation
 	deciding  deciding

@@ -23,7 +23,7 @@ func (s *scheduler) enterSuspect(ctx context.Context, l schedule.Lane, run chat.
 		return nil, wait
 	}
 	s.rt.cfg.Log.Warn("retrying a run that crashed processes, one such run at a time",
-		"run", run.ID, "deaths", run.Deaths, "attempts", run.Attempts)
+		"run", run.ID, "deaths", run.Deaths, "blamed", run.Blamed, "attempts", run.Attempts)
 	return func() {
 		for _, l := range end() {
 			s.wakeLane(l)
@@ -34,7 +34,7 @@ func (s *scheduler) enterSuspect(ctx context.Context, l schedule.Lane, run chat.
 // setAside logs that the run gets no further attempt, and tells the owners. A failure to tell them is only logged: the log has it, too.
 func (x *execution) setAside() {
 	x.rt.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
-		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
+		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "blamed", x.run.Blamed, "attempts", x.run.Attempts)
 	if x.run.Kind == chat.RunNotify { // it could be this very notice
 		return
 	}

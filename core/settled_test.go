@@ -35,9 +35,9 @@ func (s *slowSpending) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, 
 	return s.Store.Finish(ctx, id, e, o, out)
 }
 
-func (s *slowSpending) Park(ctx context.Context, id chat.RunID, e chat.Epoch, until time.Time, continuation []byte) error {
+func (s *slowSpending) Park(ctx context.Context, id chat.RunID, e chat.Epoch, w chat.Wait) error {
 	s.release("parked")
-	return s.Store.Park(ctx, id, e, until, continuation)
+	return s.Store.Park(ctx, id, e, w)
 }
 
 func (s *slowSpending) release(how string) {

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"parley/backends/record"
 	"parley/core/answer"
@@ -17,11 +16,12 @@ const newestStarted = `(SELECT max(greatest(s.turn, s.retried)) FROM runs s WHER
 
 // Park implements [storage.Parking]. The epoch rises, so that nothing which the previous holder still writes can
 // succeed.
-func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
+func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error {
 	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
 		done, err := q.Exec(ctx, `
-			UPDATE runs SET parked = true, ready = $1, ending = '', continuation = $2, epoch = epoch + 1, owner = '', deaths = 0, attempts = 0
-			WHERE id = $3 AND epoch = $4 AND status = '' AND NOT parked`, s.clock.stored(until), string(continuation), id, epoch)
+			UPDATE runs SET parked = true, ready = $1, ending = '', continuation = $2, epoch = epoch + 1, owner = '', deaths = 0,
+				blamed = 0, risk = '', attempts = 0, lasting = $5
+			WHERE id = $3 AND epoch = $4 AND status = '' AND NOT parked`, s.clock.stored(w.Until), string(w.Continuation), id, epoch, w.Lasting)
 		if err == nil && done.RowsAffected() == 0 {
 			err = answer.ErrLost
 		}

@@ -22,8 +22,8 @@ const selectRuns = `
 	SELECT r.id, r.turn, r.room, r.kind, r.address, r.author, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND coalesce(o.alive_until > $1::bigint, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND coalesce(o.alive_until <= $1 AND NOT o.leaving, FALSE))::int,
-		r.attempts, r.retried,
-		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.ending, r.continuation <> '',
+		r.blamed, r.attempts, r.retried,
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.lasting, r.ending, r.continuation <> '',
 		(SELECT coalesce(json_agg(m.id ORDER BY m.seq)::text, '') FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
@@ -97,12 +97,17 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 		if err := startable(ctx, q, run, owner); err != nil {
 			return err
 		}
+		if err := countHeld(ctx, q, run, owner); err != nil {
+			return err
+		}
 		var deaths int
 		err = q.QueryRow(ctx, `
 			UPDATE runs SET epoch = epoch + 1, owner = $1, deaths = CASE owner WHEN $1 THEN deaths ELSE $2::bigint END,
-				parked = false, retried = CASE WHEN parked THEN coalesce(`+newestStarted+`, retried) ELSE retried END
+				blamed = blamed + CASE WHEN owner <> $1 AND $2::bigint > deaths AND (
+					deaths >= $4::bigint OR risk <> '' OR coalesce((SELECT o.died_with = 1 FROM owners o WHERE o.id = runs.owner), false)) THEN 1 ELSE 0 END,
+				risk = '', parked = false, retried = CASE WHEN parked THEN coalesce(`+newestStarted+`, retried) ELSE retried END
 			WHERE id = $3 RETURNING deaths`,
-			owner, run.Deaths, id).Scan(&deaths)
+			owner, run.Deaths, id, chat.SuspectDeaths).Scan(&deaths)
 		if err != nil {
 			return err
 		}
@@ -114,6 +119,18 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 		return chat.Run{}, wrap(err, "starting the run %q", id)
 	}
 	return run.Run, nil
+}
+
+// countHeld stores how many open runs the last owner of run had, before the first of them is adopted: afterwards their rows do not name that
+// owner any more. It writes only where another owner's run is adopted.
+func countHeld(ctx context.Context, q querier, run record.HeldRun, owner string) error {
+	if run.Epoch == 0 || run.Owner == "" || run.Owner == owner {
+		return nil
+	}
+	_, err := q.Exec(ctx, `
+		UPDATE owners SET died_with = (SELECT count(*) FROM runs r WHERE r.owner = owners.id AND r.status = '' AND r.epoch > 0)
+		WHERE id = $1 AND died_with = 0`, run.Owner)
+	return err
 }
 
 // startable returns nil if owner can start the run: it is open, no other living owner holds it, and the room is free.
@@ -190,9 +207,9 @@ func note(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, n cha
 	err := q.QueryRow(ctx, `
 		UPDATE runs SET shown = coalesce($1, shown),
 			text = coalesce(nullif($2, ''), text), acting = coalesce(nullif($3, ''), acting),
-			acted = coalesce(nullif($4, ''), acted), verdict = coalesce(nullif($5, ''), verdict)
+			acted = coalesce(nullif($4, ''), acted), verdict = coalesce(nullif($5, ''), verdict), risk = $8
 		WHERE id = $6 AND epoch = $7 AND status = '' RETURNING EXISTS (SELECT 1 FROM files WHERE run = runs.id)`,
-		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), id, epoch).Scan(&hadFiles)
+		shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), id, epoch, n.Risk).Scan(&hadFiles)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return answer.ErrLost
 	}

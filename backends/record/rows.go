@@ -83,9 +83,9 @@ func ScanRun(r Row) (run HeldRun, err error) {
 	var v verdict
 	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, JSONInto(&run.Address), &run.Author, TimeInto(&run.Opened),
 		TimeInto(&run.Ready), &run.Kind, &run.Epoch, &run.Held, &run.Owner,
-		&run.Deaths, &run.Attempts, &run.Retried,
+		&run.Deaths, &run.Blamed, &run.Attempts, &run.Retried,
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
-		JSONInto(&run.Shown), &run.Text, &run.Acting, &run.Acted, JSONInto(&v), &run.Parked, &run.Ending, &run.Continues, JSONInto(&run.Inputs))
+		JSONInto(&run.Shown), &run.Text, &run.Acting, &run.Acted, JSONInto(&v), &run.Parked, &run.Lasting, &run.Ending, &run.Continues, JSONInto(&run.Inputs))
 	if v.Outcome.Done() {
 		run.Verdict = (*chat.Verdict)(&v)
 	}

@@ -17,12 +17,13 @@ const newestStarted = `(SELECT max(max(s.turn, s.retried)) FROM runs s WHERE s.r
 
 // Park implements [storage.Parking]. The epoch rises, so that nothing which the previous holder still writes can
 // succeed.
-func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
+func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error {
 	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		return held(tx.ExecContext(ctx, `
-			UPDATE runs SET parked = 1, ready = ?, ending = '', continuation = ?, epoch = epoch + 1, owner = '', deaths = 0, attempts = 0
+			UPDATE runs SET parked = 1, ready = ?, ending = '', continuation = ?, epoch = epoch + 1, owner = '', deaths = 0,
+				blamed = 0, risk = '', attempts = 0, lasting = ?
 			WHERE id = ? AND epoch = ? AND status = '' AND NOT parked`,
-			record.Nanos(until), string(continuation), id, epoch))
+			record.Nanos(w.Until), string(w.Continuation), w.Lasting, id, epoch))
 	})
 	return wrap(err, "parking the run %q", id)
 }

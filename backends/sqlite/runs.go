@@ -21,8 +21,8 @@ const selectRuns = `
 	SELECT r.id, r.turn, r.room, r.kind, r.address, r.author, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?1, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND ifnull(o.alive_until <= ?1 AND o.leaving = 0, FALSE)),
-		r.attempts, r.retried,
-		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.ending, r.continuation <> '',
+		r.blamed, r.attempts, r.retried,
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.lasting, r.ending, r.continuation <> '',
 		(SELECT json_group_array(m.id ORDER BY m.seq) FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
@@ -108,17 +108,34 @@ func start(ctx context.Context, tx *conn, run *record.HeldRun, owner string) err
 	if run.Parked && run.Ready.After(time.Now()) {
 		return chat.ErrBusy
 	}
-	args := append([]any{owner, run.Deaths, run.ID}, underWay(run.Run)...)
+	if err := countHeld(ctx, tx, run, owner); err != nil {
+		return err
+	}
+	args := append([]any{owner, run.Deaths, run.ID, chat.SuspectDeaths}, underWay(run.Run)...)
 	err := tx.QueryRowContext(ctx, `
 		UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END,
-			parked = 0, retried = iif(parked, ifnull(`+newestStarted+`, retried), retried)
+			blamed = blamed + (owner <> ?1 AND ?2 > deaths AND (
+				deaths >= ?4 OR risk <> '' OR ifnull((SELECT o.died_with = 1 FROM owners o WHERE o.id = runs.owner), FALSE))),
+			risk = '', parked = 0, retried = iif(parked, ifnull(`+newestStarted+`, retried), retried)
 		WHERE id = ?3 AND NOT `+existsUnderWay+`
-		RETURNING epoch, ifnull((SELECT o.alive_until > ?9 FROM owners o WHERE o.id = owner), FALSE), deaths, parked, retried`,
+		RETURNING epoch, ifnull((SELECT o.alive_until > ?10 FROM owners o WHERE o.id = owner), FALSE), deaths, blamed, parked, retried`,
 		append(args, record.Nanos(time.Now()))...).
-		Scan(&run.Epoch, &run.Held, &run.Deaths, &run.Parked, &run.Retried) // a holder that starts it lives, whatever its last heartbeat says
+		Scan(&run.Epoch, &run.Held, &run.Deaths, &run.Blamed, &run.Parked, &run.Retried) // a holder that starts it lives, whatever its last heartbeat says
 	if errors.Is(err, sql.ErrNoRows) {
 		return chat.ErrBusy
 	}
+	return err
+}
+
+// countHeld stores how many open runs the last owner of run had, before the first of them is adopted: afterwards their rows do not name that
+// owner any more. It writes only where another owner's run is adopted.
+func countHeld(ctx context.Context, tx *conn, run *record.HeldRun, owner string) error {
+	if run.Epoch == 0 || run.Owner == "" || run.Owner == owner {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE owners SET died_with = (SELECT count(*) FROM runs r WHERE r.owner = owners.id AND r.status = '' AND r.epoch > 0)
+		WHERE id = ? AND died_with = 0`, run.Owner)
 	return err
 }
 
@@ -184,9 +201,9 @@ func note(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, n chat
 	const update = `
 		UPDATE runs SET shown = ifnull(?, shown),
 			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
-			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict)
+			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), risk = ?
 		WHERE id = ? AND epoch = ? AND status = ''`
-	args := []any{shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), id, epoch}
+	args := []any{shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Risk, id, epoch}
 	if n.Verdict == nil { // SQLite collects what a statement returns in a table that it makes and drops for each run
 		return held(tx.ExecContext(ctx, update, args...))
 	}

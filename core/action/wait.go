@@ -12,6 +12,8 @@ import (
 type Wait struct {
 	For   string    // identifies it among all that runs wait for
 	Until time.Time // when the run goes on without it
+	// Lasting has later messages answered beside the run. Otherwise they end it where they supersede answers.
+	Lasting bool
 	// Ask is asked below the answer until then; a choice wakes the run. It can be nil: then others wake it. Its Chooser,
 	// Payload and Expires are set by the run. Without For, only the author of the message can choose.
 	Ask *chat.Question

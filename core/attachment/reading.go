@@ -56,6 +56,11 @@ func (rd *Reading) HasUnread(s action.TurnContext, wanted func(chat.Attachment) 
 	return len(rd.unread(rd.about(s), wanted)) > 0
 }
 
+// HasFiles reports whether the turn is about messages with files.
+func (rd *Reading) HasFiles(s action.TurnContext) bool {
+	return rd.Reader != nil && slices.ContainsFunc(rd.about(s), func(m chat.Memory) bool { return len(m.Files) > 0 })
+}
+
 // Read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
 // Whatever goes wrong, the turn goes on.
 func (rd *Reading) Read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {

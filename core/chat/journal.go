@@ -77,10 +77,12 @@ type Run struct {
 	Held     bool           // it has a live holder
 	Outcome  answer.Outcome // zero while the run is open
 	Deaths   int            // crashed holders without a verdict, including the last one
+	Blamed   int            // those of them that the run probably caused, see [storage.Journal.Start]; the last one counts from the next start on
 	Attempts int            // recorded attempts
 	Retried  ResponseID     // the turn with which it claims its room after it was retried or parked; 0 if it wasn't
 	// Parked reports whether it waits for a person: no process holds it, and it does not hold its room. It starts again at Ready.
 	Parked    bool
+	Lasting   bool          // it is, or was last, parked with [Wait.Lasting]
 	Ending    answer.Status // the status with which a person ended it while it was parked, or empty
 	Continues bool          // it was parked, and has a [storage.Parking.Continuation]
 
@@ -128,8 +130,20 @@ type Note struct {
 	Acting  string
 	Acted   string
 	Verdict *Verdict
+	// Risk names what the holder is doing that can end its process, such as a call of a tool. Unlike the other fields, each note replaces it.
+	Risk string
 	// Files belong to a verdict, and replace those of an earlier one.
 	Files []llm.File
+}
+
+// SuspectDeaths is how many holders must have crashed before a run is a suspect: it could be the cause, and is retried alone.
+const SuspectDeaths = 2
+
+// Wait is how a run is parked.
+type Wait struct {
+	Until        time.Time // when it goes on by itself
+	Continuation []byte    // what its next holder needs, in UTF-8
+	Lasting      bool      // later messages leave it waiting; otherwise they can supersede it
 }
 
 // Verdict is a run's outcome and final text, decided before any of it is shown, so that a replica that adopts the run

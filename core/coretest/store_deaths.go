@@ -13,6 +13,7 @@ import (
 func deathChecks() []storeCheck {
 	return []storeCheck{
 		{"deaths of holders are counted, planned ends and verdicts are not (IN-18)", deathsCounted},
+		{"a run is blamed for a death if it was alone, at risk, or a suspect (IN-18)", deathsBlamed},
 		{"a holder that starts its run once more has not died", deathsOfOneself},
 		{"a holder whose heartbeat is over has not died when it starts a run (IN-18)", deathsOfLate},
 		{"attempts are counted, also by who lost the run not (IN-18)", attemptsCounted},
@@ -61,6 +62,42 @@ func deathsCounted(t *testing.T, s store) {
 	last := s.start(r.ID, "fifth")
 	s.finish(last, answerOf(last, "the last word"))
 	s.same("the run at its end", s.reread(r.ID).Deaths, last.Deaths)
+}
+
+func deathsBlamed(t *testing.T, s store) {
+	die := func(owner string, at ...chat.Run) (all []int) {
+		s.beat(owner, time.Minute)
+		for _, r := range at {
+			held := s.start(r.ID, owner)
+			s.same("what is blamed on the started run", held.Blamed, s.reread(r.ID).Blamed)
+			if r.Room == "at risk" {
+				s.note(held, chat.Note{Text: "so far", Risk: "tool"})
+			}
+		}
+		time.Sleep(time.Minute)
+		s.beat("heir of "+owner, time.Hour)
+		for _, r := range at {
+			all = append(all, s.start(r.ID, "heir of "+owner).Blamed)
+		}
+		s.must(s.Leave(t.Context(), "heir of "+owner))
+		s.beat("heir of "+owner, 0)
+		return all
+	}
+	a, b := s.opened("room", 1), s.opened("other", 1)
+	s.same("two together", die("first", a, b), []int{0, 0})
+	s.same("one alone", die("second", a), []int{1})
+	s.same("at the third death it was a suspect", die("third", a, b), []int{2, 0})
+	c, d := s.opened("at risk", 1), s.opened("another", 1)
+	s.same("one is at risk", die("fourth", c, d), []int{1, 0})
+	held := s.start(c.ID, "fifth")
+	s.note(held, chat.Note{Risk: "tool"})
+	s.note(held, chat.Note{Text: "more"})
+	s.beat("fifth", time.Minute)
+	s.start(d.ID, "fifth")
+	time.Sleep(time.Minute)
+	s.same("the risk is over", []int{s.start(c.ID, "sixth").Blamed, s.start(d.ID, "sixth").Blamed}, []int{1, 0})
+	s.must(s.Reopen(t.Context(), c.ID))
+	s.same("what is blamed on a reopened run", s.reread(c.ID).Blamed, 0)
 }
 
 func deathsOfOneself(t *testing.T, s store) {

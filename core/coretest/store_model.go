@@ -30,6 +30,7 @@ type storeModel struct {
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
 	left   map[string]bool // owners that ended as planned
+	held   map[string]int  // how many runs dead owners had when the first was adopted
 	asked  []chat.Question
 	marks  map[chat.MemoryID]storedMark
 	directoryModel
@@ -56,6 +57,7 @@ type ownedRun struct {
 	owner string
 	shows []llm.File
 
+	risk         string
 	continuation []byte        // while it is parked, and after
 	out          chat.MemoryID // what it has said, if that was stored
 }
@@ -65,7 +67,7 @@ func NewStoreModel() storage.Store { return newStoreModel() }
 
 func newStoreModel() *storeModel {
 	s := &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
-		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[chat.RunID]bool{},
+		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, held: map[string]int{}, left: map[string]bool{}, counted: map[chat.RunID]bool{},
 		indexed: map[chat.MemoryID]bool{}, pieces: map[keptPiece]usedVector{}, vectors: map[chat.MemoryID]*keptVector{}, embedded: map[chat.MemoryID]string{}, Uploads: NewUploads()}
 	s.Rooms = func(room chat.RoomID) bool {
 		s.mu.Lock()
@@ -338,14 +340,31 @@ func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat
 		return chat.Run{}, chat.ErrBusy
 	}
 	if r.owner != owner {
-		r.Deaths = s.now(r).Deaths
+		s.adopt(r)
 	}
 	s.unpark(r)
-	r.owner = owner
+	r.owner, r.risk = owner, ""
 	r.Epoch++
 	started := s.now(r)
 	started.Deaths = r.Deaths
 	return started, nil
+}
+
+// adopt counts the death of the last owner of r, if it died, and whether r is blamed for it.
+func (s *storeModel) adopt(r *ownedRun) {
+	if r.Epoch > 0 && r.owner != "" && s.held[r.owner] == 0 {
+		for _, o := range s.runs {
+			if o.owner == r.owner && o.Epoch > 0 && !o.Outcome.Done() {
+				s.held[r.owner]++
+			}
+		}
+	}
+	if deaths := s.now(r).Deaths; deaths > r.Deaths {
+		if r.Deaths >= chat.SuspectDeaths || r.risk != "" || s.held[r.owner] == 1 {
+			r.Blamed++
+		}
+		r.Deaths = deaths
+	}
 }
 
 func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
@@ -359,6 +378,7 @@ func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n 
 		r.Shown = slices.Clone(n.Shown)
 	}
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
+	r.risk = n.Risk
 	if n.Verdict != nil {
 		r.Verdict, r.shows = n.Verdict, n.Files
 	}
@@ -466,7 +486,7 @@ func (s *storeModel) reopen(r *ownedRun) {
 	if r.Outcome.Done() {
 		r.owner = ""
 	}
-	r.Deaths, r.Attempts = 0, 0
+	r.Deaths, r.Blamed, r.risk, r.Attempts, r.Lasting = 0, 0, "", 0, false
 	forgetParking(r)
 	if r.Verdict != nil {
 		r.Text = r.Verdict.Text

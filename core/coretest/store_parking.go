@@ -25,7 +25,7 @@ func parkingChecks() []storeCheck {
 // park parks r for an hour.
 func (s store) park(r chat.Run) chat.Run {
 	s.t.Helper()
-	s.must(s.Park(s.t.Context(), r.ID, r.Epoch, time.Now().Add(time.Hour), []byte("go on")))
+	s.must(s.Park(s.t.Context(), r.ID, r.Epoch, chat.Wait{Until: time.Now().Add(time.Hour), Continuation: []byte("go on"), Lasting: true}))
 	return s.runOf(chat.Accepted{Run: r.ID})
 }
 
@@ -79,7 +79,7 @@ func parkUntil(t *testing.T, s store) {
 	time.Sleep(time.Second)
 	s.same("rooms to look at", s.roomsOpen(), []chat.RoomID{"room"})
 	r = s.start(r.ID, "owner")
-	s.must(s.Park(t.Context(), r.ID, r.Epoch, time.Now().Add(time.Minute), nil))
+	s.must(s.Park(t.Context(), r.ID, r.Epoch, chat.Wait{Until: time.Now().Add(time.Minute)}))
 	_, err = s.Continuation(t.Context(), r.ID)
 	s.fails(err, chat.ErrNotFound)
 	if s.runOf(chat.Accepted{Run: r.ID}).Continues {
@@ -125,9 +125,9 @@ func parkClaims(t *testing.T, s store) {
 
 func parkHolder(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.fails(s.Park(t.Context(), r.ID, r.Epoch-1, time.Now(), nil), answer.ErrLost)
+	s.fails(s.Park(t.Context(), r.ID, r.Epoch-1, chat.Wait{}), answer.ErrLost)
 	s.park(r)
-	s.fails(s.Park(t.Context(), r.ID, r.Epoch, time.Now(), nil), answer.ErrLost)
+	s.fails(s.Park(t.Context(), r.ID, r.Epoch, chat.Wait{}), answer.ErrLost)
 	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Text: "more"}), answer.ErrLost)
 	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, chat.Memory{}), answer.ErrLost)
 	s.beat("owner", time.Second)
@@ -155,20 +155,20 @@ func parkForgets(t *testing.T, s store) {
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Parked || r.Continues || r.Ending != "" {
 		t.Errorf("ended: %+v", r)
 	}
-	s.fails(s.Park(t.Context(), r.ID, r.Epoch, time.Now(), nil), answer.ErrLost)
+	s.fails(s.Park(t.Context(), r.ID, r.Epoch, chat.Wait{}), answer.ErrLost)
 }
 
 // Park implements [storage.Parking].
-func (s *storeModel) Park(_ context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error {
+func (s *storeModel) Park(_ context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || r.Outcome.Done() || r.Epoch != epoch || r.Parked {
 		return answer.ErrLost
 	}
-	r.Parked, r.Ready, r.Ending, r.Continues, r.continuation = true, until, "", len(continuation) > 0, slices.Clone(continuation)
+	r.Parked, r.Lasting, r.Ready, r.Ending, r.Continues, r.continuation = true, w.Lasting, w.Until, "", len(w.Continuation) > 0, slices.Clone(w.Continuation)
 	r.Epoch++
-	r.owner, r.Deaths, r.Attempts = "", 0, 0
+	r.owner, r.Deaths, r.Blamed, r.risk, r.Attempts = "", 0, 0, "", 0
 	return nil
 }
 

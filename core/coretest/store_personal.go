@@ -265,7 +265,7 @@ func personalOpen(t *testing.T, s personalStore) {
 func personalParked(t *testing.T, s personalStore) {
 	s.beat("owner", time.Hour)
 	run := s.start(s.accept(by("ada", "chat/ada", chat.Direct, 1), alone).Run, "owner")
-	s.must(s.Park(t.Context(), run.ID, run.Epoch, time.Now().Add(24*time.Hour), []byte("all about ada")))
+	s.must(s.Park(t.Context(), run.ID, run.Epoch, chat.Wait{Until: time.Now().Add(24 * time.Hour), Continuation: []byte("all about ada")}))
 	s.same("answers that are open", s.erase("ada").Open, 1)
 	run = s.start(run.ID, "owner")
 	s.same("how it is to end", run.Ending, answer.Stopped)

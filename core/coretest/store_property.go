@@ -101,6 +101,7 @@ func (p *pair) note(rt *rapid.T) {
 	n := chat.Note{
 		Text:   rapid.SampledFrom([]string{"", "so", "so far"}).Draw(rt, "text"),
 		Acting: rapid.SampledFrom([]string{"", "call"}).Draw(rt, "acting"),
+		Risk:   rapid.SampledFrom([]string{"", "", "a tool"}).Draw(rt, "risk"),
 		Shown: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) chat.Shown {
 			return chat.Shown{Part: rapid.IntRange(0, 3).Draw(rt, "part"),
 				ID:   rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "id"),
@@ -129,7 +130,8 @@ func (p *pair) attempt(rt *rapid.T) {
 func (p *pair) park(rt *rapid.T) {
 	id, until := p.id(rt), time.Now().Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "until"))*time.Second)
 	epoch, with := p.epoch(rt, id), []byte(rapid.SampledFrom([]string{"", "go on"}).Draw(rt, "continuation"))
-	p.agree(rt, "Park", nil, nil, p.store.Park(p.t.Context(), id, epoch, until, with), p.model.Park(p.t.Context(), id, epoch, until, with))
+	w := chat.Wait{Until: until, Continuation: with, Lasting: rapid.Bool().Draw(rt, "lasting")}
+	p.agree(rt, "Park", nil, nil, p.store.Park(p.t.Context(), id, epoch, w), p.model.Park(p.t.Context(), id, epoch, w))
 	got, gotErr := p.store.Continuation(p.t.Context(), id)
 	want, wantErr := p.model.Continuation(p.t.Context(), id)
 	p.agree(rt, "Continuation", got, want, gotErr, wantErr)

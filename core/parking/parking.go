@@ -156,7 +156,9 @@ func (w *Waiting) LetGo(ctx context.Context, stopped func() bool) error {
 	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.Calls.Acting(), State: w.Writer.State}
 	data, err := json.Marshal(c)
 	if err == nil {
-		err = w.Persist(ctx, func() error { return w.Store.Park(ctx, w.Run.ID, w.Run.Epoch, w.now.Until, data) })
+		err = w.Persist(ctx, func() error {
+			return w.Store.Park(ctx, w.Run.ID, w.Run.Epoch, chat.Wait{Until: w.now.Until, Continuation: data, Lasting: w.now.Lasting})
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("park %s: %w", w.Run.ID, err)

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	suspectDeaths = 2               // process deaths after which a run is a suspect
-	maxDeaths     = 3               // deaths after which a run is set aside; the last one came during its turn as a suspect
-	maxAttempts   = 6               // attempts that asked a model, after which a run is set aside
-	minPause      = time.Second     // before the first turn of a suspect; doubles with each death and attempt
-	maxPause      = 5 * time.Minute // before any turn of a suspect
+	maxBlamed   = 3               // deaths that a run probably caused, after which it is set aside
+	maxDeaths   = 12              // deaths for whatever reason, after which it is set aside
+	maxAttempts = 6               // attempts that asked a model, after which it is set aside
+	minPause    = time.Second     // before the first turn of a suspect; doubles with each death and attempt
+	maxPause    = 5 * time.Minute // before any turn of a suspect
 )
 
 // ErrSetAside is the failure of a run that is not tried again.
@@ -22,18 +22,19 @@ var ErrSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is s
 
 // IsSuspect reports whether the run could be what ended earlier processes: it was running when they died. A run with a
 // verdict is not suspected: what is left to do is the same for every answer.
-func IsSuspect(r *chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
+func IsSuspect(r *chat.Run) bool { return r.Deaths >= chat.SuspectDeaths && r.Verdict == nil }
 
 // IsExhausted reports whether the run gets no further attempt. Without this bound, one message that crashes the process
-// would crash every process that adopts its run, and no other message would ever be answered.
+// would crash every process that adopts its run, and no other message would ever be answered. Deaths that others may
+// have caused only make it a suspect: each process retries one of these at a time, so a further death is blamed on it.
 func IsExhausted(r *chat.Run) bool {
-	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
+	return r.Verdict == nil && (r.Blamed >= maxBlamed || r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
 }
 
 // suspectPause returns how long a suspect waits after a process first sees it. The other runs that were open at the
 // crash get that time to end, so that they are no suspects if the process dies again.
 func suspectPause(r chat.Run) time.Duration {
-	n := max(r.Deaths, r.Attempts) - suspectDeaths
+	n := max(r.Deaths, r.Attempts) - chat.SuspectDeaths
 	return min(minPause<<min(n, 10), maxPause)
 }
 

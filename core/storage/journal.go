@@ -62,7 +62,8 @@ type Journal interface {
 	// Inputs are all it will have. [chat.ErrBusy] if another run of the room's was started and has not finished ([chat.RunKind]
 	// ones only exclude each other), or if this one is held by another owner who is alive;
 	// [answer.ErrLost] if it has finished.
-	// If the owner before has beaten, is dead, did not [Leases.Leave], and the run has no verdict, that counts as a death.
+	// If the owner before has beaten, is dead, did not [Leases.Leave], and the run has no verdict, that counts as a death. The run is blamed for
+	// it if it had [chat.SuspectDeaths] before, if its last note had a Risk, or if that owner had no other open run.
 	// The new owner has not died, even if its last heartbeat is over.
 	// A parked run can't be started before it is ready or was woken ([chat.ErrBusy]). It then claims the room with the newest turn that
 	// was started there, and keeps its Ending and its continuation.
@@ -96,10 +97,10 @@ type Retries interface {
 
 // Parking lets runs wait for a person without holding their room.
 type Parking interface {
-	// Park lets go of a run: it stays open, but others of its room can be started, and it can't before until, unless it is woken.
-	// Continuation is what its next holder needs, in UTF-8. It takes the place of an earlier one, and goes when the run ends or is reopened.
+	// Park lets go of a run: it stays open, but others of its room can be started, and it can't before w.Until, unless it is woken.
+	// The continuation takes the place of an earlier one, and goes when the run ends or is reopened.
 	// The epoch rises, and deaths and attempts begin at zero. [answer.ErrLost] as with [Journal.Note].
-	Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, until time.Time, continuation []byte) error
+	Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error
 	// Wake lets a parked run be started at once: to go on, or to end with a status. The first such status stays.
 	// [answer.ErrLost] if the run is not parked.
 	Wake(ctx context.Context, id chat.RunID, end answer.Status) error

@@ -71,13 +71,21 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		}
 	}
 	if writes {
-		if ctx, err = tc.beginWriting(ctx, c); err != nil {
-			end.Error = tooLate
-			return "", err
-		}
+		ctx, err = tc.beginWriting(ctx, c)
+	} else {
+		err = tc.Journal.Risk(toolRisk)
+	}
+	if err != nil {
+		end.Error = tooLate
+		return "", err
 	}
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	r, failure := tc.perform(ctx, t, c, params)
+	if writes {
+		tc.Journal.SetRisk("") // the note that it has ended follows
+	} else if err := tc.Journal.Risk(""); err != nil {
+		return "", err
+	}
 	r = text.CleanAll(r)
 	// The turn was cut off. A call that ended well all the same is recorded as such.
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
@@ -103,6 +111,9 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 // invalidLine is what everyone reads of a call that can't be made. The reason is for the model and for owners, because it
 // can repeat parameters.
 const invalidLine = "The call was not valid."
+
+// toolRisk is what a run is doing while a tool runs, see [chat.Note].
+const toolRisk = "tool"
 
 // Over reports whether an action has asked for the end of the turn: what it has shown is the answer.
 func (tc *Calls) Over() bool {
@@ -131,6 +142,7 @@ func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Cont
 	}
 	n := chat.Note{Acting: c.ID, Text: tc.Answer.View().Remembered().Text()}
 	tc.acting = c.ID
+	tc.Journal.SetRisk(toolRisk)
 	return tc.Life, tc.Journal.Note(ctx, n)
 }
 

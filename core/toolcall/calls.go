@@ -75,6 +75,11 @@ type Journal interface {
 	// Note adds n to the stored run. It is stored when Note returns. It fails if another process has taken over the run
 	// since.
 	Note(ctx context.Context, n chat.Note) error
+	// Risk stores what the run is about to do that can end this process, or with "" that it is over; see [chat.Note]. It fails
+	// only if another process has taken over the run.
+	Risk(what string) error
+	// SetRisk does the same with the next note, without a write of its own.
+	SetRisk(what string)
 	// Remember stores what a call came to, unless what was asked is forgotten.
 	Remember(ctx context.Context, m chat.Memory) error
 }

@@ -96,7 +96,7 @@ func (r *room) excused(run chat.Run, last bool) []string {
 		return nil
 	case o.Status == answer.Stopped && slices.ContainsFunc(r.stops, func(at time.Time) bool { return !at.Before(run.Opened) }):
 		return nil
-	case o.Failure == llm.SetAside && (run.Deaths >= 3 || run.Attempts >= 6):
+	case o.Failure == llm.SetAside && (run.Blamed >= 3 || run.Deaths >= 12 || run.Attempts >= 6):
 		return nil
 	case o.Status == answer.Failed && run.Acting != "": // it may have happened, and is not repeated
 		return nil
