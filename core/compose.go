@@ -22,6 +22,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 		return nil, fmt.Errorf("recall %s: %w", pn.x.run.Room, err)
 	}
 	pn.x.turn = turn
+	pn.x.rt.desk.Wrote(ctx, pn.x.waits, turn.Recent, pn.x.run.Inputs)
 	if err := pn.refuse(ctx, turn.Recent, turn.Message); err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	if err := pn.x.countMessage(ctx); err != nil {
 		return err
 	}
-	err := pn.risking(pn.reading.HasFiles(*s), func() {
+	err := pn.x.risk.During("media", pn.reading.HasFiles(*s), func() {
 		pn.pictures = pn.reading.View(ctx, s)
 		pn.reading.Read(ctx, s, pn.reading.Worded(*s))
 	})
@@ -80,19 +81,6 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 		return nil
 	}
 	return pn.alone(ctx)
-}
-
-// risking calls read, which reads files if files. What they hold comes from outside, and can end the process.
-func (pn *preparation) risking(files bool, read func()) error {
-	if !files {
-		read()
-		return nil
-	}
-	if err := pn.x.Risk("media"); err != nil {
-		return err
-	}
-	read()
-	return pn.x.Risk("")
 }
 
 // alone answers without a model where that is possible, and returns [errTold] if it has.

@@ -94,7 +94,7 @@ func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (clai
 	if err := dg.x.countMessage(ctx); err != nil {
 		return false, err
 	}
-	if err := dg.x.prep.risking(voices, func() { dg.x.prep.reading.Read(ctx, s, attachment.Voice) }); err != nil {
+	if err := dg.x.risk.During("media", voices, func() { dg.x.prep.reading.Read(ctx, s, attachment.Voice) }); err != nil {
 		return false, err
 	}
 	dg.x.turn = *s

@@ -120,7 +120,7 @@ func TestRunWaitsWithoutItsRoom(t *testing.T) {
 	})
 }
 
-// Stopping, clearing, deleting the question, a later message that takes over, and the end of the time deny: the call is not made, the
+// Stopping, clearing, deleting the question, and the end of the time deny: the call is not made, the
 // question is closed, and the run ends.
 func TestParkedRunIsDenied(t *testing.T) {
 	late := []step{write("Too late.")}
@@ -129,10 +129,9 @@ func TestParkedRunIsDenied(t *testing.T) {
 		status   answer.Status
 		decision chat.Decision
 	}{
-		"stop":            {func(_ *world, n *node, m chat.Message) { n.stop(m.Room) }, answer.Stopped, chat.Stopped},
-		"cleared":         {func(_ *world, n *node, m chat.Message) { n.tell(chat.Cleared{Room: m.Room}) }, answer.Stopped, chat.Stopped},
-		"deleted":         {func(_ *world, n *node, m chat.Message) { n.remove(m) }, answer.Stopped, chat.Stopped},
-		"a later message": {func(w *world, n *node, _ chat.Message) { n.say("Never mind.") }, answer.Superseded, chat.Stopped},
+		"stop":    {func(_ *world, n *node, m chat.Message) { n.stop(m.Room) }, answer.Stopped, chat.Stopped},
+		"cleared": {func(_ *world, n *node, m chat.Message) { n.tell(chat.Cleared{Room: m.Room}) }, answer.Stopped, chat.Stopped},
+		"deleted": {func(_ *world, n *node, m chat.Message) { n.remove(m) }, answer.Stopped, chat.Stopped},
 		"the time": {func(w *world, _ *node, _ chat.Message) {
 			w.model.queue(late)
 			time.Sleep(time.Hour)

@@ -31,31 +31,11 @@ func (x *execution) Remember(ctx context.Context, m chat.Memory) error {
 
 // note journals n. It outlives the turn: what was done must be recorded also when a later turn has the room.
 func (x *execution) note(n chat.Note) error {
-	x.mu.Lock()
-	n.Risk = x.risk
-	x.mu.Unlock()
+	n.Risk = x.risk.Now()
 	if err := x.store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
 		return fmt.Errorf("record %s: %w", x.run.ID, err)
 	}
 	return nil
-}
-
-// Risk journals what this holder is about to do that can end the process, such as a call of a tool, so that the run is blamed if it does; ""
-// is that it is over. The write is tried once: while the store is down, the work goes on without it. Only a lost run is an error.
-func (x *execution) Risk(what string) error {
-	x.SetRisk(what)
-	err := x.note(chat.Note{})
-	if errors.Is(err, answer.ErrLost) {
-		return err
-	}
-	return nil
-}
-
-// SetRisk is [execution.Risk] without a write: the next note has it.
-func (x *execution) SetRisk(what string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.risk = what
 }
 
 // persist repeats f while the store is down. What a run has decided, or was billed for, must not be repeated because one write

@@ -71,6 +71,7 @@ type execution struct {
 	paid   bool                    // this attempt is counted in the journal
 	place  *schedule.Place         // what it takes of the limits on parallel answers
 	out    chat.Memory             // what the run has said, once that is stored
+	waits  []chat.Run              // those of the room that wait for an approval
 
 	side       sync.WaitGroup // goroutines beside the turn: publishing, open questions; each ends with life
 	savedFiles []llm.File     // files that are remembered with the verdict
@@ -79,7 +80,6 @@ type execution struct {
 	since  int          // the last gap of the lease after which the run was known to be held
 	posted bool         // there is, or may be, a message in sight
 	shown  []chat.Shown // what the journal holds of its messages, by part
-	risk   string       // see Risk
 
 	prep      preparation
 	deciding  deciding
@@ -89,6 +89,7 @@ type execution struct {
 	asking    asking
 	command   commandRun
 	waiting   parking.Waiting
+	risk      toolcall.Risk
 }
 
 // execute answers run: it decides whether to answer if that is open, claims the room, generates and acts, journals how the run ended,
@@ -105,7 +106,7 @@ func (rt *Runtime) execute(life context.Context, t *turn) error {
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.Release(run.ID, a)
 	x := rt.newExecution(life, run, about, a)
-	x.since, x.place = t.since, t.place
+	x.since, x.place, x.waits = t.since, t.place, t.waits
 	defer func() { x.quit(nil) }()
 	surface, refused, ended, err := x.begin()
 	if err != nil || ended {
@@ -183,13 +184,14 @@ func (rt *Runtime) newExecution(life context.Context, run *chat.Run, about event
 		rt: rt, store: s.run, run: *run, info: about, answer: a, life: life, quit: func(error) {}, posted: len(run.Shown) > 0, shown: run.Shown,
 	}
 	x.prep, x.deciding, x.ending = preparation{x: x, store: s.prepare}, deciding{x}, ending{x}
+	x.risk.Store = func() error { return x.note(chat.Note{}) }
 	x.asking, x.command = asking{x: x, store: s.ask}, commandRun{x, s.status}
 	x.prep.reading = attachment.Reading{
 		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Describes: rt.cfg.Models.Vision != nil,
 		Describe: rt.composer.Describe, Life: life, Log: rt.cfg.Log,
 	}
 	x.toolCalls = &toolcall.Calls{
-		Run: *run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Await: rt.tools.Await, Desk: rt.desk, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
+		Run: *run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: rt.tools.Now(), Await: rt.tools.Await, Desk: rt.desk, Offers: rt.offers, Journal: x, Risk: &x.risk, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
 		Host: action.Host{Await: x.await, Ask: x.asking.ask, Say: func(ctx context.Context, n chat.Notice) error {
 			_, err := rt.Say(ctx, n)
 			return err

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"parley/core/answer"
@@ -106,6 +107,7 @@ type turn struct {
 	since int             // the last gap of the lease before the start
 	place *schedule.Place // what it takes of the limits on parallel answers
 	leave func()          // is called when this process is done with the run
+	waits []chat.Run      // those of the room that wait for an approval meanwhile
 }
 
 // start starts the run that is due. It returns nil if there is none, like [scheduler.turn].
@@ -136,7 +138,7 @@ func (s *scheduler) start(stop, life context.Context, l schedule.Lane) (t *turn,
 	if err != nil || wait > 0 {
 		return nil, wait, err
 	}
-	taken := next.Ending != "" || next.Kind != chat.RunTask && policy == schedule.Supersede && last.Response > next.Response
+	taken := next.Ending != "" || next.Kind != chat.RunTask && !next.Lasting && policy == schedule.Supersede && last.Response > next.Response
 	place, leave, wait, err := s.enter(life, l, &next, taken)
 	if leave == nil {
 		return nil, wait, err
@@ -147,7 +149,8 @@ func (s *scheduler) start(stop, life context.Context, l schedule.Lane) (t *turn,
 		leave()
 		return nil, 0, err
 	}
-	return &turn{run, since, place, leave}, 0, nil
+	waits := slices.DeleteFunc(open, func(r chat.Run) bool { return !r.Parked || !r.Lasting || r.ID == run.ID })
+	return &turn{run, since, place, leave, waits}, 0, nil
 }
 
 // enter takes the places that the run needs in this process. If leave is nil, it has to wait: for so long, or until its lane is woken.

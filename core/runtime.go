@@ -152,7 +152,9 @@ func New(cfg Config) (*Runtime, error) {
 		return err
 	}}
 	rt.models = &route.Switch{Table: route.NewTable(cfg.Models.Answering()), Policy: cfg.Access, Store: store, Owns: rt.pairing.Owns}
-	rt.desk = &approval.Desk{Policy: cfg.Approval, Store: store, Owns: rt.pairing.Owns, Rooms: rt.pairing.OwnersRooms, Tell: rt.pairing.Tell, Wake: rt.waker.GoOn, Log: cfg.Log}
+	rt.desk = &approval.Desk{Policy: cfg.Approval, Store: store, Owns: rt.pairing.Owns, Rooms: rt.pairing.OwnersRooms, Tell: rt.pairing.Tell, Wake: rt.waker.GoOn, Log: cfg.Log,
+		End: rt.waker.Supersede, Amend: rt.changes.Amend,
+	}
 	var err error
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err

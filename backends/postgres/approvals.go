@@ -66,6 +66,17 @@ func (s *questions) StandingApproval(ctx context.Context, room chat.RoomID, kind
 	return a, wrap(err, "reading the approvals of %q", room)
 }
 
+// OpenApprovals implements [storage.Approvals].
+func (s *questions) OpenApprovals(ctx context.Context, room chat.RoomID, limit int) (all []chat.Approval, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectApprovals+`WHERE room = $1 AND decision IN ($2, $3) ORDER BY at DESC, id LIMIT $4`,
+			room, chat.Pending, chat.Replaced, max(limit, 0))
+		all, err = collect(rows, err, record.ScanApproval)
+		return err
+	})
+	return all, wrap(err, "reading the open approvals of %q", room)
+}
+
 // RecentApprovals implements [storage.Approvals].
 func (s *questions) RecentApprovals(ctx context.Context, room chat.RoomID, limit int) (all []chat.Approval, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {

@@ -60,6 +60,19 @@ func (s *questions) StandingApproval(ctx context.Context, room chat.RoomID, kind
 	return a, wrap(err, "reading the approvals of %q", room)
 }
 
+// OpenApprovals implements [storage.Approvals].
+func (s *questions) OpenApprovals(ctx context.Context, room chat.RoomID, limit int) (all []chat.Approval, err error) {
+	err = s.read(ctx, func(db *conn) error {
+		rows, err := db.QueryContext(ctx, selectApprovals+`WHERE room = ? AND decision IN (?, ?) ORDER BY at DESC, id LIMIT ?`,
+			room, chat.Pending, chat.Replaced, max(limit, 0))
+		if err == nil {
+			all, err = collect(rows, record.ScanApproval)
+		}
+		return err
+	})
+	return all, wrap(err, "reading the open approvals of %q", room)
+}
+
 // RecentApprovals implements [storage.Approvals].
 func (s *questions) RecentApprovals(ctx context.Context, room chat.RoomID, limit int) (all []chat.Approval, err error) {
 	err = s.read(ctx, func(db *conn) error {

@@ -54,17 +54,24 @@ type Desk struct {
 	Tell func(ctx context.Context, n chat.Notice) error
 	// Wake has a run go on that waits for an approval.
 	Wake func(ctx context.Context, run chat.RunID, room chat.RoomID) error
-	Log  *slog.Logger
+	// End ends a run whose request was replaced.
+	End func(ctx context.Context, run chat.RunID, room chat.RoomID) error
+	// Amend changes the text of the notice with key in room to what add returns, if there is such a notice and add returns true. below reports
+	// that its message can't be edited.
+	Amend func(ctx context.Context, room chat.RoomID, key string, add func(card string) (string, bool)) (below bool, err error)
+	Log   *slog.Logger
 }
 
-// The options, in their order. The last two can move up if there is no Always.
+// The options, in their order.
 const (
 	once   = "Once"
+	both   = "Once, keep both" // this call, and the request that it replaces stays open
 	always = "Always here"
 	deny   = "Deny"
 )
 
 const (
+	maxOpen  = 3         // requests that wait in a room
 	maxShown = 1500      // characters of the arguments; longer ones can't be judged, and are refused
 	usual    = time.Hour // the timeout
 )
@@ -72,6 +79,8 @@ const (
 // What the model is told of a call that is refused.
 const (
 	refusedLine  = "The call was not approved."
+	replacedLine = "A later request of the same user for the same tool has replaced this call. It was not made."
+	fullLine     = "Three calls wait for an approval in this chat already. Tell the user that one of them must be decided first."
 	lateLine     = "No one approved the call in time."
 	absentLine   = "The call needs the approval of the owner, who can't be asked here."
 	tooLongLine  = "The call needs an approval, and its arguments are too long to be shown. Use shorter ones."
@@ -90,27 +99,41 @@ func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a ac
 	if !ok {
 		return false, tooLongLine, nil
 	}
-	r, err := d.request(ctx, c, t, a)
-	if err != nil {
-		return false, "", err
+	r, full, err := d.request(ctx, c, t, a)
+	if err != nil || full {
+		return false, fullLine, err
 	}
 	inPlace, err := d.approver(ctx, c.Turn)
 	if err == nil {
 		r, err = d.answered(ctx, c, r, shown, inPlace)
 	}
-	// A dangerous action is approved call by call, whatever its kind.
-	switch kinds := a.Kind != "" && t.Def.Effect != action.Dangerous; {
+	switch {
 	case err != nil:
 		return false, "", err
-	case r.Decision == chat.Pending && inPlace:
-		refused, err = d.askHere(ctx, c, r, shown, kinds)
-		return true, refused, err
 	case r.Decision == chat.Pending:
-		refused, err = d.askOwners(ctx, c, t, r, shown, kinds)
+		refused, err = d.ask(ctx, c, t, r, shown, inPlace)
 		return true, refused, err
 	}
-	refused, err = d.use(ctx, r)
+	if err = d.endReplaced(ctx, r); err == nil {
+		refused, err = d.use(ctx, r)
+	}
 	return true, refused, err
+}
+
+// ask asks about r, in place of earlier requests of the same user for the same tool, and has the run wait.
+func (d *Desk) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, inPlace bool) (refused string, err error) {
+	replaces, err := d.replace(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if replaces {
+		shown += "\nIt replaces an earlier request for this tool."
+	}
+	kinds := r.Kind != "" && t.Def.Effect != action.Dangerous // a dangerous action is approved call by call, whatever its kind
+	if inPlace {
+		return d.askHere(ctx, c, r, shown, options(kinds && c.Turn.Owner, replaces))
+	}
+	return d.askOwners(ctx, c, t, r, shown, options(kinds, replaces))
 }
 
 // answered returns r as it is after the run has waited for it: with what was chosen in the answer, or expired. The line
@@ -128,8 +151,8 @@ func (d *Desk) answered(ctx context.Context, c *action.Call, r chat.Approval, sh
 	case r.Decision == chat.Pending:
 		err = d.decide(ctx, r, chat.Expired, "")
 	}
-	if !chosen && !inPlace { // that it waits
-		c.Update("")
+	if !chosen { // it waits no longer
+		c.Update(map[bool]string{true: shown}[inPlace])
 	}
 	if err == nil {
 		r, err = d.Store.Approval(ctx, r.ID)
@@ -171,13 +194,21 @@ func (d *Desk) record(c *action.Call, t *action.Tool, a action.Approval) chat.Ap
 	}
 }
 
-// request stores the record of a call, or returns the one that is stored already.
-func (d *Desk) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (chat.Approval, error) {
-	r, err := d.Store.RequestApproval(ctx, d.record(c, t, a))
-	if err != nil {
-		return r, fmt.Errorf("ask for the approval of %s: %w", t.Def.Name, err)
+// request stores the record of a call, or returns the one that is stored already. A new one is not stored if full reports that too many wait
+// in the room.
+func (d *Desk) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (r chat.Approval, full bool, err error) {
+	r = d.record(c, t, a)
+	_, err = d.Store.Approval(ctx, r.ID)
+	if errors.Is(err, chat.ErrNotFound) {
+		full, err = d.full(ctx, r)
 	}
-	return r, nil
+	if err == nil && !full {
+		r, err = d.Store.RequestApproval(ctx, r)
+	}
+	if err != nil {
+		return r, full, fmt.Errorf("ask for the approval of %s: %w", t.Def.Name, err)
+	}
+	return r, full, nil
 }
 
 // use takes an approval, once. The change from approved to used is one conditional write, so of two processes with the
@@ -196,6 +227,8 @@ func (d *Desk) use(ctx context.Context, r chat.Approval) (refused string, err er
 		return repeatedLine, nil
 	case chat.Expired, chat.Pending:
 		return lateLine, nil
+	case chat.Replaced:
+		return replacedLine, nil
 	}
 	return refusedLine, nil
 }
@@ -234,18 +267,23 @@ func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) 
 	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), t.Def.Effect, quoted), true
 }
 
-// options returns the options of a question; all is whether calls of this kind can be approved together.
-func options(all bool) []string {
-	if all {
-		return []string{once, always, deny}
+// options returns the options of a question. all is whether calls of this kind can be approved together, and replaces whether an earlier
+// request is replaced.
+func options(all, replaces bool) []string {
+	offered := []string{once}
+	if replaces {
+		offered = append(offered, both)
 	}
-	return []string{once, deny}
+	if all {
+		offered = append(offered, always)
+	}
+	return append(offered, deny)
 }
 
 // decision returns what an option of a question means. Anything unknown is a denial.
 func decision(option string) chat.Decision {
 	switch option {
-	case once:
+	case once, both:
 		return chat.Approved
 	case always:
 		return chat.Always

@@ -54,6 +54,15 @@ func (s rows) StandingApproval(_ context.Context, room chat.RoomID, kind string)
 	return chat.Approval{}, chat.ErrNotFound
 }
 
+func (s rows) OpenApprovals(_ context.Context, room chat.RoomID, _ int) (all []chat.Approval, _ error) {
+	for _, a := range s.all {
+		if a.Room == room && (a.Decision == chat.Pending || a.Decision == chat.Replaced) {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
 func (s rows) RecentApprovals(_ context.Context, room chat.RoomID, _ int) (all []chat.Approval, _ error) {
 	for _, a := range s.all {
 		if a.Room == room {

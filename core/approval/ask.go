@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,14 +19,13 @@ const matter = "approval/"
 
 // askHere asks in the answer itself, where the user who asked may approve. The run waits: [chat.ErrParked]. Only an
 // owner is offered the option for all calls.
-func (d *Desk) askHere(ctx context.Context, c *action.Call, r chat.Approval, shown string, kinds bool) (refused string, err error) {
+func (d *Desk) askHere(ctx context.Context, c *action.Call, r chat.Approval, shown string, offered []string) (refused string, err error) {
 	owners, err := d.Rooms(ctx)
 	if err != nil {
 		return "", err
 	}
-	owner := c.Turn.Owner
-	q := chat.Question{Options: options(kinds && owner), For: d.approvers(r.Asker, owners, kinds && owner)}
-	err = c.Park(ctx, shown, action.Wait{For: matter + r.ID, Until: r.Expires, Ask: &q})
+	q := chat.Question{Options: offered, For: d.approvers(r.Asker, owners, slices.Contains(offered, always))}
+	err = c.Park(ctx, shown+"\n\n⏳ Waiting for an approval.", action.Wait{For: matter + r.ID, Until: r.Expires, Lasting: true, Ask: &q})
 	switch {
 	case errors.Is(err, chat.ErrUnseen):
 		return unseenLine, d.decide(context.WithoutCancel(ctx), r, chat.Stopped, "")
@@ -46,6 +46,10 @@ func (d *Desk) chosenHere(ctx context.Context, r chat.Approval, q chat.Question)
 	}
 	if !may {
 		to, by = chat.Denied, ""
+	} else if q.Options[q.Choice] == both {
+		if err := d.keep(ctx, r); err != nil {
+			return err
+		}
 	}
 	return d.decide(ctx, r, to, by)
 }
@@ -64,13 +68,30 @@ func (d *Desk) stopped(ctx context.Context, r chat.Approval) error {
 	return nil
 }
 
-// Abandon closes an approval that a run has waited for, if that is what it waited for, and no one has decided.
+// Abandon closes an approval that a run has waited for, if that is what it waited for, and no one has decided. What it
+// replaced waits again.
 func (d *Desk) Abandon(ctx context.Context, waitedFor string) error {
 	id, ok := strings.CutPrefix(waitedFor, matter)
 	if !ok {
 		return nil
 	}
-	return d.decide(ctx, chat.Approval{ID: id}, chat.Stopped, "")
+	r, err := d.Store.Approval(ctx, id)
+	replaced := false
+	switch {
+	case err != nil:
+		return chat.Unless(err, chat.ErrNotFound)
+	case r.Decision == chat.Replaced:
+		replaced, err = d.isReplaced(ctx, r)
+	case r.Decision == chat.Pending:
+		err = d.keep(ctx, r)
+	}
+	if err == nil && replaced { // it can't wait again
+		err = chat.Unless(d.Store.DecideApproval(ctx, id, chat.Replaced, chat.Stopped, "", time.Now()), answer.ErrLost)
+	}
+	if err != nil {
+		return err
+	}
+	return d.decide(ctx, r, chat.Stopped, "")
 }
 
 // mayDecide reports whether by can make this decision: it was their account that pressed the button, and rights can have changed since.
@@ -90,7 +111,7 @@ func (d *Desk) decide(ctx context.Context, r chat.Approval, to chat.Decision, by
 // askOwners asks each owner in their direct chat. The run waits: [chat.ErrParked]. The first decision counts. The
 // notice has a key, so that a repetition after a crash does not ask twice. If no owner can be reached, the call is
 // denied at once.
-func (d *Desk) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, kinds bool) (refused string, err error) {
+func (d *Desk) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, offered []string) (refused string, err error) {
 	rooms, err := d.Rooms(ctx)
 	if err != nil {
 		return "", err
@@ -102,8 +123,8 @@ func (d *Desk) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r 
 	line := fmt.Sprintf("%s asks for this %s:\n%s", c.Turn.Speaker(c.Turn.Message), where, shown)
 	reached := false
 	for owner, room := range rooms {
-		err := d.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: "approve/" + r.ID, Ask: &chat.Question{
-			Options: options(kinds), For: []chat.EntityID{owner}, Expires: r.Expires, Chooser: Handler, Payload: r.ID,
+		err := d.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &chat.Question{
+			Options: offered, For: []chat.EntityID{owner}, Expires: r.Expires, Chooser: Handler, Payload: r.ID,
 		}})
 		if err != nil {
 			d.Log.Warn("can't ask the owner for an approval", "account", owner, "err", err)
@@ -117,7 +138,7 @@ func (d *Desk) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r 
 	if !t.Def.Hide {
 		waiting = "⏳ Waiting for the owner to approve this: " + t.Def.Title()
 	}
-	err = c.Park(ctx, waiting, action.Wait{For: matter + r.ID, Until: r.Expires})
+	err = c.Park(ctx, waiting, action.Wait{For: matter + r.ID, Until: r.Expires, Lasting: true})
 	if ctx.Err() != nil {
 		return "", errors.Join(context.Cause(ctx), d.stopped(ctx, r))
 	}
@@ -127,6 +148,7 @@ func (d *Desk) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r 
 // What an owner reads after a choice in their direct chat.
 const (
 	overLine     = "This request has closed."
+	laterLine    = "A later request has replaced this one."
 	notYoursLine = "This choice is not yours to make."
 	approvedLine = "Approved."
 	deniedLine   = "Denied."
@@ -142,6 +164,15 @@ func (d *Desk) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if may, err := d.mayDecide(ctx, to, q.By); err != nil || !may {
 		return notYoursLine, err
 	}
+	if q.Options[q.Choice] == both {
+		r, err := d.Store.Approval(ctx, q.Payload)
+		if err == nil && r.Decision == chat.Pending {
+			err = d.keep(ctx, r)
+		}
+		if chat.Unless(err, chat.ErrNotFound) != nil {
+			return "", err
+		}
+	}
 	err := d.Store.DecideApproval(ctx, q.Payload, chat.Pending, to, q.By, time.Now())
 	if chat.Unless(err, answer.ErrLost) != nil {
 		return "", err
@@ -152,6 +183,8 @@ func (d *Desk) Chosen(ctx context.Context, q chat.Question) (string, error) {
 		return overLine, nil
 	case found != nil:
 		return "", found
+	case err != nil && now.Decision == chat.Replaced:
+		return laterLine, nil
 	// A decision that can't be made any more: it is the same one repeated, or another was faster.
 	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used)):
 		return overLine, nil

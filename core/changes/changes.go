@@ -320,3 +320,30 @@ func (h *Handler) known(ctx context.Context, room chat.RoomID, id chat.MemoryID)
 	}
 	return m, nil
 }
+
+// Amend changes the text of the notice with key in room to what add returns, unless there is no such notice or add returns false. The message
+// is edited if no later turn of the room has followed it; otherwise below reports that what is new must be told below.
+func (h *Handler) Amend(ctx context.Context, room chat.RoomID, key string, add func(was string) (string, bool)) (below bool, err error) {
+	id := chat.NoticeID(room, key)
+	was, err := h.Store.Memory(ctx, id)
+	if err != nil {
+		return false, chat.Unless(err, chat.ErrNotFound)
+	}
+	now, ok := add(was.Text)
+	if !ok {
+		return false, nil
+	}
+	run, err := h.Store.RunOf(ctx, id)
+	if err == nil {
+		err = h.Store.Revise(ctx, id, now, was.Files)
+	}
+	if err != nil {
+		return false, fmt.Errorf("amend the notice %s: %w", id, err)
+	}
+	epoch, err := h.reopen(ctx, run)
+	if err != nil || epoch == run.Epoch {
+		return err == nil && run.Epoch > 0, err // one that was not started has the new text anyway
+	}
+	h.restart(run)
+	return false, nil
+}

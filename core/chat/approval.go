@@ -35,4 +35,6 @@ const (
 	Expired  Decision = "expired" // no one decided in time
 	Stopped  Decision = "stopped" // the turn ended first
 	Lapsed   Decision = "lapsed"  // it was Always once
+	// Replaced is of a request in whose place a later one of the same user for the same tool is asked. It can become Pending again.
+	Replaced Decision = "replaced"
 )

@@ -114,9 +114,12 @@ func (r Run) GoesOn() bool { return r.Continues && r.Attempts == 0 }
 // Turn returns the turn number with which the run claims its room.
 func (r Run) Turn() ResponseID { return max(r.Response, r.Retried) }
 
-// Claim returns under which name the run claims its room. A task claims it under another one than the turns of people: neither
-// supersedes the other.
+// Claim returns under which name the run claims its room. A task, and a run whose call waits or has waited for an approval, claim it under
+// other names than the turns of people: neither supersedes the other.
 func (r Run) Claim() RoomID {
+	if r.Lasting {
+		return r.Room + "/waits"
+	}
 	if r.Kind == RunTask {
 		return r.Room + "/tasks"
 	}

@@ -14,3 +14,6 @@ type Notice struct {
 	// Ask is a question attached to the notice; can be nil.
 	Ask *Question
 }
+
+// NoticeID returns the id of the memory that holds the notice with key in room.
+func NoticeID(room RoomID, key string) MemoryID { return MemoryID(string(room) + "/notice/" + key) }

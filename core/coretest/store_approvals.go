@@ -53,6 +53,15 @@ func approvalOnce(t *testing.T, s store) {
 	all, err = s.RecentApprovals(t.Context(), "room", 1)
 	s.must(err)
 	s.same("the newest", all, []chat.Approval{b})
+	c := s.asked(pending("d", "room", 4))
+	s.must(s.DecideApproval(t.Context(), "a", chat.Pending, chat.Replaced, "", a.At))
+	s.must(s.DecideApproval(t.Context(), "b", chat.Pending, chat.Denied, "olga", a.At))
+	a.Decision, a.Decided = chat.Replaced, a.At
+	for limit, want := range map[int][]chat.Approval{1: {c}, 9: {c, a}} {
+		all, err = s.OpenApprovals(t.Context(), "room", limit)
+		s.must(err)
+		s.same("those that are open", all, want)
+	}
 }
 
 func approvalExactText(t *testing.T, s store) {

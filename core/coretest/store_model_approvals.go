@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -76,6 +77,12 @@ func (s *approvalModel) RecentApprovals(_ context.Context, room chat.RoomID, lim
 	}
 	slices.SortFunc(all, func(a, b chat.Approval) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.ID, b.ID)) })
 	return all[:min(limit, len(all))], nil
+}
+
+func (s *approvalModel) OpenApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error) {
+	all, err := s.RecentApprovals(ctx, room, math.MaxInt)
+	all = slices.DeleteFunc(all, func(a chat.Approval) bool { return a.Decision != chat.Pending && a.Decision != chat.Replaced })
+	return all[:min(limit, len(all))], err
 }
 
 func (s *approvalModel) dropApprovals(before time.Time) {

@@ -204,7 +204,7 @@ func (s *storeModel) unpark(r *ownedRun) {
 	}
 	r.Parked = false
 	for _, o := range s.runs {
-		if o.Room == r.Room && o.Epoch > 0 && o.Kind.Claims() && o.Claim() == r.Claim() {
+		if o.Room == r.Room && o.Epoch > 0 && o.Kind.Claims() && (o.Kind == chat.RunTask) == (r.Kind == chat.RunTask) {
 			r.Retried = max(r.Retried, o.Turn())
 		}
 	}

@@ -17,10 +17,6 @@ import (
 type notes struct{ all []chat.Note }
 
 func (n *notes) Settle() error { return nil }
-
-func (n *notes) Risk(string) error { return nil }
-
-func (n *notes) SetRisk(string) {}
 func (n *notes) Note(_ context.Context, one chat.Note) error {
 	n.all = append(n.all, one)
 	return nil

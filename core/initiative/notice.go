@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -48,7 +47,7 @@ func Draft(ctx context.Context, store Store, agent chat.Agent, n chat.Notice) (c
 	}
 	return chat.Message{
 		Memory: chat.Memory{
-			ID: chat.MemoryID(fmt.Sprintf("%s/notice/%s", room.ID, n.Key)), Room: room.ID, Kind: chat.Draft,
+			ID: chat.NoticeID(room.ID, n.Key), Room: room.ID, Kind: chat.Draft,
 			Author: agent.Entity(), Name: agent.Name, Text: n.Text, InReplyTo: to.ReplyTo, At: time.Now(), Files: attachment.Clean(files),
 		},
 		Place: room, Address: to,

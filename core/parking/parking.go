@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"parley/core/action"
@@ -90,6 +91,9 @@ func (w *Waiting) Resume() {
 		return
 	}
 	for _, c := range w.from.Changes {
+		if c.Kind == answer.Callback && w.Ended() != nil { // it waits no longer, and the call is not made again
+			c.Text = withoutHourglass(c.Text)
+		}
 		w.Answer.Apply(c)
 	}
 	if w.Answer.View().Choices != nil {
@@ -99,6 +103,12 @@ func (w *Waiting) Resume() {
 		w.Writer.State = w.from.State
 		w.Writer.Resume()
 	}
+}
+
+// withoutHourglass returns text without its lines that tell that a call waits.
+func withoutHourglass(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasPrefix(l, "⏳ ") })
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // Ended returns why a person ended the run while it was parked, or nil.

@@ -32,6 +32,12 @@ func (w *Waker) End(ctx context.Context, id chat.RunID, room chat.RoomID, as ans
 	return w.wake(ctx, id, room, as)
 }
 
+// Supersede has a run end because another one has taken its place, if it is parked.
+func (w *Waker) Supersede(ctx context.Context, id chat.RunID, room chat.RoomID) error {
+	_, err := w.wake(ctx, id, room, answer.Superseded)
+	return err
+}
+
 // StopAll stops the parked runs of room up to a turn: a later one may have been asked after the stop.
 func (w *Waker) StopAll(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
 	open, err := w.Store.OpenRuns(ctx, room)

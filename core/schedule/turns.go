@@ -140,10 +140,10 @@ func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait tim
 	return chat.Run{}, 0, false
 }
 
-// Taken reports whether a later turn among the open runs has claimed the room of r. Only the Supersede policy has that,
-// and a task is never superseded.
+// Taken reports whether a later turn among the open runs has claimed the room of r. Only the Supersede policy has that;
+// a task, and a run whose call waits for an approval, are never superseded.
 func (t TurnPolicy) Taken(open []chat.Run, r chat.Run) bool {
-	return r.Kind != chat.RunTask && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
+	return r.Kind != chat.RunTask && !r.Lasting && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
 }
 
 // forLater reports whether r is not to begin yet: see [chat.Task.NotBefore].

@@ -17,6 +17,8 @@ type Approvals interface {
 	DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error
 	// StandingApproval returns the newest of room whose kind is kind and whose decision is [chat.Always], or [chat.ErrNotFound].
 	StandingApproval(ctx context.Context, room chat.RoomID, kind string) (chat.Approval, error)
+	// OpenApprovals returns those of room that are [chat.Pending] or [chat.Replaced], the newest first, at most limit. They may have expired.
+	OpenApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
 	// RecentApprovals returns the newest of room, the newest first.
 	RecentApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
 }

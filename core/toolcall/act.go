@@ -73,7 +73,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	if writes {
 		ctx, err = tc.beginWriting(ctx, c)
 	} else {
-		err = tc.Journal.Risk(toolRisk)
+		err = tc.Risk.Begin(toolRisk)
 	}
 	if err != nil {
 		end.Error = tooLate
@@ -82,8 +82,8 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	r, failure := tc.perform(ctx, t, c, params)
 	if writes {
-		tc.Journal.SetRisk("") // the note that it has ended follows
-	} else if err := tc.Journal.Risk(""); err != nil {
+		tc.Risk.Set("") // the note that it has ended follows
+	} else if err := tc.Risk.Begin(""); err != nil {
 		return "", err
 	}
 	r = text.CleanAll(r)
@@ -142,7 +142,7 @@ func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Cont
 	}
 	n := chat.Note{Acting: c.ID, Text: tc.Answer.View().Remembered().Text()}
 	tc.acting = c.ID
-	tc.Journal.SetRisk(toolRisk)
+	tc.Risk.Set(toolRisk)
 	return tc.Life, tc.Journal.Note(ctx, n)
 }
 

@@ -45,6 +45,7 @@ type Calls struct {
 	Outputs func() []prompt.Output                      // what providers have told the model
 	Host    action.Host
 	Journal Journal
+	Risk    *Risk    // can be nil
 	Desk    Approver // asked about calls that need an approval
 	// ConfirmFor is how long the run waits until a call is confirmed that may be a quote.
 	ConfirmFor time.Duration
@@ -75,11 +76,6 @@ type Journal interface {
 	// Note adds n to the stored run. It is stored when Note returns. It fails if another process has taken over the run
 	// since.
 	Note(ctx context.Context, n chat.Note) error
-	// Risk stores what the run is about to do that can end this process, or with "" that it is over; see [chat.Note]. It fails
-	// only if another process has taken over the run.
-	Risk(what string) error
-	// SetRisk does the same with the next note, without a write of its own.
-	SetRisk(what string)
 	// Remember stores what a call came to, unless what was asked is forgotten.
 	Remember(ctx context.Context, m chat.Memory) error
 }

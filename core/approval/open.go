@@ -1,0 +1,154 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// maxRows bounds how many open requests of a room are read; there are far fewer.
+const maxRows = 50
+
+const (
+	mark     = "✎ " // begins the lines of a card that its asker has written since
+	maxSince = 5    // of these
+	maxLine  = 200  // characters of each
+)
+
+// card returns the key of the notices that ask the owners about r.
+func card(r chat.Approval) string { return "approve/" + r.ID }
+
+// open returns the requests of room that are not decided and have not expired, the newest first.
+func (d *Desk) open(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
+	all, err := d.Store.OpenApprovals(ctx, room, maxRows)
+	if err != nil {
+		return nil, fmt.Errorf("read what waits for an approval: %w", err)
+	}
+	now := time.Now()
+	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !now.Before(a.Expires) }), nil
+}
+
+// same returns the open requests of other runs that r replaces: those of the same user for the same tool.
+func (d *Desk) same(ctx context.Context, r chat.Approval) ([]chat.Approval, error) {
+	all, err := d.open(ctx, r.Room)
+	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !replaces(r, a) }), err
+}
+
+func replaces(r, earlier chat.Approval) bool {
+	return r.Run != earlier.Run && r.Tool == earlier.Tool && r.Asker == earlier.Asker && !earlier.At.After(r.At)
+}
+
+// full reports whether as many requests of other runs wait in the room of r as can, without those that r replaces.
+func (d *Desk) full(ctx context.Context, r chat.Approval) (bool, error) {
+	all, err := d.open(ctx, r.Room)
+	if err != nil {
+		return false, err
+	}
+	waiting := 0
+	for _, a := range all {
+		if a.Decision == chat.Pending && a.Run != r.Run && !replaces(r, a) {
+			waiting++
+		}
+	}
+	return waiting >= maxOpen, nil
+}
+
+// replace closes the requests in whose place r is asked, and reports whether there are any. Their runs wait on, as r may be decided so that
+// they stay. Only the newest of them can: the runs of earlier ones end.
+func (d *Desk) replace(ctx context.Context, r chat.Approval) (replaces bool, err error) {
+	all, err := d.same(ctx, r)
+	for i, a := range all {
+		if err == nil && a.Decision == chat.Pending {
+			err = d.Store.DecideApproval(ctx, a.ID, chat.Pending, chat.Replaced, "", time.Now())
+			err = chat.Unless(err, answer.ErrLost)
+		}
+		if err == nil && i > 0 {
+			err = d.End(ctx, a.Run, a.Room)
+		}
+	}
+	return len(all) > 0, err
+}
+
+// keep has what r has replaced wait again.
+func (d *Desk) keep(ctx context.Context, r chat.Approval) error {
+	all, err := d.same(ctx, r)
+	for _, a := range all {
+		if err == nil && a.Decision == chat.Replaced {
+			err = d.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Time{})
+			err = chat.Unless(err, answer.ErrLost)
+		}
+	}
+	return err
+}
+
+// isReplaced reports whether a request that is not decided has replaced r.
+func (d *Desk) isReplaced(ctx context.Context, r chat.Approval) (bool, error) {
+	all, err := d.open(ctx, r.Room)
+	return slices.ContainsFunc(all, func(a chat.Approval) bool { return a.Decision == chat.Pending && replaces(a, r) }), err
+}
+
+// endReplaced ends the runs whose requests r has replaced, now that r is decided.
+func (d *Desk) endReplaced(ctx context.Context, r chat.Approval) error {
+	all, err := d.same(ctx, r)
+	for _, a := range all {
+		if err == nil && a.Decision == chat.Replaced {
+			err = d.End(ctx, a.Run, a.Room)
+		}
+	}
+	return err
+}
+
+// Wrote shows the owners who are asked about the calls of runs that wait what their askers write now: those of recent that are inputs. A
+// failure to show it changes nothing else, so it is only logged.
+func (d *Desk) Wrote(ctx context.Context, runs []chat.Run, recent []chat.Memory, inputs []chat.MemoryID) {
+	for _, run := range runs {
+		for _, m := range recent {
+			if !slices.Contains(inputs, m.ID) {
+				continue
+			}
+			if err := d.wrote(ctx, run.ID, m); err != nil {
+				d.Log.Warn("can't show the approvers what the asker has written since", "run", run.ID, "err", err)
+			}
+		}
+	}
+}
+
+func (d *Desk) wrote(ctx context.Context, run chat.RunID, m chat.Memory) error {
+	all, err := d.open(ctx, m.Room)
+	if err != nil {
+		return err
+	}
+	rooms, err := d.Rooms(ctx)
+	line := mark + text.Label(m.Name) + " wrote since: " + text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
+	for _, a := range all {
+		if a.Run != run || a.Asker != m.Author {
+			continue
+		}
+		for _, room := range rooms {
+			below, failed := d.Amend(ctx, room, card(a), func(card string) (string, bool) { return amended(card, line) })
+			if failed == nil && below {
+				failed = d.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(a) + "/" + action.Hash(line)})
+			}
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// amended returns the text of a card with one more line, or false if it has that line already, or enough of them.
+func amended(card, line string) (string, bool) {
+	lines := strings.Split(card, "\n")
+	since := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.HasPrefix(l, mark) })
+	if slices.Contains(since, line) || len(since) >= maxSince {
+		return "", false
+	}
+	return card + "\n" + line, true
+}

@@ -1,0 +1,186 @@
+package core_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+// says is what Ada says in her room, and which answer she gets.
+func (n *node) gets(text, want string) {
+	n.w.Helper()
+	n.w.model.queue([]step{write(want)})
+	n.w.wants(n.say(text), answer.Completed, want)
+}
+
+// orderOf has the model call ORDER for item.
+func (w *world) orderOf(item string) {
+	w.model.queue([]step{call(0, "o", "ORDER", `{"item":"`+item+`"}`)})
+}
+
+// Later messages in a direct chat are answered beside a call that waits for its approval, on whatever replica and after restarts. Then the
+// call is made, once, though another message follows at once.
+func TestLaterMessagesLeaveAnApprovalWaiting(t *testing.T) {
+	for name, again := range map[string]func(w *world, n *node) *node{
+		"the same process": func(_ *world, n *node) *node { return n },
+		"another replica":  func(w *world, _ *node) *node { return w.start() },
+		"after a restart": func(w *world, n *node) *node {
+			n.shutdown()
+			return w.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				shop, n := w.withShop(), w.start()
+				w.orderOf("tea")
+				acc := n.say("Order tea")
+				q := w.parked(acc)
+				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ Waiting for an approval") {
+					t.Errorf("people see %q", shown)
+				}
+				n.gets("Hello?", "I am waiting.")
+				n = again(w, n)
+				n.gets("Still there?", "Yes.")
+				if r := w.run(acc); !r.Parked || shop.times() > 0 {
+					t.Fatalf("it does not wait: %+v", r)
+				}
+				w.model.queue([]step{pause(time.Minute), write("Ordered.")}, []step{write("Fine.")})
+				n.tell(chat.Choice(pressed(q, 0)))
+				time.Sleep(10 * time.Second)
+				last := n.say("And?")
+				if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Ordered.") || shop.times() != 1 {
+					t.Errorf("it ended as %+v with %q, made %d times", o, said, shop.times())
+				}
+				w.wants(last, answer.Completed, "Fine.")
+			})
+		})
+	}
+}
+
+// A later call of the same tool by the same user replaces the request, unless an approver keeps both.
+func TestLaterCallReplacesARequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		option int
+		first  answer.Status // of the first run, "" if it waits on
+		want   []chat.Decision
+	}{
+		"Once":            {0, answer.Superseded, []chat.Decision{chat.Replaced, chat.Used}},
+		"Once, keep both": {1, "", []chat.Decision{chat.Pending, chat.Used}},
+		"Always here":     {2, answer.Superseded, []chat.Decision{chat.Replaced, chat.Always}},
+		"Deny":            {3, answer.Superseded, []chat.Decision{chat.Replaced, chat.Denied}},
+		"stop":            {-1, answer.Stopped, []chat.Decision{chat.Stopped, chat.Stopped}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				shop, n := w.withShop(), w.start()
+				w.orderOf("tea")
+				first := n.say("Order tea")
+				tea := w.parked(first)
+				time.Sleep(time.Second)
+				w.orderOf("milk")
+				second := n.say("No, milk")
+				milk := w.parked(second)
+				if !slices.Equal(milk.Options, []string{"Once", "Once, keep both", "Always here", "Deny"}) || !w.run(first).Parked {
+					t.Fatalf("the second asks %q, and the first run is %+v", milk.Options, w.run(first))
+				}
+				w.model.queue([]step{write("Well.")})
+				if c.option < 0 {
+					n.stop(room)
+				} else {
+					n.tell(chat.Choice(pressed(milk, c.option)))
+				}
+				w.ended(second)
+				time.Sleep(time.Minute)
+				if got := w.run(first).Outcome.Status; got != c.first || !slices.Equal(w.decided(room), c.want) {
+					t.Errorf("the first run is %q; decided is %q, want %q", got, w.decided(room), c.want)
+				}
+				if c.first == "" {
+					w.model.queue([]step{write("Tea, too.")})
+					n.tell(chat.Choice(pressed(tea, 0)))
+					if o, _ := w.ended(first); o.Status != answer.Completed || shop.times() != 2 {
+						t.Errorf("it ends as %+v, and %d calls were made", o, shop.times())
+					}
+				} else if got := n.tell(chat.Choice(pressed(tea, 0))); got.Refused == "" {
+					t.Error("the first can still be chosen")
+				}
+			})
+		})
+	}
+}
+
+// At most three calls wait in a room, of whatever users. The model is told of a fourth that it was not made.
+func TestThreeCallsWaitInARoom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.withShop()
+		for _, name := range []string{"ONE", "TWO", "THREE", "FOUR"} {
+			g := &guarded{&fakeAction{name: name, effect: action.Writes}, "kind " + name}
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: name, Actions: []action.Action{g}})
+		}
+		n := w.start()
+		for _, name := range []string{"ONE", "TWO", "THREE"} {
+			w.model.queue([]step{call(0, "o", name, "{}")})
+			w.parked(n.say(name))
+		}
+		w.model.queue([]step{call(0, "o", "FOUR", "{}")}, []step{write("Too many wait.")})
+		w.ended(n.say("FOUR"))
+		asked := w.model.asked()
+		if told := asked[len(asked)-1].Messages; !slices.ContainsFunc(told, func(m llm.Message) bool { return strings.Contains(m.Text, "Three calls wait") }) {
+			t.Errorf("the model was told %+v", told[len(told)-1])
+		}
+		n.stop(room)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+	})
+}
+
+// The card in the owner's chat shows what the asker wrote since: in its message, or below it once the owner has written there.
+func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
+	inWorld(t, func(w *world) {
+		shop, n := w.withShop(), w.start()
+		n.gets("Hi", "Hello.") // so that the owner can be reached
+		w.orderOf("gold")
+		acc := n.submit(w.message("fake/bob", "bob", "Order gold"))
+		w.parked(acc)
+		card := func() chat.Question {
+			for _, q := range w.openQuestions() {
+				return q
+			}
+			w.Fatalf("no one is asked\nlog:\n%s", w.log)
+			return chat.Question{}
+		}
+		says := func(text string) {
+			w.model.queue([]step{write("Please wait.")})
+			w.wants(n.submit(w.message("fake/bob", "bob", text)), answer.Completed, "Please wait.")
+			time.Sleep(10 * time.Second)
+		}
+		q := card()
+		says("Hello?")
+		if !slices.ContainsFunc(w.chat.visible(), func(text string) bool {
+			return strings.Contains(text, "🔐 **ORDER** (shop, write)") && strings.HasSuffix(text, "\n✎ bob wrote since: Hello?")
+		}) {
+			t.Errorf("people see %q", w.chat.visible())
+		}
+		n.gets("What is that?", "A question of Bob's.")
+		says("I need it")
+		shown := strings.Join(w.chat.visible(), "\n\n")
+		if strings.Count(shown, "✎ bob wrote since: Hello?") != 1 || strings.Count(shown, "✎ bob wrote since: I need it") != 1 {
+			t.Errorf("people see %q", shown)
+		}
+		if now := card(); now.ID != q.ID {
+			t.Errorf("another question is asked: %+v", now)
+		}
+		w.model.queue([]step{write("It is yours.")})
+		n.tell(chat.Choice(pressed(q, 0)))
+		if o, _ := w.ended(acc); o.Status != answer.Completed || shop.times() != 1 {
+			t.Errorf("it ends as %+v, made %d times", o, shop.times())
+		}
+		w.chat.forget()
+	})
+}
