@@ -6,6 +6,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/llm"
 )
 
 var (
@@ -42,4 +43,18 @@ func endNote(o answer.Outcome, err error, alone bool) string {
 		return sentence
 	}
 	return "_(" + sentence + ")_"
+}
+
+// filesOf returns the files that a call has shown, for a process that shows the end of another one's answer. Files that have
+// expired are left out.
+func (x *execution) filesOf(c answer.PastCall) (all []llm.File) {
+	for _, f := range c.Files {
+		b, err := x.store.File(x.life, x.run.ID, f.N)
+		if err == nil {
+			all = append(all, b)
+		} else if !errors.Is(err, chat.ErrNotFound) {
+			x.rt.cfg.Log.Warn("a file can't be restored", "run", x.run.ID, "err", err)
+		}
+	}
+	return all
 }
