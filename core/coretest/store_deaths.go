@@ -234,3 +234,20 @@ func setAsideOlder(t *testing.T, s store) {
 	s.same("its own turn", r.Response, chat.ResponseID(1))
 	s.same("the outcome", r.Outcome, answer.Outcome{})
 }
+
+// adopt counts the death of the last owner of r, if it died, and whether r is blamed for it.
+func (s *storeModel) adopt(r *ownedRun) {
+	if r.Epoch > 0 && r.owner != "" && s.held[r.owner] == 0 {
+		for _, o := range s.runs {
+			if o.owner == r.owner && o.Epoch > 0 && !o.Outcome.Done() {
+				s.held[r.owner]++
+			}
+		}
+	}
+	if deaths := s.now(r).Deaths; deaths > r.Deaths {
+		if r.Deaths >= chat.SuspectDeaths || r.risk != "" || s.held[r.owner] == 1 {
+			r.Blamed++
+		}
+		r.Deaths = deaths
+	}
+}

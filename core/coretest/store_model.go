@@ -350,23 +350,6 @@ func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat
 	return started, nil
 }
 
-// adopt counts the death of the last owner of r, if it died, and whether r is blamed for it.
-func (s *storeModel) adopt(r *ownedRun) {
-	if r.Epoch > 0 && r.owner != "" && s.held[r.owner] == 0 {
-		for _, o := range s.runs {
-			if o.owner == r.owner && o.Epoch > 0 && !o.Outcome.Done() {
-				s.held[r.owner]++
-			}
-		}
-	}
-	if deaths := s.now(r).Deaths; deaths > r.Deaths {
-		if r.Deaths >= chat.SuspectDeaths || r.risk != "" || s.held[r.owner] == 1 {
-			r.Blamed++
-		}
-		r.Deaths = deaths
-	}
-}
-
 func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
