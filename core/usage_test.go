@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"parley/core/access"
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/price"
@@ -119,6 +121,73 @@ func TestSoundIsPaidByLength(t *testing.T) {
 			if got := w.spent("total"); got != c.want {
 				w.Errorf("%s: %+v, not %+v", name, got, c.want)
 			}
+		})
+	}
+}
+
+// The end of an answer has the sum over its calls, of all processes that have worked on it as far as they are known.
+func TestUsageOfAnswer(t *testing.T) {
+	first, second := llm.Usage{Prompt: 100, Cached: 40, Completion: 10}, llm.Usage{Prompt: 200, Completion: 20}
+	sum := llm.UsageSum{Calls: 2, Prompt: 300, Completion: 30, Cached: 40, Provider: "openai", Model: "large"}
+	guess := func(u llm.UsageSum) llm.UsageSum { u.Estimated = true; return u }
+	look := func(u llm.Usage) []step { return []step{pause(time.Second), call(0, "c", "LOOK", "{}"), reported(u)} }
+	ends := []step{pause(time.Second), write("Good."), reported(second)}
+	for name, c := range map[string]struct {
+		play func(w *world, n *node) (*node, chat.Accepted)
+		want llm.UsageSum
+	}{
+		"two calls": {func(w *world, n *node) (*node, chat.Accepted) {
+			w.model.queue(look(first), ends)
+			return n, n.say("How are you?")
+		}, sum},
+		"a refused call": {func(w *world, n *node) (*node, chat.Accepted) {
+			w.model.queue([]step{fails(&llm.Failure{Kind: llm.RateLimited})})
+			return n, n.say("How are you?")
+		}, llm.UsageSum{}},
+		"a call that reports nothing": {func(w *world, n *node) (*node, chat.Accepted) {
+			w.model.queue([]step{pause(time.Second), write("Good.")})
+			return n, n.say("How are you?")
+		}, guess(llm.UsageSum{Calls: 1, Prompt: -1, Completion: 1, Provider: "openai", Model: "large"})},
+		"a wait for an approval": {func(w *world, n *node) (*node, chat.Accepted) {
+			w.model.queue([]step{call(0, "o", "ORDER", `{"item":"tea"}`), reported(first)}, ends)
+			acc := n.say("Order tea")
+			q := w.parked(acc)
+			n.shutdown()
+			n = w.start()
+			n.tell(chat.Choice(pressed(q, 0)))
+			return n, acc
+		}, sum},
+		"a crash": {func(w *world, n *node) (*node, chat.Accepted) {
+			w.model.queue([]step{write(fox), pause(time.Hour)}, ends)
+			acc := n.say("How are you?")
+			synctest.Wait()
+			n.kill()
+			<-n.ended
+			n.ended <- nil
+			return w.start(), acc
+		}, guess(llm.UsageSum{Calls: 1, Prompt: 200, Completion: 20, Provider: "openai", Model: "large"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.withShop()
+				w.plug(&fakeAction{name: "LOOK"})
+				w.watched()
+				w.priced(quota.Limits{}, true)
+				n, acc := c.play(w, w.start())
+				_, v, err := n.follow(acc.Run)
+				for errors.Is(err, answer.ErrLost) { // it was parked
+					_, v, err = n.follow(acc.Run)
+				}
+				w.must(err)
+				got := cmp.Or(v.Outcome.Usage, &llm.UsageSum{})
+				if c.want.Prompt < 0 && got.Prompt > 0 { // the length of the prompt
+					c.want.Prompt = got.Prompt
+				}
+				if *got != c.want {
+					w.Errorf("it used %+v, not %+v", *got, c.want)
+				}
+				w.model.work()
+			})
 		})
 	}
 }

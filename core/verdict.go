@@ -58,6 +58,7 @@ func (e *ending) verdict(err error) chat.Verdict {
 	if o.Status == answer.Completed {
 		o.Offer = x.asking.offering()
 	}
+	o.Usage = quota.UsageOf(x.life, x.run.Attempts > 0)
 	var snapshot answer.CallSnapshot
 	calls := snapshot.Keep(v)
 	x.savedFiles = snapshot.Files

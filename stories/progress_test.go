@@ -113,7 +113,7 @@ func TestProgressOnThePage(t *testing.T) {
 		for {
 			e, err := stream.Next()
 			s.must(err)
-			frames = append(frames, e.Raw)
+			frames = append(frames, tokenless(e.Raw))
 			if e.Type == "done" {
 				break
 			}
@@ -132,7 +132,7 @@ func TestProgressOnThePage(t *testing.T) {
 			`{"type":"token","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**"}`,
 			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"end","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is now playing; the user sees that, with the link if there is one.","shortResult":"playing"}`,
 			`{"type":"token","text":"\n\nEnjoy it."}`,
-			`{"type":"done","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**\n\nEnjoy it.","messageId":"` + said + `","agentName":"Parley","actionCallbackHistory":["✨ Setting up so what…","🎵 Now playing: **so what**"]}`,
+			`{"type":"done","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**\n\nEnjoy it.","messageId":"` + said + `","agentName":"Parley","actionCallbackHistory":["✨ Setting up so what…","🎵 Now playing: **so what**"]` + twoCalls + `}`,
 		}
 		if diff := cmp.Diff(want, frames); diff != "" {
 			t.Error(diff)

@@ -58,7 +58,7 @@ func TestSlowServerOnThePage(t *testing.T) {
 		var frames []string
 		for _, e := range rest {
 			if e.Type != "tool" {
-				frames = append(frames, e.Raw)
+				frames = append(frames, tokenless(e.Raw))
 			}
 		}
 		want := []string{
@@ -67,7 +67,7 @@ func TestSlowServerOnThePage(t *testing.T) {
 			`{"type":"token","fullText":"` + letMe + `\n\n` + playing + `"}`,
 			`{"type":"token","text":"\n\n` + enjoy + `"}`,
 			`{"type":"done","fullText":"` + letMe + `\n\n` + playing + `\n\n` + enjoy + `","messageId":"` + rest[len(rest)-1].MessageID +
-				`","agentName":"Parley","actionCallbackHistory":["` + settling + `","` + once + `","` + playing + `"]}`,
+				`","agentName":"Parley","actionCallbackHistory":["` + settling + `","` + once + `","` + playing + `"]` + twoCalls + `}`,
 		}
 		if diff := cmp.Diff(want, frames); diff != "" {
 			t.Error(diff)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -282,6 +283,14 @@ func (s *story) all(st *sim.Stream) sim.Event {
 	}
 	return events[len(events)-1]
 }
+
+// twoCalls is the usage of an answer with one round of calls, without its numbers of tokens, which change with the prompt.
+const twoCalls = `,"usage":{"promptTokens":N,"completionTokens":N,"totalTokens":N,"model":"fake-model","provider":"openai","isEstimated":false,"llmCalls":2,"cachedTokens":N}`
+
+var tokens = regexp.MustCompile(`Tokens":[0-9]+`)
+
+// tokenless returns a frame without numbers of tokens.
+func tokenless(raw string) string { return tokens.ReplaceAllString(raw, `Tokens":N`) }
 
 // until reads a stream until its text holds part.
 func (s *story) until(st *sim.Stream, part string) {

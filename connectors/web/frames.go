@@ -44,6 +44,27 @@ type frame struct {
 	NoResponse  string          `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
 	History     []string        `json:"actionCallbackHistory,omitempty"`
 	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: the current options
+	Usage       *usage          `json:"usage,omitempty"`   // done, for those who see details
+}
+
+// usage is the number of tokens of an answer.
+type usage struct {
+	PromptTokens     int    `json:"promptTokens"`
+	CompletionTokens int    `json:"completionTokens"`
+	TotalTokens      int    `json:"totalTokens"`
+	Model            string `json:"model,omitempty"`
+	Provider         string `json:"provider,omitempty"`
+	IsEstimated      bool   `json:"isEstimated"`
+	LLMCalls         int    `json:"llmCalls"`
+	CachedTokens     int    `json:"cachedTokens,omitempty"`
+}
+
+// usage returns the usage of an answer as far as the reader can see it. It tells how the answer comes about, and names a model.
+func (w wishes) usage(u *llm.UsageSum) *usage {
+	if u == nil || !w.details {
+		return nil
+	}
+	return &usage{u.Prompt, u.Completion, u.Prompt + u.Completion, u.Model, u.Provider, u.Estimated, u.Calls, u.Cached}
 }
 
 // firstSnapshot is how many bytes are sent as additions before the whole text is sent again; each later interval is as
@@ -301,7 +322,7 @@ func (w wishes) toolFrame(id string, t answer.Tool) frame {
 func (e *encoder) done(run chat.RunID, v answer.View) frame {
 	text := v.Text()
 	o := v.Outcome
-	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted()}
+	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted(), Usage: e.usage(o.Usage)}
 	if o.Withdrawn || o.Status == answer.Ignored || text == "" && len(v.Files()) == 0 {
 		text, f.NoResponse = "", string(o.Status)
 		if e.chosen {

@@ -79,7 +79,9 @@ func everything(t *testing.T, client *http.Client, a *answer.Answer) string {
 	synctest.Wait()
 	a.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Tool: &orderEnded})
 	a.Apply(answer.Change{Kind: answer.ToolStage, Call: "3", Tool: &creditHidden})
-	a.End(answer.Outcome{Status: answer.Completed})
+	a.End(answer.Outcome{Status: answer.Completed, Usage: &llm.UsageSum{
+		Calls: 2, Prompt: 90, Cached: 40, Completion: 10, Provider: "openai", Model: "SECRET-MODEL", Estimated: true,
+	}})
 	all := <-live
 	for path, body := range map[string]string{
 		"/messages/stream": `{"text":"Where is it?","clientMessageId":"known"}`,
@@ -100,6 +102,9 @@ func everything(t *testing.T, client *http.Client, a *answer.Answer) string {
 	}
 	return all + said + string(stored)
 }
+
+// told is what those who see details are told of the answer that everything writes.
+const told = `"usage":{"promptTokens":90,"completionTokens":10,"totalTokens":100,"model":"SECRET-MODEL","provider":"openai","isEstimated":true,"llmCalls":2,"cachedTokens":40}`
 
 // SE-23: on a page that others can reach, visitors see labels and what actions say, by no route more. On a gateway for its own
 // machine everyone sees everything, but not what a proxy passes on.
@@ -129,7 +134,7 @@ func TestVisitorsSeeLabels(t *testing.T) {
 					client.Transport = forwarding{client.Transport}
 				}
 				got := everything(t, client, a)
-				for _, secret := range []string{"SECRET-ARGUMENT", "SECRET-RESULT", "SHOP_ORDER_GET", "SHOP_STOCK", "CHECK_CREDIT"} {
+				for _, secret := range []string{"SECRET-ARGUMENT", "SECRET-RESULT", "SHOP_ORDER_GET", "SHOP_STOCK", "CHECK_CREDIT", told} {
 					if strings.Contains(got, secret) != c.all {
 						t.Errorf("%q is sent: %v\n%s", secret, !c.all, got)
 					}
@@ -138,6 +143,9 @@ func TestVisitorsSeeLabels(t *testing.T) {
 					if !strings.Contains(got, public) {
 						t.Errorf("%q is missing in %s", public, got)
 					}
+				}
+				if !c.all && strings.Contains(got, "usage") {
+					t.Errorf("the usage is sent: %s", got)
 				}
 				if !c.all && (strings.Contains(got, "Credit check") || !strings.Contains(got, "Shop stock")) {
 					t.Errorf("a hidden call is shown, or one of an earlier version has no label: %s", got)

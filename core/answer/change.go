@@ -117,6 +117,8 @@ type Outcome struct {
 	Partial bool `json:"partial,omitempty"`
 	// Offer contains the options that remain below a completed answer; nil if there are none.
 	Offer *Choices `json:"offer,omitempty"`
+	// Usage is the sum over the calls of language models for the answer; nil if there were none, or if they are not counted.
+	Usage *llm.UsageSum `json:"usage,omitempty"`
 }
 
 // Done reports whether the answer has ended.

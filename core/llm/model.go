@@ -196,3 +196,24 @@ const mostReported = 1_000_000_000
 func (u Usage) Plausible() bool {
 	return min(u.Prompt, u.Completion, u.Cached, u.CacheWritten) >= 0 && max(u.Prompt, u.Completion, u.Cached, u.CacheWritten) <= mostReported
 }
+
+// UsageSum is the number of tokens that the calls of language models for one answer used. It is stored as JSON.
+type UsageSum struct {
+	Calls      int    `json:"calls"` // those that a provider has accepted
+	Prompt     int    `json:"prompt"`
+	Completion int    `json:"completion"`
+	Cached     int    `json:"cached,omitempty"`    // of Prompt: read from the provider's cache
+	Provider   string `json:"provider,omitempty"`  // of the model that was last asked for the answer
+	Model      string `json:"model,omitempty"`     // its name at the provider
+	Estimated  bool   `json:"estimated,omitempty"` // a provider did not report its part, or an earlier process's part is unknown
+}
+
+// Add returns the sum of two usages, with the model of the later one if that has any.
+func (u UsageSum) Add(later UsageSum) UsageSum {
+	u.Calls, u.Prompt, u.Completion, u.Cached = u.Calls+later.Calls, u.Prompt+later.Prompt, u.Completion+later.Completion, u.Cached+later.Cached
+	u.Estimated = u.Estimated || later.Estimated
+	if later.Provider != "" {
+		u.Provider, u.Model = later.Provider, later.Model
+	}
+	return u
+}

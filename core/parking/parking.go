@@ -21,6 +21,8 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/relay"
 	"parley/core/storage"
 	"parley/core/toolcall"
@@ -39,6 +41,7 @@ type continuation struct {
 	For    string          `json:"for"`              // what the run waits for, see [action.Wait]
 	Acting string          `json:"acting,omitempty"` // the last writing call that the run had begun
 	State  *generate.State `json:"state,omitempty"`  // nil: it starts from the beginning
+	Used   *llm.UsageSum   `json:"used,omitempty"`   // the usage of the answer so far
 }
 
 // A Waiting is one holder's part in the waiting of its run. Its fields are set before use. It is not safe for
@@ -57,9 +60,10 @@ type Waiting struct {
 	from *continuation // of an earlier wait
 }
 
-// Load reads from what the run continues, if it was parked. It does not continue if a call has begun to write since,
-// because that must not be repeated: then [chat.Run.Continues] is false from now on. A continuation that can't be read
-// is logged, and the run starts again, which costs a call of the model. Only an error of the store is returned.
+// Load reads from what the run continues, if it was parked, and adds what the answer has used so far to the usage of
+// ctx. It does not continue if a call has begun to write since, because that must not be repeated: then
+// [chat.Run.Continues] is false from now on. A continuation that can't be read is logged, and the run starts again,
+// which costs a call of the model. Only an error of the store is returned.
 func (w *Waiting) Load(ctx context.Context) error {
 	run := w.Run
 	if !run.Continues || run.Verdict != nil {
@@ -79,9 +83,19 @@ func (w *Waiting) Load(ctx context.Context) error {
 		w.Log.Error("can't read how a parked run continues; it starts again", "run", run.ID, "err", err)
 	} else if c.Acting == run.Acting {
 		w.from = &c
+		quota.AddUsage(ctx, c.used())
 	}
 	run.Continues = w.from != nil
 	return nil
+}
+
+// used returns the usage of the answer before the wait. If a model was asked and an earlier version stored nothing of that, the sum is
+// an estimate.
+func (c continuation) used() llm.UsageSum {
+	if c.Used != nil {
+		return *c.Used
+	}
+	return llm.UsageSum{Estimated: c.State != nil}
 }
 
 // Resume shows what people have seen before the wait, without the options, which have had their effect, and prepares
@@ -163,7 +177,7 @@ func (w *Waiting) Chose(ctx context.Context, waitedFor string) (q chat.Question,
 // to wake, wakes the run now: a choice, or that it was stopped, which stopped reports and is asked afterwards.
 func (w *Waiting) LetGo(ctx context.Context, stopped func() bool) error {
 	changes, _ := w.Answer.Since(0)
-	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.Calls.Acting(), State: w.Writer.State}
+	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.Calls.Acting(), State: w.Writer.State, Used: quota.UsageOf(ctx, w.Run.Attempts > 0)}
 	data, err := json.Marshal(c)
 	if err == nil {
 		err = w.Persist(ctx, func() error {

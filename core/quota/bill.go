@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/llm"
@@ -32,6 +33,7 @@ type reservation struct {
 	failed   bool
 	flat     bool // the cost is fixed: exactly what was reserved
 	refused  bool // the provider refused the call, and bills nothing
+	answers  bool // the model is one that answers
 }
 
 // open reserves tokens for an answer of at most most tokens, or without a maximum, for its first step. If less is left,
@@ -141,6 +143,17 @@ func (b *reservation) used() llm.Usage {
 	return llm.Usage{Prompt: b.prompt, Completion: max(said, min(b.reserved-b.prompt, said+replyTokens))}
 }
 
+// call returns the call's part of the usage of its answer: nothing unless it was one of a language model that was accepted.
+func (b *reservation) call(u llm.Usage) llm.UsageSum {
+	if b.flat || b.refused {
+		return llm.UsageSum{}
+	}
+	provider, model, _ := strings.Cut(b.tariff.Name, "/")
+	return llm.UsageSum{
+		Calls: 1, Prompt: u.Prompt, Completion: u.Completion, Cached: u.Cached, Provider: provider, Model: model, Estimated: b.usage == nil,
+	}
+}
+
 // cost returns what the call cost. The cost of an estimated usage is the highest.
 func (b *reservation) cost(u llm.Usage) Cost {
 	c := Cost{Tokens: u.Prompt + u.Completion}
@@ -162,7 +175,7 @@ func (b *reservation) cost(u llm.Usage) Cost {
 func (b *reservation) settle(ctx context.Context) {
 	u := b.used()
 	whole := b.cost(u)
-	b.payer.add(whole.USD)
+	b.payer.spent.add(whole.USD, b.call(u), b.answers)
 	counts := Counts{Input: u.Prompt, Cached: u.Cached, Output: u.Completion}
 	if !b.tariff.Known {
 		counts.Unpriced = u.Prompt + u.Completion

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"parley/core/chat"
+	"parley/core/llm"
 	"parley/core/price"
 )
 
@@ -69,25 +71,66 @@ type spender struct {
 	room    chat.RoomID
 	run     chat.RunID   // counted as a message before its first cost; empty: no message is counted
 	counted *atomic.Bool // avoids repeated calls of the store
-	cost    *atomic.Int64
+	spent   *spent       // nil: it is not summed up
 
 	settling *settling // nil: calls are settled before they end
 	held     *held     // nil: nothing can be held
 }
 
-// add counts what a call of the run cost.
-func (p spender) add(cost price.USD) {
-	if p.cost != nil {
-		p.cost.Add(int64(cost))
+// spent is the sum over the calls for one run in this process. It is safe for concurrent use.
+type spent struct {
+	mu     sync.Mutex
+	usd    price.USD
+	usage  llm.UsageSum
+	answer bool // the model of usage is one that answers
+}
+
+// add counts one call. answers reports whether its model is one that answers: others do not take the place of its name.
+func (s *spent) add(cost price.USD, u llm.UsageSum, answers bool) {
+	if s == nil {
+		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usd += cost
+	if s.answer && !answers {
+		u.Provider, u.Model = "", ""
+	}
+	s.usage = s.usage.Add(u)
+	s.answer = s.answer || answers && u.Provider != ""
 }
 
 // CostOf returns what the calls in a context of [WithSpender] cost so far.
 func CostOf(ctx context.Context) price.USD {
-	if p := spenderOf(ctx); p.cost != nil {
-		return price.USD(p.cost.Load())
+	s := spenderOf(ctx).spent
+	if s == nil {
+		return 0
 	}
-	return 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usd
+}
+
+// UsageOf returns the tokens of the calls of language models in a context of [WithSpender] so far; nil if there were none. begun
+// reports whether an earlier process has begun the run, and has not handed on what it used: then the sum is an estimate.
+func UsageOf(ctx context.Context, begun bool) *llm.UsageSum {
+	s := spenderOf(ctx).spent
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.usage.Calls == 0 {
+		return nil
+	}
+	u := s.usage
+	u.Estimated = u.Estimated || begun
+	return &u
+}
+
+// AddUsage adds the usage of earlier calls for the run, which are paid already, to what [UsageOf] returns.
+func AddUsage(ctx context.Context, earlier llm.UsageSum) {
+	spenderOf(ctx).spent.add(0, earlier, true)
 }
 
 type spenderKey struct{}
@@ -95,7 +138,7 @@ type spenderKey struct{}
 // WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
 // count toward the total. What a call cost is stored beside the run, see [WaitSettled].
 func WithSpender(ctx context.Context, run *chat.Run) context.Context {
-	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(atomic.Int64), newSettling(), new(held)})
+	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(spent), newSettling(), new(held)})
 }
 
 func spenderOf(ctx context.Context) spender {

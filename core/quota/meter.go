@@ -31,18 +31,18 @@ func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
 	if m == nil {
 		return of
 	}
-	wrap := func(model llm.Model, t Tariff) llm.Model {
+	wrap := func(model llm.Model, t Tariff, answers bool) llm.Model {
 		if model == nil {
 			return nil
 		}
-		return meteredModel{model, m, t}
+		return meteredModel{model, m, t, answers}
 	}
 	m.chat = t.Chat
 	first := t.Chat[of.Answering()[0].Name]
-	of.Large, of.Small, of.Vision = wrap(of.Large, first), wrap(of.Small, t.Small), wrap(of.Vision, t.Vision)
+	of.Large, of.Small, of.Vision = wrap(of.Large, first, true), wrap(of.Small, t.Small, false), wrap(of.Vision, t.Vision, false)
 	of.Chat = slices.Clone(of.Chat)
 	for i, named := range of.Chat {
-		of.Chat[i].Model = wrap(named.Model, t.Chat[named.Name])
+		of.Chat[i].Model = wrap(named.Model, t.Chat[named.Name], true)
 	}
 	if of.Transcriber != nil {
 		of.Transcriber = meteredTranscriber{of.Transcriber, m, t.Transcription}
@@ -58,8 +58,9 @@ func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
 
 type meteredModel struct {
 	llm.Model
-	meter  *Meter
-	tariff Tariff
+	meter   *Meter
+	tariff  Tariff
+	answers bool // it is one of those that answer
 }
 
 // MaxTokens implements [llm.Bounded].
@@ -73,7 +74,7 @@ func (g meteredModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[l
 			yield(llm.Chunk{}, err)
 			return
 		}
-		b.held = b.payer.held.take()
+		b.held, b.answers = b.payer.held.take(), g.answers
 		defer b.settle(ctx)
 		req.MaxTokens = b.most
 		for c, err := range g.Model.Generate(ctx, req) {
