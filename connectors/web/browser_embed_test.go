@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func playTarget(t *testing.T, p *tab) {
 
 func playEmbedded(t *testing.T, p *tab) {
 	l := listen(t, "127.0.0.1:0")
-	shop := site(t, l, "")
+	shop := site(t, l, `data-name="Grace Hopper"`)
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
 	p.do(chromedp.Navigate(shop))
 	p.wait(`all('.launcher').length && !all('.bubble')[0].hidden`)
@@ -101,6 +102,19 @@ func playEmbedded(t *testing.T, p *tab) {
 	p.wait(`all('.launcher').length && !all('.bubble')[0].hidden`)
 	p.click(".launcher")
 	p.shows(".answer .text", "Welcome to the shop.")
+
+	names := []string{r.question.Name}
+	for _, identify := range []string{`parley.identify({name: 'Ada'})`, `parley.identify({})`} {
+		p.eval(identify)
+		p.send("and now?")
+		r := g.next(t)
+		r.finish(completed, "Now it is "+identify)
+		p.wait(`all('.answer .text').at(-1).textContent.startsWith('Now it is ' + ` + "`" + identify + "`" + `)`)
+		names = append(names, r.question.Name)
+	}
+	if !slices.Equal(names, []string{"Grace Hopper", "Ada", ""}) {
+		t.Errorf("the visitor is called %q", names)
+	}
 }
 
 func playForbidden(t *testing.T, p *tab) {

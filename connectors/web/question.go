@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core/chat"
+	"parley/core/text"
 )
 
 const (
@@ -24,6 +25,7 @@ type question struct {
 	StreamProtocol  string
 	Reasoning       bool
 	Source          string
+	Name            string // what the site calls the visitor: a claim, which gives no rights
 }
 
 // id returns the id of the message: the same for the same clientMessageId in the same conversation, by which a repeated
@@ -116,12 +118,24 @@ func (q *question) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&q.Reasoning)
 	case "source":
 		return dec.Decode(&q.Source)
+	case "name":
+		return q.setName(dec)
 	case "files":
 		return readArray(dec, q.addFile)
 	case "images":
 		return readArray(dec, q.addImage)
 	}
 	return skipValue(dec)
+}
+
+// setName reads the visitor's display name: one line, cut to the length of a name in a prompt.
+func (q *question) setName(dec *json.Decoder) error {
+	err := dec.Decode(&q.Name)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return &refusal{http.StatusBadRequest, "name must be a string."}
+	}
+	q.Name = text.Brief(text.OneLine(q.Name, text.MaxLabel), text.MaxLabel)
+	return err
 }
 
 // refuse converts an error of readBody to the response. form is the sentence for a malformed body.

@@ -107,7 +107,7 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		}
 	}
 	acc, err := w.submit(r.Context(), chat.Message{
-		Memory:  chat.Memory{ID: id, Room: room.ID, Author: author, Text: q.Text, Files: files, At: time.Now()},
+		Memory:  chat.Memory{ID: id, Room: room.ID, Author: author, Name: q.Name, Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
 		Address: chat.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer, Details: who.details},
 		Source:  cmp.Or(q.Source, defaultSource),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"unicode/utf8"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -151,6 +152,41 @@ func TestVisitorsSeeLabels(t *testing.T) {
 					t.Errorf("a hidden call is shown, or one of an earlier version has no label: %s", got)
 				}
 			})
+		})
+	}
+}
+
+// A site can tell the visitor's name. It is one line of limited length, and changes nothing of whose message it is.
+func TestNamesOfVisitors(t *testing.T) {
+	const long = "at most 64 characters"
+	for body, want := range map[string]string{
+		`{"text":"Hi"}`:                                            "",
+		`{"text":"Hi","name":null}`:                                "",
+		`{"text":"Hi","name":"Ada"}`:                               "Ada",
+		`{"text":"Hi","name":" A\nd\u0000a\u202e\t: "}`:            "A da :",
+		`{"text":"Hi","name":"web/owner"}`:                         "web/owner",
+		`{"text":"Hi","name":"` + strings.Repeat("é", 64) + `"}`:   strings.Repeat("é", 64),
+		`{"text":"Hi","name":"` + strings.Repeat("é", 5000) + `"}`: long,
+	} {
+		var got chat.Message
+		serve(t, nil, func(in chat.Inbound) (chat.Accepted, error) {
+			got, _ = in.(chat.Message)
+			return chat.Accepted{}, nil
+		}, func(client *http.Client, _ *answer.Answer) {
+			resp, said := post(t, client, "/api/conversations/c/messages/stream", body)
+			if n := utf8.RuneCountInString(got.Name); want == long && n > 50 && n <= 64 {
+				want = got.Name
+			}
+			if resp.StatusCode != http.StatusOK || got.Name != want || got.Author != "web/c" || len(got.Roles) > 0 {
+				t.Errorf("%s: %q of %s, %d %s", body, got.Name, got.Author, resp.StatusCode, said)
+			}
+		})
+	}
+	for _, body := range []string{`{"text":"Hi","name":7}`, `{"text":"Hi","name":{"is":"Ada"}}`} {
+		serve(t, nil, accept, func(client *http.Client, _ *answer.Answer) {
+			if resp, said := post(t, client, "/api/conversations/c/messages/stream", body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(said, "name must be a string.") {
+				t.Errorf("%s: %d %s", body, resp.StatusCode, said)
+			}
 		})
 	}
 }

@@ -192,7 +192,7 @@ export class Chat extends HTMLElement {
     this.#busy();
     answer.say('Thinking…');
     try {
-      await this.#conversation.ask(turn, message, key);
+      await this.#conversation.ask(turn, { ...message, name: window.parley?.name }, key);
       this.#learnUnread(key, asked);
     } catch (refusal) {
       answer.element.remove();

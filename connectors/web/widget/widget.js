@@ -3,15 +3,15 @@
 //   <script src="https://gateway.example/widget.js" data-agent="Parley"></script>
 //
 // data-agent   the name that people see
-// data-target  a CSS selector: fill that element, which has a height, instead of a button in the corner. Several on one page
-//              have a conversation each; there is one button in the corner at most.
-// data-theme   light or dark; otherwise what the visitor's system says
+// data-target  a CSS selector: fill that element instead of a button in the corner. Each has its own conversation
+// data-theme   light or dark
 // data-open    open at once
-//
-// It is a classic script that loads modules, so that it needs no type="module".
+// data-name    the visitor's name; parley.identify({name}) sets it later
 (() => {
   const script = document.currentScript ?? document.querySelector('script[src$="/widget.js"]');
-  const { agent, target, theme, open } = script.dataset;
+  const { agent, target, theme, open, name } = script.dataset;
+  if (!window.parley?.identify) window.parley = { identify({ name } = {}) { this.name = name && `${name}`; } };
+  window.parley.name ??= name;
 
   const place = () => {
     if (!target) return document.body;
