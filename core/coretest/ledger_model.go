@@ -117,14 +117,22 @@ func (s *peopleModel) Used(_ context.Context, from, to string, buckets ...string
 			return key[1] == b || many && strings.HasPrefix(key[1], prefix)
 		})
 		if day := key[0]; wanted && from <= day && day <= to {
-			sum := sums[key[1]]
-			sums[key[1]] = quota.Total{Bucket: key[1], Cost: sum.Cost.Add(t.Cost), Counts: sum.Counts.Add(t.Counts)}
+			sums[key[1]] = both(sums[key[1]], t)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		all = append(all, sums[name])
 	}
 	return all, nil
+}
+
+// both adds the totals of two days. Only the total of a day has a bound.
+func both(a, b quota.Total) quota.Total {
+	return quota.Total{
+		Bucket: b.Bucket,
+		Cost:   quota.Cost{Messages: a.Messages + b.Messages, Tokens: a.Tokens + b.Tokens, USD: a.USD + b.USD},
+		Counts: quota.Counts{Input: a.Input + b.Input, Cached: a.Cached + b.Cached, Output: a.Output + b.Output, Unpriced: a.Unpriced + b.Unpriced},
+	}
 }
 
 func (s *peopleModel) Warn(_ context.Context, day, bucket string) (bool, error) {
