@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/web/login"
 	"parley/core/answer"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -44,7 +44,7 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 			Parameters: `{"type":"object","properties":{"item":{"type":"string"}}}`,
 		}}
 	}, func(s *story) {
-		Serve(s.T, s.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		connectortest.Serve(s.T, s.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			called.Add(1)
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"result":"ordered"}`))
@@ -61,13 +61,13 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 		s.shutdown()
 		s.start() // the login outlives it
 
-		order := Script{ToolCall("c", "ORDER", `{"item":"tea"}`)}
-		s.model.Queue(Script{Text("I can't order.")})
+		order := modelfake.Script{modelfake.ToolCall("c", "ORDER", `{"item":"tea"}`)}
+		s.model.Queue(modelfake.Script{modelfake.Text("I can't order.")})
 		s.all(s.send(s.open(), "1", "Order tea"))
 		if got := string(s.model.Requests()[0].Raw); strings.Contains(got, `"ORDER"`) {
 			s.Errorf("a visitor is offered the tool: %s", got)
 		}
-		s.model.Queue(order, Script{Text("It is ordered.")})
+		s.model.Queue(order, modelfake.Script{modelfake.Text("It is ordered.")})
 		id, err := owner.Open(s.Context())
 		s.must(err)
 		s.secrets = append(s.secrets, id)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -28,7 +28,7 @@ var outages = map[string]telegramfake.Fault{
 }
 
 // breakTelegram begins an outage, and returns what ends it.
-func breakTelegram(c *chatStory, w *telegramworld.World, kind string, chats ...Place) (mend func()) {
+func breakTelegram(c *chatStory, w *telegramworld.World, kind string, chats ...connectortest.Place) (mend func()) {
 	f := outages[kind]
 	switch {
 	case f == (telegramfake.Fault{}):
@@ -71,17 +71,17 @@ func TestTelegramOutage(t *testing.T) {
 }
 
 func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration, restarts bool) {
-	bob := c.Direct(Bob)
+	bob := c.Direct(connectortest.Bob)
 	done := outages[kind].Apply || outages[kind].Half
-	c.choose = func(r Request) Script {
+	c.choose = func(r modelfake.Request) modelfake.Script {
 		if strings.Contains(string(r.Raw), "slowly") {
-			return Script{Text(tale), Pause(10 * time.Second), Text(" The end.")}
+			return modelfake.Script{modelfake.Text(tale), modelfake.Pause(10 * time.Second), modelfake.Text(" The end.")}
 		}
-		return Script{Pause(10 * time.Second), Text("Yes.")}
+		return modelfake.Script{modelfake.Pause(10 * time.Second), modelfake.Text("Yes.")}
 	}
-	c.Say(Ada, c.ada, "Is it so?")
-	c.Mention(Ada, c.group, "Is that so?")
-	c.Say(Bob, bob, "Tell me slowly")
+	c.Say(connectortest.Ada, c.ada, "Is it so?")
+	c.Mention(connectortest.Ada, c.group, "Is that so?")
+	c.Say(connectortest.Bob, bob, "Tell me slowly")
 	c.read(bob, "twice.")
 	c.pass(5 * time.Second)
 	mend := breakTelegram(c, w, kind, c.ada, c.group)
@@ -93,7 +93,7 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 	c.pass(d - d/2)
 	mend()
 	c.pass(65 * time.Second)
-	for _, in := range []Place{c.ada, c.group, bob} {
+	for _, in := range []connectortest.Place{c.ada, c.group, bob} {
 		want := [][]string{{"Yes."}, {"Yes.\n\n" + progressive.Repetition}}
 		if done {
 			want = [][]string{{"Yes.", "Yes.\n\n" + progressive.Repetition}}
@@ -101,7 +101,7 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 		if in == bob {
 			want = [][]string{{tale + " The end."}}
 		}
-		if own := Own(c, in); !slices.ContainsFunc(want, func(w []string) bool { return slices.Equal(own, w) }) {
+		if own := connectortest.Own(c, in); !slices.ContainsFunc(want, func(w []string) bool { return slices.Equal(own, w) }) {
 			c.Errorf("in %s people read %q; want one of %q", in, own, want)
 		}
 	}
@@ -117,23 +117,23 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 func TestTelegramRepetitionIsUnheard(t *testing.T) {
 	site := sites()[0]
 	on(t, site, nil, func(c *chatStory) {
-		w, bob := c.World.(*telegramworld.World), c.Direct(Bob)
-		c.Say(Bob, bob, "Hi")
+		w, bob := c.World.(*telegramworld.World), c.Direct(connectortest.Bob)
+		c.Say(connectortest.Bob, bob, "Hi")
 		c.rest()
 		c.crash()
-		c.cfg.Owner = []config.Account{config.Account(c.Account(Bob))}
+		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Bob))}
 		c.start()
-		c.Say(Bob, bob, "Hello")
+		c.Say(connectortest.Bob, bob, "Hello")
 		c.rest()
 		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: telegramworld.Chat(c.ada).ID, Drop: true, Times: 2})
-		c.Say(Ada, c.ada, "Is it so?")
+		c.Say(connectortest.Ada, c.ada, "Is it so?")
 		c.rest()
-		if own := Own(c, c.ada); len(own) != 0 {
+		if own := connectortest.Own(c, c.ada); len(own) != 0 {
 			c.Errorf("people read %q", own)
 		}
-		c.Say(Ada, c.ada, "Are you there?")
+		c.Say(connectortest.Ada, c.ada, "Are you there?")
 		c.rest()
-		if own := Own(c, bob); !strings.Contains(own[len(own)-1], "may not have arrived") {
+		if own := connectortest.Own(c, bob); !strings.Contains(own[len(own)-1], "may not have arrived") {
 			c.Errorf("the owner reads %q", own)
 		}
 		if !strings.Contains(c.log.String(), "may not have arrived") || !strings.Contains(c.prompt(3), "It is unknown whether this answer arrived") {
@@ -147,34 +147,34 @@ func TestTelegramRepetitionIsUnheard(t *testing.T) {
 // it stays above. Messages that the journal knows, such as the reply to a command, are left alone.
 func TestTelegramAdoptsABeginning(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		for _, in := range []Place{c.ada, c.group} {
+		for _, in := range []connectortest.Place{c.ada, c.group} {
 			w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: telegramworld.Chat(in).ID, DelayAnswer: 10 * time.Second})
 		}
-		c.choose = func(Request) Script { return slowly(tale) }
-		c.Say(Ada, c.ada, "Tell me")
-		c.Mention(Ada, c.group, "Tell us")
+		c.choose = func(modelfake.Request) modelfake.Script { return slowly(tale) }
+		c.Say(connectortest.Ada, c.ada, "Tell me")
+		c.Mention(connectortest.Ada, c.group, "Tell us")
 		c.read(c.ada, "Once upon a time")
 		c.read(c.group, "Once upon a time")
 		c.crash()
 		c.start()
 		c.want(c.ada, tale)
-		if own := Own(c, c.group); len(own) != 2 || own[1] != tale {
+		if own := connectortest.Own(c, c.group); len(own) != 2 || own[1] != tale {
 			c.Errorf("the group reads %q", own)
 		}
 		c.orphans = 1
 	})
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Delay: 10 * time.Second}) // it never arrives
-		c.choose = func(Request) Script { return slowly(tale) }
-		c.Say(Ada, c.ada, "Tell me")
+		c.choose = func(modelfake.Request) modelfake.Script { return slowly(tale) }
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		for !slices.ContainsFunc(w.Fake.Log(), func(r telegramfake.Request) bool { return r.Method == "sendMessage" }) {
 			c.pass(50 * time.Millisecond)
 		}
 		c.crash()
 		c.start()
-		c.Say(Ada, c.ada, "/status")
+		c.Say(connectortest.Ada, c.ada, "/status")
 		c.rest()
-		if own := Own(c, c.ada); len(own) != 2 || own[1] != tale || own[0] == tale {
+		if own := connectortest.Own(c, c.ada); len(own) != 2 || own[1] != tale || own[0] == tale {
 			c.Errorf("people read %q", own)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/discord/discordfake"
@@ -18,7 +18,7 @@ import (
 
 // platform is what the worlds of the platforms have besides the methods that all platforms share.
 type platform interface {
-	Unheard(from Who, in Place, text string, f File) Line // a file of which the bot is not told
+	Unheard(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) connectortest.Line // a file of which the bot is not told
 	Mentioning(text string) string
 }
 
@@ -34,11 +34,11 @@ func (s *story) replies(texts ...string) {
 func TestReplyToUnheardFile(t *testing.T) {
 	look := "<response><title>A cat</title><description>A cat on a sofa.</description></response>"
 	for name, f := range map[string]struct {
-		file       File
+		file       connectortest.File
 		what, says string
 	}{
 		"picture":  {photo(), "a photo", "A cat on a sofa."},
-		"document": {File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")}, "a file", "Buy tea."},
+		"document": {connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")}, "a file", "Buy tea."},
 		"voice":    {spoken(), "a voice message", "Meet me at six."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,9 +51,9 @@ func TestReplyToUnheardFile(t *testing.T) {
 					c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("Meet me at six.")})
 				}
 				c.replies("I see.", "As before.")
-				posted := p.Unheard(Bob, c.group, "", f.file)
+				posted := p.Unheard(connectortest.Bob, c.group, "", f.file)
 				for range 2 {
-					c.Reply(Ada, c.group, posted, p.Mentioning("what is it?"))
+					c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is it?"))
 					c.rest()
 					told := c.told()
 					if !strings.Contains(told, "[In reply to "+f.what) || !strings.Contains(told, " from Bob]") {
@@ -79,13 +79,13 @@ func TestReplyToPictureIsShown(t *testing.T) {
 			onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatStory) {
 				c.replies("A square.")
 				p := c.World.(platform)
-				var posted Line
+				var posted connectortest.Line
 				if heard {
-					posted = c.shown(Bob, c.group, photo())
+					posted = c.shown(connectortest.Bob, c.group, photo())
 				} else {
-					posted = p.Unheard(Bob, c.group, "", photo())
+					posted = p.Unheard(connectortest.Bob, c.group, "", photo())
 				}
-				c.Reply(Ada, c.group, posted, p.Mentioning("what is on this photo?"))
+				c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is on this photo?"))
 				c.rest()
 				all := c.model.Requests()
 				if n := strings.Count(string(all[len(all)-1].Raw), "image_url"); n != 2 { // its type, and the field
@@ -97,7 +97,7 @@ func TestReplyToPictureIsShown(t *testing.T) {
 }
 
 // shown has from send a file into a group without a mention.
-func (c *chatStory) shown(from Who, in Place, f File) Line {
+func (c *chatStory) shown(from connectortest.Who, in connectortest.Place, f connectortest.File) connectortest.Line {
 	switch w := c.World.(type) {
 	case *telegramworld.World:
 		w.Attach(from, in, f)
@@ -139,13 +139,13 @@ func TestDirectChatAnswersEverything(t *testing.T) {
 		for n, fields := range kinds {
 			switch w := c.World.(type) {
 			case *telegramworld.World:
-				w.Send(Ada, c.ada, "", telegramfake.With(fields))
+				w.Send(connectortest.Ada, c.ada, "", telegramfake.With(fields))
 			case *discordworld.World:
-				w.Send(Ada, c.ada, "", discordfake.With(fields))
+				w.Send(connectortest.Ada, c.ada, "", discordfake.With(fields))
 			}
 			c.pass(5 * time.Second)
 			c.rest()
-			if own := Own(c, c.ada); len(own) != n+1 {
+			if own := connectortest.Own(c, c.ada); len(own) != n+1 {
 				t.Fatalf("after %v people read %q", fields, own)
 			}
 		}
@@ -157,17 +157,17 @@ func TestDiscordForwards(t *testing.T) {
 	on(t, sites()[1], withSenses, func(c *chatStory) {
 		w := c.World.(*discordworld.World)
 		card := map[string]any{"embeds": []any{map[string]any{"type": "rich", "title": "Release 2", "fields": []any{map[string]any{"name": "Date", "value": "Monday"}}}}}
-		text := w.Unheard(Bob, c.group, "", File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
-		embed := w.Send(Robot, c.group, "", discordfake.With(card), discordfake.Unheard())
+		text := w.Unheard(connectortest.Bob, c.group, "", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
+		embed := w.Send(connectortest.Robot, c.group, "", discordfake.With(card), discordfake.Unheard())
 		for posted, want := range map[string]string{text.ID: "[Forwarded file: plan.md, text/markdown]\n  Buy tea.", embed.ID: "*Forwarded:* *Embed:* Release 2\n    Date: Monday"} {
-			w.Send(Ada, c.ada, "", discordfake.Forward(posted))
+			w.Send(connectortest.Ada, c.ada, "", discordfake.Forward(posted))
 			c.pass(5 * time.Second)
 			c.rest()
 			if told := c.told(); !strings.Contains(told, want) {
 				t.Errorf("the model was told %q", told)
 			}
 		}
-		c.Reply(Ada, c.group, embed, w.Mentioning("when?"))
+		c.Reply(connectortest.Ada, c.group, embed, w.Mentioning("when?"))
 		c.rest()
 		if told := c.told(); !strings.Contains(told, "[In reply to Robot: *Embed:* Release 2 Date: Monday]") {
 			t.Errorf("the model was told %q", told)
@@ -182,8 +182,8 @@ func TestMentionByEdit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
 				p := c.World.(platform)
-				c.Say(Ada, c.group, "what is the time?")
-				c.Say(Bob, c.group, "no idea")
+				c.Say(connectortest.Ada, c.group, "what is the time?")
+				c.Say(connectortest.Bob, c.group, "no idea")
 				c.pass(wait)
 				asked := c.Sees(c.group)[0]
 				c.Twice(func() { c.Edit(c.group, asked, p.Mentioning("what is the time?")) })
@@ -193,13 +193,13 @@ func TestMentionByEdit(t *testing.T) {
 					return
 				}
 				c.asked(1)
-				if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
+				if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
 					t.Errorf("people read %q", own)
 				}
 				c.Edit(c.group, asked, p.Mentioning("what is the date?"))
 				c.rest()
 				c.asked(2)
-				if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
+				if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
 					t.Errorf("after another edit people read %q", own)
 				}
 			})
@@ -212,10 +212,10 @@ func TestDiscordOwnRole(t *testing.T) {
 	on(t, sites()[1], nil, func(c *chatStory) {
 		w := c.World.(*discordworld.World)
 		own, other := w.Fake.AddBotRole(w.Guild()), w.Fake.AddRole(w.Guild(), "Friends")
-		c.Say(Ada, c.group, "<@&"+other+"> hello all")
-		c.Say(Ada, c.group, "<@&"+own+"> hello")
+		c.Say(connectortest.Ada, c.group, "<@&"+other+"> hello all")
+		c.Say(connectortest.Ada, c.group, "<@&"+own+"> hello")
 		c.want(c.group, "You said: Ada: hello")
-		c.Say(Ada, c.group, "and <@&"+own+">?")
+		c.Say(connectortest.Ada, c.group, "and <@&"+own+">?")
 		c.rest()
 		c.asked(2)
 		lookups := 0
@@ -230,7 +230,7 @@ func TestDiscordOwnRole(t *testing.T) {
 	})
 }
 
-// An administrator who writes in the name of an allowed group is answered as that group; what is written in the name of a channel isn't.
+// An administrator who writes in the name of an allowed group is answered as that group; a message in the name of a channel isn't answered.
 func TestTelegramAnonymousAdministrator(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		t.Run(fmt.Sprint("allowed ", allowed), func(t *testing.T) {
@@ -243,10 +243,10 @@ func TestTelegramAnonymousAdministrator(t *testing.T) {
 			}, func(c *chatStory) {
 				w := c.World.(*telegramworld.World)
 				group := telegramworld.Chat(c.group)
-				w.Send(Ada, c.group, w.Mentioning("who is here?"), telegramfake.As(group))
-				w.Send(Ada, c.group, w.Mentioning("and I?"), telegramfake.As(telegramfake.Chat{ID: -100777, Type: "channel", Title: "News"}))
+				w.Send(connectortest.Ada, c.group, w.Mentioning("who is here?"), telegramfake.As(group))
+				w.Send(connectortest.Ada, c.group, w.Mentioning("and I?"), telegramfake.As(telegramfake.Chat{ID: -100777, Type: "channel", Title: "News"}))
 				c.rest()
-				if own := Own(c, c.group); len(own) != map[bool]int{true: 1}[allowed] {
+				if own := connectortest.Own(c, c.group); len(own) != map[bool]int{true: 1}[allowed] {
 					t.Errorf("people read %q", own)
 				}
 			})

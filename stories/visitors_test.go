@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // shopTools are two tools of a shop: one with a label, and one whose calls only the owner sees.
@@ -28,13 +28,13 @@ func shopTools(cfg *config.Config) {
 // tell only what concerns them. A call that is not valid shows no parameters either.
 func TestVisitorsOfAPublicPage(t *testing.T) {
 	tell(t, shopTools, func(s *story) {
-		Serve(s.T, s.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		connectortest.Serve(s.T, s.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/x-ndjson")
 			_, _ = w.Write([]byte(`{"progress":"Asking the warehouse"}` + "\n" + `{"result":{"margin":"RAW-RESULT"}}` + "\n"))
 		}))
 		s.model.Queue(
-			Script{ToolCall("c1", "GET_ORDER", `{"order":4711}`), ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`), ToolCall("c3", "GET_ORDER", `{"order":"WRONG-ARGUMENT"}`)},
-			Script{Text("It is on its way.")})
+			modelfake.Script{modelfake.ToolCall("c1", "GET_ORDER", `{"order":4711}`), modelfake.ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`), modelfake.ToolCall("c3", "GET_ORDER", `{"order":"WRONG-ARGUMENT"}`)},
+			modelfake.Script{modelfake.Text("It is on its way.")})
 		id := s.open()
 		events, err := s.send(id, "1", "Where is my order?").All()
 		s.must(err)
@@ -50,7 +50,7 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 		stored, err := json.Marshal(lines)
 		s.must(err)
 		seen += string(stored)
-		for _, private := range []string{"4711", "RAW-RESULT", "WRONG-ARGUMENT", "GET_ORDER", "CHECK_CREDIT", "redit", DefaultModel, "Store", "Version"} {
+		for _, private := range []string{"4711", "RAW-RESULT", "WRONG-ARGUMENT", "GET_ORDER", "CHECK_CREDIT", "redit", modelfake.DefaultModel, "Store", "Version"} {
 			if strings.Contains(seen, private) {
 				s.Errorf("%q is sent: %s", private, seen)
 			}
@@ -69,13 +69,13 @@ func TestLinesOfCallsInChat(t *testing.T) {
 		shopTools(cfg)
 		cfg.Web.Public = false
 	}, func(c *chatStory) {
-		Serve(c.T, c.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		connectortest.Serve(c.T, c.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(10 * time.Second)
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"result":"RAW-RESULT"}`))
 		}))
-		c.model.Queue(Script{Text("Let me see."), ToolCall("c1", "GET_ORDER", `{"order":4711}`), ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`)}, Script{Text("On its way.")})
-		c.Say(Ada, c.ada, "Where is it?")
+		c.model.Queue(modelfake.Script{modelfake.Text("Let me see."), modelfake.ToolCall("c1", "GET_ORDER", `{"order":4711}`), modelfake.ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`)}, modelfake.Script{modelfake.Text("On its way.")})
+		c.Say(connectortest.Ada, c.ada, "Where is it?")
 		c.read(c.ada, "On its way.")
 		c.rest()
 		seen := strings.Join(steps(c.Sees(c.ada)[1]), "\n")
