@@ -26,7 +26,7 @@ type Parameters struct {
 	// How many tokens the model may think before it answers, instead of thinking_budget of anthropic or gemini in providers. 0 = it does not
 	// think. auto = as set there.
 	ThinkingBudget *int `yaml:"thinking_budget"`
-	// More keys of the request's body, for what has no key here, such as {top_k: 40}. null removes a key that Parley adds by itself, such as
+	// More keys of the request's body, for parameters without a key here, such as {top_k: 40}. null removes a key that Parley adds by itself, such as
 	// {stream_options: null}.
 	ExtraBody Object `yaml:"extra_body"`
 }

@@ -22,7 +22,7 @@ func (s heldUp) Question(ctx context.Context, id string) (chat.Question, error) 
 	return q, err
 }
 
-// Of two options that are pressed at the same moment one counts, whoever pressed them. The other press is told that the
+// If two options are pressed at the same moment, only one counts, even if different users pressed them. The other press is told that the
 // question has closed; only the same option of the same person counts as the same press.
 func TestTwoPressesAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {

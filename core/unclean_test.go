@@ -42,8 +42,8 @@ func spoil(v reflect.Value) {
 	}
 }
 
-// Whatever a platform reports is accepted, whatever bytes its strings have. What can't be stored would be delivered
-// again for ever, and hold up what comes after it.
+// Whatever a platform reports is accepted, whatever bytes its strings have. An event that can't be stored would be
+// delivered again and again, and hold up later events.
 func TestUncleanEvents(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()

@@ -17,8 +17,8 @@ type role struct {
 	} `json:"tags"`
 }
 
-// ownRoles caches the role that Discord made for the bot in each server. Clients offer it next to the bot's account where people choose
-// whom to mention, under the same name. It is safe for concurrent use.
+// ownRoles caches the role that Discord made for the bot in each server. Clients offer it next to the bot's account, under the same
+// name, where users choose an account to mention. It is safe for concurrent use.
 type ownRoles struct {
 	client *client
 	me     string
