@@ -12,7 +12,7 @@ import (
 	"parley/core/text"
 )
 
-// Bounds of the log. Much of what it says is caused by others: platforms, servers, visitors. Without bounds, one that
+// Bounds of the log. Others cause many of its lines: platforms, servers, visitors. Without bounds, one that
 // repeats itself would fill the disk.
 const (
 	logWindow  = time.Minute

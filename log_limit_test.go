@@ -13,8 +13,7 @@ import (
 	"parley/connectors/connectortest"
 )
 
-// Whatever others cause, the log has a bound: of each message, of their number, and of each value. What is left out is
-// counted.
+// Whatever others cause, the log has a bound: of each message, of their number, and of each value. Omitted lines are counted.
 func TestLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -230,8 +230,8 @@ func (m *models) answering(cfg config.Config, env Env, key string, o providers.O
 	return model.(llm.Model), name
 }
 
-// withVision returns cfg with what is known of each model that answers in place of vision: auto. An agent of the owner's
-// own is not asked for: its name says nothing of a model.
+// withVision returns cfg with the known value, true or false, in place of vision: auto of each model that answers. It skips
+// the owner's own agents, because their names don't identify a model.
 func withVision(cfg config.Config) config.Config {
 	known := func(set *bool, provider config.Provider, model string) *bool {
 		s, _ := cfg.Provider(provider)

@@ -7,7 +7,7 @@ import (
 	"parley/config"
 )
 
-// A template that asks for the form has MCP tools called as in the form; what it lacks is said by gateway check.
+// With a template that asks for the form, MCP tools are called as in the form. gateway check reports the parts that a template lacks.
 func TestIncompleteTemplateOfACharacter(t *testing.T) {
 	const form = "Talk as {{agentName}}. {{providers}} {{actionNames}} <response><actions></actions><text></text></response>"
 	for name, c := range map[string]struct {

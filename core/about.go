@@ -40,7 +40,7 @@ func (cr *commandRun) details(ctx context.Context, m chat.Memory) (bool, error) 
 	return owner && cr.x.run.RoomKind.Private(), err
 }
 
-// approvals lists what was approved in the room: everything, or only calls that the author asked for.
+// approvals lists the decisions about calls in the room: all of them, or only those about calls that the author asked for.
 func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
 	m, err := cr.x.input(ctx)
 	if err != nil {
@@ -56,9 +56,9 @@ func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// status describes the room: who is answered, what is being done, and the time limit. Those who read details also read the
-// model, the services behind the gateway, what was skipped, and the version. It needs no model, so that it works while
-// everything else fails.
+// status describes the room: the users that the agent answers, the current work, and the time limit. Users who can read details
+// also see the model, the services behind the gateway, the skipped steps, and the version. It needs no model, so that it works
+// while everything else fails.
 func (cr *commandRun) status(ctx context.Context) (string, error) {
 	m, err := cr.x.input(ctx)
 	if err != nil {

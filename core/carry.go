@@ -160,7 +160,7 @@ func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 		return "", err
 	}
 	_, err = cr.x.asking.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Chooser: forget})
-	if cr.x.run.RoomKind == chat.API { // the page shows what is remembered
+	if cr.x.run.RoomKind == chat.API { // the page shows the stored messages
 		return "Forget this conversation? Its messages will be deleted.", err
 	}
 	return "Forget this conversation? Messages in the chat won't be deleted.", err

@@ -365,7 +365,7 @@ func TestMultiStep(t *testing.T) {
 	})
 }
 
-// In the form, the model is told of a call that could not be made, and why, as it is natively. What it wrote is shortened.
+// In the form, as in native rounds, the prompt names a call that could not be made, and the reason. The call's own text is shortened.
 func TestFormTellsOfCallsNotMade(t *testing.T) {
 	for name, c := range map[string]struct{ call, told string }{
 		"an unknown action":    {"<actions>NOPE</actions>", `NOPE: Error: There is no action "NOPE".`},

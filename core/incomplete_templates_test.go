@@ -10,7 +10,7 @@ import (
 	"parley/plugins/essentials"
 )
 
-// What short templates, as character files of elizaOS have them, leave out: the question, who the agent is, and what it can do.
+// Short templates, such as those in character files of elizaOS, leave parts out: the question, the agent's identity, and its abilities.
 func TestIncompleteTemplatesAreCompleted(t *testing.T) {
 	const support = "<task>Provide technical support as {{agentName}}</task>"
 	const eliza = "<task>Talk as {{agentName}}.</task>\n<providers>\n{{providers}}\n</providers>\n<actionNames>{{actionNames}}</actionNames>\n" +

@@ -15,8 +15,8 @@ import (
 	"parley/plugins/essentials"
 )
 
-// What people without access do in a group reaches no prompt: not the answer's, and not those of summaries, facts, recalled messages and
-// the question whether to answer. A reply of someone with access shows what it replies to.
+// Actions of users without access in a group reach no prompt: not the answer's, and not those of summaries, facts, recalled messages and
+// the question whether to answer. A reply by a user with access shows the message that it replies to.
 func TestOverheard(t *testing.T) {
 	by := func(author chat.EntityID, change func(m *chat.Message)) func(w *world, n *node) {
 		return func(w *world, n *node) {

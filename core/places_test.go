@@ -87,7 +87,7 @@ func (p *placed) says(text string) {
 	synctest.Wait()
 }
 
-// presses chooses an option of what is asked in the room, if anything is.
+// presses chooses an option of each open question in the room.
 func (p *placed) presses(option int) {
 	time.Sleep(5 * time.Second)
 	synctest.Wait()

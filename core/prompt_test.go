@@ -257,7 +257,7 @@ func TestProvidersFailAlone(t *testing.T) {
 			teller{action.ProviderSpec{Name: "BROKEN"}, func(context.Context) (action.ProviderResult, error) { panic("broken") }},
 			teller{action.ProviderSpec{Name: "ASKED", Dynamic: true}, func(context.Context) (action.ProviderResult, error) { return action.ProviderResult{Text: "asked"}, nil }},
 		}}}
-		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true} // others do not read what was skipped
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true} // other users do not see the skipped steps
 		n := w.start()
 		begun := time.Now()
 		w.wants(n.say("Hello"), answer.Completed, "You said: Hello")

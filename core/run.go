@@ -69,7 +69,7 @@ type execution struct {
 	turn   action.TurnContext      // what the turn is about, once that is recalled
 	state  *prompt.Builder         // makes the prompts of the turn, once that is prepared
 	paid   bool                    // this attempt is counted in the journal
-	place  *schedule.Place         // what it takes of the limits on parallel answers
+	place  *schedule.Place         // its share of the limits on parallel answers
 	out    chat.Memory             // what the run has said, once that is stored
 	waits  []chat.Run              // those of the room that wait for an approval
 
@@ -247,7 +247,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	}
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
-	x.place.Leave() // what is left to do is to show it
+	x.place.Leave() // the only step left is to show it
 	stopNotes()
 	if errors.Is(err, chat.ErrParked) {
 		return x.park(hide, shown)

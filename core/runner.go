@@ -105,7 +105,7 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 type turn struct {
 	run   chat.Run
 	since int             // the last gap of the lease before the start
-	place *schedule.Place // what it takes of the limits on parallel answers
+	place *schedule.Place // its share of the limits on parallel answers
 	leave func()          // is called when this process is done with the run
 	waits []chat.Run      // those of the room that wait for an approval meanwhile
 }

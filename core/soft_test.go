@@ -115,8 +115,8 @@ func TestSoftLimitAsks(t *testing.T) {
 	}
 }
 
-// Questions that come at once don't pass a soft limit together: each reserves what it costs, also without a hard limit. What they
-// reserved is given back.
+// Simultaneous questions don't exceed a soft limit together: each reserves its cost, also without a hard limit. The reserved amounts
+// are given back.
 func TestSoftLimitIsReserved(t *testing.T) {
 	for name, hard := range map[string]price.USD{"alone": 0, "with a hard limit": price.Dollar} {
 		t.Run(name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 }
 
 // edited takes a message after an edit. One that the edit addresses to the agent is a new question, unless it arrives again; all others
-// change what is remembered.
+// change the stored message.
 func (t *intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, err error) {
 	var a admission
 	m, asks, err := t.rt.changes.Asks(ctx, e.Message)

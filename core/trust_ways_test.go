@@ -57,7 +57,7 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 		before      func(w *world, n *node) // before the question
 		ask         func(m *chat.Message)   // changes the question
 		task        func() chat.Task        // asks in its place
-		asks, reads bool                    // what is asked about: the call, the read
+		asks, reads bool                    // whether an approval is requested: for the call, for the read
 	}
 	for name, c := range map[string]way{
 		"nothing":                {},

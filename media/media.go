@@ -277,8 +277,8 @@ func capped(text string) string {
 	return string([]rune(text)[:maxText]) + "\n[… truncated]"
 }
 
-// Accept lists the files that can be read, in the form of the attribute accept of HTML. It is a help for choosing: what is
-// in a file counts, so text with another ending can be read too.
+// Accept lists the files that can be read, in the form of the attribute accept of HTML. It is only a hint for
+// choosing: the content of a file counts, so text with another extension can be read too.
 func (r *Reader) Accept() []string {
 	all := []string{"text/*"}
 	for _, class := range []struct {

@@ -197,7 +197,7 @@ func authorOf(m *tgbotapi.Message) (chat.EntityID, string) {
 }
 
 // fromBot reports whether no person can be held responsible for m: messages of bots (including our own), inline
-// results, echoes of business accounts, and what is posted in the name of another chat, because bots can post that way
+// results, echoes of business accounts, and messages in the name of another chat, because bots can post that way
 // too. Without this, two bots could answer each other without end. An administrator who hides behind the group counts
 // as a person, whose rights are those of the group: an answer never addresses one of those, since it names no account.
 func (s self) fromBot(m *tgbotapi.Message, newer *newerMessage) bool {

@@ -61,7 +61,7 @@ func (s self) quote(in *chat.Memory, m *tgbotapi.Message, newer *newerReply, top
 	in.Files = append(in.Files, connectors.From(chat.RepliedFile, files)...)
 }
 
-// quotation returns what a message that is replied to says, what it is, and its files.
+// quotation returns the text, the description and the files of a replied-to message.
 func quotation(r *tgbotapi.Message, newer newerKinds) (q chat.Quoted, files []chat.Attachment) {
 	files = filesOf(r)
 	q.Text, _ = said(r)

@@ -15,7 +15,7 @@ import (
 // browser that is logged in. It can't be the account of a visitor, whose name ends with a conversation's id.
 const Owner chat.EntityID = Name + "/owner"
 
-// reader is who makes a request. What they may do and see follows from it.
+// reader describes the sender of a request. The sender's rights follow from it.
 type reader struct {
 	owner bool
 	// details reports whether they see how answers come about: names, parameters and raw results of calls, and names of

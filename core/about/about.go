@@ -47,7 +47,7 @@ func (p Program) Work(answering bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// Services lists the services, what was skipped since the start, and the version.
+// Services lists the services, the steps skipped since the start, and the version.
 func (p Program) Services(ctx context.Context, skipped string) (lines []string) {
 	if p.Health != nil {
 		ctx, cancel := context.WithTimeout(ctx, patience)

@@ -15,7 +15,7 @@ const (
 	FromOperator Origin = "operator" // the configuration: tasks of schedules and hooks
 	FromAsker    Origin = "asker"    // the user who is answered
 	FromAgent    Origin = "agent"    // an answer of the agent to a message in sight, without actions
-	FromRetold   Origin = "retold"   // any other message of the agent, which can repeat results, reminders, or what is out of sight
+	FromRetold   Origin = "retold"   // any other message of the agent, which can repeat results, reminders, or messages out of sight
 	FromPerson   Origin = "person"   // a message of anyone else, and their name
 	FromForward  Origin = "forward"  // a message that the asker passes on
 	FromReaction Origin = "reaction" // a message that a reaction quotes
@@ -63,8 +63,8 @@ type Read struct {
 	Remote    []string // the results of tools on the model's own side
 }
 
-// Parts returns what the model of the turn has been given to read, by origin. It is the only place that decides this: for calls that
-// may repeat what was read, and for calls that send something out of the machine. The operator's prompt, providers that are Own,
+// Parts returns the texts that the model of the turn was given to read, by origin. It is the only place that decides this: for calls that
+// may repeat those texts, and for calls that send something out of the machine. The operator's prompt, providers that are Own,
 // and the definitions of actions are left out; the latter include those of the tools of MCP servers, which the operator chose.
 func (s TurnContext) Parts(r Read) (parts []Part) {
 	add := func(o Origin, texts ...string) {

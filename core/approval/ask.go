@@ -68,8 +68,8 @@ func (d *Desk) stopped(ctx context.Context, r chat.Approval) error {
 	return nil
 }
 
-// Abandon closes an approval that a run has waited for, if that is what it waited for, and no one has decided. What it
-// replaced waits again.
+// Abandon closes the approval that a run has waited for, if the run waited for an approval and it is undecided. The approval
+// that it replaced waits again.
 func (d *Desk) Abandon(ctx context.Context, waitedFor string) error {
 	id, ok := strings.CutPrefix(waitedFor, matter)
 	if !ok {

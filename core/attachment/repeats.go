@@ -9,7 +9,7 @@ import (
 
 // WithoutRepeats returns recent with each file of a replied-to message once. Such files are left out if that message is itself a part of
 // recent, and so is most of its text. They are also left out if an earlier message of the turn has them, as when an album replies to
-// something; inputs are the messages of the turn. What was read of a file for an earlier turn is not read again.
+// something; inputs are the messages of the turn. Content that an earlier turn read from a file is not read again.
 func WithoutRepeats(recent []chat.Memory, inputs []chat.MemoryID) []chat.Memory {
 	copied := false
 	for i, m := range recent {

@@ -322,7 +322,7 @@ func (h *Handler) known(ctx context.Context, room chat.RoomID, id chat.MemoryID)
 }
 
 // Amend changes the text of the notice with key in room to what add returns, unless there is no such notice or add returns false. The message
-// is edited if no later turn of the room has followed it; otherwise below reports that what is new must be told below.
+// is edited if no later turn of the room has followed it; otherwise below reports that the new text must be posted below.
 func (h *Handler) Amend(ctx context.Context, room chat.RoomID, key string, add func(was string) (string, bool)) (below bool, err error) {
 	id := chat.NoticeID(room, key)
 	was, err := h.Store.Memory(ctx, id)

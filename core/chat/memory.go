@@ -125,8 +125,8 @@ type Memory struct {
 type Quoted struct {
 	Name string `json:"name,omitempty"` // its author's display name; empty if unknown
 	Text string `json:"text,omitempty"`
-	// What is what that message is besides its text, in a few words, such as "a photo" or "a voice message 0:12". It is empty for a
-	// message with nothing but text.
+	// What describes the content of that message besides its text, in a few words, such as "a photo" or "a voice message 0:12". It is
+	// empty for a message that has only text.
 	What string `json:"what,omitempty"`
 }
 

@@ -54,7 +54,7 @@ const (
 
 // needs returns the needs of a template; of [MessageHandler], those of the form or of native rounds.
 func needs(name string, native bool) []need {
-	talk := []string{"providers", "recentMessages", "messages", "messageText"} // they show what is asked
+	talk := []string{"providers", "recentMessages", "messages", "messageText"} // they show the question
 	conversation := need{what: "the conversation", vars: talk, add: addConversation}
 	everything := need{what: "the conversation and the providers", vars: talk, add: addContext, with: []string{"providers"}}
 	character := need{what: "the character", vars: []string{"providers", "characterBio", "bio"}, add: addAbout}

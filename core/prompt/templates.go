@@ -73,7 +73,7 @@ func Variables() template.Vars {
 type preparedTemplate struct {
 	*template.Template
 	delimiters tags
-	lacked     []string // what was appended to it, for people
+	lacked     []string // names of the parts that were appended to it, for people
 	system     bool     // in native rounds, it contains the agent's system prompt
 }
 

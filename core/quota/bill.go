@@ -19,8 +19,8 @@ type reservation struct {
 	payer    spender
 	day      time.Time // when it was reserved
 	reserved int       // tokens of the prompt and the answer
-	money    price.USD // what was reserved for them
-	held     price.USD // what is reserved within the soft limits
+	money    price.USD // reserved for them
+	held     price.USD // reserved within the soft limits
 	rate     price.Rate
 	prompt   int // the prompt's part, an estimate
 	most     int // limit of the answer in tokens; 0 for none
@@ -74,7 +74,7 @@ func (b *reservation) add(ctx context.Context, r Reservation) error {
 		return b.meter.ledger.Reserve(ctx, date(b.day), r, b.meter.charges(b.payer, Cost{})...)
 	}
 	got, over, err := reserve()
-	if err == nil && over != "" { // what is held for this call itself may be what is missing
+	if err == nil && over != "" { // the amount held for this call itself may be the missing amount
 		if held := b.payer.held.take() + b.held; held > 0 {
 			b.held = 0
 			b.meter.release(ctx, b.day, b.payer, held)

@@ -112,7 +112,7 @@ func CostOf(ctx context.Context) price.USD {
 }
 
 // UsageOf returns the tokens of the calls of language models in a context of [WithSpender] so far; nil if there were none. begun
-// reports whether an earlier process has begun the run, and has not handed on what it used: then the sum is an estimate.
+// reports whether an earlier process has begun the run, and has not handed on its usage: then the sum is an estimate.
 func UsageOf(ctx context.Context, begun bool) *llm.UsageSum {
 	s := spenderOf(ctx).spent
 	if s == nil {

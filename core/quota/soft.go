@@ -77,7 +77,7 @@ func (m *Meter) Release(ctx context.Context) {
 	}
 }
 
-// release gives back what was held. If that can't be stored, it stays charged.
+// release gives back the held amount. If that can't be stored, the amount stays charged.
 func (m *Meter) release(ctx context.Context, day time.Time, p spender, held price.USD) {
 	if held == 0 {
 		return
@@ -114,10 +114,10 @@ func (m *Meter) softLimits(p spender) (all []softLimit) {
 	return all
 }
 
-// held is what is reserved for the next call of a run within the soft limits. It is safe for concurrent use.
+// held is the amount reserved for the next call of a run within the soft limits. It is safe for concurrent use.
 type held struct{ usd atomic.Int64 }
 
-// take returns what is held, which the caller then has to give back. A nil held has nothing.
+// take removes and returns the held amount, which the caller then has to give back. It returns 0 for a nil held.
 func (h *held) take() price.USD {
 	if h == nil {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// A Place is one run's share of the limits of [Parallel]. [Parallel.Enter] takes it, and only what was taken can be given
+// A Place is one run's share of the limits of [Parallel]. [Parallel.Enter] takes it, and only a taken share can be given
 // back: each method has no effect on a nil Place, which a run has that needs none, and after Leave. The person that it counts
 // for is fixed, even if the run's payer changes. It is safe for concurrent use.
 type Place struct {

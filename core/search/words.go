@@ -34,7 +34,7 @@ func Words(text string) (all []string) {
 	return all
 }
 
-// Question returns the different words of a question that tell what it is about, as [Words] makes them: without stop
+// Question returns the different words of a question that indicate its subject, as [Words] makes them: without stop
 // words, unless it has no others, and at most maxWords of them, as each costs a search.
 func Question(text string) []string {
 	var all, telling []string

@@ -13,7 +13,7 @@ func mp4(data []byte) seconds {
 	return max(length, seconds(len(data))/mostRate)
 }
 
-// movie is what is known of an MP4 file.
+// movie holds the known properties of an MP4 file.
 type movie struct {
 	longest   seconds
 	scale     seconds // of the track, per second

@@ -34,7 +34,7 @@ func ogg(data []byte) (sum seconds) {
 	return sum
 }
 
-// stream is what is known of a stream in an Ogg file.
+// stream holds the known properties of a stream in an Ogg file.
 type stream struct {
 	codec   string
 	rate    seconds // of its positions

@@ -27,6 +27,6 @@ type Uploads interface {
 	// NameUploads makes message the one that names uploads, all or none, and returns them in the order of ids. [chat.ErrNotFound] if one is gone
 	// or not complete, or another message names it.
 	NameUploads(ctx context.Context, message chat.MemoryID, ids ...string) ([]chat.Upload, error)
-	// DropUpload removes an upload that no message names, of any attempt if attempt is empty. Of what is not there nothing is removed.
+	// DropUpload removes an upload that no message names, of any attempt if attempt is empty. It does nothing if there is no such upload.
 	DropUpload(ctx context.Context, id, attempt string) error
 }

@@ -22,8 +22,8 @@ func Passed(what, text string) string { return "*" + what + ":* " + Quote(string
 // follow. A poll is the work of its sender.
 var forwarded = regexp.MustCompile(`(?m)^\*(?:Forwarded(?: from [^:*\n]*)?|Embed):\*[^\n]*(?:\n(?:  [^\n]*|[ \t]*$))*`)
 
-// SplitForwarded separates what a sender has written from what they pass on, which [Forwarded] has marked. A sender who
-// writes the mark has the rest taken for words of others, never the other way round.
+// SplitForwarded separates a sender's own text from the text that they pass on, which [Forwarded] has marked. If a sender
+// writes the mark, the rest counts as words of others, never the other way round.
 func SplitForwarded(text string) (own, others string) {
 	if !strings.Contains(text, ":*") {
 		return text, ""

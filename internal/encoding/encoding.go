@@ -112,10 +112,10 @@ func isPrintable(data []byte) bool {
 	return odd*100 <= len(data)
 }
 
-// decode decodes data. What is invalid becomes U+FFFD, except at the end, where a character can be cut.
+// decode decodes data. Invalid bytes become U+FFFD, except at the end, where a character can be cut.
 func decode(e encoding.Encoding, data []byte) string {
 	text, err := e.NewDecoder().Bytes(data)
-	if err != nil { // the decoders replace what is invalid
+	if err != nil { // the decoders replace invalid bytes
 		return ""
 	}
 	return strings.TrimSuffix(string(text), "\uFFFD")

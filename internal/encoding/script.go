@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// script is what is known of texts in a script, to tell them from texts in the wrong encoding.
+// script holds properties of texts in a script, to tell them from texts in the wrong encoding.
 type script struct {
 	tables []*unicode.RangeTable
 	// common are the lower-case letters that most texts consist of.

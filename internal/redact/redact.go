@@ -23,7 +23,7 @@ const short = 2 * gram
 // concurrent use.
 type Redactor struct {
 	pieces map[string]bool // of length gram
-	words  []string        // what is recognized as a whole only, the longest first
+	words  []string        // recognized as a whole only, the longest first
 }
 
 // New returns a Redactor for secrets. Those of less than four bytes are ignored.
@@ -76,7 +76,7 @@ func Settings(values []string, secrets ...string) Redactor {
 	return r
 }
 
-// Address returns what is secret of an address, as written and as escaped: its user, its password, and the values of
+// Address returns the secret parts of an address, as written and as escaped: its user, its password, and the values of
 // its query.
 func Address(u *url.URL) (secrets []string) {
 	if u == nil {

@@ -174,7 +174,7 @@ func TestLarge(t *testing.T) {
 	clean()
 }
 
-// What is damaged, and what is made to do harm, is an error in good time, and nothing happens to this process (SE-04).
+// Damaged files and malicious files cause an error in good time, and this process is unaffected (SE-04).
 func TestHarm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -199,7 +199,7 @@ func TestHarm(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // so that the test is short
 		text, err := p.Text(ctx, doc)
 		cancel()
-		if err == nil && strings.TrimSpace(text) != "" && name != "a bomb" { // the beginning of what is in a bomb is harmless
+		if err == nil && strings.TrimSpace(text) != "" && name != "a bomb" { // the beginning of a bomb's content is harmless
 			t.Errorf("%s: %d bytes of text", name, len(text))
 		}
 		t.Logf("%s: %v after %v", name, err, time.Since(start).Round(time.Millisecond))

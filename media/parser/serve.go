@@ -2,7 +2,7 @@
 //
 // Such a file comes from strangers. A small one can require any amount of memory and time, or exploit a parser. So each
 // is read in a process of its own, with limits on both and without the environment, which has credentials: a [Process]
-// starts it, and [Serve] is what it runs.
+// starts it, and it runs [Serve].
 package parser
 
 import (

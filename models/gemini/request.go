@@ -81,7 +81,7 @@ func thinks(name string) bool {
 // wantsSignatures reports whether a model refuses calls without a signature.
 func wantsSignatures(name string) bool { return thinks(name) && !strings.Contains(name, "gemini-2") }
 
-// pruned removes what is null of a body, which is how extra_body removes a parameter.
+// pruned removes the null values of a body. In extra_body, a null removes a parameter.
 func pruned(body map[string]any) map[string]any {
 	for key, v := range body {
 		switch v := v.(type) {

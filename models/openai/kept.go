@@ -59,7 +59,7 @@ type kept struct {
 	Calls     []keptCall      `json:"calls"`
 }
 
-// opaque returns what was collected of an answer, for its owner, or nil.
+// opaque returns the data collected from an answer, for its owner, or nil.
 func (s *stream) opaque() *llm.Opaque {
 	thought := s.thought.opaque(s.owner)
 	all := kept{}

@@ -16,7 +16,7 @@ var vision = []struct { // never changed
 	{"*moderation*", false}, {"gpt-image*", false}, {"dall-e*", false}, {"imagen*", false}, {"veo*", false}, {"sora*", false},
 	{"*search-preview*", false}, {"gpt-4-turbo-preview*", false}, {"o1-mini*", false}, {"o1-preview*", false}, {"o3-mini*", false},
 	{"gemma-3-1b*", false}, {"gemma3:1b*", false}, {"gemma-3-270m*", false}, {"gemma3:270m*", false}, {"grok-4-code*", false},
-	// Named after what they do.
+	// Named after their abilities.
 	{"*-vision*", true}, {"*vision-*", true}, {"*-vl", true}, {"*-vl-*", true}, {"*-vl:*", true}, {"*[0-9]vl*", true}, {"*llava*", true}, {"*multimodal*", true},
 	// OpenAI.
 	{"gpt-4o*", true}, {"chatgpt-4o*", true}, {"gpt-4.1*", true}, {"gpt-4.5*", true}, {"gpt-4-turbo*", true}, {"gpt-5*", true},

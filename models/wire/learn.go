@@ -37,7 +37,7 @@ type learned struct {
 // Refused is a tool that a server has refused, and its reason, without secrets.
 type Refused struct{ Tool, Why string }
 
-// offered are tools of a request, and what is offered to the server in their place. It is not changed, but replaced.
+// offered are tools of a request, and the tools that are offered to the server in their place. It is not changed, but replaced.
 type offered struct {
 	tools []llm.Tool
 	known *learned
@@ -77,8 +77,8 @@ func hashOf(t llm.Tool) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %s", t.Name, t.Description, t.Parameters))
 }
 
-// learns reports whether err refuses something that the next request leaves out: an own parameter, or a tool. before is
-// what was known when the request was made, and sent are its tools. Each is learned once, so there is an end to it. The
+// learns reports whether err refuses something that the next request leaves out: an own parameter, or a tool. before holds
+// the facts learned before the request was made, and sent are its tools. Each is learned once, so there is an end to it. The
 // refused request was not processed, so making it again costs nothing.
 func (m *Endpoint) learns(err error, before *learned, sent []llm.Tool) bool {
 	r, ok := errors.AsType[*Refusal](err)
@@ -105,7 +105,7 @@ func (m *Endpoint) learns(err error, before *learned, sent []llm.Tool) bool {
 	return true
 }
 
-// learn replaces what is known by a copy that add has changed.
+// learn replaces the learned facts by a copy that add has changed.
 func (m *Endpoint) learn(add func(*learned)) {
 	for {
 		before := m.known.Load()

@@ -25,7 +25,7 @@ type Refusal struct {
 	kind    string // the provider's class, such as invalid_request_error
 	message string
 	page    bool          // a web page stands in place of it
-	param   string        // what it names as the reason, such as tools[0].function.parameters
+	param   string        // the parameter that it names as the reason, such as tools[0].function.parameters
 	after   time.Duration // when to try again at the earliest; 0 if the server didn't tell
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxSchemaDepth  = 32       // levels of a schema; what is below them is left open
+	maxSchemaDepth  = 32       // levels of a schema; deeper levels are left open
 	maxSchemaInline = 64 << 10 // bytes of definitions that are copied to where a schema refers to them
 	maxAlternatives = 16       // schemas of one property, from alternatives
 )
@@ -24,7 +24,7 @@ func Schema(raw json.RawMessage) json.RawMessage {
 	open := json.RawMessage(`{"type":"object","properties":{}}`)
 	raw = bytes.TrimSpace(raw)
 	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // integers beyond 2^53 stay what they are
+	d.UseNumber() // keeps integers beyond 2^53 exact
 	var from map[string]any
 	if d.Decode(&from) != nil || from == nil || d.More() {
 		return open
@@ -46,7 +46,7 @@ func Schema(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// schemas copies the schemas of one document. It changes none of what it was given.
+// schemas copies the schemas of one document. It doesn't change its input.
 type schemas struct {
 	document map[string]any
 	room     int             // bytes of definitions that can still be copied

@@ -132,7 +132,7 @@ func (d Deps) forgetMessage(ctx context.Context, c action.CommandCall) (string, 
 	if err := d.Store.Forget(ctx, m.ID); err != nil {
 		return "", fmt.Errorf("forget the message: %w", err)
 	}
-	if c.Room.Kind == chat.API { // the page shows what is remembered
+	if c.Room.Kind == chat.API { // the page shows the stored messages
 		return "Forgotten, with my answer and what I noted from it.", nil
 	}
 	return "Forgotten, with my answer and what I noted from it. The messages in the chat stay.", nil

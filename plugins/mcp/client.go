@@ -62,7 +62,7 @@ type state struct {
 	tools     []*tool
 	resources []*sdk.Resource
 	prompts   []*sdk.Prompt
-	odd       []string  // what is odd about its lists
+	odd       []string  // oddities of its lists
 	err       error     // why it is not connected
 	since     time.Time // when it was lost, or was to be started for the first time
 }

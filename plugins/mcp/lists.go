@@ -15,7 +15,7 @@ import (
 const (
 	maxPages   = 200             // of one list
 	emptyPages = 3               // pages in a row with nothing new, after which the rest of a list is not read
-	laterPages = 8 * time.Second // for all pages after the first: what is there is used then
+	laterPages = 8 * time.Second // for all pages after the first: then the items read so far are used
 	maxLeftOut = 5               // tools that are named when they can't be used
 )
 
@@ -144,7 +144,7 @@ func (c *client) listTools(ctx context.Context, s *state) error {
 	return err
 }
 
-// note adds what is odd about a list.
+// note adds an oddity of a list, if there is one.
 func (s *state) note(list, odd string, err error) {
 	if err != nil {
 		odd = err.Error()
@@ -154,8 +154,8 @@ func (s *state) note(list, odd string, err error) {
 	}
 }
 
-// report logs what is odd about the lists of a server, if it is not what was logged before: a server can announce
-// changes all the time.
+// report logs the oddities of a server's lists, unless it logged the same ones before: a server can announce changes all
+// the time.
 func (c *client) report(s state) {
 	if odd := c.redact(strings.Join(s.odd, "; ")); odd != "" && !slices.Equal(s.odd, c.view().odd) {
 		c.log.Warn("an MCP server lists something odd; what can be used is used", "odd", odd)

@@ -54,7 +54,7 @@ func lister(kind string) {
 	}
 }
 
-// stray writes what is no message.
+// stray writes output that is not a message.
 func stray(kind string) {
 	switch kind {
 	case "chatty":
@@ -100,8 +100,8 @@ func oddPage(kind, cursor string, asked int) map[string]any {
 	}
 }
 
-// LM-19: a server whose lists have no end, or break off, is asked a few times, and what it has listed is used. Both the log
-// and the check say what is odd, and the log says it once.
+// LM-19: a server whose lists have no end, or break off, is asked a few times, and the listed items are used. Both the log
+// and the check report the oddity, and the log reports it once.
 func TestOddLists(t *testing.T) {
 	for kind, want := range map[string]struct {
 		says  string
@@ -201,7 +201,7 @@ func TestStrayLines(t *testing.T) {
 	}
 }
 
-// What is read is the messages, however the output is cut into pieces.
+// Only messages are read, however the output is cut into pieces.
 func FuzzMessages(f *testing.F) {
 	f.Add("hello\n{\"jsonrpc\":\"2.0\",\"id\":1}\n\n[{\"jsonrpc\":\"2.0\"}]\r\nbye")
 	f.Fuzz(func(t *testing.T, out string) {

@@ -12,7 +12,7 @@ import (
 // redact hides secrets in s, which a server can repeat in its errors, and shortens s for the log.
 func (c *client) redact(s string) string { return text.Brief(text.Visible(c.hide(s)), 300) }
 
-// hide replaces what is secret of the configuration, and the tokens of its login. Whatever a server says of a failure
+// hide replaces the secrets of the configuration, and the tokens of its login. Whatever a server says of a failure
 // passes through it before people, the model or the log get it.
 func (c *client) hide(s string) string {
 	if c.tokens != nil {
@@ -26,8 +26,8 @@ func (c *client) said(words string, limit int) string {
 	return text.Brief(text.Clean(c.hide(words)), limit)
 }
 
-// secretsOf returns the redactor of what is secret of a configuration: the values of the environment and of the
-// headers, the client's secret, and what an address holds beyond the place of the server.
+// secretsOf returns the redactor for the secrets of a configuration: the values of the environment and of the
+// headers, the client's secret, and the secret parts of the server's address.
 func secretsOf(s Server) redact.Redactor {
 	values := slices.Concat(slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers)))
 	var secrets []string

@@ -63,7 +63,7 @@ func (w *world) judge(kills []kill) *report {
 // trial is the judgement of one answer.
 type trial struct {
 	n     *numbers
-	wrong []string // what is wrong or notable
+	wrong []string // errors and notable observations
 }
 
 func (t *trial) count(number *int, times int, what string) {

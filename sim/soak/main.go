@@ -1,5 +1,5 @@
 // Command soak runs the real gateway against the fakes of all platforms, kills it with SIGKILL every few seconds while users
-// ask questions, and then judges what they see. `make soak` runs it; it is no part of `make test`. Some of the kills are orderly stops
+// ask questions, and then judges the answers that they see. `make soak` runs it; it is no part of `make test`. Some of the kills are orderly stops
 // with SIGTERM, some answers need several messages, and the platforms limit the rate of requests now and then.
 //
 // With -replicas 3 it runs three gateways on one PostgreSQL and one Redis, kills one of them at random and starts it again a little later,

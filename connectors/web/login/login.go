@@ -32,7 +32,7 @@ const (
 	attempts     = 10 // to change what other processes change too
 )
 
-// The names of what is stored. They must not change.
+// The names of stored values. They must not change.
 const (
 	codeName     = "web/login code"
 	sessionsName = "web/login sessions"
