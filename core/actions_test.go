@@ -203,6 +203,10 @@ func TestActionGoesWrong(t *testing.T) {
 			return action.Result{}, &action.PublicError{Text: strings.Repeat("long ", 1000)}
 		},
 			script{call(0, "c", "DO", "{}")}, "Error: " + strings.Repeat("long ", 1000), strings.Repeat("long ", 60) + "…"},
+		"a text for the model": {func(context.Context, *action.Call) (action.Result, error) {
+			return action.Result{}, &action.PublicError{Text: "no row 7", Detail: true}
+		},
+			script{call(0, "c", "DO", "{}")}, "Error: no row 7", "no row 7"},
 		"a panic": {func(context.Context, *action.Call) (action.Result, error) { panic("secret stack") },
 			script{call(0, "c", "DO", "{}")}, "Error: the action panicked", "It failed."},
 		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},
@@ -217,7 +221,7 @@ func TestActionGoesWrong(t *testing.T) {
 					acc := n.say("do it")
 					cs, v, err := n.follow(acc.Run)
 					w.must(err)
-					if end := stages(w, cs)["c"]; end.Success || end.Error != c.people {
+					if end := stages(w, cs)["c"]; end.Success || end.Error != c.people || end.Detail != (name == "a text for the model") {
 						w.Errorf("people see %+v", end)
 					}
 					turns := w.model.asked()[1].Messages

@@ -80,6 +80,7 @@ func everything(t *testing.T, client *http.Client, a *answer.Answer) string {
 	synctest.Wait()
 	a.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Tool: &orderEnded})
 	a.Apply(answer.Change{Kind: answer.ToolStage, Call: "3", Tool: &creditHidden})
+	a.Apply(answer.Change{Kind: answer.ToolStage, Call: "4", Tool: &answer.Tool{Name: "SHOP_STOCK", Stage: answer.StageEnd, Error: "SECRET-RESULT at /srv/shop.py", Detail: true}})
 	a.End(answer.Outcome{Status: answer.Completed, Usage: &llm.UsageSum{
 		Calls: 2, Prompt: 90, Cached: 40, Completion: 10, Provider: "openai", Model: "SECRET-MODEL", Estimated: true,
 	}})

@@ -33,8 +33,14 @@ func (t Tool) Public() Tool {
 	if t.Worded {
 		p.CompactParams, p.Worded = t.CompactParams, true
 	}
+	if t.Detail {
+		p.Error = ItFailed
+	}
 	return p
 }
+
+// ItFailed is the error of a call about which people are told nothing more.
+const ItFailed = "It failed."
 
 // PastCall is a call's final state, as stored with the answer.
 type PastCall struct {

@@ -78,6 +78,8 @@ const (
 type Tool struct {
 	Name  string `json:"name"`
 	Label string `json:"label,omitempty"` // what people read instead of Name; see [Tool.Public]
+	// Detail reports whether Error is only for those who see the details of calls. Others read [ItFailed].
+	Detail bool `json:"detail,omitempty"`
 	// Hidden reports whether only owners see the call. Files that it shows, and its output, are for everyone.
 	Hidden bool  `json:"hidden,omitempty"`
 	Stage  Stage `json:"stage"`

@@ -96,7 +96,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	done.Result.Text = answer.LimitResult(r.Text)
 	if failure != nil {
 		tc.Log.Warn("an action failed", "run", tc.Run.ID, "action", t.Def.Name, "err", failure)
-		end.Error = forPeople(failure)
+		end.Error, end.Detail = forPeople(failure)
 		done.Result, done.Err = action.Result{}, answer.LimitResult(text.Clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, llm.Showable(r.Files)

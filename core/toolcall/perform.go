@@ -48,15 +48,15 @@ func (tc *Calls) do(ctx context.Context, t *action.Tool, c *action.Call) (action
 	return contain.Await(ctx, func(act func()) { go act() }, "the action", cancelGrace, func() (action.Result, error) { return t.Act(ctx, c) })
 }
 
-// forPeople returns what people read of an action's error.
-func forPeople(err error) string {
+// forPeople returns the sentence of an action's error, and whether only those who see the details of calls read it.
+func forPeople(err error) (said string, detail bool) {
 	var public *action.PublicError
 	if errors.As(err, &public) {
 		if said := text.OneLine(text.Clean(public.Text), maxPublic); said != "" {
-			return said
+			return said, public.Detail
 		}
 	}
-	return "It failed."
+	return answer.ItFailed, false
 }
 
 const maxPublic = 300 // characters of an error that people read

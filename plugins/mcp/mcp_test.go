@@ -95,7 +95,8 @@ func TestCallTool(t *testing.T) {
 	if len(r.Files) != 2 || r.Files[0].Name != "result-2.png" || r.Files[1].Name != "result-3.csv" || string(r.Files[1].Data) != "a,b" {
 		t.Errorf("files %+v", r.Files)
 	}
-	if r := actiontest.Make(t, find(p, "fake__wrong"), actiontest.Call{}); !errors.As(r.Err, new(*action.PublicError)) || r.Err.Error() != "There is no such file." {
+	var public *action.PublicError // written for the model: visitors must not read it
+	if r := actiontest.Make(t, find(p, "fake__wrong"), actiontest.Call{}); !errors.As(r.Err, &public) || !public.Detail || r.Err.Error() != "There is no such file." {
 		t.Errorf("%v", r.Err)
 	}
 	if r := actiontest.Make(t, find(p, "fake__sample"), actiontest.Call{}); !strings.Contains(r.Text, "sampling: ") || strings.HasSuffix(r.Text, "<nil>") {

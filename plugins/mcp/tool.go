@@ -185,7 +185,7 @@ func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
 		out.Text = string(structured)
 	}
 	if r.IsError {
-		return action.Result{}, &action.PublicError{Text: cmp.Or(t.c.said(out.Text, maxDescription*4), "The tool failed without saying why.")}
+		return action.Result{}, &action.PublicError{Text: cmp.Or(t.c.said(out.Text, maxDescription*4), "The tool failed without saying why."), Detail: true}
 	}
 	if out.Text == "" && len(out.Files) == 0 {
 		out.Text = "Done."
