@@ -85,6 +85,18 @@ const outro = `
 Without permits left, a final state waits for one: under the strict limit for half a second on average, and as long for each further message. At 591 ms,
 the final state of one answer had begun a message more than the last edit could know of.
 
+## After a refusal
+
+A platform that refuses 45 requests in flight together, with a wait of R seconds, closes the bot for R seconds. When they are over, the 45
+requests are repeated within a second, and so is any new one: nothing is slower than before, because nothing that was accepted has shown what pace
+is too fast. ` + "`" + `go test ./progressive -run TestBurst` + "`" + ` measures it for waits of 1 to 30 s, for a bot of 50 requests a second:
+
+| | before | now |
+|---|--:|--:|
+| a new chat, after 45 refusals of 5 s | more than 60 s | 0 to 1 s |
+| a new chat, after one refusal of 3 s in a quiet bot | one request per 3 s, for 5 minutes | at once |
+| other chats, while one is refused again and again | slowed with their kind, after it has once learned | at once |
+
 ## What is simulated
 
 By ` + "`" + `go test ./bench/pacing -run TestPacing -update` + "`" + `, on a simulated clock:
@@ -124,7 +136,7 @@ Staleness stays above the floor for three reasons. First, a window is counted fr
 it is unknown when the platform counted it, so each permit also costs the time of a request. Second, the first text and the final
 edit of an answer are sent as soon as possible instead of when it is the chat's turn. With a head start of 1 s for first
 texts, instead of 30 s, a hundred private chats reach 1.11 times the floor with as many requests, but with a thousand chats each answer would begin
-half a minute late. Shorter answers are therefore further from the floor: with 900 tokens each, a hundred private chats reach 1.29 times the floor (set ` + "`tokens`" + ` in the test to try this; with requests that take 50 to 150 ms, 1.37). Third,
+half a minute late. Shorter answers are therefore further from the floor: with 900 tokens each, a hundred private chats reach 1.29 times the floor (set ` + "`" + `tokens` + "`" + ` in the test to try this; with requests that take 50 to 150 ms, 1.37). Third,
 the text that is shown was read half a request earlier.
 `
 
