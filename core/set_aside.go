@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/quota"
 	"parley/core/schedule"
@@ -46,7 +47,7 @@ func (x *execution) setAside() {
 // unconfirmed logs that the end of an answer may not have arrived, tells the owners, and returns v with a note for the next prompt.
 func (x *execution) unconfirmed(v chat.Verdict) chat.Verdict {
 	x.rt.cfg.Log.Error("the end of an answer may not have arrived: the platform failed each time it was sent", "run", x.run.ID)
-	v.Text = strings.TrimSpace(v.Text + "\n\n_(It is unknown whether this answer arrived.)_")
+	v.Text = strings.TrimSpace(v.Text + "\n\n" + answer.Unconfirmed)
 	if x.run.Kind == chat.RunNotify { // it could be this very notice
 		return v
 	}

@@ -57,6 +57,10 @@ func AnotherModelNamed(failed, next string) string {
 	return "_(The usual model `" + failed + "` is not available. `" + next + "` answers.)_"
 }
 
+// Unconfirmed is the note at the end of a stored answer whose last message may not have arrived. The next prompts have it, and users
+// do not see it.
+const Unconfirmed = "_(It is unknown whether this answer arrived.)_"
+
 // RemovedModel is the notice that the model which was chosen for a room is no longer configured.
 const RemovedModel = "_(The model chosen for this chat was removed. The default one answers.)_"
 

@@ -106,6 +106,10 @@ func (r *room) excused(run chat.Run, last bool) []string {
 
 // shows is I2, I3 and I8 for what people see of a run at the end.
 func (w *world) shows(run chat.Run, said string) (wrong []string) {
+	said, unconfirmed := strings.CutSuffix(said, "\n\n"+answer.Unconfirmed)
+	if unconfirmed && w.log.doubts[run.ID] == 0 {
+		wrong = append(wrong, fmt.Sprintf("I3: run %s is stored as unconfirmed, and the fate of each of its messages is known", run.ID))
+	}
 	if run.Outcome.Interrupted() && said != "" {
 		said += fmt.Sprintf(" [%s]", run.Outcome.Status)
 	}
