@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"parley/core/quiet"
+	"parley/internal/quiethours"
 )
 
 // Initiative configures what the agent sends without being asked right then.
@@ -28,10 +28,10 @@ func (i Initiative) Zone() *time.Location {
 }
 
 // Quiet returns the quiet hours.
-func (i Initiative) Quiet() quiet.Hours {
-	h, err := quiet.Parse(i.QuietHours, i.Zone())
+func (i Initiative) Quiet() quiethours.Hours {
+	h, err := quiethours.Parse(i.QuietHours, i.Zone())
 	if err != nil {
-		return quiet.Hours{} // Parse has validated them
+		return quiethours.Hours{} // Parse has validated them
 	}
 	return h
 }
@@ -40,7 +40,7 @@ func (d checker) checkInitiative(i Initiative) {
 	if _, err := time.LoadLocation(i.Timezone); err != nil || i.Timezone == "" {
 		d.reject("initiative.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}
-	if _, err := quiet.Parse(i.QuietHours, time.UTC); err != nil {
+	if _, err := quiethours.Parse(i.QuietHours, time.UTC); err != nil {
 		d.reject("initiative.quiet_hours", "are not hours of the day", `write them such as "22:00-07:00"`)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/core/chat"
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 const (

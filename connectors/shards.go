@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/core/chat"
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 // Shards divides the connection of a bot among the processes with the same store. Its parts are numbered from 0, and

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 const (

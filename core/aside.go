@@ -8,9 +8,9 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/contain"
 	"parley/core/event"
 	"parley/core/quota"
+	"parley/internal/contain"
 )
 
 // evaluateAt is the number of messages of a room after which evaluators are due. They ask a model, so not every turn is worth it.

@@ -9,8 +9,8 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/contain"
 	"parley/core/text"
+	"parley/internal/contain"
 )
 
 // resumeChoice carries out what was chosen, or removes the buttons of a question that was closed without a choice. Where the question

@@ -10,9 +10,9 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/command"
-	"parley/core/contain"
 	"parley/core/prompt"
 	"parley/core/schedule"
+	"parley/internal/contain"
 )
 
 // commandHandler accepts commands. /stop acts at once, because it must not wait for what it is to stop. The others become runs, so that

@@ -6,8 +6,8 @@ import (
 
 	"parley/core/action"
 	"parley/core/answer"
-	"parley/core/contain"
 	"parley/core/llm"
+	"parley/internal/contain"
 )
 
 // claimant returns the action that claims the turn before any model is asked, such as a player for "play …", and its parameters. Only a

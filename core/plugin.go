@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"parley/core/action"
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 // background does the work of a plugin beside the messages. A panic in it stops this plugin's work, and nothing else.

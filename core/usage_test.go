@@ -19,7 +19,7 @@ import (
 	"parley/core/llm"
 	"parley/core/price"
 	"parley/core/quota"
-	"parley/core/sound"
+	"parley/internal/sound"
 )
 
 // priced lets the large model cost a dollar per million input tokens, a tenth if they are cached, and two per million output tokens.

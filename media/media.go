@@ -21,10 +21,10 @@ import (
 
 	"parley/core/attachment"
 	"parley/core/chat"
-	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/quota"
-	lengths "parley/core/sound"
+	"parley/internal/contain"
+	lengths "parley/internal/sound"
 )
 
 // Bounds of the work on files.

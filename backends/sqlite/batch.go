@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 // batch is the maximum number of writes that share a transaction. It bounds the length of the queue, and how many

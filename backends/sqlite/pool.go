@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 // pool is a number of read connections. Each is made when it is needed first and then stays open: one that is closed loses its

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 // A read that panics fails alone: the connection ends the statement that was being read, and serves the next.

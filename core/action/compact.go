@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/core/partialjson"
 	"parley/core/text"
+	"parley/internal/partialjson"
 )
 
 const (

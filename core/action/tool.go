@@ -7,8 +7,8 @@ import (
 
 	"parley/core/answer"
 	"parley/core/llm"
-	"parley/core/partialjson"
 	"parley/core/text"
+	"parley/internal/partialjson"
 )
 
 // A Block is the visible part of one call, from its appearance in the model's output to its end, which occurs exactly

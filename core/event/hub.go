@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 // backlog is the queue length after which a slow observer misses events.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"parley/core/answer"
-	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/scan"
 	"parley/core/text"
+	"parley/internal/contain"
 )
 
 const (

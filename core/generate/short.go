@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/scan"
+	"parley/internal/contain"
 )
 
 // mostShort is how much of a short answer is read, in bytes. A model that does not stop would otherwise be paid for until its limit.

@@ -7,8 +7,8 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/contain"
 	"parley/core/llm"
+	"parley/internal/contain"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"parley/core/action"
-	"parley/core/contain"
 	"parley/core/text"
+	"parley/internal/contain"
 )
 
 const maxCommandLine = 120 // characters of a description

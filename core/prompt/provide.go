@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/core/action"
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 // provideLimit is the default time limit of a provider.

@@ -11,10 +11,10 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/template"
 	"parley/core/text"
+	"parley/internal/contain"
 )
 
 // Recall contains the token budgets of prompts, by our own estimate. Zero fields have defaults.

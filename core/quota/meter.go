@@ -9,8 +9,8 @@ import (
 
 	"parley/core/llm"
 	"parley/core/price"
-	"parley/core/sound"
 	"parley/core/text"
+	"parley/internal/sound"
 )
 
 // Tokens to reserve while the actual usage is unknown.

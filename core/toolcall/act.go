@@ -12,9 +12,9 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/text"
+	"parley/internal/contain"
 )
 
 // Tools returns the actions that are offered in this turn, in the plugins' order: a prompt that stays the same is

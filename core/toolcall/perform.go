@@ -10,10 +10,10 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/contain"
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/text"
+	"parley/internal/contain"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/quiet"
 	"parley/core/storage"
+	"parley/internal/quiethours"
 )
 
 const (
@@ -29,8 +29,8 @@ const (
 // Options configure the plugin. All but Count are required.
 type Options struct {
 	Store Store
-	Zone  *time.Location // of times without one
-	Quiet quiet.Hours    // reminders that are due then are sent when they end
+	Zone  *time.Location   // of times without one
+	Quiet quiethours.Hours // reminders that are due then are sent when they end
 	// Count counts a reminder as a message of its person and room. If a limit is reached, it returns when that resets. It can be nil.
 	Count func(ctx context.Context, r chat.Reminder) (until time.Time, err error)
 	Log   *slog.Logger

@@ -9,13 +9,13 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/quiet"
+	"parley/internal/quiethours"
 )
 
 // hooked returns tasks with a hook, in UTC with quiet hours from 22 to 7.
 func (w *world) hooked(t *testing.T, h Hook) *Tasks {
 	t.Helper()
-	hours, err := quiet.Parse("22:00-07:00", time.UTC)
+	hours, err := quiethours.Parse("22:00-07:00", time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}

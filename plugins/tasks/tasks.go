@@ -15,7 +15,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/quiet"
+	"parley/internal/quiethours"
 )
 
 // Options configure the plugin.
@@ -23,7 +23,7 @@ type Options struct {
 	Store     Store
 	Schedules []Schedule
 	Hooks     []Hook
-	Quiet     quiet.Hours
+	Quiet     quiethours.Hours
 	Log       *slog.Logger
 }
 

@@ -1,5 +1,5 @@
-// Package quiet knows the hours in which the agent sends nothing on its own initiative.
-package quiet
+// Package quiethours computes the hours in which the agent sends nothing on its own initiative.
+package quiethours
 
 import (
 	"fmt"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core/partialjson"
+	"parley/internal/partialjson"
 )
 
 func read(pieces ...string) *partialjson.Reader {

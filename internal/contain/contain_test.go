@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core/contain"
+	"parley/internal/contain"
 )
 
 func TestCall(t *testing.T) {
