@@ -9,7 +9,6 @@ import (
 
 	"parley/config"
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/quota"
 	"parley/internal/sections"
 	"parley/models/prices"
@@ -20,7 +19,7 @@ type priced struct {
 	key   string // in the configuration
 	name  string // provider/model
 	task  sections.Ability
-	price price.Price
+	price quota.Price
 	known bool
 	given bool   // the configuration sets the price
 	as    string // it names a model that costs the same
@@ -65,10 +64,10 @@ func priceModels(cfg config.Config, on time.Time) (all []priced) {
 }
 
 // lookUp returns the price of a model for a task by the table, which has none of images.
-func lookUp(task sections.Ability, provider, model string, on time.Time) (price.Price, bool) {
+func lookUp(task sections.Ability, provider, model string, on time.Time) (quota.Price, bool) {
 	switch task {
 	case sections.Painting:
-		return price.Price{}, false
+		return quota.Price{}, false
 	case sections.Transcription:
 		return prices.Sound(provider, model, on)
 	}
@@ -165,7 +164,7 @@ func (m priced) String() string {
 	switch {
 	case !m.known:
 		return "unknown, " + m.remedy()
-	case m.price == price.Price{}:
+	case m.price == quota.Price{}:
 		return "free"
 	case m.price.Hour > 0:
 		return m.price.Hour.String() + " per hour"

@@ -21,7 +21,7 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/core/price"
+	"parley/core/quota"
 )
 
 // Config is a complete, validated configuration with all references resolved.
@@ -322,9 +322,9 @@ type Quota struct {
 	// Input and output tokens. If the provider doesn't report them, they are estimated on the high side.
 	Tokens *int `yaml:"tokens"`
 	// US dollars, such as 0.50. Needs the price of every model that can be asked: see docs/limits.md.
-	USD price.USD `yaml:"usd"`
+	USD quota.USD `yaml:"usd"`
 	// US dollars after which the one who asks decides before each answer: go on, use a cheaper model, or stop. Less than usd.
-	SoftUSD price.USD `yaml:"soft_usd"`
+	SoftUSD quota.USD `yaml:"soft_usd"`
 }
 
 // Web is the web chat and its API.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core/price"
+	"parley/core/quota"
 	"parley/internal/sections"
 )
 
@@ -42,10 +42,10 @@ func (all Connectors) formOf(t reflect.Type) form {
 		return all.idForm("a role", func(s sections.Section) sections.ID { return s.Role })
 	case Provider:
 		return form{text, "a provider", "write a key of providers, such as openai", true, func(s string) (any, bool) { return s, true }}
-	case price.Rate:
-		return form{number, "an amount of dollars", "write it in digits, with at most six decimals, such as 0.15", true, parsed(price.ParseRate)}
-	case price.USD:
-		return form{number, "an amount of dollars", "write it in digits, with at most nine decimals, such as 0.50", true, parsed(price.ParseUSD)}
+	case quota.Rate:
+		return form{number, "an amount of dollars", "write it in digits, with at most six decimals, such as 0.15", true, parsed(quota.ParseRate)}
+	case quota.USD:
+		return form{number, "an amount of dollars", "write it in digits, with at most nine decimals, such as 0.50", true, parsed(quota.ParseUSD)}
 	case Price:
 		return form{text, "a price", "write {input: 0.15, output: 0.60}, {as: openai/gpt-4o}, 0 for a free model, or auto", true, func(s string) (any, bool) { return s, true }}
 	case Connectors, Others, Object:

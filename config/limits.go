@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/core/price"
+	"parley/core/quota"
 	"parley/internal/sections"
 )
 
@@ -27,7 +27,7 @@ func (l DayLimits) Zone() *time.Location {
 // DayLimits returns the daily limits as numbers: 0 means no limit.
 func (c Config) DayLimits() (person, room, total struct {
 	Messages, Tokens int
-	USD              price.USD
+	USD              quota.USD
 }) {
 	number := func(q *int, public int) int {
 		switch {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core/price"
+	"parley/core/quota"
 )
 
 // Each model has its own parameters.
@@ -90,7 +90,7 @@ func TestReasoningInPublic(t *testing.T) {
 // A soft limit that the hard one never lets be reached is refused; it needs prices as that does.
 func TestSoftLimits(t *testing.T) {
 	c := parse(t, chatKey+"limits: {room: {usd: 1, soft_usd: 0.50}, approvers: [\"telegram:5\"]}\n", nil)
-	if c.Limits.Room.SoftUSD != price.Dollar/2 || len(c.Limits.Approvers) != 1 || c.Limits.MoneyLimit() != "limits.room.soft_usd" {
+	if c.Limits.Room.SoftUSD != quota.Dollar/2 || len(c.Limits.Approvers) != 1 || c.Limits.MoneyLimit() != "limits.room.soft_usd" {
 		t.Errorf("%+v", c.Limits)
 	}
 	_, err := Parse("", []byte(chatKey+"limits: {total: {usd: 1, soft_usd: 1}}\n"), "", environment(nil), platforms...)

@@ -6,24 +6,24 @@ import (
 	"slices"
 	"strings"
 
-	"parley/core/price"
+	"parley/core/quota"
 	"parley/internal/sections"
 )
 
 // Price is what a model costs, in US dollars. The zero value leaves that to the table of known prices.
 type Price struct {
 	// Per million input tokens.
-	Input *price.Rate `yaml:"input"`
+	Input *quota.Rate `yaml:"input"`
 	// Per million input tokens that the provider reads from its cache. auto = as input.
-	Cached *price.Rate `yaml:"cached"`
+	Cached *quota.Rate `yaml:"cached"`
 	// Per million input tokens that it writes to its cache. auto = as input.
-	CacheWrite *price.Rate `yaml:"cache_write"`
+	CacheWrite *quota.Rate `yaml:"cache_write"`
 	// Per million output tokens.
-	Output *price.Rate `yaml:"output"`
+	Output *quota.Rate `yaml:"output"`
 	// Of a transcription: per minute of sound.
-	Minute *price.USD `yaml:"minute"`
+	Minute *quota.USD `yaml:"minute"`
 	// Of image generation: per image.
-	Image *price.USD `yaml:"image"`
+	Image *quota.USD `yaml:"image"`
 	// Instead of all of these: a provider and its name for a model, such as openai/gpt-4o. It costs what the table of known prices has for that.
 	As string `yaml:"as"`
 
@@ -32,10 +32,10 @@ type Price struct {
 }
 
 // Given returns the price that the configuration sets in numbers; false if it sets none.
-func (p Price) Given() (price.Price, bool) {
+func (p Price) Given() (quota.Price, bool) {
 	input := orZero(p.Input)
-	given := price.Price{
-		Rates: price.Rates{Input: input, Cached: input, CacheWrite: input, Output: orZero(p.Output)},
+	given := quota.Price{
+		Rates: quota.Rates{Input: input, Cached: input, CacheWrite: input, Output: orZero(p.Output)},
 		Hour:  60 * orZero(p.Minute), Image: orZero(p.Image),
 	}
 	if p.Cached != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core/price"
+	"parley/core/quota"
 )
 
 func TestPricesAreRead(t *testing.T) {
@@ -22,14 +22,14 @@ providers: {openai: {api_key: sk}}
 	}
 	for name, test := range map[string]struct {
 		price Price
-		want  price.Price
+		want  quota.Price
 		given bool
 	}{
-		"large":         {c.Models.Large.Price, price.Price{Rates: price.Rates{Input: 150_000, Cached: 37_500, CacheWrite: 150_000, Output: 600_000}}, true},
-		"small":         {c.Models.Small.Price, price.Price{}, true},
-		"vision":        {c.Models.Vision.Price, price.Price{}, false},
-		"transcription": {c.Models.Transcription.Price, price.Price{Hour: 360_000_000}, true},
-		"image":         {c.Models.Image.Price, price.Price{Image: 40_000_000}, true},
+		"large":         {c.Models.Large.Price, quota.Price{Rates: quota.Rates{Input: 150_000, Cached: 37_500, CacheWrite: 150_000, Output: 600_000}}, true},
+		"small":         {c.Models.Small.Price, quota.Price{}, true},
+		"vision":        {c.Models.Vision.Price, quota.Price{}, false},
+		"transcription": {c.Models.Transcription.Price, quota.Price{Hour: 360_000_000}, true},
+		"image":         {c.Models.Image.Price, quota.Price{Image: 40_000_000}, true},
 	} {
 		if got, given := test.price.Given(); got != test.want || given != test.given {
 			t.Errorf("%s: %+v, %v", name, got, given)

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/invopop/jsonschema"
 
-	"parley/core/price"
+	"parley/core/quota"
 	"parley/internal/sections"
 )
 
@@ -38,7 +38,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
 	case Object:
 		return &jsonschema.Schema{Type: "object"}
-	case price.Rate, price.USD:
+	case quota.Rate, quota.USD:
 		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0"})
 	case Price:
 		return priceSchema()

@@ -7,7 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
-	"parley/core/price"
+	"parley/core/quota"
 )
 
 // MissedEvents counts what observers were too slow for.
@@ -28,7 +28,7 @@ func info(run chat.Run) event.RunInfo {
 }
 
 // ended returns the event of a run's end.
-func ended(i event.RunInfo, o answer.Outcome, cost price.USD) event.Event {
+func ended(i event.RunInfo, o answer.Outcome, cost quota.USD) event.Event {
 	now := time.Now()
 	end := event.RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status, Cost: cost}
 	if o.Failure != "" {

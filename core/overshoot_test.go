@@ -14,7 +14,6 @@ import (
 	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/quota"
 )
 
@@ -37,7 +36,7 @@ type seller struct {
 func (p *seller) MaxTokens() int { return p.own }
 
 // nano is the tariff of a model whose tokens cost a nano-dollar each.
-var nano = quota.Tariff{Name: "nano", Price: price.Price{Rates: price.Rates{Input: 1000, Cached: 1000, CacheWrite: 1000, Output: 1000}}, Known: true}
+var nano = quota.Tariff{Name: "nano", Price: quota.Price{Rates: quota.Rates{Input: 1000, Cached: 1000, CacheWrite: 1000, Output: 1000}}, Known: true}
 
 const prompted = 10 // tokens that it bills for a prompt
 

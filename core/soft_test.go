@@ -16,21 +16,20 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/quota"
 )
 
 // softly gives the next nodes a soft limit that each answer exceeds, and two models, of which the second one costs half of the first; or none
 // that is cheaper. Olga owns the agent, Ada may let answers go on, and Bob may not.
-func (w *world) softly(hard price.USD, cheaper bool) (dear, cheap *model) {
+func (w *world) softly(hard quota.USD, cheaper bool) (dear, cheap *model) {
 	return w.softLimits(quota.Limits{Soft: quota.Soft{Total: 1}, Total: quota.Cost{USD: hard}}, cheaper)
 }
 
 // softLimits is softly with these limits.
 func (w *world) softLimits(l quota.Limits, cheaper bool) (dear, cheap *model) {
 	dear, cheap = w.model, &model{}
-	tariff := func(rate price.Rate) quota.Tariff {
-		return quota.Tariff{Price: price.Price{Rates: price.Rates{Input: rate, Output: rate}}, Known: true}
+	tariff := func(rate quota.Rate) quota.Tariff {
+		return quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: rate, Output: rate}}, Known: true}
 	}
 	second := tariff(1e6)
 	if !cheaper {
@@ -118,13 +117,13 @@ func TestSoftLimitAsks(t *testing.T) {
 // Simultaneous questions don't exceed a soft limit together: each reserves its cost, also without a hard limit. The reserved amounts
 // are given back.
 func TestSoftLimitIsReserved(t *testing.T) {
-	for name, hard := range map[string]price.USD{"alone": 0, "with a hard limit": price.Dollar} {
+	for name, hard := range map[string]quota.USD{"alone": 0, "with a hard limit": quota.Dollar} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Direct = access.DirectOpen
 				storyteller := &storyteller{}
 				w.softLimits(quota.Limits{Soft: quota.Soft{Total: 10_000_000}, Total: quota.Cost{USD: hard}}, false)
-				tariff := quota.Tariff{Price: price.Price{Rates: price.Rates{Input: 2e6, Output: 2e6}}, Known: true}
+				tariff := quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: 2e6, Output: 2e6}}, Known: true}
 				chain := []llm.Named{{Name: "dear", Model: storyteller}}
 				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: storyteller, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff}})
 				n := w.start()
@@ -140,7 +139,7 @@ func TestSoftLimitIsReserved(t *testing.T) {
 				if asked := storyteller.asked.Load(); asked < 1 || asked > 4 { // an answer is estimated at more than $0.002
 					t.Errorf("%d of %d passed", asked, len(all))
 				}
-				if got, want := w.spent("total").USD, price.USD(storyteller.asked.Load()*200*2000); got != want {
+				if got, want := w.spent("total").USD, quota.USD(storyteller.asked.Load()*200*2000); got != want {
 					t.Errorf("%d was spent, not %d", got, want)
 				}
 			})
@@ -222,7 +221,7 @@ func TestEachModelAtItsPrice(t *testing.T) {
 		acc := n.submit(w.addressed("ada", "A long story"))
 		n.tell(chat.Choice{Question: w.parked(acc).ID, Room: group, Author: "ada"})
 		w.ended(acc)
-		if got, want := w.spent("total").USD, price.USD(1010*2000+720*1000); got != want {
+		if got, want := w.spent("total").USD, quota.USD(1010*2000+720*1000); got != want {
 			t.Errorf("%s was spent, not %s", got, want)
 		}
 	})

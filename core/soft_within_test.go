@@ -12,12 +12,11 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/quota"
 )
 
 // twoCents is a soft limit that the first call of an answer stays below; spends(2) then uses it up.
-const twoCents price.USD = 20_000_000
+const twoCents quota.USD = 20_000_000
 
 // spends is the usage of a call of the dear model that costs so many cents.
 func spends(cents int) step { return reported(llm.Usage{Prompt: 5000 * cents}) }

@@ -17,7 +17,6 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/quota"
 	"parley/internal/sound"
 )
@@ -27,14 +26,14 @@ func (w *world) priced(l quota.Limits, known bool) {
 	w.cfg.Meter = quota.NewMeter(l, w.store, w.cfg.Log)
 	t := quota.Tariff{Name: "openai/large", Known: known}
 	if known {
-		t.Price.Rates = price.Rates{Input: 1e6, Cached: 1e5, CacheWrite: 1e6, Output: 2e6}
+		t.Price.Rates = quota.Rates{Input: 1e6, Cached: 1e5, CacheWrite: 1e6, Output: 2e6}
 	}
 	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: t}})
 }
 
 // /usage shows what its author used, with limits and without.
 func TestUsageIsShown(t *testing.T) {
-	for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Person: quota.Cost{USD: price.Dollar / 2}}} {
+	for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Person: quota.Cost{USD: quota.Dollar / 2}}} {
 		inWorld(t, func(w *world) {
 			w.cfg.Access.Direct = access.DirectOpen
 			w.priced(limits, true)
@@ -100,20 +99,20 @@ func silence() []byte {
 func TestSoundIsPaidByLength(t *testing.T) {
 	for name, c := range map[string]struct {
 		data  []byte
-		hour  price.USD
+		hour  quota.USD
 		limit int // tokens
 		want  quota.Cost
 		err   error
 	}{
-		"a minute":                          {spoken(time.Minute), price.Dollar, 0, quota.Cost{Tokens: 300, USD: 16_666_667}, nil},
-		"ten hours of silence":              {silence(), price.Dollar, 0, quota.Cost{}, sound.ErrTooLong},
+		"a minute":                          {spoken(time.Minute), quota.Dollar, 0, quota.Cost{Tokens: 300, USD: 16_666_667}, nil},
+		"ten hours of silence":              {silence(), quota.Dollar, 0, quota.Cost{}, sound.ErrTooLong},
 		"ten hours, with a limit of tokens": {silence(), 0, 1e6, quota.Cost{}, sound.ErrTooLong},
-		"an unknown format":                 {make([]byte, 20_000), price.Dollar, 0, quota.Cost{}, sound.ErrUnknown},
+		"an unknown format":                 {make([]byte, 20_000), quota.Dollar, 0, quota.Cost{}, sound.ErrUnknown},
 		"an unknown format for nothing":     {make([]byte, 20_000), 0, 0, quota.Cost{Tokens: 50}, nil},
 	} {
 		inWorld(t, func(w *world) {
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.limit}}, w.store, w.cfg.Log)
-			all := m.Models(llm.Models{Transcriber: tool{}}, quota.Tariffs{Transcription: quota.Tariff{Price: price.Price{Hour: c.hour}, Known: true}})
+			all := m.Models(llm.Models{Transcriber: tool{}}, quota.Tariffs{Transcription: quota.Tariff{Price: quota.Price{Hour: c.hour}, Known: true}})
 			if _, err := all.Transcriber.Transcribe(w.Context(), "", "", c.data); !errors.Is(err, c.err) {
 				w.Errorf("%s: %v", name, err)
 			}
@@ -220,14 +219,14 @@ func reported(u llm.Usage) step {
 func TestMoneyLimitsCalls(t *testing.T) {
 	for _, c := range []struct {
 		own, want int
-		left      price.USD
+		left      quota.USD
 	}{
-		{0, 4000, price.Dollar}, {300, 300, price.Dollar}, {0, 1000, 2_000_000}, {0, -1, 400_000},
+		{0, 4000, quota.Dollar}, {300, 300, quota.Dollar}, {0, 1000, 2_000_000}, {0, -1, 400_000},
 	} {
 		inWorld(t, func(w *world) {
 			p := &seller{writes: 10, own: c.own}
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{USD: c.left}}, w.store, w.cfg.Log)
-			t := quota.Tariff{Price: price.Price{Rates: price.Rates{Output: 2e6}}, Known: true}
+			t := quota.Tariff{Price: quota.Price{Rates: quota.Rates{Output: 2e6}}, Known: true}
 			var err error
 			for _, failed := range m.Models(llm.Models{Large: p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: t}}).Large.Generate(w.Context(), llm.Request{}) {
 				err = errors.Join(err, failed)
@@ -249,13 +248,13 @@ func TestMoneyLimitsCalls(t *testing.T) {
 // Pictures and recordings have their price, however many tokens they count as; a refused one is returned.
 func TestFixedPricesAreCharged(t *testing.T) {
 	for _, refusal := range []error{nil, &llm.Failure{Kind: llm.RateLimited, Err: errors.New("429")}} {
-		for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Total: quota.Cost{USD: price.Dollar}}} {
+		for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Total: quota.Cost{USD: quota.Dollar}}} {
 			inWorld(t, func(w *world) {
 				m := quota.NewMeter(limits, w.store, w.cfg.Log)
 				all := m.Models(llm.Models{Painter: tool{refusal}, Transcriber: tool{refusal}, Embedder: tool{refusal}}, quota.Tariffs{
-					Image:         quota.Tariff{Price: price.Price{Image: 40_000_000}, Known: true},
-					Transcription: quota.Tariff{Price: price.Price{Hour: 360_000_000}, Known: true},
-					Embedding:     quota.Tariff{Price: price.Price{Rates: price.Rates{Input: 20_000}}, Known: true},
+					Image:         quota.Tariff{Price: quota.Price{Image: 40_000_000}, Known: true},
+					Transcription: quota.Tariff{Price: quota.Price{Hour: 360_000_000}, Known: true},
+					Embedding:     quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: 20_000}}, Known: true},
 				})
 				_, _ = all.Painter.Paint(w.Context(), "a castle")
 				_, _ = all.Transcriber.Transcribe(w.Context(), "", "", spoken(10*time.Second))
@@ -263,7 +262,7 @@ func TestFixedPricesAreCharged(t *testing.T) {
 				stop, cancel := context.WithCancel(w.Context())
 				cancel()
 				m.Run(stop)
-				want := price.USD(40_000_000 + 1_000_000 + 40)
+				want := quota.USD(40_000_000 + 1_000_000 + 40)
 				if refusal != nil {
 					want = 0
 				}

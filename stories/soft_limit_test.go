@@ -8,7 +8,7 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
-	"parley/core/price"
+	"parley/core/quota"
 	. "parley/models/modelfake"
 )
 
@@ -116,4 +116,4 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 	}
 }
 
-func costs(rate price.Rate) config.Price { return config.Price{Input: &rate, Output: &rate} }
+func costs(rate quota.Rate) config.Price { return config.Price{Input: &rate, Output: &rate} }

@@ -18,7 +18,6 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/quota"
 	"parley/core/route"
 )
@@ -116,7 +115,7 @@ func (a *Answer) decline(why string) error {
 }
 
 // chosen does what was chosen. Rights can have changed since the question was asked.
-func (g *Gate) chosen(ctx context.Context, a *Answer, req llm.Request, q chat.Question, cost price.USD, beyond []quota.Beyond) error {
+func (g *Gate) chosen(ctx context.Context, a *Answer, req llm.Request, q chat.Question, cost quota.USD, beyond []quota.Beyond) error {
 	g.Meter.Release(ctx) // it is held again below, for the model that was chosen
 	switch q.Options[q.Choice] {
 	case stop:
@@ -149,14 +148,14 @@ func (g *Gate) chosen(ctx context.Context, a *Answer, req llm.Request, q chat.Qu
 }
 
 // costsLess returns which models cost less for req.
-func (g *Gate) costsLess(req llm.Request, than price.USD) func(llm.Named) bool {
+func (g *Gate) costsLess(req llm.Request, than quota.USD) func(llm.Named) bool {
 	return func(m llm.Named) bool {
 		cost, known := g.Meter.Estimate(m.Name, req)
 		return known && cost < than
 	}
 }
 
-func (g *Gate) ask(ctx context.Context, a *Answer, req llm.Request, cost price.USD, beyond quota.Beyond) error {
+func (g *Gate) ask(ctx context.Context, a *Answer, req llm.Request, cost quota.USD, beyond quota.Beyond) error {
 	what := "This answer"
 	if a.Begun {
 		what = "Going on"
@@ -179,7 +178,7 @@ func (g *Gate) ask(ctx context.Context, a *Answer, req llm.Request, cost price.U
 
 // question returns what people are asked, without options if they have no choice. The author of the question can choose. If they can
 // have it go on, so can the owners and all approvers.
-func (g *Gate) question(ctx context.Context, a *Answer, req llm.Request, cost price.USD) (chat.Question, error) {
+func (g *Gate) question(ctx context.Context, a *Answer, req llm.Request, cost quota.USD) (chat.Question, error) {
 	var q chat.Question
 	asker, who := a.Turn.Message.Author, map[chat.EntityID]bool{}
 	may := a.Turn.Owner

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"parley/core/chat"
-	"parley/core/price"
 	"parley/core/quota"
 )
 
@@ -211,7 +210,7 @@ func ledgerReservesOnce(t *testing.T, s store) {
 	s.spent(day, "person 1", quota.Cost{Tokens: 255 - one.Tokens})
 }
 
-func money(bucket string, limit price.USD) quota.Charge {
+func money(bucket string, limit quota.USD) quota.Charge {
 	return quota.Charge{Bucket: bucket, Max: quota.Cost{USD: limit}}
 }
 
@@ -261,7 +260,7 @@ func ledgerReservesMoneyOnce(t *testing.T, s store) {
 }
 
 func ledgerUsed(t *testing.T, s store) {
-	add := func(day, bucket string, tokens int, usd price.USD) {
+	add := func(day, bucket string, tokens int, usd quota.USD) {
 		s.spend(day, "", quota.Charge{
 			Bucket: bucket, Cost: quota.Cost{Messages: 1, Tokens: tokens, USD: usd}, Counts: quota.Counts{Input: tokens, Cached: 1, Output: 2, Unpriced: 3},
 		})
@@ -273,7 +272,7 @@ func ledgerUsed(t *testing.T, s store) {
 	add("2026-11-21", "model0", 1, 1)
 	add("2026-11-22", "model/a", 1, 1)
 	one := quota.Counts{Cached: 1, Output: 2, Unpriced: 3}
-	total := func(bucket string, days, tokens int, usd price.USD) quota.Total {
+	total := func(bucket string, days, tokens int, usd quota.USD) quota.Total {
 		t := quota.Total{Bucket: bucket, Cost: quota.Cost{Messages: days, Tokens: tokens, USD: usd}, Counts: quota.Counts{Input: tokens}}
 		for range days {
 			t.Counts = t.Counts.Add(one)

@@ -8,7 +8,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/price"
+	"parley/core/quota"
 )
 
 // Event is something that happened, for observers such as plugins, metrics and tests. The set is closed: the types of
@@ -197,7 +197,7 @@ type RunEnd struct {
 	Duration time.Duration // since Start
 	Status   answer.Status
 	Err      string    // the user-visible error; the log has the cause
-	Cost     price.USD // of the calls of models that this process made for it; later ones, such as of evaluators, are not in it
+	Cost     quota.USD // of the calls of models that this process made for it; later ones, such as of evaluators, are not in it
 }
 
 // An Observer receives events. Each has its own goroutine and queue: a slow observer misses events, one that panics

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"parley/core/llm"
-	"parley/core/price"
 )
 
 // reservation tracks the cost of one call.
@@ -19,9 +18,9 @@ type reservation struct {
 	payer    spender
 	day      time.Time // when it was reserved
 	reserved int       // tokens of the prompt and the answer
-	money    price.USD // reserved for them
-	held     price.USD // reserved within the soft limits
-	rate     price.Rate
+	money    USD       // reserved for them
+	held     USD       // reserved within the soft limits
+	rate     Rate
 	prompt   int // the prompt's part, an estimate
 	most     int // limit of the answer in tokens; 0 for none
 	said     int // bytes of the answer

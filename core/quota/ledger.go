@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"parley/core/chat"
-	"parley/core/price"
 )
 
 // Cost is an amount of usage: answered messages, model tokens, and money.
 type Cost struct {
 	Messages, Tokens int
-	USD              price.USD
+	USD              USD
 }
 
 // Counts are the tokens behind a cost, without what is only reserved.
@@ -38,22 +37,22 @@ type Total struct {
 type Reservation struct {
 	Least, Most int // tokens
 	Included    int
-	Base        price.USD
-	Rate        price.Rate
+	Base        USD
+	Rate        Rate
 }
 
 // USD returns what so many tokens cost.
-func (r Reservation) USD(tokens int) price.USD { return r.Base + r.Rate.Of(tokens-r.Included) }
+func (r Reservation) USD(tokens int) USD { return r.Base + r.Rate.Of(tokens-r.Included) }
 
 // Fitting returns how many tokens, up to Most, cost at most so much; -1 if not even those that are included.
-func (r Reservation) Fitting(usd price.USD) int {
+func (r Reservation) Fitting(usd USD) int {
 	switch {
 	case usd < r.Base:
 		return -1
 	case r.Rate <= 0:
 		return r.Most
 	}
-	return min(r.Most, r.Included+int((usd-r.Base)*1000/price.USD(r.Rate)))
+	return min(r.Most, r.Included+int((usd-r.Base)*1000/USD(r.Rate)))
 }
 
 // Within returns how many tokens of the reservation, up to Most, a charge's limit leaves if so much was spent.

@@ -11,7 +11,6 @@ import (
 
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/price"
 )
 
 // Limits are daily limits. A day begins at midnight in Zone. The zero value has no limits.
@@ -80,13 +79,13 @@ type spender struct {
 // spent is the sum over the calls for one run in this process. It is safe for concurrent use.
 type spent struct {
 	mu     sync.Mutex
-	usd    price.USD
+	usd    USD
 	usage  llm.UsageSum
 	answer bool // the model of usage is one that answers
 }
 
 // add counts one call. answers reports whether its model is one that answers: others do not take the place of its name.
-func (s *spent) add(cost price.USD, u llm.UsageSum, answers bool) {
+func (s *spent) add(cost USD, u llm.UsageSum, answers bool) {
 	if s == nil {
 		return
 	}
@@ -101,7 +100,7 @@ func (s *spent) add(cost price.USD, u llm.UsageSum, answers bool) {
 }
 
 // CostOf returns what the calls in a context of [WithSpender] cost so far.
-func CostOf(ctx context.Context) price.USD {
+func CostOf(ctx context.Context) USD {
 	s := spenderOf(ctx).spent
 	if s == nil {
 		return 0

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/text"
 	"parley/internal/sound"
 )
@@ -110,7 +109,7 @@ func least(a, b int) int {
 }
 
 // metered makes a call with a fixed cost. It is reserved before it, and returned if the provider refuses it.
-func metered[T any](ctx context.Context, m *Meter, t Tariff, tokens int, usd price.USD, call func() (T, error)) (T, error) {
+func metered[T any](ctx context.Context, m *Meter, t Tariff, tokens int, usd USD, call func() (T, error)) (T, error) {
 	b, err := m.reserve(ctx, t, Reservation{Least: tokens, Most: tokens, Included: tokens, Base: usd})
 	if err != nil {
 		var none T

@@ -12,7 +12,6 @@ import (
 
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/price"
 	"parley/core/quota"
 )
 
@@ -67,7 +66,7 @@ func (word) Generate(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 // A run does not wait until the cost of a call is stored; its next reservation, soft limits and WaitSettled do. Without a run, the
 // call itself waits.
 func TestSettlingIsAwaitedWhereItCounts(t *testing.T) {
-	limits := quota.Limits{Total: quota.Cost{Tokens: 1e6}, Soft: quota.Soft{Total: price.Dollar}}
+	limits := quota.Limits{Total: quota.Cost{Tokens: 1e6}, Soft: quota.Soft{Total: quota.Dollar}}
 	for name, c := range map[string]struct {
 		run  bool
 		then func(ctx context.Context, m *quota.Meter, call func(context.Context))

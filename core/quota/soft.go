@@ -8,26 +8,25 @@ import (
 	"time"
 
 	"parley/core/llm"
-	"parley/core/price"
 )
 
 // Soft are daily amounts of money after which people are asked before an answer goes on. 0 means never. Limits always win.
-type Soft struct{ Person, Room, Total price.USD }
+type Soft struct{ Person, Room, Total USD }
 
 // Asks reports whether there is a soft limit.
 func (m *Meter) Asks() bool { return m != nil && m.limits.Soft != Soft{} }
 
 // Beyond is a soft limit that is about to be exceeded.
 type Beyond struct {
-	Kind  string    // which limit it is, the same for all people and rooms
-	Whose string    // a description for users
-	Limit price.USD // a day
+	Kind  string // which limit it is, the same for all people and rooms
+	Whose string // a description for users
+	Limit USD    // a day
 }
 
 // Hold reserves what the next call of a model in ctx costs, unless a soft limit is exceeded then: it returns those that are, and holds
 // nothing. Limits of the allowed kinds can be exceeded. Looking and reserving are one step, so calls at the same time can't pass
 // together where each could alone. The call gives the reservation back when it settles.
-func (m *Meter) Hold(ctx context.Context, cost price.USD, allowed ...string) (all []Beyond, err error) {
+func (m *Meter) Hold(ctx context.Context, cost USD, allowed ...string) (all []Beyond, err error) {
 	if !m.Asks() || cost <= 0 {
 		return nil, nil
 	}
@@ -54,7 +53,7 @@ func (m *Meter) Hold(ctx context.Context, cost price.USD, allowed ...string) (al
 }
 
 // exceeded returns the soft limits that the cost would exceed: the one that was found, and others.
-func (m *Meter) exceeded(ctx context.Context, day string, p spender, cost price.USD, over string, allowed []string) (all []Beyond, err error) {
+func (m *Meter) exceeded(ctx context.Context, day string, p spender, cost USD, over string, allowed []string) (all []Beyond, err error) {
 	for _, l := range m.softLimits(p) {
 		if slices.Contains(allowed, l.Kind) {
 			continue
@@ -78,7 +77,7 @@ func (m *Meter) Release(ctx context.Context) {
 }
 
 // release gives back the held amount. If that can't be stored, the amount stays charged.
-func (m *Meter) release(ctx context.Context, day time.Time, p spender, held price.USD) {
+func (m *Meter) release(ctx context.Context, day time.Time, p spender, held USD) {
 	if held == 0 {
 		return
 	}
@@ -118,21 +117,21 @@ func (m *Meter) softLimits(p spender) (all []softLimit) {
 type held struct{ usd atomic.Int64 }
 
 // take removes and returns the held amount, which the caller then has to give back. It returns 0 for a nil held.
-func (h *held) take() price.USD {
+func (h *held) take() USD {
 	if h == nil {
 		return 0
 	}
-	return price.USD(h.usd.Swap(0))
+	return USD(h.usd.Swap(0))
 }
 
-func (h *held) put(usd price.USD) {
+func (h *held) put(usd USD) {
 	if h != nil {
 		h.usd.Store(int64(usd))
 	}
 }
 
 // Estimate returns what an answer to a prompt costs about, by the price of a model that can answer, or false if that is not known.
-func (m *Meter) Estimate(model string, req llm.Request) (price.USD, bool) {
+func (m *Meter) Estimate(model string, req llm.Request) (USD, bool) {
 	t, ok := m.chat[model]
 	if !ok || !t.Known {
 		return 0, false

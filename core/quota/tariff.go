@@ -1,11 +1,9 @@
 package quota
 
-import "parley/core/price"
-
 // Tariff is what a model is called in totals, and what its calls cost.
 type Tariff struct {
 	Name  string // such as openai/gpt-4o-mini; empty: not listed
-	Price price.Price
+	Price Price
 	Known bool // the price is known
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core/price"
+	"parley/core/quota"
 	"parley/internal/nearest"
 )
 
@@ -41,12 +41,12 @@ const (
 
 // Tokens returns the price of a model's tokens on a day, by the provider's key in the configuration and its name for the model. A name
 // with a date at its end that is not in the table has the price of the name without it.
-func Tokens(provider, model string, on time.Time) (price.Price, bool) {
+func Tokens(provider, model string, on time.Time) (quota.Price, bool) {
 	row := find(provider, model, on, columnRates)
 	if row == nil {
-		return price.Price{}, false
+		return quota.Price{}, false
 	}
-	p := price.Price{Rates: rates(row[columnRates:])}
+	p := quota.Price{Rates: rates(row[columnRates:])}
 	if row[columnOver] != "" {
 		p.Over, _ = strconv.Atoi(row[columnOver])
 		p.Long = rates(row[columnLong:])
@@ -55,13 +55,13 @@ func Tokens(provider, model string, on time.Time) (price.Price, bool) {
 }
 
 // Sound is [Tokens] for models that transcribe and bill the length of the sound.
-func Sound(provider, model string, on time.Time) (price.Price, bool) {
+func Sound(provider, model string, on time.Time) (quota.Price, bool) {
 	row := find(provider, model, on, columnHour)
 	if row == nil {
-		return price.Price{}, false
+		return quota.Price{}, false
 	}
-	hour, err := price.ParseUSD(row[columnHour])
-	return price.Price{Hour: hour}, err == nil
+	hour, err := quota.ParseUSD(row[columnHour])
+	return quota.Price{Hour: hour}, err == nil
 }
 
 // Nearest returns up to three models of the table, as provider/model, that a name which is not in it was probably meant to
@@ -79,12 +79,12 @@ func Nearest(name string) []string {
 }
 
 // rates reads four columns, which a test has checked.
-func rates(row []string) price.Rates {
-	var all [4]price.Rate
+func rates(row []string) quota.Rates {
+	var all [4]quota.Rate
 	for i := range all {
-		all[i], _ = price.ParseRate(row[i])
+		all[i], _ = quota.ParseRate(row[i])
 	}
-	return price.Rates{Input: all[0], Cached: all[1], CacheWrite: all[2], Output: all[3]}
+	return quota.Rates{Input: all[0], Cached: all[1], CacheWrite: all[2], Output: all[3]}
 }
 
 // find returns the row of a model that has a value in column, or nil.

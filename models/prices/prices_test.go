@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/core/llm"
-	"parley/core/price"
+	"parley/core/quota"
 )
 
 var autumn = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -41,7 +41,7 @@ func TestTheTableIsWellFormed(t *testing.T) {
 			if i == columnOver-columnRates || text == "" {
 				continue
 			}
-			if _, err := price.ParseRate(text); err != nil {
+			if _, err := quota.ParseRate(text); err != nil {
 				t.Errorf("%q: %v", line, err)
 			}
 		}
@@ -57,7 +57,7 @@ func TestTheTableIsWellFormed(t *testing.T) {
 func TestModelsAreFoundByName(t *testing.T) {
 	for _, c := range []struct {
 		provider, model       string
-		input, cached, output price.Rate
+		input, cached, output quota.Rate
 	}{
 		{"openai", "gpt-4o-mini", 150_000, 75_000, 600_000},
 		{"openai", "GPT-4o-mini", 150_000, 75_000, 600_000},
@@ -103,7 +103,7 @@ func TestPricesChangeOnADay(t *testing.T) {
 
 func TestLongPromptsHaveTheirOwnRates(t *testing.T) {
 	p, _ := Tokens("gemini", "gemini-2.5-pro", autumn)
-	if p.Over != 200_000 || p.Long != (price.Rates{Input: 2_500_000, Cached: 250_000, CacheWrite: 2_500_000, Output: 15_000_000}) {
+	if p.Over != 200_000 || p.Long != (quota.Rates{Input: 2_500_000, Cached: 250_000, CacheWrite: 2_500_000, Output: 15_000_000}) {
 		t.Errorf("%+v", p)
 	}
 	if cost := p.Of(llm.Usage{Prompt: 200_001}); cost != 500_002_500 {

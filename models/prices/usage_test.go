@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/core/llm"
-	"parley/core/price"
+	"parley/core/quota"
 	"parley/models"
 	"parley/models/anthropic"
 	"parley/models/gemini"
@@ -23,7 +23,7 @@ var constructed = []struct {
 	name, provider, model string
 	stream                string
 	usage                 llm.Usage
-	cost                  price.USD
+	cost                  quota.USD
 }{
 	{
 		// https://platform.openai.com/docs/guides/prompt-caching: 86 tokens at $0.15, 1920 at $0.075, 300 at $0.60 per million.
@@ -128,7 +128,7 @@ func TestCostsOfConstructedUsage(t *testing.T) {
 			}
 			p, known := prices.Tokens(c.provider, c.model, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))
 			if c.model == "written" {
-				p, known = price.Price{Rates: price.Rates{Input: 5_000_000, Cached: 500_000, CacheWrite: 6_250_000, Output: 30_000_000}}, true
+				p, known = quota.Price{Rates: quota.Rates{Input: 5_000_000, Cached: 500_000, CacheWrite: 6_250_000, Output: 30_000_000}}, true
 			}
 			if got := p.Of(usage); !known || got != c.cost {
 				t.Errorf("it costs %d, not %d (the price is known: %v)", got, c.cost, known)
