@@ -10,7 +10,7 @@ import (
 
 	"parley/config"
 	"parley/core/action"
-	"parley/core/command"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/local"
 	"parley/internal/settings"
@@ -129,7 +129,7 @@ func checkMCP(ctx context.Context, cfg config.Config, env Env, s mcp.Server) (st
 
 // commandNames returns the names of the built-in commands, which prompts of MCP servers can't take.
 func commandNames() (names []string) {
-	for _, c := range command.Specs() {
+	for _, c := range chat.Commands() {
 		names = append(names, string(c.Name))
 	}
 	return names

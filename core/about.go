@@ -8,7 +8,6 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/command"
 	"parley/core/prompt"
 	"parley/core/schedule"
 )
@@ -17,7 +16,7 @@ import (
 func (cr *commandRun) help(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Send me a message and I'll reply. If you write again before I finish, I'll take it into account.\n\n")
-	for _, c := range command.Specs() {
+	for _, c := range chat.Commands() {
 		fmt.Fprintf(&b, "- `/%s`: %s\n", c.Name, c.Description)
 	}
 	if slices.ContainsFunc(cr.x.rt.cfg.Plugins, func(p action.Plugin) bool { return p.Prompts != nil }) {

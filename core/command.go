@@ -9,7 +9,6 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/command"
 	"parley/core/prompt"
 	"parley/core/schedule"
 	"parley/internal/contain"
@@ -25,13 +24,13 @@ type commandHandler struct {
 // reply returns what carries out a command that became a run, or nil: its text is the answer.
 func reply(name chat.CommandName) func(*commandRun, context.Context) (string, error) {
 	return map[chat.CommandName]func(*commandRun, context.Context) (string, error){
-		command.New:           (*commandRun).askToForget,
-		command.Retry:         (*commandRun).nothingToRetry,
-		command.Model:         (*commandRun).models,
-		command.Status:        (*commandRun).status,
-		command.Usage:         (*commandRun).usage,
-		command.Approvals:     (*commandRun).approvals,
-		command.Help:          (*commandRun).help,
+		chat.NewCommand:       (*commandRun).askToForget,
+		chat.RetryCommand:     (*commandRun).nothingToRetry,
+		chat.ModelCommand:     (*commandRun).models,
+		chat.StatusCommand:    (*commandRun).status,
+		chat.UsageCommand:     (*commandRun).usage,
+		chat.ApprovalsCommand: (*commandRun).approvals,
+		chat.HelpCommand:      (*commandRun).help,
 		chat.MemoryCommand:    (*commandRun).plugin,
 		chat.ForgetCommand:    (*commandRun).plugin,
 		chat.RemindersCommand: (*commandRun).plugin,
@@ -40,7 +39,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 
 // commanded returns which command m is, or "" if it is none, its author may not give any, or it may be meant for another bot of a group.
 func commanded(m chat.Message, a admission) chat.CommandName {
-	name, _, ok := command.Parse(m.Text)
+	name, _, ok := chat.ParseCommand(m.Text)
 	if !ok || !a.invited || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
 		return ""
 	}
@@ -54,7 +53,7 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 	}
 	m.Kind = chat.KindCommand
 	j := chat.JoinRule{Kind: chat.RunCommand}
-	if name == command.Retry {
+	if name == chat.RetryCommand {
 		recent, err := h.store.Recent(ctx, m.Room, chat.Said, 0, prompt.Window)
 		if err == nil {
 			_, _, err = h.lastAsked(ctx, recent)
@@ -185,7 +184,7 @@ func (cr *commandRun) runCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name, _, _ := command.Parse(m.Text)
+	name, _, _ := chat.ParseCommand(m.Text)
 	carryOut := reply(name)
 	if carryOut == nil {
 		return fmt.Errorf("there is no command %q", m.Text)
@@ -204,7 +203,7 @@ func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, arguments, _ := command.Parse(m.Text)
+	name, arguments, _ := chat.ParseCommand(m.Text)
 	for _, p := range cr.x.rt.cfg.Plugins {
 		for _, c := range p.Commands {
 			if c.Name != name {

@@ -29,7 +29,6 @@ import (
 
 	"parley/connectors"
 	"parley/core/chat"
-	"parley/core/command"
 	"parley/progressive"
 )
 
@@ -177,7 +176,7 @@ func (t *Telegram) listCommands(ctx context.Context) error {
 		Description string           `json:"description"`
 	}
 	var items []item
-	for _, c := range command.Specs() {
+	for _, c := range chat.Commands() {
 		items = append(items, item{c.Name, c.Description})
 	}
 	list, err := json.Marshal(items)

@@ -7,14 +7,13 @@ import (
 
 	"parley/core/attachment"
 	"parley/core/chat"
-	"parley/core/command"
 )
 
 // Asks reports whether an edit made m a question: it now addresses the agent, and no run has answered it or will. It returns m with what
 // is known of it from before the edit. Commands are no questions, because an edit makes no command, and messages of bots aren't, which
 // edit their messages all the time. A message that is unknown was not received before, or is deleted: [chat.JoinRule.Again] tells.
 func (h *Handler) Asks(ctx context.Context, m chat.Message) (chat.Message, bool, error) {
-	if !m.Addressed || m.Bot || m.Author == h.Agent.Entity() || time.Since(m.At) > freshFor || m.Empty() || command.Is(m.Text) {
+	if !m.Addressed || m.Bot || m.Author == h.Agent.Entity() || time.Since(m.At) > freshFor || m.Empty() || chat.IsCommand(m.Text) {
 		return m, false, nil
 	}
 	old, err := h.Store.Memory(ctx, m.ID)

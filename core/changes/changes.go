@@ -19,7 +19,6 @@ import (
 	"parley/core/answer"
 	"parley/core/attachment"
 	"parley/core/chat"
-	"parley/core/command"
 	"parley/core/event"
 	"parley/core/parking"
 	"parley/core/schedule"
@@ -82,7 +81,7 @@ func (h *Handler) Edited(ctx context.Context, e chat.Edited) error {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	case old.ID == "" || old.Author != e.Author || e.Author == h.Agent.Entity():
 		return nil
-	case old.Kind != chat.Said && old.Kind != chat.Overheard || command.Is(e.Text): // an edit makes no command, and unmakes none
+	case old.Kind != chat.Said && old.Kind != chat.Overheard || chat.IsCommand(e.Text): // an edit makes no command, and unmakes none
 		return nil
 	}
 	e.Files = attachment.KeepRead(attachment.Edited(e.Files, old.Files), old.Files)

@@ -133,19 +133,6 @@ func (Left) inbound()     {}
 func (Cleared) inbound()  {}
 func (Task) inbound()     {}
 
-// CommandName is the name of a [Command].
-type CommandName string
-
-// Stop ends all runs of the room, including queued ones.
-const Stop CommandName = "stop"
-
-// The commands that plugins carry out.
-const (
-	RemindersCommand CommandName = "reminders" // lists and cancels reminders
-	MemoryCommand    CommandName = "memory"    // lists what is remembered about a person
-	ForgetCommand    CommandName = "forget"    // forgets that, or a message
-)
-
 // Accepted confirms that an inbound is stored, and names the run that answers it; Run is empty if there is none.
 type Accepted struct {
 	Memory    MemoryID

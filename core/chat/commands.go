@@ -1,0 +1,69 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+)
+
+// CommandName is the name of a command, which users give as "/name" at the beginning of a message.
+type CommandName string
+
+// The names of the commands.
+const (
+	Stop             CommandName = "stop" // ends all runs of the room, including queued ones
+	NewCommand       CommandName = "new"
+	RetryCommand     CommandName = "retry"
+	ModelCommand     CommandName = "model"
+	StatusCommand    CommandName = "status"
+	UsageCommand     CommandName = "usage"
+	ApprovalsCommand CommandName = "approvals"
+	HelpCommand      CommandName = "help"
+	// Plugins carry out the following ones.
+	RemindersCommand CommandName = "reminders" // lists and cancels reminders
+	MemoryCommand    CommandName = "memory"    // lists what is remembered about a person
+	ForgetCommand    CommandName = "forget"    // forgets that, or a message
+)
+
+// CommandSpec is a command as /help shows it, and as platforms list it in their own menus.
+type CommandSpec struct {
+	Name        CommandName
+	Description string // one line, without a full stop
+	arguments   bool   // words can follow the name
+}
+
+// Commands returns all commands, in the order in which they are listed.
+func Commands() []CommandSpec {
+	return []CommandSpec{
+		{NewCommand, "Forget this conversation and start over", false},
+		{Stop, "Stop the current answer", true},
+		{RetryCommand, "Retry the last question", false},
+		{ModelCommand, "Show the models, or switch to another one", true},
+		{StatusCommand, "Show status", false},
+		{UsageCommand, "Show what you used today and this month", false},
+		{MemoryCommand, "Show what I remember about you here, all or by words", true},
+		{ForgetCommand, "Forget something I remember about you, or the message you reply to", true},
+		{RemindersCommand, "List your reminders, or cancel one", true},
+		{ApprovalsCommand, "Show which tool calls were approved here", false},
+		{HelpCommand, "Show commands", false},
+	}
+}
+
+// ParseCommand reads text as a command and returns its name and the words after it. ok is false if the text is no command. A command
+// without arguments that is followed by words is an ordinary text ("/new is a strange word"). The exception is /stop: a user who wants
+// to stop something should not have to write carefully.
+func ParseCommand(text string) (name CommandName, arguments string, ok bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	called, ok := strings.CutPrefix(word, "/")
+	all := Commands()
+	i := slices.IndexFunc(all, func(s CommandSpec) bool { return strings.EqualFold(called, string(s.Name)) })
+	if !ok || i < 0 || rest != "" && !all[i].arguments {
+		return "", "", false
+	}
+	return all[i].Name, strings.TrimSpace(rest), true
+}
+
+// IsCommand reports whether text is a command.
+func IsCommand(text string) bool {
+	_, _, ok := ParseCommand(text)
+	return ok
+}
