@@ -16,8 +16,8 @@ import (
 	"parley/config"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/search"
 	"parley/core/storage"
+	"parley/internal/search"
 	. "parley/models/modelfake"
 	"parley/sim"
 )

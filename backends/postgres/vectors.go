@@ -6,7 +6,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // claimFor is how long messages are left to the replica that asks a model for their vectors. If it dies, another gets

@@ -9,7 +9,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // directRooms is the number of other direct rooms of a person that a search includes: the newest ones.

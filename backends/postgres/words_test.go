@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // A search for words that most messages have reads the messages of its rooms only, however many others there are. It must stay so when

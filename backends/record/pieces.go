@@ -16,7 +16,7 @@ func PieceKeys(keys []chat.PieceKey) []string {
 	return all
 }
 
-// PieceVector is the stored vector of a piece of knowledge, packed by [parley/core/search.Pack].
+// PieceVector is the stored vector of a piece of knowledge, packed by [parley/internal/search.Pack].
 type PieceVector struct {
 	Key    chat.PieceKey
 	Vector []byte

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // HashOf returns a number for the name of a room or a model, which is shorter to store and compare. It is never 0,

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // Bounds of the index: a long document, or one word of a million letters, must not make it or a search slow.

@@ -11,7 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // goBack takes the tables of a closed store back to an earlier version.

@@ -7,7 +7,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // Unembedded implements [storage.VectorIndex]. "Another model than ?1" is written as two ranges, which the index on

@@ -10,7 +10,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 const (

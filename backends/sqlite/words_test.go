@@ -12,7 +12,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // SE-20: a minute after a message was forgotten or revised, the file holds none of its words, also not in the index.

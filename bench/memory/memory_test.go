@@ -18,7 +18,7 @@ import (
 
 	"parley/backends/sqlite"
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 const dimensions = 768

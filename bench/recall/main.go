@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"parley/core/llm"
-	"parley/core/search"
-	"parley/core/search/searchtest"
+	"parley/internal/search"
+	"parley/internal/search/searchtest"
 	"parley/models/openai"
 )
 

@@ -9,7 +9,7 @@ type Search struct {
 	Person EntityID
 	Limit  int // how many passages at most
 
-	Words  []string  // any of which a message must have, as [parley/core/search] returns them
+	Words  []string  // any of which a message must have, as [parley/internal/search] returns them
 	Model  string    // that made Vector
 	Vector []float32 // of what is asked
 }

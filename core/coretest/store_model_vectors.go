@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // keptVector is the vector of a message, or its place.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // IndexWords implements [parley/core/storage.WordIndex].

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley/core/chat"
-	"parley/core/search"
-	"parley/core/search/searchtest"
+	"parley/internal/search"
+	"parley/internal/search/searchtest"
 )
 
 func wordChecks() []storeCheck {
@@ -241,7 +241,7 @@ func foundAmongMany(_ *testing.T, s store) {
 	s.same("without what was forgotten", found, [][]string{{text(30)}, {text(many - 6)}, {text(many - 7)}})
 }
 
-// foundFacts measures what a search in a store finds. The gate of core/search measures the ranking alone.
+// foundFacts measures what a search in a store finds. The gate of internal/search measures the ranking alone.
 func foundFacts(_ *testing.T, s store) {
 	const wanted, first = 95, 5
 	texts := append(searchtest.Facts(), searchtest.SmallTalk()...)

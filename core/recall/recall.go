@@ -21,9 +21,9 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
-	"parley/core/search"
 	"parley/core/storage"
 	"parley/core/text"
+	"parley/internal/search"
 )
 
 const (

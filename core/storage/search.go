@@ -47,7 +47,7 @@ type VectorBackfill interface {
 }
 
 // PieceVectors stores the vectors of pieces of the agent's knowledge, for all replicas, in the form of
-// [parley/core/search.Pack].
+// [parley/internal/search.Pack].
 type PieceVectors interface {
 	// PieceVectors returns the vectors of a model that are stored for keys. Those that are not stored are left out.
 	PieceVectors(ctx context.Context, model string, keys []chat.PieceKey) (map[chat.PieceKey][]byte, error)

@@ -9,8 +9,8 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/search"
 	"parley/core/text"
+	"parley/internal/search"
 )
 
 // commands returns /memory and /forget, with which people see and remove what is stored about them. They need no model,

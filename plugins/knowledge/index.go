@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 // index ranks texts by the words that they share with a question: rare words count more, and a word again counts less

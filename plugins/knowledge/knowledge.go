@@ -20,9 +20,9 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/recall"
-	"parley/core/search"
 	"parley/core/storage"
 	"parley/core/text"
+	"parley/internal/search"
 )
 
 const (

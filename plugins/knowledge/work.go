@@ -8,7 +8,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/recall"
-	"parley/core/search"
+	"parley/internal/search"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"parley/core/search"
-	"parley/core/search/searchtest"
+	"parley/internal/search"
+	"parley/internal/search/searchtest"
 )
 
 // Of 200 facts among small talk, the one that a question is about is one of the first five of at least 95 of 100 questions.
