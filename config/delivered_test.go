@@ -1,12 +1,17 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+	"github.com/invopop/jsonschema"
+
+	"parley/internal/sections"
 )
 
 // written lists the keys of a section of the file, with the line each stands in.
@@ -34,26 +39,93 @@ func declared(section reflect.Value, path string) []string {
 	return keys
 }
 
-func isSection(v reflect.Value) bool { return Connectors(platforms).formOf(v.Type()).kind == section }
+func isSection(v reflect.Value) bool { return Connectors(catalog).formOf(v.Type()).kind == section }
 
-// TestDeliveredFileShowsEveryKey: config.yaml is the manual of the configuration.
+// TestDeliveredFileShowsEveryKey: config.yaml is the manual of the configuration. With -update, a section that it lacks is added.
 func TestDeliveredFileShowsEveryKey(t *testing.T) {
-	data, err := os.ReadFile("../config.yaml")
-	if err != nil {
-		t.Fatal(err)
+	const file = "../config.yaml"
+	read := func() (text string, keys []string, lines map[string]int) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, wrong := readYAML(data)
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		lines = map[string]int{}
+		keys = written(root, "", lines)
+		return string(data), keys, lines
 	}
-	root, wrong := readYAML(data)
-	if wrong != nil {
-		t.Fatal(wrong)
+	text, keys, lines := read()
+	for i, s := range catalog {
+		if *update && lines[parent(s)+"."+s.Name] == 0 {
+			if err := os.WriteFile(file, []byte(withSection(t, text, lines, i)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			text, keys, lines = read()
+		}
 	}
-	lines := map[string]int{}
-	if diff := cmp.Diff(declared(reflect.ValueOf(blank(platforms)), ""), written(root, "", lines)); diff != "" {
-		t.Errorf("the keys of the structs (-) and of config.yaml (+), in order:\n%s", diff)
+	if diff := cmp.Diff(declared(reflect.ValueOf(blank(catalog)), ""), keys); diff != "" {
+		t.Errorf("the keys of the structs (-) and of config.yaml (+), in order; go test ./config -update adds whole sections:\n%s", diff)
 	}
-	text := strings.Split(string(data), "\n")
+	all := strings.Split(text, "\n")
 	for key, line := range lines {
-		if above := strings.TrimSpace(text[line-2]); !strings.HasPrefix(above, "# ") {
+		if above := strings.TrimSpace(all[line-2]); !strings.HasPrefix(above, "# ") {
 			t.Errorf("config.yaml:%d: %s has no comment above it", line, key)
 		}
+	}
+}
+
+// parent returns the key that contains a section.
+func parent(s sections.Section) string {
+	if s.Can != nil {
+		return "providers"
+	}
+	return "connectors"
+}
+
+// withSection adds a section of the catalog to the text of a configuration: behind the one before it in the catalog, else as the
+// first one. lines has the line of each key.
+func withSection(t *testing.T, text string, lines map[string]int, index int) string {
+	t.Helper()
+	s := catalog[index]
+	before := parent(s)
+	for _, other := range catalog[:index] {
+		if parent(other) == parent(s) {
+			before = parent(s) + "." + other.Name
+		}
+	}
+	end := lines[before]
+	for key, line := range lines {
+		if strings.HasPrefix(key, before+".") && before != parent(s) {
+			end = max(end, line)
+		}
+	}
+	of, _ := generate(t).Properties.Get(parent(s))
+	property, _ := of.Properties.Get(s.Name)
+	var b strings.Builder
+	writeKey(t, &b, "  ", s.Name, property)
+	all := strings.SplitAfter(text, "\n")
+	return strings.Join(all[:end], "") + b.String() + strings.Join(all[end:], "")
+}
+
+// writeKey writes a key of config.yaml: the comment of its struct, and its default.
+func writeKey(t *testing.T, b *strings.Builder, indent, key string, property *jsonschema.Schema) {
+	t.Helper()
+	for line := range strings.Lines(property.Description) {
+		fmt.Fprintf(b, "%s# %s\n", indent, strings.TrimSpace(line))
+	}
+	if property.Properties == nil || property.Properties.Len() == 0 {
+		value, err := yaml.Marshal(property.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(b, "%s%s: %s\n", indent, key, strings.TrimSpace(string(value)))
+		return
+	}
+	fmt.Fprintf(b, "%s%s:\n", indent, key)
+	for p := property.Properties.Oldest(); p != nil; p = p.Next() {
+		writeKey(t, b, indent+"  ", p.Key, p.Value)
 	}
 }

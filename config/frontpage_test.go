@@ -31,12 +31,12 @@ func TestTopOfTheDeliveredFile(t *testing.T) {
 			"DISCORD_TOKEN": "a1.b2.c3", "TELEGRAM_TOKEN": "123456789:" + strings.Repeat("a", 35),
 		},
 	} {
-		short, err := Parse("config.yaml", []byte(top), t.TempDir(), environment(variables), platforms...)
+		short, err := Parse("config.yaml", []byte(top), t.TempDir(), environment(variables), catalog...)
 		if err != nil {
 			t.Errorf("%s: %v in\n%s", name, err, top)
 			continue
 		}
-		long, err := Parse("config.yaml", data, t.TempDir(), environment(variables), platforms...)
+		long, err := Parse("config.yaml", data, t.TempDir(), environment(variables), catalog...)
 		if err != nil {
 			t.Fatal(err)
 		}

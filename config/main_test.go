@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	config.SetPlatforms(append(parley.Platforms(), parley.Providers()...))
+	config.SetCatalog(append(parley.Platforms(), parley.Providers()...))
 	os.Exit(m.Run())
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var update = flag.Bool("update", false, "rewrite schema.json and the golden files")
+var update = flag.Bool("update", false, "rewrite schema.json and the golden files, and add missing sections to config.yaml")
 
 // environment is a getenv over a fixed set of variables.
 func environment(variables map[string]string) func(string) (string, bool) {
@@ -50,11 +50,11 @@ func TestDeliveredFileEqualsDefault(t *testing.T) {
 	}
 	for name, variables := range environments {
 		t.Run(name, func(t *testing.T) {
-			fromFile, err := Load("../config.yaml", environment(variables), platforms...)
+			fromFile, err := Load("../config.yaml", environment(variables), catalog...)
 			if err != nil {
 				t.Fatalf("Load: %v", err)
 			}
-			inCode, err := Default(environment(variables), platforms...)
+			inCode, err := Default(environment(variables), catalog...)
 			if err != nil {
 				t.Fatalf("Default: %v", err)
 			}

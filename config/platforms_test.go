@@ -2,17 +2,35 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"parley/connectors/discord"
 	"parley/internal/sections"
 )
 
-// platforms are those of the catalog, and its providers, which only tests outside of the package can import: they set them.
-var platforms []sections.Section
+var (
+	// catalog has the sections of all platforms and providers: the schema and config.yaml describe them. Only tests outside of the
+	// package can import them, and set them.
+	catalog []sections.Section
+	// platforms are the sections of the catalog that other tests use. The expected messages name them, so the list is
+	// fixed: a new platform or provider changes no message.
+	platforms []sections.Section
+)
 
-// SetPlatforms sets the platforms and providers that tests read the sections of.
-func SetPlatforms(all []sections.Section) { platforms = all }
+// SetCatalog sets the platforms and providers of the tests.
+func SetCatalog(all []sections.Section) {
+	catalog = all
+	named := []string{
+		"discord", "telegram", "anthropic", "gemini", "responses", "http",
+		"openrouter", "groq", "mistral", "deepseek", "xai", "azure", "ollama", "lmstudio", "vllm", "llamacpp",
+	}
+	for _, s := range all {
+		if slices.Contains(named, s.Name) {
+			platforms = append(platforms, s)
+		}
+	}
+}
 
 // A program without platforms has no ids and no sections of any, and says so.
 func TestWithoutPlatforms(t *testing.T) {

@@ -49,14 +49,14 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	case Chat:
 		return idSchema(func(s sections.Section) sections.ID { return s.Chat })
 	case Place:
-		return idSchema(func(s sections.Section) sections.ID { return s.Chat }, Connectors(platforms).accounts()...)
+		return idSchema(func(s sections.Section) sections.ID { return s.Chat }, Connectors(catalog).accounts()...)
 	case World:
 		return idSchema(func(s sections.Section) sections.ID { return s.World })
 	case Role:
 		return idSchema(func(s sections.Section) sections.ID { return s.Role })
 	case Provider:
 		words := []any{""}
-		for _, name := range blank(platforms).providerNames() {
+		for _, name := range blank(catalog).providerNames() {
 			words = append(words, name)
 		}
 		return orReference(&jsonschema.Schema{Type: "string", Enum: words})
@@ -81,7 +81,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 }
 
 func idSchema(kind func(sections.Section) sections.ID, more ...string) *jsonschema.Schema {
-	pattern, _ := Connectors(platforms).ids(kind, more...)
+	pattern, _ := Connectors(catalog).ids(kind, more...)
 	return orReference(&jsonschema.Schema{Type: "string", Pattern: pattern})
 }
 
@@ -101,7 +101,7 @@ func priceSchema() *jsonschema.Schema {
 }
 
 // generate builds the schema from the structs, their tags and their comments.
-func generate(t *testing.T) []byte {
+func generate(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	r := jsonschema.Reflector{FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: schemaOf}
 	comments := func(dir string) {
@@ -116,7 +116,7 @@ func generate(t *testing.T) []byte {
 	connectors.Type, connectors.Items = "object", nil
 	connectors.Properties, connectors.AdditionalProperties = jsonschema.NewProperties(), jsonschema.FalseSchema
 	providers, _ := schema.Properties.Get("providers")
-	for _, s := range platforms {
+	for _, s := range catalog {
 		of := reflect.TypeOf(s.Values).Elem()
 		comments("../" + strings.TrimPrefix(of.PkgPath(), "parley/"))
 		property := r.ReflectFromType(of)
@@ -128,12 +128,8 @@ func generate(t *testing.T) []byte {
 		}
 	}
 	schema.Title = "The configuration of Parley"
-	complete(schema, reflect.ValueOf(blank(platforms)))
-	out, err := json.MarshalIndent(schema, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(out, '\n')
+	complete(schema, reflect.ValueOf(blank(catalog)))
+	return schema
 }
 
 // complete adds what the reflector does not know: defaults, and auto for what may be absent.
@@ -141,14 +137,14 @@ func complete(schema *jsonschema.Schema, of reflect.Value) {
 	for _, e := range entries(of) {
 		property, _ := schema.Properties.Get(e.key)
 		of := e.value.Type()
-		form := Connectors(platforms).formOf(of)
+		form := Connectors(catalog).formOf(of)
 		switch {
 		case of.Kind() == reflect.Map, of == reflect.TypeFor[Object]():
 		case form.kind == section:
 			complete(property, e.value)
 		case form.kind == list:
 			property.Default = []any{}
-			if item := of.Elem(); Connectors(platforms).formOf(item).kind == section {
+			if item := of.Elem(); Connectors(catalog).formOf(item).kind == section {
 				complete(property.Items, reflect.Zero(item))
 			}
 		case of.Kind() == reflect.Pointer:
@@ -172,11 +168,14 @@ func defaultOf(e entry, form form) any {
 }
 
 func TestSchemaIsCurrent(t *testing.T) {
-	got := generate(t)
+	got, err := json.MarshalIndent(generate(t), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if strings.Count(string(got), `"description"`) < 20 {
 		t.Errorf("the comments of the structs are missing:\n%s", got)
 	}
-	compareGolden(t, "schema.json", string(got))
+	compareGolden(t, "schema.json", string(got)+"\n")
 }
 
 func readSchema(t *testing.T) *shape {
@@ -262,7 +261,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	variables := environment(map[string]string{"T": "true"})
 	for _, test := range tests {
 		wrong := violations(t, schema, test.document)
-		_, err := Parse("", []byte(test.document), "", variables, platforms...)
+		_, err := Parse("", []byte(test.document), "", variables, catalog...)
 		if (len(wrong) == 0) != test.valid || (err == nil) != test.valid {
 			t.Errorf("%s: valid %v, schema says %q, Parse says %v", test.document, test.valid, wrong, err)
 		}

@@ -2,13 +2,9 @@ package example_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"log/slog"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,17 +17,19 @@ import (
 	"parley/connectors"
 	. "parley/connectors/connectortest"
 	"parley/connectors/example"
+	"parley/internal/sections"
 	"parley/models/modelfake"
 	"parley/sim"
 )
 
 const server = "example.test:80"
 
-// load reads a configuration with the platforms of the catalog and this one.
+// load reads a configuration with the platforms of the catalog and this one, which can be among them.
 func load(t *testing.T, yaml string) (config.Config, error) {
 	t.Helper()
 	unset := func(string) (string, bool) { return "", false }
-	return config.Parse("config.yaml", []byte(yaml), t.TempDir(), unset, append(parley.Platforms(), example.Section())...)
+	all := slices.DeleteFunc(parley.Platforms(), func(s sections.Section) bool { return s.Name == example.Name })
+	return config.Parse("config.yaml", []byte(yaml), t.TempDir(), unset, append(all, example.Section())...)
 }
 
 func TestSuite(t *testing.T) {
@@ -61,11 +59,11 @@ func TestConfig(t *testing.T) {
 		t.Errorf("Off returns:\n%s", off)
 	}
 	for yaml, want := range map[string]string{
-		"connectors: {example: {tokn: x}}":         "config.yaml:1:24: connectors.example.tokn: is not a known key; did you mean token?",
-		"connectors: {example: {edits: 1ms}}":      `config.yaml:1:31: connectors.example.edits: "1ms" is not between 100ms and 1m; set a duration, such as 1.1s`,
+		"connectors:\n  example:\n    tokn: x":     "config.yaml:3:5: connectors.example.tokn: is not a known key; did you mean token?",
+		"connectors:\n  example:\n    edits: 1ms":  `config.yaml:3:12: connectors.example.edits: "1ms" is not between 100ms and 1m; set a duration, such as 1.1s`,
 		"connectors: {example: {enabled: true}}":   "has no credentials; set EXAMPLE_TOKEN, or connectors.example.token in the file",
 		"connectors: {example: {url: 'http://?'}}": "is not a plain server URL",
-		"owner: ['example:7']":                     `is not an account id; write the platform and the id in quotes, such as "example:ada" or`,
+		"owner: ['example:7']":                     `is not an account id; write the platform and the id in quotes`,
 		"access: {worlds: ['example:lounge']}":     "is not a server",
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
@@ -166,87 +164,5 @@ func TestCommands(t *testing.T) {
 		if on := cfg.WithoutConnectors().ConnectorsOn(); len(on) > 0 {
 			t.Errorf("gateway chat starts %v", on)
 		}
-	}
-}
-
-const pageFile = "../../docs/add-a-platform.md"
-
-func page(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(pageFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// The page shows the whole code of this package, as it is compiled here, but for imports.
-func TestPageShowsThisCode(t *testing.T) {
-	shown := map[string]string{}
-	for i, block := range strings.Split(page(t), "\n```go\n")[1:] {
-		code, _, ended := strings.Cut(block, "```\n")
-		name, code, found := strings.Cut(code, "\n")
-		if name = strings.TrimPrefix(name, "// "); !ended || !found || !strings.HasSuffix(name, ".go") {
-			t.Errorf("block %d begins with %q, which names no file", i+1, name)
-		}
-		shown[name] += strings.TrimPrefix(code, "\n") + "\n"
-	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		_, body, found := strings.Cut(string(source), "\n)\n\n") // behind the imports
-		if !found || strings.TrimSpace(shown[name]) != strings.TrimSpace(body) {
-			t.Errorf("%s shows of %s:\n%s\nbut it is:\n%s", pageFile, name, shown[name], body)
-		}
-		delete(shown, name)
-	}
-	for name := range shown {
-		if source, err := os.ReadFile(name); err != nil || !strings.Contains(string(source), strings.TrimSpace(shown[name])) {
-			t.Errorf("%s shows code that is not in %s: %v", pageFile, name, err)
-		}
-	}
-}
-
-// Beyond this folder, a platform needs the line of the page in catalog.go, and its import.
-func TestOneLineInTheCatalog(t *testing.T) {
-	_, diff, _ := strings.Cut(page(t), "\n```diff\n")
-	diff, _, _ = strings.Cut(diff, "```\n")
-	above, line, found := strings.Cut(strings.TrimSpace(diff), "\n+")
-	if !found || strings.Contains(line, "\n") {
-		t.Fatalf("the page shows no single line to add: %q", diff)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	catalog := filepath.Join(root, "catalog.go")
-	source, err := os.ReadFile(catalog)
-	if err != nil {
-		t.Fatal(err)
-	}
-	above = strings.TrimSpace(above) + "\n"
-	changed := strings.Replace(string(source), above, above+line+"\n", 1)
-	if changed == string(source) {
-		t.Fatalf("catalog.go has no line %q", above)
-	}
-	changed = strings.Replace(changed, "import (\n", "import (\n\t\"parley/connectors/example\"\n", 1)
-	copied, overlay := filepath.Join(t.TempDir(), "catalog.go"), filepath.Join(t.TempDir(), "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{catalog: copied}})
-	if err := errors.Join(err, os.WriteFile(copied, []byte(changed), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "parley")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -3,8 +3,6 @@ package example
 import (
 	"context"
 	"errors"
-	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,30 +73,5 @@ func TestShelf(t *testing.T) {
 	f, err := New(0).Providers[0].Provide(context.Background(), action.TurnContext{})
 	if err != nil || f.Text != "On the tea shelf: assam, sencha." {
 		t.Errorf("%q, %v", f.Text, err)
-	}
-}
-
-// What the page shows is what is compiled and tested here.
-func TestPageShowsThisCode(t *testing.T) {
-	page, err := os.ReadFile("../../docs/add-an-action.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := strings.Split(string(page), "\n```go\n")
-	if len(blocks) < 3 {
-		t.Fatalf("the page has %d blocks of code", len(blocks)-1)
-	}
-	for i, block := range blocks[1:] {
-		code, _, ended := strings.Cut(block, "```\n")
-		file, name, found := strings.Cut(code, "\n")
-		name = strings.TrimPrefix(name, "\n")
-		source, err := os.ReadFile(strings.TrimPrefix(file, "// "))
-		if err != nil || !ended || !found {
-			t.Errorf("block %d begins with %q, which names no file: %v", i+1, file, err)
-			continue
-		}
-		if !strings.Contains(string(source), name) {
-			t.Errorf("block %d is not in %s:\n%s", i+1, file, name)
-		}
 	}
 }

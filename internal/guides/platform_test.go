@@ -1,0 +1,148 @@
+package guides_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A platform is one folder, one line in the catalog, and `go test ./config -update`. This adds one as docs/add-a-platform.md says, by
+// copying and renaming its example: the tests of the new folder and those of the configuration must then pass, unchanged.
+func TestNewPlatform(t *testing.T) {
+	tree := t.TempDir() // what tests read and write at run time; the code of all other folders is that of the repository
+	for _, folder := range []string{"config", "connectors", "models"} {
+		if err := os.CopyFS(filepath.Join(tree, folder), os.DirFS(filepath.Join(top, folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(tree, "config.yaml"), source(t, "config.yaml"))
+	write(t, filepath.Join(tree, "catalog.go"), withLine(t, source(t, "catalog.go")))
+	copyExample(t, filepath.Join(tree, "connectors/toy"))
+	before := dataFiles(t, tree)
+
+	bin := t.TempDir()
+	run(t, top, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, tree), "-o", bin+string(filepath.Separator), "./config", "./connectors/toy")
+	run(t, filepath.Join(tree, "config"), filepath.Join(bin, "config.test"), "-update")
+	run(t, filepath.Join(tree, "config"), filepath.Join(bin, "config.test"))
+	run(t, filepath.Join(tree, "connectors/toy"), filepath.Join(bin, "toy.test"))
+
+	for name, text := range dataFiles(t, tree) {
+		if generated := name == "config.yaml" || name == "config/schema.json"; generated == (text == before[name]) {
+			t.Errorf("%s: changed by -update: %t", name, !generated)
+		}
+	}
+	if manual := string(read(t, filepath.Join(tree, "config.yaml"))); !strings.Contains(manual, "\n    # The bot's token.\n    token: ${env:TOY_TOKEN:-}\n") {
+		t.Error("config.yaml does not have the new section with its comments")
+	}
+}
+
+// withLine returns the catalog with the line that the guide shows, for the new platform, and its import.
+func withLine(t *testing.T, catalog string) string {
+	t.Helper()
+	_, diff, _ := strings.Cut(source(t, "docs/add-a-platform.md"), "\n```diff\n")
+	diff, _, _ = strings.Cut(diff, "```\n")
+	above, line, found := strings.Cut(strings.TrimSpace(diff), "\n+")
+	if !found || strings.Contains(line, "\n") {
+		t.Fatalf("the guide shows no single line to add: %q", diff)
+	}
+	above = strings.TrimSpace(above) + "\n"
+	changed := strings.Replace(catalog, above, above+renamed(line)+"\n", 1)
+	if changed == catalog {
+		t.Fatalf("catalog.go has no line %q", above)
+	}
+	return strings.Replace(changed, "import (\n", "import (\n\t\"parley/connectors/toy\"\n", 1)
+}
+
+// copyExample copies the example's folder to a new one, under the new name.
+func copyExample(t *testing.T, to string) {
+	t.Helper()
+	if err := os.Mkdir(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(top, "connectors/example/*.go"))
+	if err != nil || len(files) < 4 {
+		t.Fatalf("the example has %d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		write(t, filepath.Join(to, renamed(filepath.Base(file))), renamed(string(read(t, file))))
+	}
+}
+
+// renamed replaces the example's name. Example is also a field of [sections.ID], which keeps its name.
+func renamed(text string) string {
+	return strings.NewReplacer(`Example: "`, `Example: "`, "example", "toy", "Example", "Toy", "EXAMPLE", "TOY").Replace(text)
+}
+
+// overlay makes the go command see the files of tree that the repository does not have, and its catalog.
+func overlay(t *testing.T, tree string) string {
+	t.Helper()
+	root, err := filepath.Abs(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(tree, "connectors/toy/*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaced := map[string]string{}
+	for _, file := range append(files, filepath.Join(tree, "catalog.go")) {
+		name, err := filepath.Rel(tree, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replaced[filepath.Join(root, name)] = file
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "overlay.json")
+	write(t, name, string(data))
+	return name
+}
+
+// dataFiles returns the files of tree that tests can rewrite, by their paths in it.
+func dataFiles(t *testing.T, tree string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := fs.WalkDir(os.DirFS(tree), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(name) != ".go" {
+			files[name] = string(read(t, filepath.Join(tree, name)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func run(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, bytes.TrimSpace(out))
+	}
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
