@@ -19,6 +19,7 @@ func TestGuidesShowCompiledCode(t *testing.T) {
 		whole         bool
 	}{
 		{"docs/add-a-platform.md", "connectors/example", true},
+		{"docs/add-a-model.md", "models/example", true},
 		{"docs/add-an-action.md", "plugins/example", false},
 	} {
 		t.Run(filepath.Base(guide.page), func(t *testing.T) {
