@@ -37,7 +37,6 @@ import (
 	"parley/core/quota"
 	"parley/core/relay"
 	"parley/core/roster"
-	"parley/core/route"
 	"parley/core/schedule"
 	"parley/core/storage"
 	"parley/core/upkeep"
@@ -92,7 +91,7 @@ type Runtime struct {
 	desk     *approval.Desk
 	hub      *event.Hub
 	composer *prompt.Composer
-	models   *route.Switch
+	models   *generate.ModelSwitch
 	live     *relay.Registry
 	bots     schedule.Bots
 	work     sync.WaitGroup // the rooms that are being served, and evaluators
@@ -151,7 +150,7 @@ func New(cfg Config) (*Runtime, error) {
 		_, err := rt.say(ctx, n)
 		return err
 	}}
-	rt.models = &route.Switch{Table: route.NewTable(cfg.Models.Answering()), Policy: cfg.Access, Store: store, Owns: rt.pairing.Owns}
+	rt.models = &generate.ModelSwitch{Table: generate.NewModelTable(cfg.Models.Answering()), Policy: cfg.Access, Store: store, Owns: rt.pairing.Owns}
 	rt.desk = &approval.Desk{Policy: cfg.Approval, Store: store, Owns: rt.pairing.Owns, Rooms: rt.pairing.OwnersRooms, Tell: rt.pairing.Tell, Wake: rt.waker.GoOn, Log: cfg.Log,
 		End: rt.waker.Supersede, Amend: rt.changes.Amend,
 	}
@@ -171,7 +170,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := checkTools(rt.tools, cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{action.Awaited}, action.Parked: waiter{action.Parked}, access.ApprovalHandler: approvalHandler{rt.pairing}, approval.Handler: rt.desk, route.Handler: rt.models}
+	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{action.Awaited}, action.Parked: waiter{action.Parked}, access.ApprovalHandler: approvalHandler{rt.pairing}, approval.Handler: rt.desk, generate.SwitchHandler: rt.models}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)

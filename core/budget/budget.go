@@ -17,9 +17,9 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/quota"
-	"parley/core/route"
 )
 
 // For begins what a run waits for that was asked, see [action.Wait]. A space and which soft limit it is about follow.
@@ -41,7 +41,7 @@ type Gate struct {
 // An Answer is an answer that is being written. It belongs to one goroutine.
 type Answer struct {
 	Turn   *action.TurnContext
-	Route  *route.Route
+	Route  *generate.Route
 	Begun  bool // a call of the model was made for it
 	Waited bool // it has waited, and the time for that may be over
 	// Allowed are the soft limits that it can exceed, because someone wanted that. It is asked once for each of them.

@@ -1,5 +1,6 @@
 // Package generate asks the model for an answer, in rounds: natively or in a form of tags, with the calls of actions
-// between the rounds. A [Writer] writes the answer of one run; [Writer.Write] is its only entry.
+// between the rounds. A [Writer] writes the answer of one run; [Writer.Write] is its only entry. A [Route] chooses the model: the one
+// that the room uses, and when that fails, those that may continue for it. A model that fails is left alone for a while.
 //
 // There are three ways, with the same result. Natively, the model writes text and calls tools, and is asked again with
 // their results until it calls none. In the form, it fills a form of tags that every model can write, and a second one
@@ -32,7 +33,6 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
-	"parley/core/route"
 	"parley/core/text"
 	"parley/core/toolcall"
 )
@@ -73,7 +73,7 @@ var (
 type Writer struct {
 	Config
 	Only        []string      // the names of the models that were chosen for this answer; nil for all
-	Route       *route.Route  // the model that answers, and those that continue for it
+	Route       *Route        // the model that answers, and those that continue for it
 	First, Idle time.Duration // how long the model may take to its first output, and between two
 	Answer      *answer.Answer
 	Calls       *toolcall.Calls

@@ -17,7 +17,6 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
-	"parley/core/route"
 	"parley/core/toolcall"
 )
 
@@ -96,7 +95,7 @@ func writeTo(t *testing.T, turn action.TurnContext, models []llm.Named, a *answe
 	}
 	log, emit := slog.New(slog.DiscardHandler), func(event.Event) {}
 	w := generate.Writer{
-		Config: generate.Config{Mode: mode}, Route: route.NewTable(models).Route(""), First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,
+		Config: generate.Config{Mode: mode}, Route: generate.NewModelTable(models).Route(""), First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,
 		Jitter: func(d time.Duration) time.Duration { return d },
 		Calls:  &toolcall.Calls{Turn: &turn, Answer: a, Toolbox: &action.Toolbox{}, Emit: emit, Log: log, Life: t.Context(), Journal: journal},
 	}

@@ -1,4 +1,4 @@
-package route
+package generate
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"parley/core/llm"
 )
 
-func table() *Table {
-	return NewTable([]llm.Named{
+func table() *ModelTable {
+	return NewModelTable([]llm.Named{
 		{Name: "a", Fallback: []string{"b", "c", "gone"}}, {Name: "b", Fallback: []string{"d", "a"}}, {Name: "c"}, {Name: "d"}, {Name: "alone"},
 	})
 }

@@ -1,6 +1,4 @@
-// Package route chooses which model answers: the one that a room uses, and when that fails, those that may continue for it.
-// A model that fails is left alone for a while.
-package route
+package generate
 
 import (
 	"errors"
@@ -17,8 +15,8 @@ const (
 	restMost  = 5 * time.Minute
 )
 
-// Table holds the models and their health. It is safe for concurrent use.
-type Table struct {
+// ModelTable holds the models and their health. It is safe for concurrent use.
+type ModelTable struct {
 	models []llm.Named
 
 	mu     sync.Mutex
@@ -31,17 +29,17 @@ type health struct {
 	until    time.Time
 }
 
-// NewTable returns a table of at least one model, with distinct names. The first answers where no other is chosen. Fallbacks
+// NewModelTable returns a table of at least one model, with distinct names. The first answers where no other is chosen. Fallbacks
 // that no model has are ignored.
-func NewTable(models []llm.Named) *Table {
-	return &Table{models: models, health: map[string]health{}}
+func NewModelTable(models []llm.Named) *ModelTable {
+	return &ModelTable{models: models, health: map[string]health{}}
 }
 
 // Models returns the models, in their order.
-func (t *Table) Models() []llm.Named { return t.models }
+func (t *ModelTable) Models() []llm.Named { return t.models }
 
 // find returns the model of that name.
-func (t *Table) find(name string) (llm.Named, bool) {
+func (t *ModelTable) find(name string) (llm.Named, bool) {
 	for _, m := range t.models {
 		if m.Name == name {
 			return m, true
@@ -52,7 +50,7 @@ func (t *Table) find(name string) (llm.Named, bool) {
 
 // Route returns the way of one answer: the model of that name, or the first one if there is none, then those that continue
 // for it. Models that are left alone come last: they are better than nothing.
-func (t *Table) Route(name string) *Route {
+func (t *ModelTable) Route(name string) *Route {
 	first, ok := t.find(name)
 	if !ok {
 		first = t.models[0]
@@ -71,11 +69,11 @@ func (t *Table) Route(name string) *Route {
 }
 
 // reach appends m and its fallbacks to all, each once: first its own ones in their order, then theirs.
-func (t *Table) reach(all []llm.Named, m llm.Named) []llm.Named {
+func (t *ModelTable) reach(all []llm.Named, m llm.Named) []llm.Named {
 	queue := []llm.Named{m}
 	for len(queue) > 0 {
 		m, queue = queue[0], queue[1:]
-		if has(all, m.Name) {
+		if hasModel(all, m.Name) {
 			continue
 		}
 		all = append(all, m)
@@ -88,7 +86,7 @@ func (t *Table) reach(all []llm.Named, m llm.Named) []llm.Named {
 	return all
 }
 
-func has(all []llm.Named, name string) bool {
+func hasModel(all []llm.Named, name string) bool {
 	for _, m := range all {
 		if m.Name == name {
 			return true
@@ -99,7 +97,7 @@ func has(all []llm.Named, name string) bool {
 
 // Route is the way of one answer through the models. It belongs to one goroutine.
 type Route struct {
-	table  *Table
+	table  *ModelTable
 	models []llm.Named // the current one first
 	wanted string
 }
@@ -131,7 +129,7 @@ func (r *Route) Next(err error) bool {
 }
 
 // failed notes a failure of a model, and reports whether another model can do better.
-func (t *Table) failed(name string, err error) bool {
+func (t *ModelTable) failed(name string, err error) bool {
 	var f *llm.Failure
 	switch {
 	case errors.Is(err, llm.ErrStalled):

@@ -1,4 +1,4 @@
-package route
+package generate
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"parley/core/text"
 )
 
-// Default is what people choose, or write after /model, to take their choice back. No model has this name.
-const Default = "Default"
+// DefaultModel is what people choose, or write after /model, to take their choice back. No model has this name.
+const DefaultModel = "Default"
 
 // What people are told who choose a model.
 const (
@@ -29,30 +29,30 @@ const (
 	removedModel = "The model chosen for this chat, %s, was removed. The default one answers."
 )
 
-// Store is what a [Switch] needs of a store. Errors are those of package storage.
-type Store interface {
+// SettingStore is what a [ModelSwitch] needs of a store. Errors are those of package storage.
+type SettingStore interface {
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	SaveNote(ctx context.Context, n chat.RoomNote) error
 }
 
-// Switch holds the models that answer in rooms: what people chose there, else what the configuration says. The choice is a setting
+// ModelSwitch holds the models that answer in rooms: what people chose there, else what the configuration says. The choice is a setting
 // of the room. It is safe for concurrent use.
-type Switch struct {
-	Table  *Table
+type ModelSwitch struct {
+	Table  *ModelTable
 	Policy access.Policy
-	Store  Store
+	Store  SettingStore
 	Owns   func(ctx context.Context, author chat.EntityID) (bool, error) // reports whether author is the agent's owner
 }
 
 // Settings returns the settings of a room, not nil.
-func (s *Switch) Settings(ctx context.Context, room chat.RoomID) ([]chat.RoomNote, error) {
+func (s *ModelSwitch) Settings(ctx context.Context, room chat.RoomID) ([]chat.RoomNote, error) {
 	notes, err := s.Store.Notes(ctx, room, chat.SettingNote, chat.MaxNotes)
 	return append([]chat.RoomNote{}, notes...), err
 }
 
-// chosen returns the name of the model that was chosen in a room with these settings, or "".
-func chosen(settings []chat.RoomNote) string {
+// chosenModel returns the name of the model that was chosen in a room with these settings, or "".
+func chosenModel(settings []chat.RoomNote) string {
 	for _, n := range settings {
 		if n.Key == chat.ModelSetting {
 			return n.Text
@@ -63,8 +63,8 @@ func chosen(settings []chat.RoomNote) string {
 
 // Model returns the model that answers author in a room with these settings. removed reports whether another one was chosen there
 // that is no longer configured.
-func (s *Switch) Model(settings []chat.RoomNote, room chat.Room, author chat.EntityID) (m llm.Named, removed bool) {
-	name := chosen(settings)
+func (s *ModelSwitch) Model(settings []chat.RoomNote, room chat.Room, author chat.EntityID) (m llm.Named, removed bool) {
+	name := chosenModel(settings)
 	if m, ok := s.Table.find(name); ok {
 		return m, false
 	}
@@ -76,14 +76,14 @@ func (s *Switch) Model(settings []chat.RoomNote, room chat.Room, author chat.Ent
 }
 
 // Label returns what people read as the name of the model that answers author in room: what its provider calls it.
-func (s *Switch) Label(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
+func (s *ModelSwitch) Label(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
 	settings, err := s.Settings(ctx, room.ID)
 	m, _ := s.Model(settings, room, author)
 	return cmp.Or(m.Label, m.Name), err
 }
 
 // Choice returns the name by which author can choose the model that answers them in room, or "" if they can't switch it.
-func (s *Switch) Choice(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
+func (s *ModelSwitch) Choice(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
 	can, err := s.Allowed(ctx, room, author)
 	if err != nil || !can {
 		return "", err
@@ -93,8 +93,8 @@ func (s *Switch) Choice(ctx context.Context, room chat.Room, author chat.EntityI
 	return m.Name, err
 }
 
-// Request is what someone asks with /model.
-type Request struct {
+// SwitchRequest is what someone asks with /model.
+type SwitchRequest struct {
 	Message chat.Memory
 	Wanted  string // the model, by its name or number; empty to be asked
 	Most    int    // options of a question
@@ -104,7 +104,7 @@ type Request struct {
 
 // Reply returns what /model says: that the room is switched, or the models and others, and the question which one should
 // answer, for those who can switch. To others without details it names no model.
-func (s *Switch) Reply(ctx context.Context, r Request) (said string, ask *chat.Question, err error) {
+func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, ask *chat.Question, err error) {
 	m := r.Message
 	room, err := s.Store.Room(ctx, m.Room)
 	switch {
@@ -127,11 +127,11 @@ func (s *Switch) Reply(ctx context.Context, r Request) (said string, ask *chat.Q
 	if !can {
 		return said, nil, nil
 	}
-	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(r.Most), For: []chat.EntityID{m.Author}, Chooser: Handler}, nil
+	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(r.Most), For: []chat.EntityID{m.Author}, Chooser: SwitchHandler}, nil
 }
 
 // Allowed reports whether author can choose the model of room. It depends on their account only.
-func (s *Switch) Allowed(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
+func (s *ModelSwitch) Allowed(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
 	if s.Policy.Switch.Allows(room, author) {
 		return true, nil
 	}
@@ -139,7 +139,7 @@ func (s *Switch) Allowed(ctx context.Context, room chat.Room, author chat.Entity
 }
 
 // List lists the models, with the one that answers author in room, and with details what their providers call them.
-func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID, details bool) (string, error) {
+func (s *ModelSwitch) List(ctx context.Context, room chat.Room, author chat.EntityID, details bool) (string, error) {
 	settings, err := s.Settings(ctx, room.ID)
 	if err != nil {
 		return "", err
@@ -147,7 +147,7 @@ func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID,
 	var lines []string
 	answers, removed := s.Model(settings, room, author)
 	if removed {
-		lines = append(lines, fmt.Sprintf(removedModel, text.Label(chosen(settings))), "")
+		lines = append(lines, fmt.Sprintf(removedModel, text.Label(chosenModel(settings))), "")
 	}
 	for i, m := range s.Table.models {
 		name, here := m.Name, ""
@@ -163,21 +163,21 @@ func (s *Switch) List(ctx context.Context, room chat.Room, author chat.EntityID,
 }
 
 // options returns what a question with at most that many options offers: the first models, and the default.
-func (s *Switch) options(most int) (options []string) {
+func (s *ModelSwitch) options(most int) (options []string) {
 	for _, m := range s.Table.models {
 		options = append(options, m.Name)
 	}
-	return append(options[:min(len(options), most-1)], Default)
+	return append(options[:min(len(options), most-1)], DefaultModel)
 }
 
-// Handler is the name of [Switch] as a choice handler. It is stored with questions.
-const Handler = "switch model"
+// SwitchHandler is the name of [ModelSwitch] as a choice handler. It is stored with questions.
+const SwitchHandler = "switch model"
 
 // Name implements [action.ChoiceHandler].
-func (s *Switch) Name() string { return Handler }
+func (s *ModelSwitch) Name() string { return SwitchHandler }
 
 // Chosen implements [action.ChoiceHandler].
-func (s *Switch) Chosen(ctx context.Context, q chat.Question) (string, error) {
+func (s *ModelSwitch) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	room, err := s.Store.Room(ctx, q.Room)
 	if err != nil {
 		return "", err
@@ -187,7 +187,7 @@ func (s *Switch) Chosen(ctx context.Context, q chat.Question) (string, error) {
 
 // To switches room to the model that author names, by its name or its number in the list, and returns what author is told. Those who
 // can't, or name no model, change nothing.
-func (s *Switch) To(ctx context.Context, room chat.Room, author chat.EntityID, wanted string) (string, error) {
+func (s *ModelSwitch) To(ctx context.Context, room chat.Room, author chat.EntityID, wanted string) (string, error) {
 	if len(s.Table.models) == 1 {
 		return oneModel, nil
 	}
@@ -198,7 +198,7 @@ func (s *Switch) To(ctx context.Context, room chat.Room, author chat.EntityID, w
 	if i := s.numbered(wanted); i >= 0 {
 		name = s.Table.models[i].Name
 		told = fmt.Sprintf(switched, name)
-	} else if strings.EqualFold(wanted, Default) {
+	} else if strings.EqualFold(wanted, DefaultModel) {
 		m, _ := s.Model(nil, room, author)
 		told = fmt.Sprintf(defaultAgain, m.Name)
 	} else {
@@ -212,7 +212,7 @@ func (s *Switch) To(ctx context.Context, room chat.Room, author chat.EntityID, w
 }
 
 // Save stores the name of the model that answers in a room; an empty name removes the choice.
-func (s *Switch) Save(ctx context.Context, room chat.RoomID, name string) error {
+func (s *ModelSwitch) Save(ctx context.Context, room chat.RoomID, name string) error {
 	err := s.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: chat.ModelSetting, Text: name, At: time.Now()})
 	if err != nil {
 		return fmt.Errorf("save the model of a room: %w", err)
@@ -221,7 +221,7 @@ func (s *Switch) Save(ctx context.Context, room chat.RoomID, name string) error 
 }
 
 // numbered returns the index of the model with this name, or this number in the list, or -1.
-func (s *Switch) numbered(wanted string) int {
+func (s *ModelSwitch) numbered(wanted string) int {
 	all := s.Table.models
 	if i := slices.IndexFunc(all, func(m llm.Named) bool { return strings.EqualFold(m.Name, wanted) }); i >= 0 {
 		return i
