@@ -12,7 +12,6 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/prompt"
-	"parley/core/template"
 )
 
 // Of the three levels the character's counts most, then that of the last plugin; a text that says nothing does not count.
@@ -36,7 +35,7 @@ func TestTemplateLevels(t *testing.T) {
 		w.must(n.SetTemplates(map[string]string{"messageHandler": "{{#if native}}own {{roomKind}}{{/if}}"}))
 		system("own direct")
 		var wrong *prompt.TemplateError
-		var place *template.Error
+		var place *prompt.SyntaxError
 		err := n.SetTemplates(map[string]string{"continue": "ok", "messageHandler": "a\n {{unknown}}"})
 		if !errors.As(err, &wrong) || !errors.As(err, &place) || wrong.Name != "messageHandler" || place.Line != 2 || place.Column != 2 {
 			w.Errorf("the error is %v", err)

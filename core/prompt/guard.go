@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"parley/core/template"
 )
 
 var tagName = regexp.MustCompile(`</?([A-Za-z][A-Za-z0-9_-]*)`)
@@ -65,7 +63,7 @@ func (t tags) has(name string) bool {
 
 // guarded guards all values of v in place, except those written by the operator, and returns it. Values that the
 // template does not use are left as they are, to save the work.
-func guarded(v template.Values, delimiters tags, uses func(string) bool) template.Values {
+func guarded(v Values, delimiters tags, uses func(string) bool) Values {
 	for name, text := range v.Texts {
 		operators := name == "agentName" || name == "system" || name == "characterBio"
 		if !operators && uses(name) {

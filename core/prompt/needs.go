@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"parley/core/template"
 )
 
 // need is something that a template can't do without. A template that lacks it gets it appended.
@@ -93,9 +91,9 @@ func needs(name string, native bool) []need {
 	}[name]
 }
 
-// prepare parses a template, and appends all that it needs. The error is a [*template.Error].
-func prepare(name, text string, vars template.Vars) (p preparedTemplate, err error) {
-	if p.Template, err = template.Parse(text, vars); err != nil {
+// prepare parses a template, and appends all that it needs. The error is a [*SyntaxError].
+func prepare(name, text string, vars Vars) (p preparedTemplate, err error) {
+	if p.Template, err = ParseTemplate(text, vars); err != nil {
 		return p, err
 	}
 	p.delimiters = delimiters(text)
@@ -112,30 +110,30 @@ func prepare(name, text string, vars template.Vars) (p preparedTemplate, err err
 		form = "{{#if native}}\n" + natively + "\n{{else}}\n" + form + "\n{{/if}}"
 	}
 	if len(p.lacked) > 0 {
-		more, err := template.Parse("\n"+form, vars)
+		more, err := ParseTemplate("\n"+form, vars)
 		if err != nil {
 			return p, err
 		}
 		p.Template, p.delimiters = p.With(more), append(p.delimiters, delimiters(form)...)
 	}
-	natively := p.Execute(template.Values{Texts: map[string]string{"native": "yes", "system": edge}})
+	natively := p.Execute(Values{Texts: map[string]string{"native": "yes", "system": edge}})
 	p.system = strings.Contains(natively, edge)
 	return p, nil
 }
 
 // additions returns the texts that t lacks, in a mode.
-func additions(t *template.Template, all []need, vars template.Vars, native string) (added string, lacked []string) {
-	values := template.Values{Texts: map[string]string{}, Lists: map[string][]template.Item{}}
+func additions(t *Template, all []need, vars Vars, native string) (added string, lacked []string) {
+	values := Values{Texts: map[string]string{}, Lists: map[string][]Item{}}
 	for _, v := range slices.Sorted(maps.Keys(vars)) {
 		if vars[v] == nil {
 			values.Texts[v] = edge + v + edge
 			continue
 		}
-		item := template.Item{}
+		item := Item{}
 		for _, field := range vars[v] {
 			item[field] = edge + v + edge
 		}
-		values.Lists[v] = []template.Item{item}
+		values.Lists[v] = []Item{item}
 	}
 	values.Texts["native"] = native
 	shown := t.Execute(values)

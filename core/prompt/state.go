@@ -12,7 +12,6 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/template"
 	"parley/core/text"
 	"parley/internal/contain"
 )
@@ -157,7 +156,7 @@ func speaks(name string) bool {
 }
 
 // feeds reports whether a template uses what a provider returns.
-func feeds(s action.ProviderSpec, t *template.Template) bool {
+func feeds(s action.ProviderSpec, t *Template) bool {
 	needed := t.Uses("providers")
 	for _, v := range s.Values {
 		needed = needed || t.Uses(v)
@@ -184,7 +183,7 @@ func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) str
 
 // values returns the template variables for p: the conversation is only computed for templates that use it, because
 // that is most of the work. The variable providers contains the results of the picked providers.
-func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) bool, limit int) template.Values {
+func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) bool, limit int) Values {
 	s := st.turn
 	c := s.Agent.Character
 	texts := map[string]string{
@@ -204,31 +203,31 @@ func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) boo
 			texts[name] = text.CutTokens(t.Values[name], limit)
 		}
 	}
-	lists := map[string][]template.Item{
+	lists := map[string][]Item{
 		"bio": items(c.Bio), "topics": items(c.Topics), "adjectives": items(c.Adjectives), "postExamples": items(c.PostExamples),
 	}
 	if p.Uses("actions") {
 		for _, a := range s.Actions {
-			lists["actions"] = append(lists["actions"], template.Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
+			lists["actions"] = append(lists["actions"], Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
 		}
 	}
 	for _, source := range st.c.sources {
 		if source.spec.Dynamic && p.Uses("dynamicProviders") {
-			lists["dynamicProviders"] = append(lists["dynamicProviders"], template.Item{"name": source.spec.Name, "description": source.spec.Description})
+			lists["dynamicProviders"] = append(lists["dynamicProviders"], Item{"name": source.spec.Name, "description": source.spec.Description})
 		}
 	}
 	if p.Uses("messages") {
 		for _, m := range s.Recent {
-			lists["messages"] = append(lists["messages"], template.Item{"name": s.Speaker(m), "text": text.Quote(m.PromptText())})
+			lists["messages"] = append(lists["messages"], Item{"name": s.Speaker(m), "text": text.Quote(m.PromptText())})
 		}
 	}
-	return template.Values{Texts: texts, Lists: lists}
+	return Values{Texts: texts, Lists: lists}
 }
 
 // items returns the items of a list of texts.
-func items(texts []string) (all []template.Item) {
+func items(texts []string) (all []Item) {
 	for _, t := range texts {
-		all = append(all, template.Item{"this": t})
+		all = append(all, Item{"this": t})
 	}
 	return all
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"parley/core/action"
-	"parley/core/template"
 )
 
 // The names of the templates. Character files also write them with the suffix "Template", as in shouldRespondTemplate.
@@ -48,8 +47,8 @@ func TemplateName(key string) string {
 
 // Variables returns the variables of every template; a list has the fields of its items. Those of
 // [action.ProviderSpec] come in addition.
-func Variables() template.Vars {
-	vars := template.Vars{
+func Variables() Vars {
+	vars := Vars{
 		"actions":          {"name", "description", "parameters"},
 		"dynamicProviders": {"name", "description"},
 		"messages":         {"name", "text"},
@@ -71,7 +70,7 @@ func Variables() template.Vars {
 
 // preparedTemplate is a parsed template, with the tags that are escaped in its values.
 type preparedTemplate struct {
-	*template.Template
+	*Template
 	delimiters tags
 	lacked     []string // names of the parts that were appended to it, for people
 	system     bool     // in native rounds, it contains the agent's system prompt
@@ -83,7 +82,7 @@ type promptSet map[string]preparedTemplate
 // TemplateError reports which template is invalid, and where.
 type TemplateError struct {
 	Name string
-	Err  error // a [*template.Error] with the position, for errors in the text
+	Err  error // a [*SyntaxError] with the position, for errors in the text
 }
 
 // Error implements error.
@@ -140,7 +139,7 @@ func (c *Composer) Describe(ctx context.Context, s action.TurnContext) string {
 	if req, err := c.Turn(s).Prompt(ctx, imageDescription, nil); err == nil {
 		return req.Messages[0].Text
 	}
-	return (*c.set.Load())[imageDescription].Execute(template.Values{Texts: map[string]string{"agentName": s.Agent.Name}})
+	return (*c.set.Load())[imageDescription].Execute(Values{Texts: map[string]string{"agentName": s.Agent.Name}})
 }
 
 // CheckTemplates validates the templates of plugins and of a character, and returns sentences about those that lack something they

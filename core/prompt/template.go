@@ -1,11 +1,4 @@
-// Package template renders text templates. It supports the part of Handlebars that prompts need: {{name}}, {{{name}}}
-// (the same), {{#if name}} {{else}} {{/if}}, {{#each list}} {{this}} {{field}} {{else}} {{/each}}, and comments, {{! so
-// }}. Values are not escaped. A block tag on a line of its own leaves no empty line behind, and \{{ is a literal {{.
-//
-// It is not text/template because character files are written by people who know Handlebars, and because a template is
-// checked completely when it is parsed: with the variables declared, Execute can't fail, so an error shows when the
-// configuration is read and not in the middle of a conversation.
-package template
+package prompt
 
 import (
 	"fmt"
@@ -15,8 +8,8 @@ import (
 )
 
 const (
-	maxSize  = 64 << 10 // bytes of a template
-	maxDepth = 16       // blocks in one another
+	maxTemplate = 64 << 10 // bytes of a template
+	maxDepth    = 16       // blocks in one another
 )
 
 // Vars declares the variables of a template. Nil is a text; anything else is a list, with the fields of its items. The
@@ -32,20 +25,27 @@ type Values struct {
 // Item is one item of a list, by field.
 type Item map[string]string
 
-// Template is a parsed template. It is immutable, so it is safe for concurrent use.
+// Template is a parsed text template. It is immutable, so it is safe for concurrent use. It supports the part of Handlebars
+// that prompts need: {{name}}, {{{name}}} (the same), {{#if name}} {{else}} {{/if}}, {{#each list}} {{this}} {{field}} {{else}}
+// {{/each}}, and comments, {{! so }}. Values are not escaped. A block tag on a line of its own leaves no empty line behind, and
+// \{{ is a literal {{.
+//
+// It is not text/template because character files are written by people who know Handlebars, and because a template is checked
+// completely when it is parsed: with the variables declared, Execute can't fail, so an error shows when the configuration is
+// read and not in the middle of a conversation.
 type Template struct {
 	nodes []node
 	uses  map[string]bool
 }
 
-// Error is a syntax error with its position: both count from 1, columns in characters.
-type Error struct {
+// SyntaxError is a syntax error with its position: both count from 1, columns in characters.
+type SyntaxError struct {
 	Line, Column int
 	Message      string
 }
 
 // Error returns the position and the message.
-func (e *Error) Error() string {
+func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
@@ -62,15 +62,15 @@ func (t *Template) With(more *Template) *Template {
 // Execute renders the template. Values are inserted as they are: a value that contains braces is not parsed again.
 func (t *Template) Execute(v Values) string {
 	var b strings.Builder
-	run(&b, t.nodes, v, nil)
+	render(&b, t.nodes, v, nil)
 	return b.String()
 }
 
-// kind is what a node does.
-type kind uint8
+// nodeKind is what a node does.
+type nodeKind uint8
 
 const (
-	literal kind = iota
+	literal nodeKind = iota
 	variable
 	field
 	ifBlock   // a variable
@@ -80,14 +80,14 @@ const (
 
 // node is a part of a template.
 type node struct {
-	kind  kind
+	kind  nodeKind
 	text  string // of a literal; else the name
 	body  []node
 	other []node // after {{else}}
 }
 
-// run appends what nodes render to. item is that of the enclosing list, nil outside of one.
-func run(b *strings.Builder, nodes []node, v Values, item Item) {
+// render appends what nodes render to. item is that of the enclosing list, nil outside of one.
+func render(b *strings.Builder, nodes []node, v Values, item Item) {
 	for _, n := range nodes {
 		switch n.kind {
 		case literal:
@@ -98,17 +98,17 @@ func run(b *strings.Builder, nodes []node, v Values, item Item) {
 			b.WriteString(item[n.text])
 		case eachBlock:
 			for _, item := range v.Lists[n.text] {
-				run(b, n.body, v, item)
+				render(b, n.body, v, item)
 			}
 			if len(v.Lists[n.text]) == 0 {
-				run(b, n.other, v, nil)
+				render(b, n.other, v, nil)
 			}
 		default:
 			branch := n.other
 			if n.holds(v, item) {
 				branch = n.body
 			}
-			run(b, branch, v, item)
+			render(b, branch, v, item)
 		}
 	}
 }

@@ -1,21 +1,21 @@
-package template_test
+package prompt_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"parley/core/template"
+	"parley/core/prompt"
 )
 
-var vars = template.Vars{
+var vars = prompt.Vars{
 	"name": nil, "empty": nil, "spaces": nil, "else_where": nil,
 	"people": {"this", "name", "note"}, "guests": {"this"},
 }
 
-var values = template.Values{
+var values = prompt.Values{
 	Texts: map[string]string{"name": `Ann <b> & {{name}}`, "spaces": " \n"},
-	Lists: map[string][]template.Item{"people": {{"this": "one", "name": "Bo", "note": "tall"}, {"this": "two", "name": "Cy"}}},
+	Lists: map[string][]prompt.Item{"people": {{"this": "one", "name": "Bo", "note": "tall"}, {"this": "two", "name": "Cy"}}},
 }
 
 func TestExecute(t *testing.T) {
@@ -40,7 +40,7 @@ func TestExecute(t *testing.T) {
 		"{{#each people}}\n- {{name}}\n{{/each}}\nend":                          "- Bo\n- Cy\nend",
 		"a {{#if name}}\nb{{/if}}\n{{! alone }}\nc\r\n{{#if name}}\r\nd{{/if}}": "a \nb\nc\r\nd",
 	} {
-		tpl, err := template.Parse(in, vars)
+		tpl, err := prompt.ParseTemplate(in, vars)
 		if err != nil {
 			t.Errorf("%q: %v", in, err)
 		} else if got := tpl.Execute(values); got != want {
@@ -73,8 +73,8 @@ func TestErrors(t *testing.T) {
 		strings.Repeat("x", 64<<10+1):                                      "longer than 65536 bytes",
 		"{{#each people}}x{{else}}{{this}}{{/each}}":                       `no variable "this"`,
 	} {
-		_, err := template.Parse(in, vars)
-		var e *template.Error
+		_, err := prompt.ParseTemplate(in, vars)
+		var e *prompt.SyntaxError
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v; want %q", in, err, want)
 		}
@@ -82,7 +82,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestUses(t *testing.T) {
-	tpl, err := template.Parse("{{name}}{{#if empty}}{{/if}}{{#each people}}{{note}}{{/each}}", vars)
+	tpl, err := prompt.ParseTemplate("{{name}}{{#if empty}}{{/if}}{{#each people}}{{note}}{{/each}}", vars)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		tpl, err := template.Parse(text, vars)
-		var e *template.Error
+		tpl, err := prompt.ParseTemplate(text, vars)
+		var e *prompt.SyntaxError
 		switch {
 		case errors.As(err, &e):
 			lines := strings.Split(text, "\n")
@@ -114,7 +114,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q became %q", text, got)
 			}
 		default:
-			if marked := (template.Values{Texts: map[string]string{"name": "\x01"}}); strings.Count(tpl.Execute(marked), "\x01") > strings.Count(text, "name")+strings.Count(text, "\x01") {
+			if marked := (prompt.Values{Texts: map[string]string{"name": "\x01"}}); strings.Count(tpl.Execute(marked), "\x01") > strings.Count(text, "name")+strings.Count(text, "\x01") {
 				t.Errorf("%q repeats a value", text)
 			}
 		}

@@ -1,4 +1,4 @@
-package template
+package prompt
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Parse parses a template that can only use the variables in vars. The error is an [*Error]. The size and the depth of
+// ParseTemplate parses a template that can only use the variables in vars. The error is an [*SyntaxError]. The size and the depth of
 // blocks are bounded, because templates come with character files of others.
-func Parse(text string, vars Vars) (*Template, error) {
+func ParseTemplate(text string, vars Vars) (*Template, error) {
 	p := &parser{text: text, vars: vars, uses: map[string]bool{}}
-	if len(text) > maxSize {
-		return nil, p.failf(0, "the template is longer than %d bytes", maxSize)
+	if len(text) > maxTemplate {
+		return nil, p.failf(0, "the template is longer than %d bytes", maxTemplate)
 	}
 	nodes, end, err := p.block(nil, 0)
 	if err != nil {
@@ -218,12 +218,12 @@ func (p *parser) read(at int, inside string, raw bool) (*tag, error) {
 	switch {
 	case strings.HasPrefix(inside, "!") && !raw:
 		return &tag{at: at, word: "!"}, nil
-	case len(words) == 1 && name(words[0]) && (raw || words[0] != "else"):
+	case len(words) == 1 && isName(words[0]) && (raw || words[0] != "else"):
 		return &tag{at: at, name: strings.TrimPrefix(words[0], "this.")}, nil
 	case raw:
 	case len(words) == 1 && (inside == "else" || inside == "/if" || inside == "/each"):
 		return &tag{at: at, word: inside}, nil
-	case len(words) == 2 && (words[0] == "#if" || words[0] == "#each") && name(words[1]):
+	case len(words) == 2 && (words[0] == "#if" || words[0] == "#each") && isName(words[1]):
 		return &tag{at: at, word: words[0], name: strings.TrimPrefix(words[1], "this.")}, nil
 	case block && words[0] != "#if" && words[0] != "#each":
 		return nil, p.failf(at, "%s is not known; there are #if and #each", clip(words[0]))
@@ -231,8 +231,8 @@ func (p *parser) read(at int, inside string, raw bool) (*tag, error) {
 	return nil, p.failf(at, "{{%s}} is not understood", clip(inside))
 }
 
-// name reports whether s is a name; "this." before it is allowed.
-func name(s string) bool {
+// isName reports whether s is a name; "this." before it is allowed.
+func isName(s string) bool {
 	s = strings.TrimPrefix(s, "this.")
 	for i, r := range s {
 		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -254,7 +254,7 @@ func clip(s string) string {
 // failf returns an error with the position of a byte.
 func (p *parser) failf(at int, format string, args ...any) error {
 	before := p.text[:at]
-	return &Error{
+	return &SyntaxError{
 		Line:    strings.Count(before, "\n") + 1,
 		Column:  utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
 		Message: fmt.Sprintf(format, args...),
