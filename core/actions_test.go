@@ -336,7 +336,7 @@ func TestEndlessCalls(t *testing.T) {
 	})
 }
 
-// A writing action is finished and recorded before its run yields (DESIGN 6), and the later turn waits for that.
+// A writing action is finished and recorded before its run yields, and the later turn waits for that.
 func TestWritingActionIsFinished(t *testing.T) {
 	inWorld(t, func(w *world) {
 		a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}

@@ -172,7 +172,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// DESIGN 6: what no user had time to read is taken back, what was read is frozen.
+// What no user had time to read is taken back, what was read is frozen.
 func TestWithdrawOrFreeze(t *testing.T) {
 	for name, c := range map[string]struct {
 		shown []string

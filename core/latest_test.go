@@ -19,7 +19,7 @@ import (
 	"parley/core/schedule"
 )
 
-// The story that loses the second answer in the system this one learns from (REFERENCE 3.1): a second message comes while
+// A gateway could lose the second answer here: a second message comes while
 // the first one's slow action runs, and the end of the first makes the second stale. Here the end of a run forgets nothing:
 // the second is answered, anyone who wins the room, on one replica or two.
 func TestSecondMessageDuringASlowAction(t *testing.T) {

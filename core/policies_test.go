@@ -16,7 +16,7 @@ import (
 	"parley/core/schedule"
 )
 
-// REFERENCE 3.1 loses B's answer here.
+// A gateway could lose B's answer here.
 func TestSupersede(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()

@@ -207,7 +207,7 @@ var answers = map[string][]string{
 
 const most1 = 60
 
-// I14, ST-26, ST-27, FAILURES 5.3.1: an answer whose process dies twice, at every pair of moments before and after an effect
+// I14, ST-26, ST-27: an answer whose process dies twice, at every pair of moments before and after an effect
 // on the journal or the platform, while the platform refuses one request or leaves open what became of it.
 func TestTwoDeathsAtEveryPair(t *testing.T) {
 	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"no nonces": resending, "nonces": nonced} {

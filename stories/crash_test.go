@@ -146,7 +146,7 @@ func (c *chatStory) survive(f *fuse, d time.Duration) {
 	}
 }
 
-// I14, FAILURES 5.3.1: the process dies before and after every effect, and the next one keeps all promises. A question
+// I14: the process dies before and after every effect, and the next one keeps all promises. A question
 // is answered, the next one takes the room, and both runs have one end, whatever happens. PARLEY_SWEEP=all plays every
 // moment instead of some.
 func TestCrashPointSweep(t *testing.T) { sweep(t, dieAt) }

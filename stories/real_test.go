@@ -48,7 +48,7 @@ func real(t *testing.T, edit func(*config.Config)) string {
 	return "http://" + g.Addr().String()
 }
 
-// The story of REFERENCE 3.1 with turns kept in a real Redis: the second message cancels the first one's model call.
+// Turns are kept in a real Redis: the second message cancels the first one's model call.
 func TestSecondMessageThroughRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	asked, cancelled := make(chan struct{}), make(chan struct{})

@@ -40,7 +40,7 @@ func TestAnswer(t *testing.T) {
 	})
 }
 
-// The story of REFERENCE 3.1, which loses B's answer there: A is slow, B arrives meanwhile.
+// A gateway could lose B's answer here: A is slow, B arrives meanwhile.
 func TestSecondMessageTakesTheRoom(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()

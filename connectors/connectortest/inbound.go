@@ -130,7 +130,7 @@ func (r *rig) sayInTwoRooms() {
 	}
 }
 
-// DESIGN: any replica can open an address at any time.
+// Any replica can open an address at any time.
 func addressOpensElsewhere(r *rig) {
 	group := r.Group()
 	m := r.ask(group, "hello")

@@ -4,89 +4,177 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
-// A name of Go code in the docs, such as core.Config, is one that the code declares.
+// names are the names that the module declares.
+type names struct {
+	packages map[string]map[string]bool // the top-level names of packages, by the names of these
+	members  map[string]map[string]bool // the fields and methods of types, by the names of these, in all packages together
+	embedded map[string][]string        // the types that types embed
+	imported map[string]bool            // the names of packages that come from elsewhere
+}
+
+// A name of Go code in the docs, such as core.Config or Call.Update, is one that the code declares.
 func TestNamesInTheDocs(t *testing.T) {
 	t.Chdir(top)
 	declared := declaredNames(t)
 	n := 0
 	for _, p := range readPages(t) {
 		for _, span := range p.code {
-			for _, name := range namesIn(declared, span) {
-				n++
-				if pkg, id := name[0], name[1]; !declared[pkg][id] {
-					t.Errorf("%s names %s.%s, which does not exist", p.name, pkg, id)
+			found := namesIn(span)
+			n += len(found)
+			for _, name := range found {
+				if !declared.has(name) {
+					t.Errorf("%s names %s, which does not exist", p.name, strings.Join(name, "."))
 				}
 			}
 		}
 	}
-	if n < 30 {
+	if n < 100 {
 		t.Errorf("only %d names were found", n)
 	}
 }
 
 func TestNamesAreFoundInCode(t *testing.T) {
-	t.Chdir(top)
-	declared := map[string]map[string]bool{"core": {"Config": true}}
-	for span, want := range map[string]int{"core.Config": 1, "(core.Config, *core.Gone)": 2, "json.Config": 0, "config.yaml": 0, "score.Config": 0} {
-		if got := namesIn(declared, span); len(got) != want {
-			t.Errorf("%q: %q", span, got)
+	declared := names{
+		packages: map[string]map[string]bool{"core": {"Config": true}},
+		members:  map[string]map[string]bool{"Config": {"Log": true}, "Call": {"Update": true}, "Base": {"Close": true}},
+		embedded: map[string][]string{"Call": {"Base"}, "Base": {"Call"}},
+		imported: map[string]bool{"json": true, "context": true},
+	}
+	for span, want := range map[string]bool{
+		"core.Config": true, "(core.Config, *core.Gone)": false, "core.Config.Log": true, "core.Config.Gone": false,
+		"Call.Update": true, "Call.Close": true, "Call.Scene": false, "Gone.Update": false, "panics.Run": false,
+		"json.Config": true, "config.yaml": true, "context.Canceled": true, "README.md": true, "c.Update(x)": true, "Call{Update: true}": true,
+	} {
+		ok := !slices.ContainsFunc(namesIn(span), func(name []string) bool { return !declared.has(name) })
+		if ok != want {
+			t.Errorf("%q: %q exist: %t", span, namesIn(span), ok)
 		}
 	}
 }
 
-var qualified = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
+var qualified = regexp.MustCompile(`\b[A-Za-z]\w*(\.[A-Z]\w*)+\b`)
 
-// namesIn returns the names that a piece of code takes from packages of the module: the package, and the name.
-func namesIn(declared map[string]map[string]bool, code string) (names [][2]string) {
-	for _, m := range qualified.FindAllStringSubmatch(code, -1) {
-		if declared[m[1]] != nil {
-			names = append(names, [2]string{m[1], m[2]})
-		}
+// namesIn returns the names with dots in a piece of code, in parts.
+func namesIn(code string) (found [][]string) {
+	for _, name := range qualified.FindAllString(code, -1) {
+		found = append(found, strings.Split(name, "."))
 	}
-	return names
+	return found
 }
 
-// declaredNames returns the top-level names of the module, by the names of their packages.
-func declaredNames(t *testing.T) map[string]map[string]bool {
+// has reports whether the parts of a name exist: a package, one of its names, and a member; or a type of any package, and a member. A
+// single letter is a variable.
+func (n names) has(name []string) bool {
+	switch first := name[0]; {
+	case len(first) == 1, n.imported[first] && !n.packages[first][name[1]]:
+		return true
+	case first[0] >= 'a': // a package
+		return n.packages[first][name[1]] && (len(name) == 2 || n.hasMember(name[1], name[2], nil))
+	}
+	return n.hasMember(name[0], name[1], nil)
+}
+
+// hasMember reports whether a type has a field or method, of its own or of a type that it embeds. path are the types that embed it.
+func (n names) hasMember(of, member string, path []string) bool {
+	if slices.Contains(path, of) {
+		return false
+	}
+	return n.members[of][member] || slices.ContainsFunc(n.embedded[of], func(inner string) bool {
+		return n.hasMember(inner, member, append(path, of))
+	})
+}
+
+// declaredNames returns the names of the module.
+func declaredNames(t *testing.T) names {
 	t.Helper()
-	declared := map[string]map[string]bool{}
-	for _, path := range goFiles(t) {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	n := names{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string][]string{}, map[string]bool{}}
+	for _, file := range goFiles(t) {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := declared[file.Name.Name]
-		if names == nil {
-			names = map[string]bool{}
-			declared[file.Name.Name] = names
+		pkg := strings.TrimSuffix(f.Name.Name, "_test")
+		if f.Name.Name == "main" {
+			pkg = path.Base(path.Dir(file))
 		}
-		for _, d := range file.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if d.Recv == nil {
-					names[d.Name.Name] = true
-				}
-			case *ast.GenDecl:
-				addNames(names, d)
+		for _, d := range f.Decls {
+			n.add(pkg, d)
+		}
+		for _, spec := range f.Imports {
+			if imp := strings.Trim(spec.Path.Value, `"`); !strings.HasPrefix(imp, "parley/") {
+				n.imported[path.Base(imp)] = true
 			}
 		}
 	}
-	return declared
+	return n
 }
 
-func addNames(names map[string]bool, d *ast.GenDecl) {
-	for _, s := range d.Specs {
-		switch s := s.(type) {
-		case *ast.TypeSpec:
-			names[s.Name.Name] = true
-		case *ast.ValueSpec:
-			for _, n := range s.Names {
-				names[n.Name] = true
+func (n names) add(pkg string, d ast.Decl) {
+	for _, id := range declared(d) {
+		put(n.packages, pkg, id.Name)
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil {
+			put(n.members, receiver(d), d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			if s, ok := s.(*ast.TypeSpec); ok {
+				n.addMembers(s.Name.Name, s.Type)
 			}
 		}
 	}
+}
+
+// addMembers adds the fields of a struct, or the methods of an interface.
+func (n names) addMembers(name string, of ast.Expr) {
+	var fields *ast.FieldList
+	switch of := of.(type) {
+	case *ast.StructType:
+		fields = of.Fields
+	case *ast.InterfaceType:
+		fields = of.Methods
+	default:
+		return
+	}
+	for _, f := range fields.List {
+		for _, id := range f.Names {
+			put(n.members, name, id.Name)
+		}
+		if len(f.Names) == 0 {
+			inner := typeName(f.Type)
+			put(n.members, name, inner)
+			n.embedded[name] = append(n.embedded[name], inner)
+		}
+	}
+}
+
+// typeName returns the name of an embedded type, without its package.
+func typeName(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return typeName(of.X)
+	case *ast.SelectorExpr:
+		return of.Sel.Name
+	case *ast.IndexExpr:
+		return typeName(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
+}
+
+func put(in map[string]map[string]bool, key, name string) {
+	if in[key] == nil {
+		in[key] = map[string]bool{}
+	}
+	in[key][name] = true
 }

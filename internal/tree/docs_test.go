@@ -23,6 +23,7 @@ import (
 // page is a Markdown file of the repository.
 type page struct {
 	name    string
+	text    string
 	links   []string
 	anchors map[string]bool
 	yaml    []string // its fenced blocks of YAML
@@ -191,7 +192,7 @@ func readPages(t *testing.T) map[string]page {
 }
 
 func parsePage(name string, source []byte) page {
-	p := page{name: name, anchors: map[string]bool{}}
+	p := page{name: name, text: string(source), anchors: map[string]bool{}}
 	root := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the callback returns no error
 		if !entering {
