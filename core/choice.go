@@ -3,26 +3,17 @@ package core
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/question"
 	"parley/core/schedule"
 	"parley/core/text"
-)
-
-// Bounds of questions that hold on every platform: Telegram's and Discord's buttons could show more, but not well.
-const (
-	mostOptions = 10
-	mostLabel   = 60              // characters of an option
-	openFor     = time.Hour       // how long a question can be answered
-	waitsFor    = 5 * time.Minute // the same when an action waits for the choice, and with it its turn
 )
 
 // What a person is told whose choice changes nothing. Only this person sees it.
@@ -40,32 +31,12 @@ type choices struct {
 	handlers map[string]action.ChoiceHandler
 }
 
-// asking checks and completes a question that is about to be asked. Options come from actions and models, so they are cleaned and cut.
+// asking checks and completes a question that is about to be asked.
 func (cs *choices) asking(q chat.Question) (chat.Question, error) {
 	if cs.handlers[q.Chooser] == nil {
 		return q, fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
-	if n := len(q.Options); n == 0 || n > mostOptions {
-		return q, fmt.Errorf("a question with %d options", n)
-	}
-	q = text.CleanAll(q)
-	q.Options = slices.Clone(q.Options)
-	for i, o := range q.Options {
-		label := []rune(strings.Join(strings.Fields(text.Visible(o)), " "))
-		if len(label) == 0 {
-			return q, errors.New("an option without text")
-		}
-		q.Options[i] = string(label[:min(len(label), mostLabel)])
-	}
-	if q.Expires.IsZero() {
-		q.Expires = time.Now().Add(openFor)
-		if q.Chooser == action.Awaited {
-			q.Expires = time.Now().Add(waitsFor)
-		}
-	}
-	q.ID = rand.Text()
-	q.Choice, q.By, q.Name, q.BilledTo, q.ResultRun = 0, "", "", "", ""
-	return q, nil
+	return question.Prepare(q)
 }
 
 // choose accepts what a user chose, by a button or in the words that they wrote. What is not theirs to choose, or is over, changes
@@ -186,7 +157,7 @@ func (cs *choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, e
 
 // openFor returns the open questions that m can be an answer to, the oldest first.
 func (cs *choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Question, err error) {
-	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
+	if !question.CanAnswer(m) {
 		return nil, nil
 	}
 	open, err := cs.store.OpenQuestions(ctx, m.Room)
@@ -202,7 +173,7 @@ func (cs *choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Qu
 }
 
 // typed reports whether m answers the newest of the questions that its author was asked here, by an option's text or number, and accepts it if
-// so. An older question is not answered by words: it would be unclear which one is meant.
+// so. Later in the conversation the same words can mean something else. The question is then answered by its buttons only.
 func (cs *choices) typed(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
 	if len(asked) == 0 {
 		return chat.Accepted{}, false, nil
@@ -211,6 +182,13 @@ func (cs *choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 	if !ok {
 		return chat.Accepted{}, false, nil
+	}
+	asker, err := cs.store.Run(ctx, q.Run)
+	if err == nil {
+		ok, err = question.IsNewest(ctx, cs.store, q, asker, cs.rt.cfg.Agent.Entity())
+	}
+	if err != nil || !ok {
+		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
 	}
 	if q.Chooser == AsMessage { // which it is already
 		if err := cs.retire(ctx, q); err != nil {

@@ -229,6 +229,50 @@ func TestTypedChoice(t *testing.T) {
 	})
 }
 
+// What is typed answers a question only while that is the newest message of its room. Its buttons work all the same.
+func TestTypedChoiceFollowsItsQuestion(t *testing.T) {
+	for name, between := range map[string]func(w *world, n *node){
+		"a message and its answer":    func(w *world, n *node) { w.ended(n.say("B")) },
+		"a command":                   func(w *world, n *node) { w.ended(n.say("/status")) },
+		"words of the agent":          func(w *world, n *node) { w.ended(n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Rain."})) },
+		"a message of another person": func(w *world, n *node) { w.ended(n.submit(w.message(room, "bob", "B"))) },
+		"a stranger's message":        func(w *world, n *node) { n.submit(w.message(room, "eve", "B")) },
+	} {
+		for _, typed := range []string{"1", "yes"} {
+			t.Run(name+", "+typed, func(t *testing.T) {
+				inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+					between(w, n)
+					if w.ended(n.say(typed)); len(c.chosen) != 0 {
+						w.Errorf("chosen was %+v", c.chosen)
+					}
+					if acc := n.tell(chat.Choice(pressed(q, 1))); acc.Refused != "" {
+						w.Errorf("the button: %+v", acc)
+					} else if w.ended(acc); len(c.chosen) != 1 || c.chosen[0].Choice != 1 {
+						w.Errorf("chosen was %+v", c.chosen)
+					}
+				})
+			})
+		}
+	}
+	t.Run("the answer to an earlier message", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			n := w.start()
+			w.ended(n.say("A"))
+			w.model.queue([]step{pause(time.Minute), write(fox)})
+			earlier := n.say("B")
+			time.Sleep(time.Second)
+			asked := n.say("/new")
+			w.ended(asked)
+			w.wants(earlier, answer.Completed, fox)
+			if acc := n.say("1"); w.question(asked).By != "" {
+				w.Errorf("%+v answers what was asked before", acc)
+			} else {
+				w.ended(acc)
+			}
+		})
+	})
+}
+
 // A chooser that fails or breaks is a sentence, and nothing else breaks.
 func TestChooserFails(t *testing.T) {
 	for name, broken := range map[string]chooser{"fails": {err: errDown}, "breaks": {panics: true}} {

@@ -23,6 +23,7 @@ type (
 	choiceStore interface {
 		storage.Questions
 		Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+		Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 		Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 		Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	}

@@ -9,6 +9,7 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/core/question"
 )
 
 // chooseModel sets the route of models that answer the turn, and returns the first. If the model that was chosen for the room is not
@@ -37,7 +38,7 @@ func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 	_, wanted, _ := strings.Cut(strings.TrimSpace(m.Text), " ")
 	var ask *chat.Question
 	err = cr.x.persist(ctx, func() error {
-		r := generate.SwitchRequest{Message: m, Wanted: strings.TrimSpace(wanted), Most: mostOptions}
+		r := generate.SwitchRequest{Message: m, Wanted: strings.TrimSpace(wanted), Most: question.MaxOptions}
 		var err error
 		if r.Details, err = cr.details(ctx, m); err != nil {
 			return err

@@ -94,6 +94,27 @@ func TestChooseOption(t *testing.T) {
 	})
 }
 
+// A number that is typed later in the conversation is a message, and not the confirmation of an earlier /new. The buttons still work.
+func TestLaterNumberForgetsNothing(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		w := c.World.(presser)
+		for _, text := range []string{"hello", "/new", "How many are there?"} {
+			c.Say(Ada, c.ada, text)
+			c.pass(time.Minute)
+		}
+		for _, text := range []string{"1", "forget it"} {
+			c.Say(Ada, c.ada, text)
+			c.pass(time.Minute)
+		}
+		if got := c.Sees(c.ada); slices.ContainsFunc(got, func(m Line) bool { return strings.Contains(m.Text, "forgotten") }) || !strings.Contains(c.prompt(3), "How many are there?") {
+			c.Errorf("they see %v", got)
+		}
+		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Forget it", "Keep it"}) {
+			c.Errorf("the buttons are %q", got)
+		}
+	})
+}
+
 // presser is a world whose messages may have buttons.
 type presser interface {
 	Press(from Who, in Place, option int)

@@ -93,10 +93,10 @@ func (c *Chat) hear(ctx context.Context, r *reply, t typed) {
 		c.listen()
 		return
 	}
-	frames := c.Client.Send(ctx, text)
-	if r.asks != nil {
-		if option, ok := r.asks.Named(text); ok {
-			frames = c.Client.Choose(ctx, r.asks.ID, option)
+	frames, asks := c.Client.Send(ctx, text), r.asks
+	if asks != nil {
+		if option, ok := asks.Named(text); ok {
+			frames, asks = c.Client.Choose(ctx, asks.ID, option), nil
 		}
 	}
 	a := begin(text, frames)
@@ -107,8 +107,11 @@ func (c *Chat) hear(ctx context.Context, r *reply, t typed) {
 		c.listen()
 		return
 	}
-	r.asks, r.note = nil, ""
+	r.asks, r.note = asks, "" // after another message the answer can still wait; if it does not, the gateway closes the options
 	c.waiting = append(c.waiting, a)
+	if asks != nil {
+		c.listen()
+	}
 }
 
 // rowsOf returns how many rows the typed lines take, each after a prompt.

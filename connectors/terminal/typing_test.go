@@ -115,7 +115,33 @@ func TestNoneOfTheOptions(t *testing.T) {
 	k.ask()
 	k.tty.until("2. So What", "", "› ")
 	k.types("make tea\r")
-	k.end("", "(superseded)", "", "› make tea", "", "Tea, then.", "", "")
+	if err := <-k.ended; err != nil {
+		t.Error(err)
+	}
+	k.tty.until("", "(superseded)", "", "› make tea", "", "Tea, then.", "", "› ")
+}
+
+// An answer that waits for an approval waits on while other lines are sent. Its options stay in sight and can be chosen.
+func TestOptionsStayBesideOtherLines(t *testing.T) {
+	heard, chosen := make(chan struct{}), make(chan struct{})
+	k := talking(t, and(asked, chosen, frames(`data: {"type":"status","kind":"choices"}`, `data: {"type":"done","fullText":"Ordered."}`)),
+		func(w http.ResponseWriter) {
+			close(heard)
+			frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"done","fullText":"I am here."}`)(w)
+		})
+	k.ask()
+	k.tty.until("2. So What", "", "› ")
+	k.types("hello?\r")
+	<-heard
+	k.tty.until("2. So What", "", "› ")
+	k.types("2\r")
+	if got := <-k.chosen; got != "{q 1}" {
+		t.Errorf("what is chosen is %s", got)
+	}
+	close(chosen)
+	if err := <-k.ended; err != nil {
+		t.Error(err)
+	}
 }
 
 // What is over by then is not chosen, and people are told. The answer goes on.

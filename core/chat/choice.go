@@ -3,7 +3,7 @@ package chat
 import "time"
 
 // Question asks users to choose from options: buttons where the platform has them. One of the users in For chooses
-// once, by a button, or by writing the option or its number.
+// once, by a button, or, as long as nothing else was said since, by writing the option or its number.
 type Question struct {
 	Options []string   `json:"options"` // 1 to 10, each of up to 60 characters
 	For     []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
@@ -13,9 +13,10 @@ type Question struct {
 	Payload string `json:"payload,omitempty"`
 
 	// Set by the runtime:
-	ID   string `json:"id"` // random; the only content of a button
-	Run  RunID  `json:"run"`
-	Room RoomID `json:"room"`
+	ID    string    `json:"id"` // random; the only content of a button
+	Run   RunID     `json:"run"`
+	Room  RoomID    `json:"room"`
+	Asked time.Time `json:"asked,omitzero"` // questions of earlier versions have none
 	// After a choice: the option, the user, and the run that carries it out. If the question was closed without a
 	// choice, By is empty and the run only removes the options.
 	Choice    int      `json:"choice,omitempty"`
