@@ -21,7 +21,7 @@ if [ "${free:-0}" -gt 4000000 ] && memory=$(mktemp -d /dev/shm/parley.XXXXXX); t
 fi
 # These packages have no goroutines: the race detector would find nothing, and make their tests five times as slow. Only the
 # Markdown renderers share a parser, which a test of its own covers.
-pure="./core/scan ./internal/partialjson ./internal/tree ./progressive/markdown"
+pure="./core/generate/xmlform ./internal/partialjson ./internal/tree ./progressive/markdown"
 shared="-race -run=TestRenderersAtTheSameTime ./progressive/markdown"
 # The longest packages are first, so that none is left alone at the end.
 longest="./core ./stories ./connectors/web"

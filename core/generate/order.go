@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"parley/core/answer"
+	"parley/core/generate/xmlform"
 	"parley/core/llm"
 	"parley/core/prompt"
-	"parley/core/scan"
 )
 
 // repliesLater reports whether REPLY is listed after an action: then the text waits for that action, since the model
 // means to tell its result.
-func (r *round) repliesLater(calls []scan.Call) bool {
+func (r *round) repliesLater(calls []xmlform.Call) bool {
 	acts := false
 	for _, c := range calls {
 		switch r.reservedAction(llm.ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)}) {

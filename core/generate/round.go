@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/generate/xmlform"
 	"parley/core/llm"
-	"parley/core/scan"
 	"parley/core/text"
 	"parley/internal/contain"
 )
@@ -30,12 +30,12 @@ type round struct {
 	rest   bool // its text goes on with one that is there
 	orders bool // its text has a place among its actions
 
-	scan   *scan.Scanner
+	scan   *xmlform.Scanner
 	text   strings.Builder
 	calls  []llm.ToolCall
 	index  map[int]int    // of a call's pieces → of calls
 	after  []llm.ToolCall // of calls, those that follow the text if that is held
-	wrote  scan.Result    // everything but text and calls
+	wrote  xmlform.Result // everything but text and calls
 	open   bool           // it ended within its text
 	some   bool           // it wrote something, readable or not
 	finish llm.FinishReason
@@ -149,14 +149,14 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	defer dog.Stop()
 	defer func() { r.close(err) }()
 	defer contain.Recover(&err, "the model")
-	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.w.Calls.Permits}
+	opt := xmlform.Options{Tags: r.form, Joins: r.rest, Permit: r.w.Calls.Permits}
 	if !r.rest { // there is only text to go on with
 		opt.Known = func(name string) bool { return r.w.Calls.Toolbox.Find(name) != nil }
 	}
 	if r.orders {
 		opt.Holds = r.repliesLater
 	}
-	r.scan = scan.New(opt)
+	r.scan = xmlform.New(opt)
 	for c, err := range r.w.Route.Current().Model.Generate(ctx, req) {
 		if err != nil {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/core/generate/xmlform"
 	"parley/core/llm"
-	"parley/core/scan"
 	"parley/internal/contain"
 )
 
@@ -23,7 +23,7 @@ func Short(ctx context.Context, model llm.Model, req llm.Request) (answer string
 	}
 	req.Tools = nil
 	var b strings.Builder
-	thoughts := scan.New(scan.Options{})
+	thoughts := xmlform.New(xmlform.Options{})
 	for c, err := range model.Generate(ctx, req) {
 		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {

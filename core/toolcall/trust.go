@@ -13,15 +13,15 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/generate/xmlform"
 	"parley/core/llm"
-	"parley/core/scan"
 	"parley/core/text"
 )
 
 // Permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: only if
 // they read, and if nothing that the model was given to read contains them. Some models write calls that way by
 // mistake; but so does a model that quotes a page. Without calls, raw is the beginning of one that was cut off.
-func (tc *Calls) Permits(calls []scan.Call, raw string) bool {
+func (tc *Calls) Permits(calls []xmlform.Call, raw string) bool {
 	if len(calls) == 0 {
 		return !strings.Contains(tc.untrusted().plain, text.Plain(raw))
 	}

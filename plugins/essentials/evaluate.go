@@ -10,8 +10,8 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/generate/xmlform"
 	"parley/core/prompt"
-	"parley/core/scan"
 	"parley/core/text"
 )
 
@@ -47,7 +47,7 @@ func (e evaluation) Evaluate(ctx context.Context, s action.TurnContext, said cha
 
 // untagged returns the text of an answer, which may be in the form that templates of elizaOS ask for.
 func untagged(answer string) string {
-	s := scan.New(scan.Options{Tags: true})
+	s := xmlform.New(xmlform.Options{Tags: true})
 	said := s.Write(answer)
 	rest, _ := s.Close(false)
 	return strings.TrimSpace(text.Clean(said + rest))

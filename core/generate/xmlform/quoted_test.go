@@ -1,4 +1,4 @@
-package scan
+package xmlform
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package scan
+package xmlform
 
 // sink collects text for people, without the space around it. Space is held back until something follows, as it may be
 // the end.

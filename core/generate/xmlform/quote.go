@@ -1,4 +1,4 @@
-package scan
+package xmlform
 
 // code tracks whether Markdown that comes byte by byte is within code, where tags are examples. The zero value is at
 // the start of a line. Code within a line ends with the line at the latest, so that a lonely backtick hides little.

@@ -1,4 +1,4 @@
-// Package scan parses a model's output while it is streamed: text for users, thoughts, and requested actions. Models
+// Package xmlform parses a model's output while it is streamed: text for users, thoughts, and requested actions. Models
 // that are asked for tags forget them, close the wrong ones, or write tool calls as plain text. So this is not an XML
 // parser: it recognizes a few tags, and everything else is text. The result does not depend on how the stream is cut,
 // and the cost is linear in the length.
@@ -12,7 +12,7 @@
 // carried out, and what it says may vanish. The rules therefore prefer text: calls count only at the top level of the
 // form (or as the whole answer, if Options.Permit agrees), a doubtful field becomes text again, and what is left out is
 // counted in Result.Lost. The tests in testdata hold recorded outputs of many models.
-package scan
+package xmlform
 
 import (
 	"slices"
