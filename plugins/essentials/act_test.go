@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/action"
-	"parley/core/actiontest"
+	"parley/core/action/actiontest"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"

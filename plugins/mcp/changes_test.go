@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core/action"
-	"parley/core/actiontest"
+	"parley/core/action/actiontest"
 	"parley/internal/schema"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 
 	"parley/core/action"
-	"parley/core/actiontest"
+	"parley/core/action/actiontest"
 	"parley/sim"
 )
 

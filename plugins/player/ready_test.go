@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core/actiontest"
+	"parley/core/action/actiontest"
 	"parley/sim"
 )
 

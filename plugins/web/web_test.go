@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"parley/core/action"
-	"parley/core/actiontest"
+	"parley/core/action/actiontest"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/internal/guard"

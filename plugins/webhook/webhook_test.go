@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"parley/core/action"
-	"parley/core/actiontest"
+	"parley/core/action/actiontest"
 	"parley/core/chat"
 )
 
