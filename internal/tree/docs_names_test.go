@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -37,6 +38,31 @@ func TestNamesInTheDocs(t *testing.T) {
 	}
 	if n < 100 {
 		t.Errorf("only %d names were found", n)
+	}
+}
+
+var testName = regexp.MustCompile(`^Test[A-Z]\w*$`)
+
+// A test that the docs name as evidence exists.
+func TestTestsInTheDocs(t *testing.T) {
+	t.Chdir(top)
+	tests := map[string]bool{}
+	for _, names := range declaredNames(t).packages {
+		maps.Copy(tests, names)
+	}
+	n := 0
+	for _, p := range readPages(t) {
+		for _, span := range p.code {
+			if !testName.MatchString(span) {
+				continue
+			}
+			if n++; !tests[span] {
+				t.Errorf("%s names %s, which does not exist", p.name, span)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d tests were found", n)
 	}
 }
 
