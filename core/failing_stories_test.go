@@ -233,8 +233,8 @@ func (w *world) byRoom() (texts []string) {
 // playFailing lets a call of the store fail, from 1, and wants the chat to show the same as without.
 func playFailing(t *testing.T, story func(*narrator), at int, want []string) (calls, shows []string) {
 	inWorld(t, func(w *world) {
-		s := &narrator{world: w, double: &failing{Store: w.cfg.Store, at: at}}
-		w.cfg.Store = s.double
+		s := &narrator{world: w, double: &failing{at: at}}
+		w.cfg.Store = s.double.around(w.cfg.Store)
 		w.cfg.Access.Direct = access.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		w.cfg.Access.Bots, w.cfg.Access.People["robot"] = access.BotsMention, true

@@ -1,17 +1,15 @@
 package core_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"parley/core"
-	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/quota"
-	"parley/core/storage"
+	"parley/core/coretest"
 )
 
 // ports wrap what a node changes outside, and count that. Before the kth effect a test may step in; once dead, nothing
@@ -119,7 +117,7 @@ func act(p *ports, name string, f func() error) error {
 
 // wrap puts p around the store, the tracker and the chat of cfg.
 func (p *ports) wrap(cfg *core.Config) {
-	cfg.Store = &portStore{cfg.Store, p}
+	cfg.Store = &coretest.Interceptor{Store: cfg.Store, Around: p.call}
 	cfg.Tracker = &portTracker{cfg.Tracker, p}
 	open := cfg.Open
 	cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
@@ -131,57 +129,32 @@ func (p *ports) wrap(cfg *core.Config) {
 	}
 }
 
-type portStore struct {
-	storage.Store
-	p *ports
+// effectNames names the calls of a store that count as effects: what a story is about, not its heartbeats and its readers.
+var effectNames = map[string]string{
+	"Accept": "accept", "Start": "start", "Attempt": "attempt", "Finish": "finish", "Revise": "revise", "Reopen": "reopen", "Forget": "forget",
+	"Park": "park", "Wake": "wake", "Choose": "choose", "Retire": "retire", "RequestApproval": "request approval", "DecideApproval": "decide approval",
+	"Approve": "let in", "Reject": "turn away", "RetryRun": "retry",
 }
 
-func (s *portStore) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error) {
-	return effect(s.p, "accept", func() (chat.Accepted, error) { return s.Store.Accept(ctx, m, j) })
-}
-
-func (s *portStore) Approve(ctx context.Context, who chat.Person) error {
-	return act(s.p, "let in", func() error { return s.Store.Approve(ctx, who) })
-}
-
-func (s *portStore) Reject(ctx context.Context, code string) error {
-	return act(s.p, "turn away", func() error { return s.Store.Reject(ctx, code) })
-}
-
-func (s *portStore) Retire(ctx context.Context, id string) (chat.Accepted, error) {
-	return effect(s.p, "retire", func() (chat.Accepted, error) { return s.Store.Retire(ctx, id) })
-}
-
-func (s *portStore) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
-	return effect(s.p, "choose", func() (chat.Accepted, error) { return s.Store.Choose(ctx, id, option, in, payer) })
-}
-
-func (s *portStore) Park(ctx context.Context, id chat.RunID, e chat.Epoch, w chat.Wait) error {
-	return act(s.p, "park", func() error { return s.Store.Park(ctx, id, e, w) })
-}
-
-func (s *portStore) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
-	return act(s.p, "wake", func() error { return s.Store.Wake(ctx, id, end) })
-}
-
-func (s *portStore) RequestApproval(ctx context.Context, a chat.Approval) (chat.Approval, error) {
-	return effect(s.p, "request approval", func() (chat.Approval, error) { return s.Store.RequestApproval(ctx, a) })
-}
-
-func (s *portStore) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
-	return act(s.p, "decide approval", func() error { return s.Store.DecideApproval(ctx, id, from, to, by, at) })
-}
-
-func (s *portStore) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
-	return effect(s.p, "start", func() (chat.Run, error) { return s.Store.Start(ctx, id, owner) })
-}
-
-func (s *portStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
-	return act(s.p, noteName(n), func() error { return s.Store.Note(ctx, id, e, n) })
-}
-
-func (s *portStore) Attempt(ctx context.Context, id chat.RunID, e chat.Epoch, day string, message ...quota.Charge) (string, error) {
-	return effect(s.p, "attempt", func() (string, error) { return s.Store.Attempt(ctx, id, e, day, message...) })
+// call makes a call of the store: an effect, one that fails only in a dead process or when the store is refused, or any other.
+func (p *ports) call(_ context.Context, c coretest.Call, do func() error) error {
+	var err error
+	switch c.Method {
+	case "Note":
+		return act(p, noteName(c.Args[2].(chat.Note)), do)
+	case "OpenRuns":
+		err = cmp.Or(p.alive(), p.refuses("open"))
+	case "Beat", "Leave":
+		err = p.alive()
+	default:
+		if name, ok := effectNames[c.Method]; ok {
+			return act(p, name, do)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return do()
 }
 
 func noteName(n chat.Note) string {
@@ -200,50 +173,6 @@ func noteName(n chat.Note) string {
 		return fmt.Sprintf("note shown %q", ids)
 	}
 	return "note text"
-}
-
-func (s *portStore) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
-	return act(s.p, "finish", func() error { return s.Store.Finish(ctx, id, e, o, m) })
-}
-
-func (s *portStore) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
-	return act(s.p, "revise", func() error { return s.Store.Revise(ctx, id, text, files) })
-}
-
-func (s *portStore) Reopen(ctx context.Context, id chat.RunID) error {
-	return act(s.p, "reopen", func() error { return s.Store.Reopen(ctx, id) })
-}
-
-func (s *portStore) Forget(ctx context.Context, id chat.MemoryID) error {
-	return act(s.p, "forget", func() error { return s.Store.Forget(ctx, id) })
-}
-
-func (s *portStore) Beat(ctx context.Context, owner string, until time.Time) error {
-	if err := s.p.alive(); err != nil {
-		return err
-	}
-	return s.Store.Beat(ctx, owner, until)
-}
-
-func (s *portStore) Leave(ctx context.Context, owner string) error {
-	if err := s.p.alive(); err != nil {
-		return err
-	}
-	return s.Store.Leave(ctx, owner)
-}
-
-func (s *portStore) RetryRun(ctx context.Context, id chat.RunID) error {
-	return act(s.p, "retry", func() error { return s.Store.RetryRun(ctx, id) })
-}
-
-func (s *portStore) OpenRuns(ctx context.Context, in chat.RoomID) ([]chat.Run, error) {
-	if err := s.p.alive(); err != nil {
-		return nil, err
-	}
-	if err := s.p.refuses("open"); err != nil {
-		return nil, err
-	}
-	return s.Store.OpenRuns(ctx, in)
 }
 
 type portTracker struct {

@@ -65,7 +65,7 @@ func shownIfFailed(t *testing.T) (*sim.Log, *slog.Logger) {
 
 // mortal returns a store whose gateway can die.
 func mortal(t *testing.T, s storage.Store) *witness {
-	return &witness{Store: s, story: &story{T: t, accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}}
+	return newWitness(&story{T: t, accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}, s)
 }
 
 // The first gateway dies while it answers, without another word to the database. The next one adopts the question at once, and

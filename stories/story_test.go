@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"parley"
 	"parley/backends"
@@ -25,10 +24,9 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/connectors"
-	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/coretest"
 	"parley/core/event"
-	"parley/core/quota"
 	"parley/core/storage"
 	"parley/models/modelfake"
 	"parley/progressive"
@@ -136,7 +134,7 @@ func (s *story) start() {
 		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
 		Parser: inProcess{},
 		Wrap: func(st storage.Store) storage.Store {
-			n.store = &witness{Store: st, story: s}
+			n.store = newWitness(s, st)
 			s.store.Store(n.store)
 			return n.store
 		},
@@ -301,13 +299,20 @@ func (s *story) until(st *sim.Stream, part string) {
 	}
 }
 
-// witness sees what the runtime is told to be safe, and can die.
+// witness sees what the runtime is told to be safe, and can die. It has what the gateway asks of a store of its own.
 type witness struct {
-	storage.Store
+	coretest.Interceptor
+	base  storage.Store
 	story *story
 	mu    sync.Mutex
 	dead  bool
 	began int // runs that this process started
+}
+
+func newWitness(s *story, base storage.Store) *witness {
+	w := &witness{base: base, story: s}
+	w.Interceptor = coretest.Interceptor{Store: recorder{base, w}, Around: w.call}
+	return w
 }
 
 func (w *witness) die() {
@@ -351,7 +356,7 @@ func (w *witness) Keep(ctx context.Context, name, value string) error {
 	if err := w.alive(); err != nil {
 		return err
 	}
-	return w.Store.(connectors.StateStore).Keep(ctx, name, value)
+	return w.base.(connectors.StateStore).Keep(ctx, name, value)
 }
 
 // Swap implements connectors.SharedState.
@@ -359,49 +364,65 @@ func (w *witness) Swap(ctx context.Context, name, old, value string) (bool, erro
 	if err := w.alive(); err != nil {
 		return false, err
 	}
-	return w.Store.(connectors.SharedState).Swap(ctx, name, old, value)
+	return w.base.(connectors.SharedState).Swap(ctx, name, old, value)
 }
 
 // Kept implements connectors.StateStore.
 func (w *witness) Kept(ctx context.Context, name string) (string, error) {
-	return w.Store.(connectors.StateStore).Kept(ctx, name)
+	return w.base.(connectors.StateStore).Kept(ctx, name)
 }
 
-func (w *witness) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (acc chat.Accepted, err error) {
-	err = w.effect(func() error {
-		acc, err = w.Store.Accept(ctx, m, j)
-		w.story.mu.Lock()
-		defer w.story.mu.Unlock()
-		if err == nil && acc.Run != "" {
-			w.story.accepted[acc.Memory], w.story.answers[acc.Memory] = m.Room, acc.Run
+// effects are the calls that change what outlives the process.
+var effects = []string{
+	"Accept", "Forget", "Start", "Note", "Attempt", "Finish", "Revise", "Reopen", "Ask", "Choose", "Retire", "Withdraw", "Spend", "AddReminder", "MoveReminder", "RetryRun",
+}
+
+// call makes a call of the store.
+func (w *witness) call(_ context.Context, c coretest.Call, do func() error) error {
+	if slices.Contains(effects, c.Method) {
+		return w.effect(do)
+	}
+	if c.Method == "Beat" || c.Method == "Leave" {
+		if err := w.alive(); err != nil {
+			return err
 		}
-		return err
-	})
+	}
+	return do()
+}
+
+// recorder records what the store has done, also if the process dies before the runtime is told.
+type recorder struct {
+	storage.Store
+	w *witness
+}
+
+func (r recorder) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+	acc, err := r.Store.Accept(ctx, m, j)
+	r.w.story.mu.Lock()
+	defer r.w.story.mu.Unlock()
+	if err == nil && acc.Run != "" {
+		r.w.story.accepted[acc.Memory], r.w.story.answers[acc.Memory] = m.Room, acc.Run
+	}
 	return acc, err
 }
 
-func (w *witness) Forget(ctx context.Context, id chat.MemoryID) error {
-	return w.effect(func() error {
-		err := w.Store.Forget(ctx, id)
-		w.story.mu.Lock()
-		defer w.story.mu.Unlock()
-		if err == nil {
-			w.story.deleted = append(w.story.deleted, id)
-		}
-		return err
-	})
+func (r recorder) Forget(ctx context.Context, id chat.MemoryID) error {
+	err := r.Store.Forget(ctx, id)
+	r.w.story.mu.Lock()
+	defer r.w.story.mu.Unlock()
+	if err == nil {
+		r.w.story.deleted = append(r.w.story.deleted, id)
+	}
+	return err
 }
 
-func (w *witness) Start(ctx context.Context, id chat.RunID, owner string) (run chat.Run, err error) {
-	err = w.effect(func() error {
-		run, err = w.Store.Start(ctx, id, owner)
-		if err == nil {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.began++
-		}
-		return err
-	})
+func (r recorder) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
+	run, err := r.Store.Start(ctx, id, owner)
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	if err == nil {
+		r.w.began++
+	}
 	return run, err
 }
 
@@ -412,89 +433,7 @@ func (w *witness) answers() bool {
 	return w.began > 0
 }
 
-func (w *witness) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
-	return w.effect(func() error { return w.Store.Note(ctx, id, e, n) })
-}
-
-func (w *witness) Attempt(ctx context.Context, id chat.RunID, e chat.Epoch, day string, message ...quota.Charge) (over string, err error) {
-	err = w.effect(func() error {
-		over, err = w.Store.Attempt(ctx, id, e, day, message...)
-		return err
-	})
-	return over, err
-}
-
-func (w *witness) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
-	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
-}
-
-func (w *witness) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
-	return w.effect(func() error { return w.Store.Revise(ctx, id, text, files) })
-}
-
-func (w *witness) Reopen(ctx context.Context, id chat.RunID) error {
-	return w.effect(func() error { return w.Store.Reopen(ctx, id) })
-}
-
-func (w *witness) Ask(ctx context.Context, q chat.Question) error {
-	return w.effect(func() error { return w.Store.Ask(ctx, q) })
-}
-
-func (w *witness) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (acc chat.Accepted, err error) {
-	err = w.effect(func() error {
-		acc, err = w.Store.Choose(ctx, id, option, in, payer)
-		return err
-	})
-	return acc, err
-}
-
-func (w *witness) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
-	err = w.effect(func() error {
-		acc, err = w.Store.Retire(ctx, id)
-		return err
-	})
-	return acc, err
-}
-
-func (w *witness) Withdraw(ctx context.Context, in chat.RoomID, of chat.RunID) error {
-	return w.effect(func() error { return w.Store.Withdraw(ctx, in, of) })
-}
-
-func (w *witness) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
-	err = w.effect(func() error {
-		over, err = w.Store.Spend(ctx, day, charges...)
-		return err
-	})
-	return over, err
-}
-
-func (w *witness) AddReminder(ctx context.Context, r chat.Reminder, rule chat.ReminderRule) error {
-	return w.effect(func() error { return w.Store.AddReminder(ctx, r, rule) })
-}
-
-func (w *witness) MoveReminder(ctx context.Context, id string, due, next time.Time) error {
-	return w.effect(func() error { return w.Store.MoveReminder(ctx, id, due, next) })
-}
-
-func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error {
-	if err := w.alive(); err != nil {
-		return err
-	}
-	return w.Store.Beat(ctx, owner, until)
-}
-
-func (w *witness) Leave(ctx context.Context, owner string) error {
-	if err := w.alive(); err != nil {
-		return err
-	}
-	return w.Store.Leave(ctx, owner)
-}
-
-func (w *witness) RetryRun(ctx context.Context, id chat.RunID) error {
-	return w.effect(func() error { return w.Store.RetryRun(ctx, id) })
-}
-
-func (w *witness) windows() progressive.Windows { return w.Store.(progressive.Windows) }
+func (w *witness) windows() progressive.Windows { return w.base.(progressive.Windows) }
 
 func (w *witness) BeginWindows(ctx context.Context) (progressive.SavedWindows, error) {
 	return w.windows().BeginWindows(ctx)

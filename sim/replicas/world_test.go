@@ -145,7 +145,7 @@ func (w *world) start(slot int) {
 	gate := progressive.NewSharedGate(remoteBudget{w.shared, p}, budget)
 	rt, err := core.New(core.Config{
 		Agent: chat.Agent{ID: agent, Name: "Agent", System: "Be brief."}, Owner: p.name,
-		Store: &remoteStore{w.store, p}, Tracker: remoteTracker{w.shared, p}, Bus: remoteBus{w.shared.bus, p}, Models: llm.Models{Large: model{p}},
+		Store: remoteStore(w.store, p), Tracker: remoteTracker{w.shared, p}, Bus: remoteBus{w.shared.bus, p}, Models: llm.Models{Large: model{p}},
 		Open: func(_ context.Context, r chat.Run) (core.Surface, error) {
 			if r.Address.Connector == web {
 				return nil, nil
