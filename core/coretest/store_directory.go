@@ -187,7 +187,7 @@ func directoryModelCheck(t *testing.T, s storage.Store) {
 	rounds := 0
 	rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) {
 		rounds++
-		model := newStoreModel()
+		model := newStoreModel(failUnmodeled)
 		p := &pair{t, s, model, ""}
 		world := chat.WorldID(fmt.Sprint("world ", rounds, rapid.IntRange(0, 1).Draw(rt, "world")))
 		who := func() chat.EntityID {

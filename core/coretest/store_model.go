@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,40 +12,34 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/storage"
 )
 
-// storeModel is the simplest [storage.Store] there can be. It shows that the checks can be met, and says what any sequence
-// of calls must do.
+// storeModel says what any sequence of calls about messages, runs, questions and the directory must do, in the simplest way. Of the other
+// ports it has only what a run needs: nothing is noted, and there is no owner. Other calls are made of unmodeled.
 type storeModel struct {
-	storage.PersonalData // none: its tests need no model
+	unmodeled
 
-	*peopleModel
-
-	mu     sync.Mutex
-	rooms  map[chat.RoomID]chat.Room
-	turns  map[chat.RoomID]chat.ResponseID
-	heed   map[chat.RoomID]chat.Attention
-	said   []storedMemory // as they were stored
-	runs   []*ownedRun    // as they were opened
-	owners map[string]time.Time
-	left   map[string]bool // owners that ended as planned
-	held   map[string]int  // how many runs dead owners had when the first was adopted
-	asked  []chat.Question
-	marks  map[chat.MemoryID]storedMark
+	mu      sync.Mutex
+	rooms   map[chat.RoomID]chat.Room
+	turns   map[chat.RoomID]chat.ResponseID
+	heed    map[chat.RoomID]chat.Attention
+	said    []storedMemory // as they were stored
+	runs    []*ownedRun    // as they were opened
+	owners  map[string]time.Time
+	left    map[string]bool // owners that ended as planned
+	held    map[string]int  // how many runs dead owners had when the first was adopted
+	asked   []chat.Question
+	marks   map[chat.MemoryID]storedMark
+	counted map[chat.RunID]bool      // as messages of a day
+	spent   map[[2]string]quota.Cost // by day and bucket
 	directoryModel
-	approvalModel
-	notes    []keptNote             // as they were kept
-	counted  map[chat.RunID]bool    // as messages of a day
-	indexed  map[chat.MemoryID]bool // found by their words
-	vectors  map[chat.MemoryID]*keptVector
-	pieces   map[keptPiece]usedVector
-	embedded map[chat.MemoryID]string // their texts
-	versions int64
-	remind   []chat.Reminder // as they were asked for
 	*Uploads
 }
+
+// unmodeled has the calls that the model does not answer. It is a type of its own so that those of the model come first.
+type unmodeled struct{ storage.Store }
 
 type storedMemory struct {
 	chat.Memory
@@ -55,20 +50,27 @@ type storedMemory struct {
 type ownedRun struct {
 	chat.Run
 	owner string
-	shows []llm.File
 
 	risk         string
 	continuation []byte        // while it is parked, and after
 	out          chat.MemoryID // what it has said, if that was stored
 }
 
-// NewStoreModel returns an empty store in memory that does what the suite asks for, and nothing else.
-func NewStoreModel() storage.Store { return newStoreModel() }
+// NewStoreModel returns an empty store in memory: the model that other stores are compared with. It stores messages, runs, questions,
+// worlds, members and uploads. Calls that it does not model fail. It is safe for concurrent use.
+func NewStoreModel() storage.Store {
+	return newStoreModel(failUnmodeled)
+}
 
-func newStoreModel() *storeModel {
-	s := &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
+func failUnmodeled(_ context.Context, c Call, _ func() error) error {
+	return fmt.Errorf("the model of the store has no %s", c.Method)
+}
+
+// newStoreModel returns a model that calls rest for what it does not model.
+func newStoreModel(rest func(context.Context, Call, func() error) error) *storeModel {
+	s := &storeModel{unmodeled: unmodeled{&Interceptor{Around: rest}}, directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
 		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, held: map[string]int{}, left: map[string]bool{}, counted: map[chat.RunID]bool{},
-		indexed: map[chat.MemoryID]bool{}, pieces: map[keptPiece]usedVector{}, vectors: map[chat.MemoryID]*keptVector{}, embedded: map[chat.MemoryID]string{}, Uploads: NewUploads()}
+		spent: map[[2]string]quota.Cost{}, Uploads: NewUploads()}
 	s.Rooms = func(room chat.RoomID) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -76,6 +78,16 @@ func newStoreModel() *storeModel {
 		return ok
 	}
 	return s
+}
+
+// Notes implements [storage.Notebook]: there are none.
+func (s *storeModel) Notes(context.Context, chat.RoomID, chat.NoteKind, int) ([]chat.RoomNote, error) {
+	return nil, nil
+}
+
+// Owner implements [storage.People]: there is none.
+func (s *storeModel) Owner(context.Context) (chat.Person, error) {
+	return chat.Person{}, chat.ErrNotFound
 }
 
 func (s *storeModel) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) (all []chat.Memory, _ error) {
@@ -108,7 +120,6 @@ func (s *storeModel) Revise(_ context.Context, id chat.MemoryID, text string, fi
 		return chat.ErrNotFound
 	}
 	s.said[i].Text, s.said[i].Files = text, files
-	s.dropNotes(s.said[i].Room, s.said[i].Response)
 	return nil
 }
 
@@ -136,7 +147,6 @@ func (s *storeModel) Forget(_ context.Context, id chat.MemoryID) error {
 	s.said = slices.Delete(s.said, i, i+1)
 	s.drop(func(u chat.Upload) bool { return u.Message == id })
 	s.leaveMark(gone)
-	s.dropNotes(gone.Room, gone.Response)
 	r := s.find(gone.Run)
 	if r == nil {
 		return nil
@@ -158,8 +168,6 @@ func (s *storeModel) Clear(_ context.Context, room chat.RoomID) (int, error) {
 func (s *storeModel) ClearEntirely(_ context.Context, room chat.RoomID, person chat.EntityID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room })
-	s.remind = slices.DeleteFunc(s.remind, func(r chat.Reminder) bool { return r.Room == room })
 	s.strip(person)
 	return s.clear(room)
 }
@@ -173,14 +181,12 @@ func (s *storeModel) clear(room chat.RoomID) (int, error) {
 		}
 	}
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == room })
-	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && (n.last > 0 || n.Kind != chat.SettingNote) })
 	for _, r := range s.runs {
 		if r.Room == room {
 			r.Inputs = nil
 		}
 	}
 	s.withdraw(room, "")
-	s.endApprovals(room)
 	s.erase(room)
 	return before - len(s.said), nil
 }
@@ -200,7 +206,6 @@ func (s *storeModel) Accept(ctx context.Context, in chat.Message, j chat.JoinRul
 		if !j.Again || i < 0 || !s.said[i].arrived || s.said[i].Accepted.Run != "" {
 			return acc, nil
 		}
-		s.dropNotes(s.said[i].Room, s.said[i].Response)
 		s.said = slices.Delete(s.said, i, i+1)
 	}
 	s.save(in.Here())
@@ -363,33 +368,39 @@ func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n 
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
 	r.risk = n.Risk
 	if n.Verdict != nil {
-		r.Verdict, r.shows = n.Verdict, n.Files
+		r.Verdict = n.Verdict
 	}
 	return nil
 }
 
-func (s *storeModel) File(_ context.Context, id chat.RunID, n int) (llm.File, error) {
+func (s *storeModel) Attempt(_ context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
-	if r == nil || n < 0 || n >= len(r.shows) {
-		return llm.File{}, chat.ErrNotFound
+	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
+		return "", answer.ErrLost
 	}
-	remembered := slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.ID == r.out })
-	if r.Outcome.Done() && !remembered {
-		return llm.File{}, chat.ErrNotFound
+	if len(message) > 0 && !s.counted[id] {
+		if over := s.spend(day, message); over != "" {
+			return over, nil
+		}
+		s.counted[id] = true
 	}
-	return r.shows[n], nil
+	r.Attempts++
+	return "", nil
 }
 
-func (s *storeModel) FilePart(ctx context.Context, id chat.RunID, n int, from, length int64) (chat.FilePart, error) {
-	b, err := s.File(ctx, id, n)
-	if err != nil {
-		return chat.FilePart{}, err
+// spend adds charges to the sums of a day: all or none, if over names a limit.
+func (s *storeModel) spend(day string, charges []quota.Charge) (over string) {
+	sums := maps.Clone(s.spent)
+	for _, c := range charges {
+		key := [2]string{day, c.Bucket}
+		if sums[key] = sums[key].Add(c.Cost); c.Exceeds(sums[key]) {
+			return c.Bucket
+		}
 	}
-	size := int64(len(b.Data))
-	from = min(from, size)
-	return chat.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}, nil
+	s.spent = sums
+	return ""
 }
 
 func (s *storeModel) Finish(_ context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
@@ -448,38 +459,6 @@ func (s *storeModel) ShownIn(_ context.Context, room chat.RoomID, most int) (map
 		}
 	}
 	return all, nil
-}
-
-func (s *storeModel) Reopen(_ context.Context, id chat.RunID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.find(id)
-	if r == nil {
-		return chat.ErrNotFound
-	}
-	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Kind.OutOfBand() })
-	if newer || !r.Retryable() {
-		return answer.ErrLost
-	}
-	s.reopen(r)
-	return nil
-}
-
-func (s *storeModel) reopen(r *ownedRun) {
-	if r.Outcome.Done() {
-		r.owner = ""
-	}
-	r.Deaths, r.Blamed, r.risk, r.Attempts, r.Lasting = 0, 0, "", 0, false
-	forgetParking(r)
-	if r.Verdict != nil {
-		r.Text = r.Verdict.Text
-	}
-	r.Outcome, r.Verdict, r.shows, r.out = answer.Outcome{}, nil, nil, ""
-	r.Epoch++
-	delete(s.counted, r.ID)
-	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool {
-		return m.Room == r.Room && m.Response == r.Response && m.Run == ""
-	})
 }
 
 func (s *storeModel) Beat(_ context.Context, owner string, until time.Time) error {

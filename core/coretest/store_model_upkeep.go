@@ -19,14 +19,12 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 	s.asked = slices.DeleteFunc(s.asked, func(q chat.Question) bool {
 		return s.find(q.Run) == nil && s.find(q.ResultRun) == nil && q.Expires.Before(before.Rest)
 	})
-	s.dropApprovals(before.Rest)
 	maps.DeleteFunc(s.rooms, func(_ chat.RoomID, r chat.Room) bool {
 		return r.World == "" && !r.Created.IsZero() && r.Created.Before(before.Rest) && s.heed[r.ID] == chat.Normal && s.empty(r.ID)
 	})
 	maps.DeleteFunc(s.directoryModel.people, func(id chat.EntityID, _ chat.Entity) bool {
 		return s.met[id].Before(before.Rest) && s.traceless(id)
 	})
-	s.expirePieces(before.Rest)
 	return false, nil
 }
 
@@ -34,7 +32,7 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 func (s *storeModel) empty(room chat.RoomID) bool {
 	return !slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Room == room }) &&
 		!slices.ContainsFunc(s.runs, func(r *ownedRun) bool { return r.Room == room }) &&
-		!slices.ContainsFunc(s.notes, func(n keptNote) bool { return n.Room == room }) && !s.holds(room) && !s.reaches(room)
+		!s.holds(room)
 }
 
 // traceless reports whether nothing belongs to an entity.
@@ -44,8 +42,7 @@ func (s *storeModel) traceless(id chat.EntityID) bool {
 			return false
 		}
 	}
-	_, err := s.Person(context.Background(), id)
-	return err != nil && !slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Author == id })
+	return !slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Author == id })
 }
 
 // erase takes the text from the runs of room that have ended, and their questions, where nothing of their turn is remembered.

@@ -1,9 +1,7 @@
 package coretest
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -236,68 +234,4 @@ func notesAboutForgotten(t *testing.T, s store) {
 	_, err := s.Clear(t.Context(), "group")
 	s.must(err)
 	s.same("after a clear", s.about("ada", false), []string(nil))
-}
-
-// keptNote is a note of the [storeModel], with the turns it is about.
-type keptNote struct {
-	chat.RoomNote
-	first, last chat.ResponseID
-}
-
-func (s *storeModel) Notes(_ context.Context, room chat.RoomID, kind chat.NoteKind, limit int) (all []chat.RoomNote, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range s.notes {
-		if n.Room == room && n.Kind == kind && n.holds() {
-			all = append(all, n.RoomNote)
-		}
-	}
-	return all[max(0, len(all)-limit):], nil
-}
-
-func (n keptNote) holds() bool { return n.Expires.IsZero() || n.Expires.After(time.Now()) }
-
-func (s *storeModel) NotesAbout(_ context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) (all []chat.RoomNote, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range s.notes {
-		if n.About == person && person != "" && n.Kind == kind && n.holds() && !(shared && s.rooms[n.Room].Kind.Private()) {
-			all = append(all, n.RoomNote)
-		}
-	}
-	return all[max(0, len(all)-limit):], nil
-}
-
-func (s *storeModel) SaveNote(_ context.Context, n chat.RoomNote) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.rooms[n.Room]; !ok {
-		return chat.ErrNotFound
-	}
-	k := keptNote{RoomNote: n}
-	for turn, id := range map[*chat.ResponseID]chat.MemoryID{&k.first: n.First, &k.last: n.Last} {
-		i := s.index(id)
-		switch {
-		case id == "":
-		case i < 0 || s.said[i].Room != n.Room:
-			return chat.ErrNotFound
-		default:
-			*turn = s.said[i].Response
-		}
-	}
-	s.notes = slices.DeleteFunc(s.notes, func(o keptNote) bool { return o.Room == n.Room && o.Kind == n.Kind && o.Key == n.Key })
-	if n.Text == "" {
-		return nil
-	}
-	s.notes = append(s.notes, k)
-	same := func(o keptNote) bool { return o.Room == n.Room && o.Kind == n.Kind }
-	for len(slices.DeleteFunc(slices.Clone(s.notes), func(o keptNote) bool { return !same(o) })) > chat.MaxNotes {
-		i := slices.IndexFunc(s.notes, same)
-		s.notes = slices.Delete(s.notes, i, i+1)
-	}
-	return nil
-}
-
-func (s *storeModel) dropNotes(room chat.RoomID, turn chat.ResponseID) {
-	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && n.last > 0 && n.first <= turn && turn <= n.last })
 }

@@ -20,7 +20,7 @@ import (
 
 // storeModelCheck does the same random calls to s and to a model, and wants the same of both.
 func storeModelCheck(t *testing.T, s storage.Store) {
-	model := newStoreModel()
+	model := newStoreModel(failUnmodeled)
 	rounds := 0
 	rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // without its Deadline, which no bubble has
 		rounds++

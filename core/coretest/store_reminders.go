@@ -1,10 +1,8 @@
 package coretest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -152,65 +150,4 @@ func reminderCleared(t *testing.T, s store) {
 	s.must(err)
 	s.same("of a room that is gone", len(s.reminders("room", "")), 0)
 	s.same("elsewhere", len(s.reminders("other", "")), 1)
-}
-
-// AddReminder implements [storage.Reminders].
-func (s *storeModel) AddReminder(_ context.Context, r chat.Reminder, rule chat.ReminderRule) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.rooms[r.Room]; !ok {
-		return chat.ErrNotFound
-	}
-	ofPerson, inRoom := 0, 0
-	for _, o := range s.remind {
-		switch {
-		case o.ID == r.ID:
-			return nil
-		case o.Person == r.Person:
-			ofPerson++
-		}
-		if o.Room == r.Room {
-			inRoom++
-		}
-	}
-	if rule.Person > 0 && ofPerson >= rule.Person || rule.Room > 0 && inRoom >= rule.Room {
-		return chat.ErrTooMany
-	}
-	s.remind = append(s.remind, r)
-	return nil
-}
-
-// Reminders implements [storage.Reminders].
-func (s *storeModel) Reminders(_ context.Context, room chat.RoomID, person chat.EntityID) ([]chat.Reminder, error) {
-	return s.remindersWhere(func(r chat.Reminder) bool { return r.Room == room && (person == "" || r.Person == person) }), nil
-}
-
-// DueReminders implements [storage.Reminders].
-func (s *storeModel) DueReminders(_ context.Context, at time.Time, limit int) ([]chat.Reminder, error) {
-	all := s.remindersWhere(func(r chat.Reminder) bool { return !r.Due.After(at) })
-	return all[:min(limit, len(all))], nil
-}
-
-func (s *storeModel) remindersWhere(is func(chat.Reminder) bool) []chat.Reminder {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := slices.DeleteFunc(slices.Clone(s.remind), func(r chat.Reminder) bool { return !is(r) })
-	slices.SortStableFunc(all, func(a, b chat.Reminder) int { return cmp.Compare(a.Due.UnixNano(), b.Due.UnixNano()) })
-	return all
-}
-
-// MoveReminder implements [storage.Reminders].
-func (s *storeModel) MoveReminder(_ context.Context, id string, due, next time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.remind, func(r chat.Reminder) bool { return r.ID == id && r.Due.Equal(due) })
-	switch {
-	case i < 0:
-		return answer.ErrLost
-	case next.IsZero():
-		s.remind = slices.Delete(s.remind, i, i+1)
-	default:
-		s.remind[i].Due = next
-	}
-	return nil
 }

@@ -1,9 +1,6 @@
 package coretest
 
 import (
-	"cmp"
-	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -50,34 +47,4 @@ func (s store) fleet() chat.Fleet {
 	}
 	f.Oldest = f.Oldest.UTC()
 	return f
-}
-
-// Replicas implements [storage.Fleet].
-func (s *storeModel) Replicas(context.Context) (f chat.Fleet, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	runs := map[string]int{}
-	for _, r := range s.runs {
-		now := s.now(r)
-		switch {
-		case now.Outcome.Done():
-			continue
-		case now.Epoch > 0:
-			runs[r.owner]++
-		}
-		if now.Held || now.Parked {
-			continue
-		}
-		f.Waiting++
-		if f.Oldest.IsZero() || now.Opened.Before(f.Oldest) {
-			f.Oldest = now.Opened
-		}
-	}
-	for owner, until := range s.owners {
-		if until.After(time.Now()) || runs[owner] > 0 {
-			f.Replicas = append(f.Replicas, chat.Replica{Owner: owner, AliveUntil: until, Leaving: s.left[owner], Runs: runs[owner]})
-		}
-	}
-	slices.SortFunc(f.Replicas, func(a, b chat.Replica) int { return cmp.Compare(a.Owner, b.Owner) })
-	return f, nil
 }

@@ -9,6 +9,38 @@ import (
 	"parley/core/llm"
 )
 
+func (s *storeModel) Reopen(_ context.Context, id chat.RunID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	if r == nil {
+		return chat.ErrNotFound
+	}
+	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Kind.OutOfBand() })
+	if newer || !r.Retryable() {
+		return answer.ErrLost
+	}
+	s.reopen(r)
+	return nil
+}
+
+func (s *storeModel) reopen(r *ownedRun) {
+	if r.Outcome.Done() {
+		r.owner = ""
+	}
+	r.Deaths, r.Blamed, r.risk, r.Attempts, r.Lasting = 0, 0, "", 0, false
+	forgetParking(r)
+	if r.Verdict != nil {
+		r.Text = r.Verdict.Text
+	}
+	r.Outcome, r.Verdict, r.out = answer.Outcome{}, nil, ""
+	r.Epoch++
+	delete(s.counted, r.ID)
+	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool {
+		return m.Room == r.Room && m.Response == r.Response && m.Run == ""
+	})
+}
+
 func (s *storeModel) SetAside(_ context.Context, limit int) (all []chat.Run, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
