@@ -5,7 +5,6 @@ import (
 
 	"parley/core/access"
 	"parley/core/chat"
-	"parley/core/prompt"
 )
 
 // The order of the rules: muted; private rooms, rooms and sources that are always answered, addressed; unfollowed; not
@@ -66,31 +65,6 @@ func TestDecisionOrder(t *testing.T) {
 			if got := cfg.decide(c.m, c.a); got != want {
 				t.Errorf("%s, %s: %d; want %d", name, group, got, want)
 			}
-		}
-	}
-}
-
-func TestCalled(t *testing.T) {
-	a := chat.Agent{Name: "Parley", Names: []string{"Ünal Bot", ""}}
-	for text, want := range map[string]bool{
-		"Parley": true, "parley: hello": true, "  @PARLEY hello": true, "Parley's turn": true, "ünal bot, hello": true,
-		"": false, "Parleys": false, "Parley2": false, "Hello Parley": false, "Par": false, "Ünal": false, "> Parley said": false,
-	} {
-		if got := a.IsCalled(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
-func TestDecisive(t *testing.T) {
-	for text, want := range map[string]string{
-		"RESPOND": "RESPOND", "respond.": "RESPOND", "REPLY": "RESPOND", "Yes!": "RESPOND", "STOP": "STOP", "IGNORE": "IGNORE",
-		"none": "IGNORE", "No.": "IGNORE", "**RESPOND**": "RESPOND", "<action>STOP</action>": "STOP",
-		"I won't stop: IGNORE": "IGNORE", "RESPOND, do not IGNORE": "RESPOND", "no, do not respond": "IGNORE",
-		"": "", "I am not sure": "", "RESPONDING": "", "42": "",
-	} {
-		if got := prompt.Decisive(text); got != want {
-			t.Errorf("%q: %q; want %q", text, got, want)
 		}
 	}
 }

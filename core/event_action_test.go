@@ -3,11 +3,7 @@ package core_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,25 +121,4 @@ func TestActionEventsSayWhatHappened(t *testing.T) {
 			w.Errorf("of the second: %+v", b)
 		}
 	})
-}
-
-// The page of the events has all of them, under both names.
-func TestEventsAreDocumented(t *testing.T) {
-	source, err := os.ReadFile("event/event.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../docs/events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile(`func \((\w+)\) event\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(source), -1)
-	if rows := strings.Count(string(page), "\n| `"); len(names) == 0 || rows != len(names) {
-		t.Errorf("%d rows for %d events", rows, len(names))
-	}
-	for _, n := range names {
-		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` | `%s` |", n[2], n[1])) {
-			t.Errorf("docs/events.md lacks %s, %s", n[2], n[1])
-		}
-	}
 }

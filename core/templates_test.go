@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,28 +66,6 @@ func TestWrongTemplate(t *testing.T) {
 	} {
 		if _, err := core.New(cfg); err == nil || !strings.Contains(err.Error(), "template shouldRespond: line 1, column 1") {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestTemplateName(t *testing.T) {
-	for key, want := range map[string]string{
-		"shouldRespondTemplate": "shouldRespond", "messageHandler": "messageHandler", "evaluationTemplate": "evaluation",
-		"reflectionTemplate": "reflection", "continueTemplate": "continue", "Template": "", "other": "", "": "",
-	} {
-		if got := prompt.TemplateName(key); got != want {
-			t.Errorf("%q is %q; want %q", key, got, want)
-		}
-	}
-	for _, name := range prompt.TemplateNames() {
-		if prompt.TemplateName(name+"Template") != name {
-			t.Errorf("%s is not known by its long name", name)
-		}
-	}
-	seed := []string{"agentName", "providers", "actionNames", "recentMessages", "relevantKnowledge", "characterBio", "messageText", "userName", "roomId", "worldContext"}
-	for _, name := range seed {
-		if fields, ok := prompt.Variables()[name]; !ok || slices.Contains(fields, "this") {
-			t.Errorf("there is no variable %s", name)
 		}
 	}
 }

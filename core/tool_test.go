@@ -2,12 +2,10 @@ package core_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,32 +129,6 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		if got := v.Text(); got != "working\n\nWell." {
 			w.Errorf("it says %q", got)
 		}
-	})
-}
-
-// Long work shows how it goes, and says more than one thing.
-func TestCallShows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var a answer.Answer
-		a.Apply(textChange(0, "Let me see."))
-		c := action.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), action.TurnContext{}, nil, nil)
-		c.Append("one") // the first one stands below what there is, as any
-		c.Append(", two")
-		c.Short("50 %\nof it")
-		c.Update("three")
-		c.Append(" four")
-		v := a.View()
-		if got := v.Text(); got != "Let me see.\n\nthree four" {
-			t.Errorf("%q", got)
-		}
-		if diff := cmp.Diff([]string{"one", ", two", "three", "four"}, v.History); diff != "" {
-			t.Error(diff)
-		}
-		want := answer.Tool{Name: "READ", Stage: answer.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", ShortResult: "50 % of it"}
-		if diff := cmp.Diff(want, v.Segments[1].Tool); diff != "" {
-			t.Error(diff)
-		}
-		(&action.Call{}).Update("not shown")
 	})
 }
 

@@ -36,6 +36,8 @@ const (
 // fox is long enough to stay in sight when it is interrupted.
 const fox = "The quick brown fox jumps over the lazy dog."
 
+var done = answer.Outcome{Status: answer.Completed}
+
 // world is what outlives a process, and what processes are made of.
 type world struct {
 	*testing.T

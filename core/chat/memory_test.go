@@ -1,4 +1,4 @@
-package core_test
+package chat_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 // SE-16: what another user triggers is paid by them, and they act without the role of the one who asked.
 func TestAddressForAnother(t *testing.T) {
-	asked := chat.Address{Connector: "fake", Room: room, ReplyTo: "m", BilledTo: "ada", AuthorizedByRole: "ada", ConnectorData: []byte("own")}
+	asked := chat.Address{Connector: "fake", Room: "fake/ada", ReplyTo: "m", BilledTo: "ada", AuthorizedByRole: "ada", ConnectorData: []byte("own")}
 	if got := asked.For("bob", "bob's"); got.BilledTo != "bob's" || got.AuthorizedByRole != "" || got.ReplyTo != "m" || string(got.ConnectorData) != "own" {
 		t.Errorf("for Bob it is %+v", got)
 	}

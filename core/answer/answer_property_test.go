@@ -1,4 +1,4 @@
-package core_test
+package answer_test
 
 import (
 	"slices"
