@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // BenchmarkAdmission is the time from a question to the first byte of the reply, which says that the question is
@@ -24,7 +24,7 @@ func BenchmarkAdmission(b *testing.B) {
 		{"rows=100000/where=here", map[string]int{"c": 100_000}},
 	} {
 		b.Run(stored.name, func(b *testing.B) {
-			web := gateway(b, filled(b, stored.conversations), func(Request) Script { return Script{Text("Yes.")} })
+			web := gateway(b, filled(b, stored.conversations), func(modelfake.Request) modelfake.Script { return modelfake.Script{modelfake.Text("Yes.")} })
 			var admitted, answered []time.Duration
 			for b.Loop() {
 				r, err := web.ask("c", "Is it?")
@@ -44,7 +44,7 @@ func BenchmarkAdmission(b *testing.B) {
 // BenchmarkThroughput is how many answers a second the gateway can begin and end when 64 people ask without a pause and
 // the model answers at once.
 func BenchmarkThroughput(b *testing.B) {
-	web := gateway(b, "", func(Request) Script { return Script{Text("Yes.")} })
+	web := gateway(b, "", func(modelfake.Request) modelfake.Script { return modelfake.Script{modelfake.Text("Yes.")} })
 	b.SetParallelism((64 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
 	b.RunParallel(func(next *testing.PB) {
 		id, err := web.open()

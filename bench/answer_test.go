@@ -13,7 +13,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // BenchmarkAnswer writes an answer as fast as it goes and streams it to one reader over HTTP.
@@ -99,7 +99,9 @@ func BenchmarkWholeGateway(b *testing.B) {
 	for _, deltas := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprintf("deltas=%d", deltas), func(b *testing.B) {
 			text := strings.Repeat(fox, deltas*deltaSize/len(fox)+1)[:deltas*deltaSize]
-			web := gateway(b, "", func(Request) Script { return Script{Text(text, ByBytes(deltaSize))} })
+			web := gateway(b, "", func(modelfake.Request) modelfake.Script {
+				return modelfake.Script{modelfake.Text(text, modelfake.ByBytes(deltaSize))}
+			})
 			m := begin(b)
 			for b.Loop() {
 				id, err := web.open()

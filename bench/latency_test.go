@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 const (
@@ -85,22 +85,22 @@ func (l *load) length() time.Duration { return time.Duration(l.tokens) * tokenEv
 func question(conversation int) string { return fmt.Sprint("What is new, number ", conversation) }
 
 // script answers the question of a conversation at the usual pace, and notes when it does.
-func (l *load) script(r Request) Script {
+func (l *load) script(r modelfake.Request) modelfake.Script {
 	question := r.LastUser()
 	i, err := strconv.Atoi(question[strings.LastIndexByte(question, ' ')+1:])
 	if err != nil {
 		panic(err)
 	}
-	noting := func(when *atomic.Int64) Pieces {
+	noting := func(when *atomic.Int64) modelfake.Pieces {
 		return func(text string) []string {
 			when.Store(int64(time.Since(l.zero)))
 			return []string{text}
 		}
 	}
-	return Script{
-		Open(), Pause(tokenEvery), Text(l.opening, noting(&l.stamps[i].first)),
-		Pace(tokenEvery), Text(strings.Repeat("word ", l.tokens-3)+"and", ByWord),
-		Pace(0), Pause(tokenEvery), Text(ending, noting(&l.stamps[i].last)),
+	return modelfake.Script{
+		modelfake.Open(), modelfake.Pause(tokenEvery), modelfake.Text(l.opening, noting(&l.stamps[i].first)),
+		modelfake.Pace(tokenEvery), modelfake.Text(strings.Repeat("word ", l.tokens-3)+"and", modelfake.ByWord),
+		modelfake.Pace(0), modelfake.Pause(tokenEvery), modelfake.Text(ending, noting(&l.stamps[i].last)),
 	}
 }
 
@@ -164,7 +164,7 @@ func (l *load) note(r reading, s *stamp) {
 // askModel asks a model server as the gateway does.
 func askModel(c *http.Client, base, question string) (r reading, err error) {
 	body, err := json.Marshal(map[string]any{
-		"model": DefaultModel, "stream": true, "messages": []any{map[string]string{"role": "user", "content": question}},
+		"model": modelfake.DefaultModel, "stream": true, "messages": []any{map[string]string{"role": "user", "content": question}},
 	})
 	if err != nil {
 		return r, err
