@@ -15,7 +15,7 @@ import (
 	"parley/config"
 	"parley/config/configtest"
 	"parley/connectors"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/example"
 	"parley/internal/sections"
 	"parley/models/modelfake"
@@ -38,9 +38,9 @@ func TestSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := configtest.Section[example.Config](cfg.Connectors)
-	Suite[*world]{
+	connectortest.Suite[*world]{
 		At: server, New: newWorld, Budgets: settings.Budgets(),
-		Connect: func(_ *world, net *sim.Net) Bot {
+		Connect: func(_ *world, net *sim.Net) connectortest.Bot {
 			return example.New(*settings, connectors.Deps{Dial: net.Dial, Log: slog.New(slog.DiscardHandler)})
 		},
 	}.Run(t)
@@ -84,7 +84,7 @@ func story(t *testing.T, play func(w *world, model *modelfake.Server, stop func(
 			return l
 		}
 		w, _ := newWorld()
-		Serve(t, listen(server), w.Handler())
+		connectortest.Serve(t, listen(server), w.Handler())
 		defer w.Close()
 		model := modelfake.New(modelfake.Options{Key: "sk-0123456789"})
 		defer model.Serve(listen("model.test:80"))()
@@ -118,18 +118,18 @@ func TestStory(t *testing.T) {
 		model.Queue(modelfake.Script{
 			modelfake.Text("Once upon a time there was a fox."), modelfake.Pause(5 * time.Second), modelfake.Text(" It was quick."),
 		})
-		w.Mention(Ada, lounge, "Tell me a story")
-		w.Mention(Eve, lounge, "Me too")
+		w.Mention(connectortest.Ada, lounge, "Tell me a story")
+		w.Mention(connectortest.Eve, lounge, "Me too")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		own := w.Sees(lounge)[2:]
 		if len(own) != 1 || own[0].Text != "Once upon a time there was a fox. It was quick." || len(own[0].Versions) != 2 {
 			t.Errorf("people see %+v", own)
 		}
-		w.Say(Eve, w.Direct(Eve), "Hello?")
+		w.Say(connectortest.Eve, w.Direct(connectortest.Eve), "Hello?")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if own := Own(w, w.Direct(Eve)); len(own) != 1 || !strings.Contains(own[0], "code") {
+		if own := connectortest.Own(w, w.Direct(connectortest.Eve)); len(own) != 1 || !strings.Contains(own[0], "code") {
 			t.Errorf("Eve reads %q", own)
 		}
 		if n := len(model.Requests()); n != 1 {
@@ -146,7 +146,7 @@ func TestCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Serve(t, l, w.Handler())
+	connectortest.Serve(t, l, w.Handler())
 	for given, want := range map[string]string{token: "accepts the token", "another": "check connectors.example.token"} {
 		cfg, err := load(t, "web: {listen: '127.0.0.1:0'}\nconnectors: {example: {token: "+given+", url: 'http://"+l.Addr().String()+"'}}\nstore: sqlite:"+sqlitetest.Path(t))
 		if err != nil {

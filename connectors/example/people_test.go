@@ -6,29 +6,37 @@ import (
 	"strings"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/sim"
 )
 
-const lounge Place = "lounge"
+const lounge connectortest.Place = "lounge"
 
-func (w *world) Account(who Who) string { return "example:" + strings.ToLower(string(who)) }
+func (w *world) Account(who connectortest.Who) string {
+	return "example:" + strings.ToLower(string(who))
+}
 
-func (w *world) Direct(who Who) Place { return Place(strings.ToLower(string(who))) }
+func (w *world) Direct(who connectortest.Who) connectortest.Place {
+	return connectortest.Place(strings.ToLower(string(who)))
+}
 
-func (w *world) Group() Place { return lounge }
+func (w *world) Group() connectortest.Place { return lounge }
 
-func (w *world) Say(from Who, in Place, text string) { w.say(from, in, text, false) }
+func (w *world) Say(from connectortest.Who, in connectortest.Place, text string) {
+	w.say(from, in, text, false)
+}
 
-func (w *world) Mention(from Who, in Place, text string) { w.say(from, in, text, true) }
+func (w *world) Mention(from connectortest.Who, in connectortest.Place, text string) {
+	w.say(from, in, text, true)
+}
 
-func (w *world) say(from Who, in Place, text string, mention bool) {
+func (w *world) say(from connectortest.Who, in connectortest.Place, text string, mention bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m := w.add(in, Line{Own: from == Self})
+	m := w.add(in, connectortest.Line{Own: from == connectortest.Self})
 	m.set(content{Text: text})
 	w.tell(map[string]any{
-		"id": m.ID, "room": in, "private": in != lounge, "author": strings.ToLower(string(from)), "name": from, "bot": from == Self || from == Robot,
+		"id": m.ID, "room": in, "private": in != lounge, "author": strings.ToLower(string(from)), "name": from, "bot": from == connectortest.Self || from == connectortest.Robot,
 		"mention": mention, "text": text, "at": time.Now(),
 	})
 }
@@ -50,16 +58,16 @@ func (w *world) Twice(say func()) {
 }
 
 // Example tells its bots of messages only.
-func (w *world) Show(Who, Place, string, File)        {}
-func (w *world) Reply(Who, Place, Line, string)       {}
-func (w *world) Edit(Place, Line, string)             {}
-func (w *world) React(Who, Place, Line, string, bool) {}
-func (w *world) Remove(Place, Line)                   {}
-func (w *world) LoseFiles()                           {}
-func (w *world) SlowFiles(time.Duration)              {}
-func (w *world) Pings() []string                      { return nil }
+func (w *world) Show(connectortest.Who, connectortest.Place, string, connectortest.File)        {}
+func (w *world) Reply(connectortest.Who, connectortest.Place, connectortest.Line, string)       {}
+func (w *world) Edit(connectortest.Place, connectortest.Line, string)                           {}
+func (w *world) React(connectortest.Who, connectortest.Place, connectortest.Line, string, bool) {}
+func (w *world) Remove(connectortest.Place, connectortest.Line)                                 {}
+func (w *world) LoseFiles()                                                                     {}
+func (w *world) SlowFiles(time.Duration)                                                        {}
+func (w *world) Pings() []string                                                                { return nil }
 
-func (w *world) Spoil(f Fault) {
+func (w *world) Spoil(f connectortest.Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faults = append(w.faults, f)
@@ -71,13 +79,13 @@ func (w *world) ClearFaults() {
 	w.faults = nil
 }
 
-func (w *world) Places() []Place {
+func (w *world) Places() []connectortest.Place {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Sorted(maps.Keys(w.rooms))
 }
 
-func (w *world) Sees(in Place) (all []Line) {
+func (w *world) Sees(in connectortest.Place) (all []connectortest.Line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.rooms[in] {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/llm"
 	"parley/progressive"
 	"parley/sim"
@@ -26,16 +26,16 @@ type world struct {
 	news     chan struct{} // closed when there is another event
 	events   []map[string]any
 	number   int
-	rooms    map[Place][]*message
+	rooms    map[connectortest.Place][]*message
 	nonces   map[string]*message
-	faults   []Fault
-	held     map[Place]time.Time
-	writes   map[Place][]time.Time
+	faults   []connectortest.Fault
+	held     map[connectortest.Place]time.Time
+	writes   map[connectortest.Place][]time.Time
 	requests []sim.Request
 	refused  []string
 }
 
-type message struct{ Line }
+type message struct{ connectortest.Line }
 
 type content struct {
 	Text    string    `json:"text"`
@@ -44,12 +44,12 @@ type content struct {
 	Nonce   string    `json:"nonce"`
 }
 
-var _ World = (*world)(nil)
+var _ connectortest.World = (*world)(nil)
 
 func newWorld() (*world, error) {
 	w := &world{
-		stop: make(chan struct{}), news: make(chan struct{}), rooms: map[Place][]*message{}, nonces: map[string]*message{},
-		held: map[Place]time.Time{}, writes: map[Place][]time.Time{},
+		stop: make(chan struct{}), news: make(chan struct{}), rooms: map[connectortest.Place][]*message{}, nonces: map[string]*message{},
+		held: map[connectortest.Place]time.Time{}, writes: map[connectortest.Place][]time.Time{},
 	}
 	w.mux.HandleFunc("GET /me", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("{}")) })
 	w.mux.HandleFunc("GET /events", w.serveEvents)
@@ -108,7 +108,7 @@ func (w *world) write(op progressive.Op) http.HandlerFunc {
 			w.refuse(rw, http.StatusBadRequest, err.Error())
 			return
 		}
-		in, now := Place(r.PathValue("room")), time.Now()
+		in, now := connectortest.Place(r.PathValue("room")), time.Now()
 		q := sim.Request{From: now, To: now, Scope: string(in), Create: op == progressive.Post, Message: r.PathValue("id")}
 		defer func() { w.requests = append(w.requests, q) }()
 		f := w.fault(op, in, c.File != nil)
@@ -141,7 +141,7 @@ func (w *world) refuse(rw http.ResponseWriter, status int, why string) {
 }
 
 // fault takes the fault that a request meets.
-func (w *world) fault(op progressive.Op, in Place, file bool) (f Fault) {
+func (w *world) fault(op progressive.Op, in connectortest.Place, file bool) (f connectortest.Fault) {
 	for i, f := range w.faults {
 		if f.Op == op && f.File == file && (f.In == "" || f.In == in) {
 			w.faults = slices.Delete(w.faults, i, i+1)
@@ -152,7 +152,7 @@ func (w *world) fault(op progressive.Op, in Place, file bool) (f Fault) {
 }
 
 // apply carries a request out.
-func (w *world) apply(op progressive.Op, in Place, id string, c content, q *sim.Request) (status int) {
+func (w *world) apply(op progressive.Op, in connectortest.Place, id string, c content, q *sim.Request) (status int) {
 	if known := w.nonces[c.Nonce]; op == progressive.Post && known != nil && time.Since(known.Versions[0].At) < 4*time.Minute {
 		q.Message, q.Create = known.ID, false
 		return http.StatusOK
@@ -160,7 +160,7 @@ func (w *world) apply(op progressive.Op, in Place, id string, c content, q *sim.
 	i := slices.IndexFunc(w.rooms[in], func(m *message) bool { return m.ID == id && m.Own })
 	switch {
 	case op == progressive.Post:
-		m := w.add(in, Line{Own: true})
+		m := w.add(in, connectortest.Line{Own: true})
 		q.Message, w.nonces[c.Nonce] = m.ID, m
 		m.set(c)
 	case i < 0:
@@ -173,7 +173,7 @@ func (w *world) apply(op progressive.Op, in Place, id string, c content, q *sim.
 	return http.StatusOK
 }
 
-func (w *world) add(in Place, l Line) *message {
+func (w *world) add(in connectortest.Place, l connectortest.Line) *message {
 	w.number++
 	l.ID = fmt.Sprintf("m%d", w.number)
 	m := &message{Line: l}
@@ -185,7 +185,7 @@ func (w *world) add(in Place, l Line) *message {
 func (m *message) set(c content) {
 	m.Text, m.Files = c.Text, nil
 	if c.File != nil {
-		m.Files = []File{{Name: c.File.Name, Type: c.File.Type, Data: c.File.Data}}
+		m.Files = []connectortest.File{{Name: c.File.Name, Type: c.File.Type, Data: c.File.Data}}
 	}
-	m.Versions = append(m.Versions, Version{At: time.Now(), Text: c.Text, Files: m.Files})
+	m.Versions = append(m.Versions, connectortest.Version{At: time.Now(), Text: c.Text, Files: m.Files})
 }
