@@ -11,7 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/generate"
 	"parley/core/llm"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/models/openai"
 	"parley/sim"
 )
@@ -20,10 +20,10 @@ import (
 // client of models/openai.
 type wire struct {
 	*world
-	*Server
+	*modelfake.Server
 	mode generate.Mode
-	asks []Script // of a question, what each call of the model is answered; the last again and again
-	call int      // of these
+	asks []modelfake.Script // of a question, what each call of the model is answered; the last again and again
+	call int                // of these
 }
 
 // onWire plays a story in each mode.
@@ -40,7 +40,7 @@ func inMode(t *testing.T, mode generate.Mode, play func(w *wire)) {
 	inWorld(t, func(in *world) {
 		w := &wire{world: in, mode: mode}
 		w.cfg.Generation.Mode = mode
-		w.Server = New(Options{Choose: func(Request) Script {
+		w.Server = modelfake.New(modelfake.Options{Choose: func(modelfake.Request) modelfake.Script {
 			w.call++
 			return w.asks[min(w.call, len(w.asks))-1]
 		}})
@@ -48,7 +48,7 @@ func inMode(t *testing.T, mode generate.Mode, play func(w *wire)) {
 		l, err := network.Listen("tcp", "model.test:80")
 		w.must(err)
 		w.Cleanup(w.Serve(l))
-		m := openai.New(openai.Options{BaseURL: "http://model.test/v1", Model: DefaultModel, Dial: network.Dial})
+		m := openai.New(openai.Options{BaseURL: "http://model.test/v1", Model: modelfake.DefaultModel, Dial: network.Dial})
 		w.Cleanup(func() { _ = m.Close() })
 		w.cfg.Models.Large = m
 		play(w)
@@ -60,7 +60,7 @@ func inMode(t *testing.T, mode generate.Mode, play func(w *wire)) {
 }
 
 // asked asks something that the model answers with these scripts, and returns how that ends after how many calls.
-func (w *wire) asked(n *node, scripts ...Script) (o answer.Outcome, said string, calls int) {
+func (w *wire) asked(n *node, scripts ...modelfake.Script) (o answer.Outcome, said string, calls int) {
 	w.Helper()
 	w.asks, w.call = scripts, 0
 	o, said = w.ended(n.say("Count"))
@@ -70,29 +70,29 @@ func (w *wire) asked(n *node, scripts ...Script) (o answer.Outcome, said string,
 // goesOn wants the next turn to be like any other.
 func (w *wire) goesOn(n *node) {
 	w.Helper()
-	if o, said, calls := w.asked(n, Script{w.says("Good.")}); o.Status != answer.Completed || said != "Good." || calls != 1 {
+	if o, said, calls := w.asked(n, modelfake.Script{w.says("Good.")}); o.Status != answer.Completed || said != "Good." || calls != 1 {
 		w.Errorf("the next turn is %+v after %d calls: %q", o, calls, said)
 	}
 }
 
 // says is the step of an answer.
-func (w *wire) says(text string, by ...Pieces) Step {
+func (w *wire) says(text string, by ...modelfake.Pieces) modelfake.Step {
 	if w.mode == generate.XML {
-		return Text("<response><thought>a secret</thought><actions>REPLY</actions><text>"+text+"</text></response>", by...)
+		return modelfake.Text("<response><thought>a secret</thought><actions>REPLY</actions><text>"+text+"</text></response>", by...)
 	}
-	return Text("<think>a secret</think>"+text, by...)
+	return modelfake.Text("<think>a secret</think>"+text, by...)
 }
 
 // LM-01, LM-02, LM-03, LM-13: whatever happens before whichever event, no text is repeated, an answer that is whole is
 // not asked for again, and the next turn is like any other.
 func TestFaultBeforeEachEvent(t *testing.T) {
 	const whole = "One two three."
-	for name, fault := range map[string]Step{
-		"cut": Cut(), "error": ErrorEvent("overloaded", "inner text"), "silence": Comments(30 * time.Second),
+	for name, fault := range map[string]modelfake.Step{
+		"cut": modelfake.Cut(), "error": modelfake.ErrorEvent("overloaded", "inner text"), "silence": modelfake.Comments(30 * time.Second),
 	} {
 		t.Run(name, func(t *testing.T) {
 			onWire(t, func(w *wire) {
-				n, good := w.start(), Script{w.says(whole, ByBytes(18))}
+				n, good := w.start(), modelfake.Script{w.says(whole, modelfake.ByBytes(18))}
 				_, _, _ = w.asked(n, good)
 				events := w.Requests()[0].Events
 				said := events - 1 // the finish reason; the closing tag of the form says it before
@@ -100,7 +100,7 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 					said--
 				}
 				for at := range events + 1 {
-					o, text, calls := w.asked(n, append(Script{After(at, fault)}, good...), good)
+					o, text, calls := w.asked(n, append(modelfake.Script{modelfake.After(at, fault)}, good...), good)
 					before := fmt.Sprintf("before event %d of %d, after %d calls, it ends with %+v: %q", at, events, calls, o, text)
 					seen, partial := strings.CutSuffix(text, mark(o.Failure))
 					silent := name == "silence"
@@ -130,38 +130,38 @@ func mark(k llm.FailureKind) string { return "_(" + k.Sentence() + ")_" }
 // LM-01, LM-06, LM-07, LM-08: ends that are no answer are tried again only where that helps, told in a sentence, and no part of
 // what follows.
 func TestEndsOnTheWire(t *testing.T) {
-	tooLong := Status(http.StatusBadRequest, `{"error":{"code":"context_length_exceeded","message":"inner text"}}`)
-	filtered := Status(http.StatusBadRequest, `{"error":{"code":"content_filter","message":"inner text"}}`)
+	tooLong := modelfake.Status(http.StatusBadRequest, `{"error":{"code":"context_length_exceeded","message":"inner text"}}`)
+	filtered := modelfake.Status(http.StatusBadRequest, `{"error":{"code":"content_filter","message":"inner text"}}`)
 	cases := map[string]struct {
-		scripts []Script // before a good one
+		scripts []modelfake.Script // before a good one
 		calls   int
 		failure llm.FailureKind
 		said    string // for those that are no failure
 		least   time.Duration
 	}{
-		"429":                       {[]Script{{RateLimit(0)}}, 2, "", "Good.", 0},
-		"429, with a time":          {[]Script{{RateLimit(20 * time.Second)}}, 2, "", "Good.", 20 * time.Second},
-		"429, with too long a time": {[]Script{{RateLimit(time.Hour)}}, 1, llm.RateLimited, "", 0},
-		"503":                       {[]Script{{Status(503, "")}}, 2, "", "Good.", 0},
-		"503, with a time":          {[]Script{{Status(503, "", "Retry-After", "9")}}, 2, "", "Good.", 9 * time.Second},
-		"529":                       {[]Script{{Status(StatusOverloaded, "")}}, 2, "", "Good.", 0},
-		"529 forever":               {[]Script{{Status(529, "")}, {Status(529, "")}, {Status(529, "")}}, 3, llm.ProviderIssue, "", 0},
-		"busy, empty, busy":         {[]Script{{RateLimit(0)}, {}, {RateLimit(0)}}, 3, llm.RateLimited, "", 0},
-		"empty":                     {[]Script{{}}, 2, "", "Good.", 0},
-		"empty twice":               {[]Script{{}, {}}, 2, llm.ProviderIssue, "", 0},
-		"only reasoning":            {[]Script{{Reasoning("hm")}, {Reasoning("hm")}}, 2, llm.ProviderIssue, "", 0},
-		"only usage":                {[]Script{{ReportUsage(1, 0), Finish("")}}, 2, "", "Good.", 0},
-		"only [DONE]":               {[]Script{{NoChoices(), Finish("")}}, 2, "", "Good.", 0},
-		"filtered before the text":  {[]Script{{Finish("content_filter")}}, 1, llm.ContentFilter, "", 0},
-		"the question is filtered":  {[]Script{{filtered}}, 1, llm.ContentFilter, "", 0},
-		"cut in the text":           {[]Script{{Text("Well"), Finish("length")}}, 2, "", "WellGood.", 0},
-		"too long a conversation":   {[]Script{{tooLong}}, 1, llm.ConversationTooLong, "", 0},
+		"429":                       {[]modelfake.Script{{modelfake.RateLimit(0)}}, 2, "", "Good.", 0},
+		"429, with a time":          {[]modelfake.Script{{modelfake.RateLimit(20 * time.Second)}}, 2, "", "Good.", 20 * time.Second},
+		"429, with too long a time": {[]modelfake.Script{{modelfake.RateLimit(time.Hour)}}, 1, llm.RateLimited, "", 0},
+		"503":                       {[]modelfake.Script{{modelfake.Status(503, "")}}, 2, "", "Good.", 0},
+		"503, with a time":          {[]modelfake.Script{{modelfake.Status(503, "", "Retry-After", "9")}}, 2, "", "Good.", 9 * time.Second},
+		"529":                       {[]modelfake.Script{{modelfake.Status(modelfake.StatusOverloaded, "")}}, 2, "", "Good.", 0},
+		"529 forever":               {[]modelfake.Script{{modelfake.Status(529, "")}, {modelfake.Status(529, "")}, {modelfake.Status(529, "")}}, 3, llm.ProviderIssue, "", 0},
+		"busy, empty, busy":         {[]modelfake.Script{{modelfake.RateLimit(0)}, {}, {modelfake.RateLimit(0)}}, 3, llm.RateLimited, "", 0},
+		"empty":                     {[]modelfake.Script{{}}, 2, "", "Good.", 0},
+		"empty twice":               {[]modelfake.Script{{}, {}}, 2, llm.ProviderIssue, "", 0},
+		"only reasoning":            {[]modelfake.Script{{modelfake.Reasoning("hm")}, {modelfake.Reasoning("hm")}}, 2, llm.ProviderIssue, "", 0},
+		"only usage":                {[]modelfake.Script{{modelfake.ReportUsage(1, 0), modelfake.Finish("")}}, 2, "", "Good.", 0},
+		"only [DONE]":               {[]modelfake.Script{{modelfake.NoChoices(), modelfake.Finish("")}}, 2, "", "Good.", 0},
+		"filtered before the text":  {[]modelfake.Script{{modelfake.Finish("content_filter")}}, 1, llm.ContentFilter, "", 0},
+		"the question is filtered":  {[]modelfake.Script{{filtered}}, 1, llm.ContentFilter, "", 0},
+		"cut in the text":           {[]modelfake.Script{{modelfake.Text("Well"), modelfake.Finish("length")}}, 2, "", "WellGood.", 0},
+		"too long a conversation":   {[]modelfake.Script{{tooLong}}, 1, llm.ConversationTooLong, "", 0},
 	}
 	onWire(t, func(w *wire) {
 		n := w.start()
 		for name, c := range cases {
 			before, begun := len(w.Requests()), time.Now()
-			o, said, calls := w.asked(n, append(c.scripts, Script{w.says("Good.")})...)
+			o, said, calls := w.asked(n, append(c.scripts, modelfake.Script{w.says("Good.")})...)
 			if c.said == "" {
 				c.said = c.failure.Sentence()
 			}
@@ -174,7 +174,7 @@ func TestEndsOnTheWire(t *testing.T) {
 				w.Errorf("%s: a failure is part of the next prompt: %s", name, next)
 			}
 		}
-		o, said, _ := w.asked(n, Script{Text("Well"), Finish("content_filter")})
+		o, said, _ := w.asked(n, modelfake.Script{modelfake.Text("Well"), modelfake.Finish("content_filter")})
 		if o.Failure != llm.ContentFilter || !o.Partial || said != "Well\n\n"+mark(llm.ContentFilter) {
 			w.Errorf("filtered in the text: it is %+v: %q", o, said)
 		}
@@ -184,8 +184,8 @@ func TestEndsOnTheWire(t *testing.T) {
 // LM-04: parameters that are cut anywhere, however the answer then ends, are never used.
 func TestCutParametersOnTheWire(t *testing.T) {
 	const whole = `{"path":"/tmp/x","force":{"yes":true}}`
-	ends := map[string][]Step{
-		"tool_calls": {Finish("tool_calls")}, "length": {Finish("length")}, "stop": {Finish("stop")}, "no reason": {Finish("")}, "a cut": {Cut()},
+	ends := map[string][]modelfake.Step{
+		"tool_calls": {modelfake.Finish("tool_calls")}, "length": {modelfake.Finish("length")}, "stop": {modelfake.Finish("stop")}, "no reason": {modelfake.Finish("")}, "a cut": {modelfake.Cut()},
 	}
 	onWire(t, func(w *wire) {
 		remove := &fakeAction{name: "DELETE", effect: action.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
@@ -193,11 +193,11 @@ func TestCutParametersOnTheWire(t *testing.T) {
 		n := w.start()
 		for name, end := range ends {
 			for cut := 0; cut < len(whole); cut += 6 {
-				broken := ToolCall("c", "DELETE", whole[:cut], ByBytes(7))
+				broken := modelfake.ToolCall("c", "DELETE", whole[:cut], modelfake.ByBytes(7))
 				if w.mode == generate.XML {
-					broken = Text(`<response><actions><action name="DELETE"><params>` + whole[:cut])
+					broken = modelfake.Text(`<response><actions><action name="DELETE"><params>` + whole[:cut])
 				}
-				o, said, _ := w.asked(n, append(Script{broken}, end...), Script{w.says("Well.")})
+				o, said, _ := w.asked(n, append(modelfake.Script{broken}, end...), modelfake.Script{w.says("Well.")})
 				if remove.times() > 0 || !o.Done() {
 					w.Fatalf("%q, then %s: it was used, and ends with %+v, %q", whole[:cut], name, o, said)
 				}
@@ -210,17 +210,17 @@ func TestCutParametersOnTheWire(t *testing.T) {
 // LM-05: whatever a model calls, and however, it is told what came of it, and the run goes on.
 func TestOddCallsOnTheWire(t *testing.T) {
 	cases := map[string]struct {
-		native, form Step
+		native, form modelfake.Step
 		made         int
 	}{
-		"no name":           {ToolCall("a", "", "{}"), Text(`<response><actions><action name=""><params>{}</params></action></actions></response>`), 0},
-		"a name of its own": {ToolCall("a", "FLY", "{}"), Text("<response><actions>FLY</actions></response>"), 0},
-		"null":              {NullCall("a", "DO"), Text("<response><actions>DO</actions><params>null</params></response>"), 1},
-		"a list":            {ToolCall("a", "DO", "[]"), Text(`<response><actions><action name="DO"><params>[]</params></action></actions></response>`), 0},
-		"one id twice": {Interleaved(Whole, Call{ID: "a", Name: "DO", Arguments: "{}"}, Call{ID: "a", Name: "DO", Arguments: "{}"}),
-			Text("<response><actions>DO, DO</actions></response>"), 2},
-		"no id":      {ToolCall("", "DO", "{}"), Text("<response><action>DO</action></response>"), 1},
-		"no choices": {NoChoices(), Text(""), 0},
+		"no name":           {modelfake.ToolCall("a", "", "{}"), modelfake.Text(`<response><actions><action name=""><params>{}</params></action></actions></response>`), 0},
+		"a name of its own": {modelfake.ToolCall("a", "FLY", "{}"), modelfake.Text("<response><actions>FLY</actions></response>"), 0},
+		"null":              {modelfake.NullCall("a", "DO"), modelfake.Text("<response><actions>DO</actions><params>null</params></response>"), 1},
+		"a list":            {modelfake.ToolCall("a", "DO", "[]"), modelfake.Text(`<response><actions><action name="DO"><params>[]</params></action></actions></response>`), 0},
+		"one id twice": {modelfake.Interleaved(modelfake.Whole, modelfake.Call{ID: "a", Name: "DO", Arguments: "{}"}, modelfake.Call{ID: "a", Name: "DO", Arguments: "{}"}),
+			modelfake.Text("<response><actions>DO, DO</actions></response>"), 2},
+		"no id":      {modelfake.ToolCall("", "DO", "{}"), modelfake.Text("<response><action>DO</action></response>"), 1},
+		"no choices": {modelfake.NoChoices(), modelfake.Text(""), 0},
 	}
 	onWire(t, func(w *wire) {
 		do := &fakeAction{name: "DO"}
@@ -231,7 +231,7 @@ func TestOddCallsOnTheWire(t *testing.T) {
 			if w.mode == generate.XML {
 				odd = c.form
 			}
-			o, said, calls := w.asked(n, Script{odd}, Script{w.says("Well.")})
+			o, said, calls := w.asked(n, modelfake.Script{odd}, modelfake.Script{w.says("Well.")})
 			if made := do.times() - before; said != "Well." || calls != 2 || made != c.made {
 				w.Errorf("%s: after %d calls and %d actions it is %+v: %q", name, calls, made, o, said)
 			}
@@ -245,7 +245,7 @@ func TestCrashOnTheWire(t *testing.T) {
 	for k, effects := 0, 1; k <= effects; k++ {
 		inMode(t, generate.Native, func(w *wire) {
 			w.plug(&fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)})
-			w.asks = []Script{{Text("I write."), ToolCall("c", "WRITE", "{}")}, {Text("Written.")}}
+			w.asks = []modelfake.Script{{modelfake.Text("I write."), modelfake.ToolCall("c", "WRITE", "{}")}, {modelfake.Text("Written.")}}
 			p, sound := &ports{}, w.cfg
 			p.wrap(&w.cfg)
 			first := w.start()
