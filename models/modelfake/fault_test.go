@@ -9,33 +9,33 @@ import (
 	"testing"
 	"time"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // TestStatus covers LM-01: what comes instead of a stream.
 func TestStatus(t *testing.T) {
-	s := onLoopback(t, Options{})
+	s := onLoopback(t, modelfake.Options{})
 	for name, c := range map[string]struct {
-		step        Step
+		step        modelfake.Step
 		status      int
 		retryAfter  string
 		contentType string
 		body        string // a part of it
 	}{
-		"rate limit":        {RateLimit(3 * time.Second), 429, "3", "application/json", `"code":"rate_limit_exceeded"`},
-		"without header":    {RateLimit(0), 429, "", "application/json", `"type":"requests"`},
-		"quota":             {NoQuota(), 429, "", "application/json", `"code":"insufficient_quota"`},
-		"broken":            {Status(500, ""), 500, "", "application/json", `"message":"Internal Server Error","type":"server_error","param":null,"code":null`},
-		"unavailable":       {Status(503, "", "Retry-After", "7"), 503, "7", "application/json", `"type":"server_error"`},
-		"overloaded":        {Status(StatusOverloaded, ""), 529, "", "application/json", `"code":"overloaded"`},
-		"key":               {Status(401, ""), 401, "", "application/json", `"code":"invalid_api_key"`},
-		"gateway":           {BadGateway(), 502, "", "text/html; charset=utf-8", "<h1>502"},
-		"own text":          {Status(418, "short and stout"), 418, "", "text/plain; charset=utf-8", "short"},
-		"in place of event": {After(0, Status(500, `{"error":null}`)), 500, "", "application/json", `{"error":null}`},
+		"rate limit":        {modelfake.RateLimit(3 * time.Second), 429, "3", "application/json", `"code":"rate_limit_exceeded"`},
+		"without header":    {modelfake.RateLimit(0), 429, "", "application/json", `"type":"requests"`},
+		"quota":             {modelfake.NoQuota(), 429, "", "application/json", `"code":"insufficient_quota"`},
+		"broken":            {modelfake.Status(500, ""), 500, "", "application/json", `"message":"Internal Server Error","type":"server_error","param":null,"code":null`},
+		"unavailable":       {modelfake.Status(503, "", "Retry-After", "7"), 503, "7", "application/json", `"type":"server_error"`},
+		"overloaded":        {modelfake.Status(modelfake.StatusOverloaded, ""), 529, "", "application/json", `"code":"overloaded"`},
+		"key":               {modelfake.Status(401, ""), 401, "", "application/json", `"code":"invalid_api_key"`},
+		"gateway":           {modelfake.BadGateway(), 502, "", "text/html; charset=utf-8", "<h1>502"},
+		"own text":          {modelfake.Status(418, "short and stout"), 418, "", "text/plain; charset=utf-8", "short"},
+		"in place of event": {modelfake.After(0, modelfake.Status(500, `{"error":null}`)), 500, "", "application/json", `{"error":null}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, ask := range []string{ask, askStream} {
-				s.Queue(Script{c.step, Text("never")})
+				s.Queue(modelfake.Script{c.step, modelfake.Text("never")})
 				resp, body, err := s.say(t, ask)
 				if err != nil {
 					t.Fatal(err)
@@ -53,21 +53,23 @@ func TestStatus(t *testing.T) {
 
 // TestAfter covers LM-02: a fault at every event index.
 func TestAfter(t *testing.T) {
-	faults := map[string]Step{"cut": Cut(), "error": ErrorEvent("overloaded", "later"), "status": Status(500, "")}
-	answer := Text("one two three", ByWord)
+	faults := map[string]modelfake.Step{"cut": modelfake.Cut(), "error": modelfake.ErrorEvent("overloaded", "later"), "status": modelfake.Status(500, "")}
+	answer := modelfake.Text("one two three", modelfake.ByWord)
 	const all = 5 // role, three words, finish
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			real := onLoopback(t, Options{})
+			real := onLoopback(t, modelfake.Options{})
 			for k := range all + 2 {
-				inBubble(t, Options{}, func(t *testing.T, s site) { disturbed(t, s, Script{After(k, fault), answer}, name, k, all) })
-				disturbed(t, real, Script{After(k, fault), answer}, name, k, all)
+				inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
+					disturbed(t, s, modelfake.Script{modelfake.After(k, fault), answer}, name, k, all)
+				})
+				disturbed(t, real, modelfake.Script{modelfake.After(k, fault), answer}, name, k, all)
 			}
 		})
 	}
 }
 
-func disturbed(t *testing.T, s site, script Script, fault string, k, all int) {
+func disturbed(t *testing.T, s site, script modelfake.Script, fault string, k, all int) {
 	t.Helper()
 	s.Queue(script)
 	_, body, err := s.say(t, askStream)
@@ -96,19 +98,19 @@ func disturbed(t *testing.T, s site, script Script, fault string, k, all int) {
 // TestStall covers LM-03: the three silences, and that the server knows when the client has had enough.
 func TestStall(t *testing.T) {
 	for name, c := range map[string]struct {
-		script   Script
+		script   modelfake.Script
 		headers  bool
 		data     int
 		comments int
 	}{
-		"no answer at all": {Script{Stall()}, false, 0, 0},
-		"role only":        {Script{Open(), Stall()}, true, 1, 0},
-		"comments only":    {Script{Comments(15 * time.Second)}, true, 0, 7},
-		"after some text":  {Script{Text("one two", ByWord), Stall()}, true, 3, 0},
-		"late fault":       {Script{After(2, Stall()), Text("one two", ByWord)}, true, 2, 0},
+		"no answer at all": {modelfake.Script{modelfake.Stall()}, false, 0, 0},
+		"role only":        {modelfake.Script{modelfake.Open(), modelfake.Stall()}, true, 1, 0},
+		"comments only":    {modelfake.Script{modelfake.Comments(15 * time.Second)}, true, 0, 7},
+		"after some text":  {modelfake.Script{modelfake.Text("one two", modelfake.ByWord), modelfake.Stall()}, true, 3, 0},
+		"late fault":       {modelfake.Script{modelfake.After(2, modelfake.Stall()), modelfake.Text("one two", modelfake.ByWord)}, true, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, Options{}, func(t *testing.T, s site) {
+			inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
 				s.Queue(c.script)
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 				defer cancel()
@@ -140,8 +142,8 @@ func TestStall(t *testing.T) {
 
 // TestCancelledIsCharged covers LM-12: an answer that is broken off costs what was generated.
 func TestCancelledIsCharged(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, s site) {
-		s.Queue(Script{Pace(time.Second), Text(strings.Repeat("word ", 100), ByWord), ReportUsage(1000, 1000)})
+	inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
+		s.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(strings.Repeat("word ", 100), modelfake.ByWord), modelfake.ReportUsage(1000, 1000)})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
 		defer cancel()
 		resp, err := s.post(ctx, t, askStream)
@@ -150,15 +152,15 @@ func TestCancelledIsCharged(t *testing.T) {
 		}
 		io.Copy(io.Discard, resp.Body)
 		time.Sleep(time.Second)
-		if got := s.Requests()[0].Usage; got != (Usage{Prompt: 2, Completion: 13}) {
+		if got := s.Requests()[0].Usage; got != (modelfake.Usage{Prompt: 2, Completion: 13}) {
 			t.Errorf("charged %+v for 10 words of 5 runes", got)
 		}
 	})
 }
 
 func TestCutOfAWholeAnswer(t *testing.T) {
-	s := onLoopback(t, Options{})
-	s.Queue(Script{Text("one"), Cut()})
+	s := onLoopback(t, modelfake.Options{})
+	s.Queue(modelfake.Script{modelfake.Text("one"), modelfake.Cut()})
 	if _, body, err := s.say(t, ask); err == nil {
 		t.Errorf("answers %q", body)
 	}
@@ -168,8 +170,8 @@ func TestCutOfAWholeAnswer(t *testing.T) {
 }
 
 func TestScriptsAreReusable(t *testing.T) {
-	script := Script{After(1, ErrorEvent("overloaded", "later")), ToolCall("a", "b", "{}")}
-	s := onLoopback(t, Options{})
+	script := modelfake.Script{modelfake.After(1, modelfake.ErrorEvent("overloaded", "later")), modelfake.ToolCall("a", "b", "{}")}
+	s := onLoopback(t, modelfake.Options{})
 	s.Queue(script, script)
 	var bodies []string
 	for range 2 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -22,17 +22,17 @@ const (
 
 // site is where a server can be reached.
 type site struct {
-	*Server
+	*modelfake.Server
 	stop   func()
 	client *http.Client
 	base   string
 }
 
 // inBubble runs test against a server on a network in memory, where time is the bubble's.
-func inBubble(t *testing.T, o Options, test func(*testing.T, site)) {
+func inBubble(t *testing.T, o modelfake.Options, test func(*testing.T, site)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		n, srv := sim.NewNet(), New(o)
+		n, srv := sim.NewNet(), modelfake.New(o)
 		l, err := n.Listen("tcp", "model.test:80")
 		if err != nil {
 			t.Fatal(err)
@@ -48,9 +48,9 @@ func inBubble(t *testing.T, o Options, test func(*testing.T, site)) {
 }
 
 // onLoopback gives a server on a real socket.
-func onLoopback(t *testing.T, o Options) site {
+func onLoopback(t *testing.T, o modelfake.Options) site {
 	t.Helper()
-	srv := New(o)
+	srv := modelfake.New(o)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
 	return site{srv, web.Close, web.Client(), web.URL}

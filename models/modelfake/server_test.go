@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 func TestModelsAndKey(t *testing.T) {
-	s := onLoopback(t, Options{Key: "sk-test", Models: []string{"small", "large"}})
+	s := onLoopback(t, modelfake.Options{Key: "sk-test", Models: []string{"small", "large"}})
 	for key, want := range map[string]string{"": "401 Unauthorized", "Bearer sk-other": "401 Unauthorized", "Bearer sk-test": "200 OK"} {
 		for _, path := range []string{"GET /v1/models", "POST /v1/chat/completions"} {
 			method, path, _ := strings.Cut(path, " ")
@@ -39,7 +39,7 @@ func TestModelsAndKey(t *testing.T) {
 }
 
 func TestUnknownModelAndPath(t *testing.T) {
-	s := onLoopback(t, Options{Models: []string{"small"}})
+	s := onLoopback(t, modelfake.Options{Models: []string{"small"}})
 	if resp, body, _ := s.say(t, ask); resp.StatusCode != 404 || !strings.Contains(body, `"code":"model_not_found"`) {
 		t.Errorf("%s %s", resp.Status, body)
 	}
@@ -57,10 +57,10 @@ func TestUnknownModelAndPath(t *testing.T) {
 }
 
 func TestQueueThenChooseThenLog(t *testing.T) {
-	s := onLoopback(t, Options{Choose: func(r Request) Script {
-		return Script{Text(r.System() + "|" + r.LastUser() + "|" + r.Last().Role)}
+	s := onLoopback(t, modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
+		return modelfake.Script{modelfake.Text(r.System() + "|" + r.LastUser() + "|" + r.Last().Role)}
 	}})
-	s.Queue(Script{Text("first")}, Script{Text("second")})
+	s.Queue(modelfake.Script{modelfake.Text("first")}, modelfake.Script{modelfake.Text("second")})
 	const rich = `{"model":"m","messages":[{"role":"system","content":"be brief"},
 		{"role":"user","content":[{"type":"text","text":"see "},{"type":"image_url","image_url":{"url":"https://pic.test/1"}},{"type":"text","text":"this"}]},
 		{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":"{}"}}]},
@@ -74,7 +74,7 @@ func TestQueueThenChooseThenLog(t *testing.T) {
 	all := s.Requests()
 	last := all[len(all)-1]
 	if len(all) != 3 || last.Number != 3 || last.Status != 200 || last.Model != "m" || last.Tools[0].Function.Name != "look" ||
-		last.Messages[1].Parts[1].ImageURL.URL != "https://pic.test/1" || last.Messages[2].ToolCalls[0] != (Call{"a", "look", "{}"}) ||
+		last.Messages[1].Parts[1].ImageURL.URL != "https://pic.test/1" || last.Messages[2].ToolCalls[0] != (modelfake.Call{"a", "look", "{}"}) ||
 		last.Messages[3].ToolCallID != "a" || last.Ended.Before(last.At) || !last.Cancelled.IsZero() {
 		t.Errorf("log: %+v", last)
 	}
@@ -82,7 +82,7 @@ func TestQueueThenChooseThenLog(t *testing.T) {
 
 // TestServeStops shows that stop ends what is under way, and that a bubble is left empty (a goroutine left would fail it).
 func TestServeStops(t *testing.T) {
-	inBubble(t, Options{Choose: func(Request) Script { return Script{Open(), Stall()} }}, func(t *testing.T, s site) {
+	inBubble(t, modelfake.Options{Choose: func(modelfake.Request) modelfake.Script { return modelfake.Script{modelfake.Open(), modelfake.Stall()} }}, func(t *testing.T, s site) {
 		var clients sync.WaitGroup
 		for range 3 {
 			resp, err := s.post(t.Context(), t, askStream)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // sound is a form as clients of transcriptions send it: file names and fields in turn.
@@ -32,7 +32,7 @@ func TestStrictUses(t *testing.T) {
 	of := func(endpoint, body, want string) request { return request{endpoint, "application/json", body, want} }
 	heard := func(want, file, data string, fields ...string) request {
 		contentType, body := sound(file, data, fields...)
-		return request{Transcriptions, contentType, body, want}
+		return request{modelfake.Transcriptions, contentType, body, want}
 	}
 	for name, c := range map[string]request{
 		"a good sound":       heard("", "a.ogg", "x", "model", "m", "response_format", "json"),
@@ -41,21 +41,21 @@ func TestStrictUses(t *testing.T) {
 		"an empty file":      heard("too short", "a.ogg", "", "model", "m"),
 		"a file of text":     heard("Unrecognized file format", "a.txt", "x", "model", "m"),
 		"a field too many":   heard("colour", "a.ogg", "x", "model", "m", "colour", "red"),
-		"no form":            of(Transcriptions, `{}`, "multipart"),
-		"a good prompt":      of(Generations, `{"model":"m","prompt":"a fox","response_format":"b64_json","n":1}`, ""),
-		"no prompt":          of(Generations, `{"model":"m","response_format":"b64_json"}`, "'prompt'"),
-		"an address wanted":  of(Generations, `{"model":"m","prompt":"a fox"}`, "response_format"),
-		"told what it knows": of(Generations, `{"model":"gpt-image-1","prompt":"a fox","response_format":"b64_json"}`, "Unknown parameter"),
-		"two pictures":       of(Generations, `{"model":"m","prompt":"a fox","n":2}`, "'n'"),
-		"good texts":         of(Embeddings, `{"model":"m","input":["a","b"],"encoding_format":"float"}`, ""),
-		"no texts":           of(Embeddings, `{"model":"m","input":[]}`, "'input'"),
-		"an empty text":      of(Embeddings, `{"model":"m","input":["a",""]}`, "empty string"),
-		"base64":             of(Embeddings, `{"model":"m","input":["a"],"encoding_format":"base64"}`, "encoding_format"),
-		"an unknown key":     of(Embeddings, `{"model":"m","input":["a"],"colour":1}`, "colour"),
-		"no JSON":            of(Embeddings, `[]`, "not a JSON object"),
+		"no form":            of(modelfake.Transcriptions, `{}`, "multipart"),
+		"a good prompt":      of(modelfake.Generations, `{"model":"m","prompt":"a fox","response_format":"b64_json","n":1}`, ""),
+		"no prompt":          of(modelfake.Generations, `{"model":"m","response_format":"b64_json"}`, "'prompt'"),
+		"an address wanted":  of(modelfake.Generations, `{"model":"m","prompt":"a fox"}`, "response_format"),
+		"told what it knows": of(modelfake.Generations, `{"model":"gpt-image-1","prompt":"a fox","response_format":"b64_json"}`, "Unknown parameter"),
+		"two pictures":       of(modelfake.Generations, `{"model":"m","prompt":"a fox","n":2}`, "'n'"),
+		"good texts":         of(modelfake.Embeddings, `{"model":"m","input":["a","b"],"encoding_format":"float"}`, ""),
+		"no texts":           of(modelfake.Embeddings, `{"model":"m","input":[]}`, "'input'"),
+		"an empty text":      of(modelfake.Embeddings, `{"model":"m","input":["a",""]}`, "empty string"),
+		"base64":             of(modelfake.Embeddings, `{"model":"m","input":["a"],"encoding_format":"base64"}`, "encoding_format"),
+		"an unknown key":     of(modelfake.Embeddings, `{"model":"m","input":["a"],"colour":1}`, "colour"),
+		"no JSON":            of(modelfake.Embeddings, `[]`, "not a JSON object"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := onLoopback(t, Options{})
+			s := onLoopback(t, modelfake.Options{})
 			resp, err := s.client.Post(s.base+c.endpoint, c.contentType, strings.NewReader(c.body))
 			if err != nil {
 				t.Fatal(err)

@@ -10,42 +10,42 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
 
 // TestWire pins every byte of the answers; a bubble's clock starts at midnight of 2000-01-01 UTC.
 func TestWire(t *testing.T) {
-	odd := Script{Open(), NoChoices(), ToolCall("a", "", "{}"), NullCall("a", "find"), Delta(`{"content":null}`), Raw(`{"x":1}`), Finish("length")}
+	odd := modelfake.Script{modelfake.Open(), modelfake.NoChoices(), modelfake.ToolCall("a", "", "{}"), modelfake.NullCall("a", "find"), modelfake.Delta(`{"content":null}`), modelfake.Raw(`{"x":1}`), modelfake.Finish("length")}
 	for name, c := range map[string]struct {
 		body   string
-		script Script
+		script modelfake.Script
 	}{
 		"echo":             {askStream, nil},
 		"echo_whole":       {ask, nil},
-		"usage":            {askUsage, Script{Reasoning("hm"), Text("Grüß dich", ByBytes(4)), ReportUsage(12, 34)}},
-		"usage_whole":      {ask, Script{Reasoning("hm"), Text("Grüß dich", ByBytes(4)), ReportUsage(12, 34)}},
-		"tools":            {askStream, Script{Text("Let me see."), ToolCall("call_1", "find", `{"q":"tea"}`, ByBytes(6))}},
-		"tools_whole":      {ask, Script{ToolCall("call_1", "find", `{"q":"tea"}`, ByBytes(6)), ToolCall("call_2", "now", "{}")}},
-		"parallel":         {askStream, Script{Interleaved(ByBytes(5), Call{"a", "find", `{"q":"tea"}`}, Call{"b", "now", `{}`})}},
-		"parallel_whole":   {ask, Script{Interleaved(ByBytes(5), Call{"a", "find", `{"q":"tea"}`}, Call{"b", "now", `{}`})}},
-		"cut_arguments":    {askStream, Script{ToolCall("a", "delete", `{"target":"o`), Finish("tool_calls")}},
+		"usage":            {askUsage, modelfake.Script{modelfake.Reasoning("hm"), modelfake.Text("Grüß dich", modelfake.ByBytes(4)), modelfake.ReportUsage(12, 34)}},
+		"usage_whole":      {ask, modelfake.Script{modelfake.Reasoning("hm"), modelfake.Text("Grüß dich", modelfake.ByBytes(4)), modelfake.ReportUsage(12, 34)}},
+		"tools":            {askStream, modelfake.Script{modelfake.Text("Let me see."), modelfake.ToolCall("call_1", "find", `{"q":"tea"}`, modelfake.ByBytes(6))}},
+		"tools_whole":      {ask, modelfake.Script{modelfake.ToolCall("call_1", "find", `{"q":"tea"}`, modelfake.ByBytes(6)), modelfake.ToolCall("call_2", "now", "{}")}},
+		"parallel":         {askStream, modelfake.Script{modelfake.Interleaved(modelfake.ByBytes(5), modelfake.Call{"a", "find", `{"q":"tea"}`}, modelfake.Call{"b", "now", `{}`})}},
+		"parallel_whole":   {ask, modelfake.Script{modelfake.Interleaved(modelfake.ByBytes(5), modelfake.Call{"a", "find", `{"q":"tea"}`}, modelfake.Call{"b", "now", `{}`})}},
+		"cut_arguments":    {askStream, modelfake.Script{modelfake.ToolCall("a", "delete", `{"target":"o`), modelfake.Finish("tool_calls")}},
 		"odd":              {askStream, odd},
 		"odd_whole":        {ask, odd},
-		"empty":            {askUsage, Script{}},
-		"empty_whole":      {ask, Script{}},
-		"reasoning_only":   {askStream, Script{Reasoning("I wonder")}},
-		"usage_only":       {askUsage, Script{Finish(""), ReportUsage(9, 0)}},
-		"usage_only_whole": {ask, Script{Finish(""), ReportUsage(9, 0)}},
-		"filtered":         {askStream, Script{Text("How <to>"), Finish("content_filter")}},
-		"no_done":          {askStream, Script{Text("one"), NoDone()}},
-		"just_stops":       {askStream, Script{Text("one"), Finish(""), NoDone()}},
-		"error":            {askStream, Script{Comment(), Text("one"), ErrorEvent("overloaded", "Too many.")}},
-		"error_whole":      {ask, Script{Text("one"), ErrorEvent("overloaded", "Too many.")}},
+		"empty":            {askUsage, modelfake.Script{}},
+		"empty_whole":      {ask, modelfake.Script{}},
+		"reasoning_only":   {askStream, modelfake.Script{modelfake.Reasoning("I wonder")}},
+		"usage_only":       {askUsage, modelfake.Script{modelfake.Finish(""), modelfake.ReportUsage(9, 0)}},
+		"usage_only_whole": {ask, modelfake.Script{modelfake.Finish(""), modelfake.ReportUsage(9, 0)}},
+		"filtered":         {askStream, modelfake.Script{modelfake.Text("How <to>"), modelfake.Finish("content_filter")}},
+		"no_done":          {askStream, modelfake.Script{modelfake.Text("one"), modelfake.NoDone()}},
+		"just_stops":       {askStream, modelfake.Script{modelfake.Text("one"), modelfake.Finish(""), modelfake.NoDone()}},
+		"error":            {askStream, modelfake.Script{modelfake.Comment(), modelfake.Text("one"), modelfake.ErrorEvent("overloaded", "Too many.")}},
+		"error_whole":      {ask, modelfake.Script{modelfake.Text("one"), modelfake.ErrorEvent("overloaded", "Too many.")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, Options{}, func(t *testing.T, s site) {
+			inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
 				if c.script != nil {
 					s.Queue(c.script)
 				}
@@ -78,8 +78,8 @@ func golden(t *testing.T, name, got string) {
 
 func TestPieces(t *testing.T) {
 	const text = "Grüße, 世界! 👋 <think>ok</think>"
-	for name, by := range map[string]Pieces{
-		"Whole": Whole, "ByRune": ByRune, "ByWord": ByWord, "ByBytes(3)": ByBytes(3), "ByChance": ByChance(7),
+	for name, by := range map[string]modelfake.Pieces{
+		"Whole": modelfake.Whole, "ByRune": modelfake.ByRune, "ByWord": modelfake.ByWord, "ByBytes(3)": modelfake.ByBytes(3), "ByChance": modelfake.ByChance(7),
 	} {
 		pieces := by(text)
 		for _, p := range pieces {
@@ -91,18 +91,18 @@ func TestPieces(t *testing.T) {
 			t.Errorf("%s gives %q", name, pieces)
 		}
 	}
-	if !cmp.Equal(ByChance(1)(text), ByChance(1)(text)) || cmp.Equal(ByChance(1)(text), ByChance(2)(text)) {
+	if !cmp.Equal(modelfake.ByChance(1)(text), modelfake.ByChance(1)(text)) || cmp.Equal(modelfake.ByChance(1)(text), modelfake.ByChance(2)(text)) {
 		t.Error("ByChance does not follow its seed")
 	}
-	if n := len(ByRune(text)); n != len([]rune(text)) {
+	if n := len(modelfake.ByRune(text)); n != len([]rune(text)) {
 		t.Errorf("ByRune gives %d pieces", n)
 	}
 }
 
 func TestPace(t *testing.T) {
 	for _, body := range []string{ask, askStream} {
-		inBubble(t, Options{}, func(t *testing.T, s site) { // LM-03: one token each 50 s
-			s.Queue(Script{Pause(time.Second), Pace(50 * time.Second), Text("a b c", ByWord), Pace(0), Text("d e", ByWord)})
+		inBubble(t, modelfake.Options{}, func(t *testing.T, s site) { // LM-03: one token each 50 s
+			s.Queue(modelfake.Script{modelfake.Pause(time.Second), modelfake.Pace(50 * time.Second), modelfake.Text("a b c", modelfake.ByWord), modelfake.Pace(0), modelfake.Text("d e", modelfake.ByWord)})
 			start := time.Now()
 			if _, _, err := s.say(t, body); err != nil || time.Since(start) != 151*time.Second {
 				t.Errorf("took %v, %v", time.Since(start), err)
