@@ -89,10 +89,10 @@ func TestSlowSendersLockNobodyOut(t *testing.T) {
 						slow = append(slow, s)
 					}
 					time.Sleep(5 * time.Second)
-					other := startSending(t, n, streamPath, "203.0.113.1", 20<<20)
 					image := `{"data":"` + strings.Repeat("A", maxImage/4*4-4) + `","mimeType":"image/png"}`
-					body := `{"images":[` + image + "," + image + "," + image + `]}`
-					if err := other.send(body + strings.Repeat(" ", 20<<20-len(body))); err != nil {
+					body := `{"images":[` + image + "," + image + "," + image + "," + image + `]}` // 20 MB
+					other := startSending(t, n, streamPath, "203.0.113.1", len(body))
+					if err := other.send(body); err != nil {
 						t.Error(err)
 					}
 					if status := other.ends(time.Second); status != http.StatusOK {
