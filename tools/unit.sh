@@ -24,10 +24,12 @@ fi
 pure="./core/generate/xmlform ./internal/partialjson ./internal/tree ./progressive/markdown"
 shared="-race -run=TestRenderersAtTheSameTime ./progressive/markdown"
 # The longest packages are first, so that none is left alone at the end.
-longest="./core ./stories ./connectors/web"
+longest="./stories ./core ./connectors/web ./cmd/gateway ./backends/redis"
+# Tests of the web page, the program and of Redis mostly wait for other processes: with a package more than there are cores, none idles.
+packages=$(($(getconf _NPROCESSORS_ONLN) + 1))
 others=$(go list -f '{{.Dir}}' ./... | sed "s|^$PWD|.|" | grep -vxE "$(echo $longest $pure | sed 's/\./\\./g; s/ /|/g')")
 # Vet is a step of its own. Without debugging information the linker needs less time.
-common="-vet=off -ldflags=-w -count=1 -timeout 40m -v"
+common="-p $packages -vet=off -ldflags=-w -count=1 -timeout 40m -v"
 # SQLite is translated from C: its memory is its own, mapped from the system, and the detector ignores all of it. Asking the detector
 # at each access takes half of the time of a test with a store. The driver, which copies between this memory and Go, keeps the checks.
 race="-race -gcflags=modernc.org/...=-race=false"
