@@ -38,7 +38,7 @@ type piece struct {
 	kept            keptCall // its other fields
 }
 
-// decode reads an event. The SDK decodes by reflection, which takes about 20 times as long as scan and would be most of
+// decode reads an event. The SDK decodes by reflection, which takes about ten times as long as scan and would be most of
 // the work for an answer. It is used only for events that scan does not understand.
 func (c *chunk) decode(data []byte) error {
 	if c.scan(data) {

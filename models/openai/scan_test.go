@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -123,6 +124,65 @@ func BenchmarkChunk(b *testing.B) {
 			for b.Loop() {
 				if err := c.decodeAny(data); err != nil {
 					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// plainEvent has the fields that an answer needs, for encoding/json alone.
+type plainEvent struct {
+	Choices []struct {
+		Index        int64  `json:"index"`
+		FinishReason string `json:"finish_reason"`
+		Delta        struct {
+			Content   json.RawMessage `json:"content"`
+			Refusal   string          `json:"refusal"`
+			Reasoning json.RawMessage `json:"reasoning"`
+			ToolCalls []struct {
+				Index    *int64 `json:"index"`
+				ID       string `json:"id"`
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		} `json:"delta"`
+	} `json:"choices"`
+	Usage, Error json.RawMessage
+}
+
+func (c *chunk) decodePlain(data []byte) error {
+	var e plainEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		return err
+	}
+	*c = chunk{}
+	for _, from := range e.Choices {
+		var to choice
+		if err := json.Unmarshal(from.Delta.Content, &to.text); err != nil {
+			return err
+		}
+		c.choices = append(c.choices, to)
+	}
+	return nil
+}
+
+// BenchmarkDecoders is the time for a stream of 2,000 chunks, with the scanner, with encoding/json, and with the SDK: see
+// docs/engineering/adr/0022-three-things-that-stay.md.
+func BenchmarkDecoders(b *testing.B) {
+	const events = 2000
+	stream := strings.Repeat("data: "+usual[0]+"\n\n", events)
+	for name, decode := range map[string]func(*chunk, []byte) error{"scan": (*chunk).decode, "json": (*chunk).decodePlain, "sdk": (*chunk).decodeAny} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var c chunk
+				n, e := 0, wire.NewEventReader(strings.NewReader(stream), maxEvent)
+				for ; e.Next(); n++ {
+					if err := decode(&c, e.Data); err != nil || c.choices[0].text != "word " {
+						b.Fatal(err, c.choices)
+					}
+				}
+				if n != events {
+					b.Fatalf("%d events", n)
 				}
 			}
 		})
