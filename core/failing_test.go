@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"parley/core/coretest"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 )
 
 var errOnce = errors.New("the store failed once")
@@ -28,7 +28,7 @@ type failing struct {
 
 // around returns s with this fault.
 func (f *failing) around(s storage.Store) storage.Store {
-	return &coretest.Interceptor{Store: s, Around: func(_ context.Context, c coretest.Call, do func() error) error {
+	return &storagetest.Interceptor{Store: s, Around: func(_ context.Context, c storagetest.Call, do func() error) error {
 		if c.Method != unheeded && !slices.Contains(periodic, c.Method) && f.counts(c.Method) {
 			return errOnce
 		}

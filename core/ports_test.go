@@ -9,7 +9,7 @@ import (
 
 	"parley/core"
 	"parley/core/chat"
-	"parley/core/coretest"
+	"parley/core/storage/storagetest"
 )
 
 // ports wrap what a node changes outside, and count that. Before the kth effect a test may step in; once dead, nothing
@@ -117,7 +117,7 @@ func act(p *ports, name string, f func() error) error {
 
 // wrap puts p around the store, the tracker and the chat of cfg.
 func (p *ports) wrap(cfg *core.Config) {
-	cfg.Store = &coretest.Interceptor{Store: cfg.Store, Around: p.call}
+	cfg.Store = &storagetest.Interceptor{Store: cfg.Store, Around: p.call}
 	cfg.Tracker = &portTracker{cfg.Tracker, p}
 	open := cfg.Open
 	cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
@@ -137,7 +137,7 @@ var effectNames = map[string]string{
 }
 
 // call makes a call of the store: an effect, one that fails only in a dead process or when the store is refused, or any other.
-func (p *ports) call(_ context.Context, c coretest.Call, do func() error) error {
+func (p *ports) call(_ context.Context, c storagetest.Call, do func() error) error {
 	var err error
 	switch c.Method {
 	case "Note":

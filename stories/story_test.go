@@ -25,9 +25,9 @@ import (
 	"parley/config"
 	"parley/connectors"
 	"parley/core/chat"
-	"parley/core/coretest"
 	"parley/core/event"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -301,7 +301,7 @@ func (s *story) until(st *sim.Stream, part string) {
 
 // witness sees what the runtime is told to be safe, and can die. It has what the gateway asks of a store of its own.
 type witness struct {
-	coretest.Interceptor
+	storagetest.Interceptor
 	base  storage.Store
 	story *story
 	mu    sync.Mutex
@@ -311,7 +311,7 @@ type witness struct {
 
 func newWitness(s *story, base storage.Store) *witness {
 	w := &witness{base: base, story: s}
-	w.Interceptor = coretest.Interceptor{Store: recorder{base, w}, Around: w.call}
+	w.Interceptor = storagetest.Interceptor{Store: recorder{base, w}, Around: w.call}
 	return w
 }
 
@@ -378,7 +378,7 @@ var effects = []string{
 }
 
 // call makes a call of the store.
-func (w *witness) call(_ context.Context, c coretest.Call, do func() error) error {
+func (w *witness) call(_ context.Context, c storagetest.Call, do func() error) error {
 	if slices.Contains(effects, c.Method) {
 		return w.effect(do)
 	}

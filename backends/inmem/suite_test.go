@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"parley/core"
-	"parley/core/coretest"
 	"parley/core/relay"
+	"parley/core/storage/storagetest"
 )
 
 // In one process all replicas are one.
 func TestTrackerSuite(t *testing.T) {
-	coretest.Tracker(t, func(_ *testing.T, n int) []core.Tracker {
+	storagetest.Tracker(t, func(_ *testing.T, n int) []core.Tracker {
 		one := NewTracker()
 		all := make([]core.Tracker, n)
 		for i := range all {
@@ -21,7 +21,7 @@ func TestTrackerSuite(t *testing.T) {
 }
 
 func TestBusSuite(t *testing.T) {
-	coretest.Bus(t, func(_ *testing.T, n int) []relay.Bus {
+	storagetest.Bus(t, func(_ *testing.T, n int) []relay.Bus {
 		one := NewBus()
 		all := make([]relay.Bus, n)
 		for i := range all {

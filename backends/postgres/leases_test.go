@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/core/chat"
-	"parley/core/coretest"
+	"parley/core/storage/storagetest"
 )
 
 // DI-08: one of several processes holds a lease, until it gives it back or does not extend it in time.
@@ -136,4 +136,4 @@ func TestKeepUnder(t *testing.T) {
 	}
 }
 
-func TestSwap(t *testing.T) { coretest.Kept(t, open(t, fresh(t), Options{})) }
+func TestSwap(t *testing.T) { storagetest.Kept(t, open(t, fresh(t), Options{})) }

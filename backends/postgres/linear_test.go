@@ -3,8 +3,8 @@ package postgres
 import (
 	"testing"
 
-	"parley/core/coretest"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 )
 
 // IN-06, DI-09: the turns of a room have one order, however many stores use the database.
@@ -15,6 +15,6 @@ func TestLinearizable(t *testing.T) {
 		for range 3 {
 			stores = append(stores, open(t, url, Options{Several: true}))
 		}
-		coretest.Linearizable(t, seed, stores...)
+		storagetest.Linearizable(t, seed, stores...)
 	}
 }

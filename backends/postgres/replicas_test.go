@@ -12,9 +12,9 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/coretest"
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 )
 
 // replicas are several stores on one database that take turns, port by port; those of runs call by call.
@@ -107,7 +107,7 @@ func (r *replicas) Spend(ctx context.Context, day string, charges ...quota.Charg
 func TestStoreOfReplicas(t *testing.T) {
 	t.Parallel()
 	template(t) // outside of the bubbles
-	coretest.Store(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
+	storagetest.Store(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
 }
 
 func message(room chat.RoomID, id chat.MemoryID) chat.Message {

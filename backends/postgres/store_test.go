@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"parley/backends/postgres/postgrestest"
-	"parley/core/coretest"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 )
 
 // template returns the address of a database with empty tables, on the shared server.
@@ -100,7 +100,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	template(t) // outside of the bubbles
 	urls := map[storage.Store]string{}
-	coretest.StoreSuite{
+	storagetest.StoreSuite{
 		Open: func(t *testing.T) storage.Store {
 			url := fresh(t)
 			s := open(t, url, Options{Guest: true, own: true})
@@ -122,13 +122,13 @@ func TestStore(t *testing.T) {
 func TestPersonalData(t *testing.T) {
 	t.Parallel()
 	template(t) // outside of the bubbles
-	coretest.Personal(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
+	storagetest.Personal(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
 }
 
 func TestOldTotals(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t), Options{Guest: true})
-	coretest.OldTotals(t, s, func() {
+	storagetest.OldTotals(t, s, func() {
 		if _, err := s.pool.Exec(t.Context(), `UPDATE spending SET messages = 9223372036854775807, tokens = 9223372036854775807, usd = 9223372036854775807, input = 9223372036854775807,
 			cached = 9223372036854775807, output = 9223372036854775807, unpriced = 9223372036854775807`); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestOldTotals(t *testing.T) {
 func TestDamagedVectors(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t), Options{Guest: true})
-	coretest.DamagedVectors(t, s, func(vector []byte) {
+	storagetest.DamagedVectors(t, s, func(vector []byte) {
 		if _, err := s.pool.Exec(t.Context(), `UPDATE memory_vectors SET vector = $1 WHERE length(vector) > 0`, vector); err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"parley/backends/redis/redistest"
 	"parley/core"
-	"parley/core/coretest"
 	"parley/core/relay"
+	"parley/core/storage/storagetest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -33,7 +33,7 @@ func everywhere(t *testing.T, suite func(t *testing.T, url string, group *atomic
 func TestTrackerSuite(t *testing.T) { everywhere(t, trackers) }
 
 func trackers(t *testing.T, url string, group *atomic.Int64) {
-	coretest.Tracker(t, func(t *testing.T, n int) []core.Tracker {
+	storagetest.Tracker(t, func(t *testing.T, n int) []core.Tracker {
 		var all []core.Tracker
 		for _, b := range replicas(t, url, group, n) {
 			all = append(all, b.Tracker())
@@ -45,7 +45,7 @@ func trackers(t *testing.T, url string, group *atomic.Int64) {
 func TestBusSuite(t *testing.T) { everywhere(t, buses) }
 
 func buses(t *testing.T, url string, group *atomic.Int64) {
-	coretest.Bus(t, func(t *testing.T, n int) []relay.Bus {
+	storagetest.Bus(t, func(t *testing.T, n int) []relay.Bus {
 		var all []relay.Bus
 		for _, b := range replicas(t, url, group, n) {
 			all = append(all, b.Bus())

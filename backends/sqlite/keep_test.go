@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
-	"parley/core/coretest"
+	"parley/core/storage/storagetest"
 )
 
 func TestKeep(t *testing.T) {
@@ -35,7 +35,7 @@ func TestKeep(t *testing.T) {
 	wants("two")
 }
 
-func TestSwap(t *testing.T) { coretest.Kept(t, open(t, filepath.Join(t.TempDir(), "parley.db"))) }
+func TestSwap(t *testing.T) { storagetest.Kept(t, open(t, filepath.Join(t.TempDir(), "parley.db"))) }
 
 // Known people cost no transaction of their own: a message of an earlier author writes to the file once.
 func TestWhatIsKnownIsNotWritten(t *testing.T) {

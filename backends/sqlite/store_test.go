@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"parley/core/coretest"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 )
 
 func open(t testing.TB, path string) *Store {
@@ -59,7 +59,7 @@ func migrated(t testing.TB, name string) string {
 
 func TestStore(t *testing.T) {
 	paths := map[storage.Store]string{}
-	coretest.StoreSuite{
+	storagetest.StoreSuite{
 		Open: func(t *testing.T) storage.Store {
 			path := migrated(t, "a#b %20?.db")
 			s := open(t, path)
@@ -78,12 +78,12 @@ func TestStore(t *testing.T) {
 }
 
 func TestPersonalData(t *testing.T) {
-	coretest.Personal(t, func(t *testing.T) storage.Store { return open(t, migrated(t, "parley.db")) })
+	storagetest.Personal(t, func(t *testing.T) storage.Store { return open(t, migrated(t, "parley.db")) })
 }
 
 func TestOldTotals(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	coretest.OldTotals(t, s, func() {
+	storagetest.OldTotals(t, s, func() {
 		err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
 			_, err := tx.ExecContext(ctx, `UPDATE spending SET messages = 9223372036854775807, tokens = 9223372036854775807, usd = 9223372036854775807, input = 9223372036854775807,
 			cached = 9223372036854775807, output = 9223372036854775807, unpriced = 9223372036854775807`)
@@ -97,7 +97,7 @@ func TestOldTotals(t *testing.T) {
 
 func TestDamagedVectors(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	coretest.DamagedVectors(t, s, func(vector []byte) {
+	storagetest.DamagedVectors(t, s, func(vector []byte) {
 		err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
 			_, err := tx.ExecContext(ctx, `UPDATE memory_vectors SET vector = ? WHERE length(vector) > 0`, vector)
 			return err

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"parley/connectors/connectortest"
-	"parley/core/coretest"
+	"parley/core/storage/storagetest"
 )
 
 // The memory of tests passes the suite that the stores pass.
-func TestMemory(t *testing.T) { coretest.Kept(t, &connectortest.Memory{}) }
+func TestMemory(t *testing.T) { storagetest.Kept(t, &connectortest.Memory{}) }

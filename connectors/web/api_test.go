@@ -15,15 +15,15 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/coretest"
 	"parley/core/llm"
+	"parley/core/storage/storagetest"
 	"parley/sim"
 )
 
 // rooms is a store that knows every conversation, unless it is broken.
 type rooms struct {
 	broken error
-	*coretest.Uploads
+	*storagetest.Uploads
 }
 
 func (s rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
@@ -34,8 +34,8 @@ func (s rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 }
 
 // keptUploads is a store for uploads to every conversation but unknown ones.
-func keptUploads() *coretest.Uploads {
-	kept := coretest.NewUploads()
+func keptUploads() *storagetest.Uploads {
+	kept := storagetest.NewUploads()
 	kept.Rooms = func(room chat.RoomID) bool { return !strings.HasSuffix(string(room), "unknown") }
 	return kept
 }

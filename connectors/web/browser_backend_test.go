@@ -15,8 +15,8 @@ import (
 	"parley/connectors/web"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/coretest"
 	"parley/core/llm"
+	"parley/core/storage/storagetest"
 	"parley/media/thumbnail"
 )
 
@@ -33,7 +33,7 @@ type backend struct {
 	open    map[string]*reply // what is asked while an answer goes on, by its id
 	refuse  string            // what is said of every choice that is pressed
 	carries bool              // what comes of a choice is an answer, as a question
-	*coretest.Uploads
+	*storagetest.Uploads
 }
 
 // reply is an answer that a test writes.
@@ -51,7 +51,7 @@ func newBackend() *backend {
 		rooms:   map[chat.RoomID]chat.Room{},
 		said:    map[chat.RoomID][]chat.Memory{},
 		replies: map[chat.RunID]*reply{},
-		Uploads: coretest.NewUploads(),
+		Uploads: storagetest.NewUploads(),
 	}
 }
 

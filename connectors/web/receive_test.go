@@ -16,7 +16,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/coretest"
+	"parley/core/storage/storagetest"
 )
 
 const filesPath = "/api/conversations/c/files"
@@ -230,7 +230,7 @@ func startFile(t *testing.T, n network, length int) *sender {
 // WB-15: a file that arrives slowly is read as long as it keeps the minimum rate. One that stops, or ends early, leaves nothing that
 // a message could name, and the next attempt succeeds.
 func TestSlowAndCutUploads(t *testing.T) {
-	kept := coretest.NewUploads()
+	kept := storagetest.NewUploads()
 	serveOn(t, func(o *Options) { o.Store = rooms{Uploads: kept} }, ignored, func(_ *Web, n network) {
 		begun := time.Now()
 		stuck := startFile(t, n, 1<<20)
@@ -269,7 +269,7 @@ func TestSlowAndCutUploads(t *testing.T) {
 
 // Of two that send the same file, the later one goes on, and the file is that one's.
 func TestUploadTwice(t *testing.T) {
-	kept := coretest.NewUploads()
+	kept := storagetest.NewUploads()
 	serveOn(t, func(o *Options) { o.Store = rooms{Uploads: kept} }, ignored, func(_ *Web, n network) {
 		first := startFile(t, n, 1<<20)
 		if err := first.send(strings.Repeat("a", 600<<10)); err != nil {

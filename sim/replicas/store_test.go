@@ -9,9 +9,9 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/coretest"
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 )
 
 // journal is the store that all processes share, with the guards that are missing, and with what one of them does to it on record.
@@ -93,14 +93,14 @@ func (j journal) Beat(ctx context.Context, owner string, until time.Time) error 
 
 // remoteStore returns the store that all processes share, as p reaches it.
 func remoteStore(s storage.Store, p *process) storage.Store {
-	return &coretest.Interceptor{Store: journal{s, p}, Around: p.overNetwork}
+	return &storagetest.Interceptor{Store: journal{s, p}, Around: p.overNetwork}
 }
 
 // effects are the calls that change what a run or a message has become.
 var effects = []string{"Accept", "Mark", "Start", "Note", "Attempt", "Finish", "Leave", "Withdraw"}
 
 // overNetwork makes a call of the store over the network.
-func (p *process) overNetwork(ctx context.Context, c coretest.Call, do func() error) error {
+func (p *process) overNetwork(ctx context.Context, c storagetest.Call, do func() error) error {
 	over := call{port: toStore, name: c.Method, of: subject(c), slow: 5 * time.Millisecond}
 	if slices.Contains(effects, c.Method) {
 		over.effect, over.slow = true, 10*time.Millisecond
@@ -118,7 +118,7 @@ func (p *process) overNetwork(ctx context.Context, c coretest.Call, do func() er
 }
 
 // subject returns what a call is about: its first argument, if that is a name, or the room or the id of a message.
-func subject(c coretest.Call) string {
+func subject(c storagetest.Call) string {
 	if len(c.Args) == 0 || c.Method == "Beat" || c.Method == "Leave" {
 		return ""
 	}

@@ -19,10 +19,10 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/coretest"
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/core/storage"
+	"parley/core/storage/storagetest"
 	"parley/internal/schema"
 	"parley/progressive"
 	"parley/sim"
@@ -107,7 +107,7 @@ func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 // open returns an empty store: the model of one, which is fast, or SQLite.
 func (w *world) open(real bool) storage.Store {
 	if !real {
-		return coretest.NewStoreModel()
+		return storagetest.NewStoreModel()
 	}
 	s, err := sqlite.Open(w.Context(), sqlitetest.Path(w.T), sqlitetest.Audited(w.T))
 	if err != nil {

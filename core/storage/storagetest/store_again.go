@@ -1,0 +1,172 @@
+package storagetest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+func reopenedChecks() []storeCheck {
+	return []storeCheck{
+		{"the run of a message is found by the message", runOfMessage},
+		{"the run of an answer is found by a message that shows it, also in topics", runShowing},
+		{"a finished run is answered again in its own messages (IN-12)", reopenFinished},
+		{"a run under way is taken from its holder, who alone may start it while alive (IN-12)", reopenHeld},
+		{"a run that must stay as it is can't be reopened", reopenRefused},
+	}
+}
+
+func runOfMessage(t *testing.T, s store) {
+	collect := chat.JoinRule{Collect: true}
+	acc := s.accept(message("room", 1), collect)
+	s.accept(message("room", 2), collect)
+	s.accept(message("room", 3), chat.JoinRule{NoRun: true})
+	for n := 1; n < 3; n++ {
+		r, err := s.RunOf(t.Context(), message("room", n).ID)
+		s.must(err)
+		s.same("the run", r, s.runOf(acc))
+	}
+	r := s.start(acc.Run, "owner")
+	s.finish(r, answerOf(r, "the answer"))
+	for _, id := range []chat.MemoryID{message("room", 3).ID, answerOf(r, "").ID, "nothing"} {
+		_, err := s.RunOf(t.Context(), id)
+		s.fails(err, chat.ErrNotFound)
+	}
+}
+
+func runShowing(t *testing.T, s store) {
+	says := func(room chat.RoomID, n int, shown ...string) chat.Run {
+		r := s.start(s.opened(room, n).ID, "owner")
+		var all []chat.Shown
+		for part, id := range shown {
+			all = append(all, chat.Shown{Part: part, ID: id})
+		}
+		s.note(r, chat.Note{Shown: all})
+		out := answerOf(r, "an answer")
+		out.ID = r.Said()
+		s.finish(r, out)
+		return r
+	}
+	runs := map[chat.RoomID]chat.Run{}
+	for _, room := range []chat.RoomID{"c/1", "c/1/2", "c/1/30", "c/10", "c/1.5", "c/1-5"} {
+		runs[room] = says(room, 1, "of "+string(room), `"quoted" `+string(room))
+	}
+	find := func(room chat.RoomID, topics bool, message string, turns int, want chat.RoomID) {
+		t.Helper()
+		r, err := s.RunShowing(t.Context(), room, topics, message, turns)
+		if want == "" {
+			s.fails(err, chat.ErrNotFound)
+			return
+		}
+		s.must(err)
+		s.same("the run that shows "+message, r.ID, runs[want].ID)
+	}
+	for room := range runs {
+		find(room, false, "of "+string(room), 50, room)
+		find(room, true, `"quoted" `+string(room), 50, room)
+	}
+	for _, other := range []chat.RoomID{"c/1/2", "c/1/30"} {
+		find("c/1", true, "of "+string(other), 50, other)
+		find("c/1", false, "of "+string(other), 50, "")
+		find(other, true, "of c/1", 50, "")
+	}
+	for _, other := range []chat.RoomID{"c/10", "c/1.5", "c/1-5"} { // their ids begin alike
+		find("c/1", true, "of "+string(other), 50, "")
+	}
+	find("c/1", true, "unknown", 50, "")
+	all, err := s.ShownIn(t.Context(), "c/1", 50)
+	s.must(err)
+	want := map[chat.RunID][]chat.Shown{}
+	for _, room := range []chat.RoomID{"c/1", "c/1/2", "c/1/30"} {
+		want[runs[room].ID] = []chat.Shown{{ID: "of " + string(room)}, {Part: 1, ID: `"quoted" ` + string(room)}}
+	}
+	s.same("what is shown in a room and its topics", all, want)
+	some, err := s.ShownIn(t.Context(), "c/1", 2)
+	s.must(err)
+	s.same("at most so many", len(some), 2)
+	find("nowhere", true, "of c/1", 50, "")
+
+	says("c/1/2", 2)
+	find("c/1", true, "of c/1/2", 2, "c/1/2")
+	find("c/1", true, "of c/1/2", 1, "") // it is not one of the last
+	s.must(s.Forget(t.Context(), message("c/1/30", 1).ID))
+	find("c/1", true, "of c/1/30", 50, "")
+}
+
+func reopenFinished(t *testing.T, s store) {
+	s.beat("first", time.Minute)
+	r := s.start(s.opened("room", 1).ID, "first")
+	shown := []chat.Shown{{ID: "m1"}, {Part: 1, ID: "m2"}}
+	s.note(r, chat.Note{Shown: shown, Text: "the", Verdict: &chat.Verdict{Outcome: done, Text: "the answer"}})
+	s.finish(r, answerOf(r, "the answer"))
+	s.must(s.Reopen(t.Context(), r.ID))
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.same("the open runs", len(s.openRuns("room")), 1)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), answer.ErrLost)
+
+	s.beat("second", time.Minute)
+	again := s.start(r.ID, "second")
+	if again.Epoch <= r.Epoch {
+		t.Errorf("the epoch is %d after %d", again.Epoch, r.Epoch)
+	}
+	want := r
+	want.Epoch, want.Shown, want.Text = again.Epoch, shown, "the answer"
+	s.same("the run", again, want)
+	s.finish(again, answerOf(again, "a better answer"))
+	s.same("all", s.texts("room", 0, 10), []string{"message 1", "a better answer"})
+	s.opened("room", 2)
+}
+
+func reopenHeld(t *testing.T, s store) {
+	s.beat("first", time.Minute)
+	s.beat("second", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "first")
+	s.must(s.Reopen(t.Context(), r.ID))
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Text: "more"}), answer.ErrLost)
+	_, err := s.Start(t.Context(), r.ID, "second")
+	s.fails(err, chat.ErrBusy)
+	again := s.start(r.ID, "first")
+	s.must(s.Reopen(t.Context(), r.ID))
+	s.fails(s.Finish(t.Context(), r.ID, again.Epoch, done, chat.Memory{}), answer.ErrLost)
+	time.Sleep(2 * time.Minute)
+	s.start(r.ID, "second")
+}
+
+func reopenRefused(t *testing.T, s store) {
+	refused := func(id chat.RunID) {
+		t.Helper()
+		before, err := s.Run(t.Context(), id)
+		s.must(err)
+		s.fails(s.Reopen(t.Context(), id), answer.ErrLost)
+		after, err := s.Run(t.Context(), id)
+		s.must(err)
+		s.same("the run", after, before)
+	}
+	s.fails(s.Reopen(t.Context(), "nothing"), chat.ErrNotFound)
+	waiting := s.opened("waiting", 1)
+	refused(waiting.ID)
+
+	old := s.start(s.opened("old", 1).ID, "owner")
+	s.finish(old, answerOf(old, "the answer"))
+	s.opened("old", 2)
+	refused(old.ID)
+
+	for room, n := range map[chat.RoomID]chat.Note{
+		"acting": {Acting: "a call"}, "acted": {Acted: "a result"},
+		"judged": {Verdict: &chat.Verdict{Outcome: answer.Outcome{Status: answer.Stopped}}},
+	} {
+		r := s.start(s.opened(room, 1).ID, "owner")
+		s.note(r, n)
+		refused(r.ID)
+	}
+	for room, o := range map[chat.RoomID]answer.Outcome{
+		"superseded": {Status: answer.Superseded}, "stopped": {Status: answer.Stopped},
+		"withdrawn": {Status: answer.Failed, Withdrawn: true},
+	} {
+		r := s.start(s.opened(room, 1).ID, "owner")
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
+		refused(r.ID)
+	}
+}

@@ -1,0 +1,213 @@
+package storagetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"parley/core/chat"
+)
+
+func joinChecks() []storeCheck {
+	return []storeCheck{
+		{"a message joins the run that is not ready (IN-06)", joinWindow},
+		{"a run that is ready is not joined", joinReady},
+		{"a closed window is not reopened", joinShorter},
+		{"collect joins a run that is ready (IN-07)", joinCollect},
+		{"nothing joins a run that was started", joinStarted},
+		{"nothing joins a run that has finished", joinFinished},
+		{"a joined message is a duplicate of its run", joinDuplicate},
+		{"a message joins no run of another room", joinRooms},
+		{"a run is not joined by others than its author (IN-13)", joinAuthor},
+		{"a run does not wait longer than the rule says (IN-13)", joinMost},
+		{"what only joins opens no run", joinOnly},
+		{"a run with a message to answer need not decide", joinDuty},
+		{"what is told joins nothing, is not joined, and hides nothing (IN-06)", joinAlone},
+		{"beyond the limit there is one excuse, and nothing is forgotten (IN-07)", joinLimit},
+	}
+}
+
+const window = 2 * time.Second
+
+func joinDuty(t *testing.T, s store) {
+	undecided, plain := chat.JoinRule{Window: window, Kind: chat.RunDecide}, chat.JoinRule{Window: window}
+	for i, c := range []struct {
+		first, second chat.JoinRule
+		want          chat.RunKind
+	}{{undecided, undecided, chat.RunDecide}, {undecided, plain, chat.RunReply}, {plain, undecided, chat.RunReply}, {plain, plain, chat.RunReply}} {
+		room := chat.RoomID(fmt.Sprintf("room %d", i))
+		first := s.accept(message(room, 1), c.first)
+		s.same("the duty at first", s.runOf(first).Kind, c.first.Kind)
+		s.same("the run of the second", s.accept(message(room, 2), c.second).Run, first.Run)
+		s.same("the duty", s.runOf(first).Kind, c.want)
+	}
+}
+
+func joinAlone(t *testing.T, s store) {
+	rule, tell := chat.JoinRule{Window: window, Collect: true}, chat.JoinRule{Window: window, Collect: true, Kind: chat.RunNotify}
+	asked := s.accept(message("room", 1), rule)
+	told := s.accept(message("room", 2), tell)
+	again := s.accept(message("room", 3), tell)
+	if told.Run == asked.Run || again.Run == told.Run {
+		t.Errorf("what was told joined %q, or each other: %q, %q", asked.Run, told.Run, again.Run)
+	}
+	s.same("the run of a second question", s.accept(message("room", 4), rule).Run, asked.Run)
+	s.same("the inputs of what is told", s.runOf(told).Inputs, []chat.MemoryID{"room/2"})
+	s.same("the duty", s.runOf(told).Kind, chat.RunNotify)
+	s.same("the only run of a room", s.accept(message("elsewhere", 1), tell).Response, chat.ResponseID(1))
+	s.same("the next", s.accept(message("elsewhere", 2), rule).Response, chat.ResponseID(2))
+}
+
+func joinLimit(t *testing.T, s store) {
+	rule := chat.JoinRule{Limit: 2}
+	s.start(s.accept(message("room", 0), rule).Run, "owner") // what was started does not wait
+	duties := func(want ...chat.RunKind) {
+		t.Helper()
+		var got []chat.RunKind
+		for _, r := range s.openRuns("room")[1:] {
+			got = append(got, r.Kind)
+		}
+		s.same("what waits", got, want)
+	}
+	s.accept(message("room", 1), rule)
+	s.accept(message("room", 2), rule)
+	undecided := s.accept(message("room", 3), chat.JoinRule{Limit: 2, Kind: chat.RunDecide})
+	s.same("the run of an undecided one too many", undecided.Run, chat.RunID(""))
+	duties(chat.RunReply, chat.RunReply)
+	excuse := s.accept(message("room", 4), chat.JoinRule{Limit: 2, Window: window})
+	duties(chat.RunReply, chat.RunReply, chat.RunOverflow)
+	heard := message("room", 5)
+	s.same("one more", s.accept(heard, rule), chat.Accepted{Memory: heard.ID, Response: excuse.Response + 1})
+	s.same("one more, again", s.accept(heard, rule), chat.Accepted{Memory: heard.ID, Response: excuse.Response + 1, Duplicate: true})
+	s.accept(message("other", 6), rule)
+	duties(chat.RunReply, chat.RunReply, chat.RunOverflow)
+	if acc := s.accept(message("room", 7), chat.JoinRule{Collect: true}); acc.Run == "" || acc.Run == excuse.Run {
+		t.Errorf("it joined the excuse: %+v", acc)
+	}
+	s.same("what was said", len(s.texts("room", 0, 10)), 7)
+}
+
+func joinWindow(t *testing.T, s store) {
+	opened := time.Now()
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
+	time.Sleep(window - time.Nanosecond)
+	next := message("room", 2)
+	next.Address.ConnectorData = []byte("newer")
+	joined := s.accept(next, chat.JoinRule{Window: window})
+	s.same("accepted", joined, chat.Accepted{Memory: next.ID, Run: first.Run, Response: first.Response})
+	want := chat.Run{ID: first.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: next.Address, Author: "ada",
+		Inputs: []chat.MemoryID{"room/1", "room/2"}, Opened: opened, Ready: time.Now().Add(window)}
+	s.same("the run", s.runOf(first), want)
+	s.same("the open runs", s.openRuns("room"), []chat.Run{want})
+
+	time.Sleep(window)
+	if acc := s.accept(message("room", 3), alone); acc.Response != 2 {
+		t.Errorf("the turn after a joined one is %d; want 2", acc.Response)
+	}
+	s.same("the prompt of the first run", s.texts("room", 1, 10), []string{"message 1", "message 2"})
+}
+
+func joinReady(t *testing.T, s store) {
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
+	time.Sleep(window)
+	second := s.accept(message("room", 2), chat.JoinRule{Window: window})
+	if second.Run == first.Run || second.Response != 2 {
+		t.Errorf("it joined a run that was ready: %+v", second)
+	}
+	third := s.accept(message("room", 3), alone)
+	s.same("the run of the third", third.Run, second.Run)
+}
+
+func joinShorter(t *testing.T, s store) {
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
+	second := s.accept(message("room", 2), alone)
+	s.same("the run of the second", second.Run, first.Run)
+	s.same("when the run is ready", s.runOf(first).Ready, time.Now())
+	third := s.accept(message("room", 3), chat.JoinRule{Window: window})
+	s.same("the turn of the third", third.Response, chat.ResponseID(2))
+}
+
+func joinCollect(t *testing.T, s store) {
+	busy := s.opened("room", 1)
+	s.start(busy.ID, "owner")
+	waits := s.accept(message("room", 2), alone)
+	time.Sleep(time.Hour)
+	for n := 3; n < 6; n++ {
+		acc := s.accept(message("room", n), chat.JoinRule{Collect: true, Window: window})
+		s.same("the run", acc.Run, waits.Run)
+	}
+	r := s.runOf(waits)
+	s.same("its inputs", r.Inputs, []chat.MemoryID{"room/2", "room/3", "room/4", "room/5"})
+	s.same("when it is ready", r.Ready, time.Now().Add(window))
+	s.same("how many runs there are", len(s.openRuns("room")), 2)
+}
+
+func joinStarted(t *testing.T, s store) {
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
+	r := s.start(first.Run, "owner")
+	acc := s.accept(message("room", 2), chat.JoinRule{Window: window, Collect: true})
+	s.same("accepted", acc.Response, chat.ResponseID(2))
+	s.same("the inputs of the started run", s.runOf(first).Inputs, r.Inputs)
+}
+
+func joinFinished(t *testing.T, s store) {
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
+	s.finish(s.runOf(first), chat.Memory{})
+	acc := s.accept(message("room", 2), chat.JoinRule{Window: window, Collect: true})
+	s.same("accepted", acc.Response, chat.ResponseID(2))
+}
+
+func joinDuplicate(t *testing.T, s store) {
+	s.accept(message("room", 1), chat.JoinRule{Window: window})
+	want := s.accept(message("room", 2), chat.JoinRule{Window: window})
+	want.Duplicate = true
+	time.Sleep(2 * window)
+	s.accept(message("room", 3), alone)
+	s.same("accepted again", s.accept(message("room", 2), alone), want)
+}
+
+func joinRooms(t *testing.T, s store) {
+	a := s.accept(message("a", 1), chat.JoinRule{Window: window})
+	b := s.accept(message("b", 1), chat.JoinRule{Window: window, Collect: true})
+	if a.Run == b.Run {
+		t.Errorf("two rooms share the run %s", a.Run)
+	}
+}
+
+func joinAuthor(t *testing.T, s store) {
+	rule := chat.JoinRule{Window: window}
+	first := s.accept(message("room", 1), rule)
+	other := message("room", 2)
+	other.Author = "bob"
+	s.same("the turn of another's message", s.accept(other, alone).Response, chat.ResponseID(2))
+	s.same("the turn of the author's next", s.accept(message("room", 3), rule).Response, first.Response)
+	s.same("the inputs", s.runOf(first).Inputs, []chat.MemoryID{"room/1", "room/3"})
+	another := message("room", 4)
+	another.Author = "bob"
+	s.same("the turn of another's, collected", s.accept(another, chat.JoinRule{Collect: true}).Response, chat.ResponseID(2))
+}
+
+func joinMost(t *testing.T, s store) {
+	rule := chat.JoinRule{Window: window, Most: 5 * time.Second}
+	opened := time.Now()
+	first := s.accept(message("room", 1), rule)
+	for n, after := range []time.Duration{3500 * time.Millisecond, 5 * time.Second, 5 * time.Second} {
+		time.Sleep(1500 * time.Millisecond)
+		s.same("the run", s.accept(message("room", n+2), rule).Run, first.Run)
+		s.same("when it is ready", s.runOf(first).Ready, opened.Add(after))
+	}
+	time.Sleep(500 * time.Millisecond)
+	s.same("the turn of what comes then", s.accept(message("room", 9), rule).Response, chat.ResponseID(2))
+}
+
+func joinOnly(t *testing.T, s store) {
+	only := chat.JoinRule{JoinOnly: true, Kind: chat.RunDecide}
+	acc := s.accept(message("room", 1), only)
+	s.same("without a run", acc, chat.Accepted{Memory: "room/1", Response: 1})
+	first := s.accept(message("room", 2), chat.JoinRule{Window: window})
+	s.same("with one that waits", s.accept(message("room", 3), only).Run, first.Run)
+	s.same("its duty", s.runOf(first).Kind, chat.RunReply)
+	time.Sleep(window)
+	s.same("with one that is ready", s.accept(message("room", 4), only), chat.Accepted{Memory: "room/4", Response: 3})
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "message 2", "message 3", "message 4"})
+}

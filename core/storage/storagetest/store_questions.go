@@ -1,0 +1,255 @@
+package storagetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+func questionChecks() []storeCheck {
+	return []storeCheck{
+		{"a question is answered once, in the messages of its run (SE-07)", chooseOnce},
+		{"what is over can't be chosen (SE-07)", chooseLate},
+		{"a message known already is no choice, and stays the input of its run (IN-16)", chooseKnown},
+		{"an unanswered question is closed once, and its run continues without a choice", retireOnce},
+		{"a run has one question that is not answered, the newest", askAgain},
+		{"while the run goes on that asked, its messages are its own", chooseEarly},
+		{"a question whose run has expired is answered by nothing, and opens no run", chooseExpired},
+		{"a notice is stored with its question", askWith},
+		{"what was chosen goes on beside the room's turns, and is stored though the room was cleared", carryOn},
+	}
+}
+
+// question is open for a minute.
+func question(r chat.Run, id string) chat.Question {
+	return chat.Question{
+		ID: id, Run: r.ID, Room: r.Room, Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada", "bob"},
+		Expires: time.Now().UTC().Add(time.Minute), Chooser: "chooser", Payload: "payload",
+	}
+}
+
+func pick(id chat.MemoryID) chat.Memory {
+	return chat.Memory{ID: id, Room: "room", Kind: chat.KindCommand, Author: "ada", Name: "Ada", Text: "No"}
+}
+
+func chooseOnce(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}}})
+	q := question(r, "q")
+	s.must(s.Ask(t.Context(), q))
+	s.finish(r, answerOf(r, "which?"))
+	got, err := s.Question(t.Context(), "q")
+	s.must(err)
+	s.same("the question", got, q)
+	open, err := s.OpenQuestions(t.Context(), "room")
+	s.must(err)
+	s.same("what is open", open, []chat.Question{q})
+
+	elsewhere := pick("press")
+	elsewhere.Room = "elsewhere"
+	_, err = s.Choose(t.Context(), "q", 1, elsewhere, "ada")
+	s.fails(err, answer.ErrLost)
+	acc, err := s.Choose(t.Context(), "q", 1, pick("press"), "payer")
+	s.must(err)
+	run := s.runOf(acc)
+	if run.Kind != chat.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
+		t.Errorf("the choice is carried out by %+v", run)
+	}
+	want := r.Address
+	want.BilledTo = "payer"
+	s.same("its address", run.Address, want)
+	q.ResultRun, q.Choice, q.By, q.Name, q.BilledTo = acc.Run, 1, "ada", "Ada", "payer"
+	for _, id := range []chat.RunID{r.ID, acc.Run} {
+		got, err := s.QuestionOf(t.Context(), id)
+		s.must(err)
+		s.same("the question of "+string(id), got, q)
+	}
+	_, err = s.Choose(t.Context(), "q", 0, pick("again"), "ada")
+	s.fails(err, answer.ErrLost)
+	open, err = s.OpenQuestions(t.Context(), "room")
+	s.must(err)
+	s.same("what is open after that", open, []chat.Question(nil))
+	s.must(s.Withdraw(t.Context(), "room", ""))
+	got, err = s.Question(t.Context(), "q")
+	s.must(err)
+	s.same("the question that was answered", got, q)
+}
+
+func chooseKnown(t *testing.T, s store) {
+	in := message("room", 1)
+	acc := s.accept(in, alone)
+	r := s.start(acc.Run, "owner")
+	s.must(s.Ask(t.Context(), question(r, "q")))
+	again := in.Memory
+	again.Kind = chat.KindCommand
+	got, err := s.Choose(t.Context(), "q", 0, again, "ada")
+	s.must(err)
+	want := acc
+	want.Duplicate = true
+	s.same("what is chosen", got, want)
+	open, err := s.OpenQuestions(t.Context(), "room")
+	s.must(err)
+	s.same("how many questions are open", len(open), 1)
+	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{in.ID})
+	s.same("the message", s.memory(in.ID), in.Memory)
+
+	first, err := s.Choose(t.Context(), "q", 1, pick("press"), "ada")
+	s.must(err)
+	first.Duplicate, first.Chosen = true, true
+	for range 2 {
+		got, err = s.Choose(t.Context(), "q", 1, pick("press"), "ada")
+		s.must(err)
+		s.same("chosen again", got, first)
+	}
+	got, err = s.Known(t.Context(), pick("press"))
+	s.must(err)
+	s.same("the choice", got, first)
+}
+
+func chooseEarly(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}}})
+	for n, verdict := range []*chat.Verdict{nil, {Outcome: done, Text: "which?"}} {
+		id := fmt.Sprint(n)
+		s.must(s.Ask(t.Context(), question(r, id)))
+		s.note(r, chat.Note{Verdict: verdict})
+		acc, err := s.Choose(t.Context(), id, 1, pick(chat.MemoryID(id)), "ada")
+		s.must(err)
+		if run := s.runOf(acc); len(run.Shown) != n {
+			t.Errorf("with the verdict %v it goes on with %+v", verdict, run.Shown)
+		}
+	}
+}
+
+func chooseLate(t *testing.T, s store) {
+	r, other := s.opened("room", 1), s.opened("room", 2)
+	ask := func(id string) { s.must(s.Ask(t.Context(), question(r, id))) }
+	for name, over := range map[string]func(){
+		"never asked":        func() {},
+		"expired":            func() { ask("expired"); time.Sleep(time.Minute) },
+		"withdrawn":          func() { ask("withdrawn"); s.must(s.Withdraw(t.Context(), "room", r.ID)) },
+		"withdrawn with all": func() { ask("withdrawn with all"); s.must(s.Withdraw(t.Context(), "room", "")) },
+		"of a cleared room":  func() { ask("of a cleared room"); _, err := s.Clear(t.Context(), "room"); s.must(err) },
+	} {
+		over()
+		_, err := s.Choose(t.Context(), name, 0, pick("press"), "ada")
+		s.fails(err, answer.ErrLost)
+		open, err := s.OpenQuestions(t.Context(), "room")
+		s.must(err)
+		s.same("what is open", open, []chat.Question(nil))
+	}
+	ask("one")
+	s.must(s.Ask(t.Context(), question(other, "two")))
+	s.must(s.Withdraw(t.Context(), "room", r.ID))
+	s.must(s.Withdraw(t.Context(), "elsewhere", ""))
+	_, err := s.Choose(t.Context(), "two", 0, pick("press"), "ada")
+	s.must(err)
+}
+
+// The run that asked can be deleted by upkeep before its question is over. Then a choice has nothing to go on with, and
+// must not name a run that does not exist.
+func chooseExpired(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.must(s.Ask(t.Context(), question(r, "q")))
+	s.finish(r, answerOf(r, "which?"))
+	time.Sleep(30 * time.Second)
+	for more := true; more; {
+		var err error
+		more, err = s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(-time.Second)})
+		s.must(err)
+	}
+	_, err := s.Run(t.Context(), r.ID)
+	s.fails(err, chat.ErrNotFound)
+	before, err := s.Question(t.Context(), "q")
+	s.must(err)
+	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
+	s.fails(err, answer.ErrLost)
+	s.same("what was accepted", acc, chat.Accepted{})
+	acc, err = s.Retire(t.Context(), "q")
+	s.fails(err, answer.ErrLost)
+	s.same("what was retired", acc, chat.Accepted{})
+	after, err := s.Question(t.Context(), "q")
+	s.must(err)
+	s.same("the question", after, before)
+	_, err = s.Memory(t.Context(), "press")
+	s.fails(err, chat.ErrNotFound)
+	s.same("the turn of the next message", s.opened("room", 2).Response, chat.ResponseID(2))
+}
+
+func retireOnce(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}}})
+	q := question(r, "q")
+	s.must(s.Ask(t.Context(), q))
+	s.finish(r, answerOf(r, "which?"))
+	s.must(s.Withdraw(t.Context(), "room", ""))
+	acc, err := s.Retire(t.Context(), "q")
+	s.must(err)
+	run := s.runOf(acc)
+	if run.Kind != chat.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 0 || acc.Memory != "" {
+		t.Errorf("it goes on with %+v", run)
+	}
+	got, err := s.QuestionOf(t.Context(), acc.Run)
+	s.must(err)
+	if got.ResultRun != acc.Run || got.By != "" {
+		t.Errorf("the question is now %+v", got)
+	}
+	for _, id := range []string{"q", "unknown"} {
+		_, err = s.Retire(t.Context(), id)
+		s.fails(err, answer.ErrLost)
+	}
+	_, err = s.Choose(t.Context(), "q", 0, pick("press"), "ada")
+	s.fails(err, answer.ErrLost)
+	s.must(s.Ask(t.Context(), question(s.opened("room", 2), "chosen")))
+	_, err = s.Choose(t.Context(), "chosen", 0, pick("press"), "ada")
+	s.must(err)
+	_, err = s.Retire(t.Context(), "chosen")
+	s.fails(err, answer.ErrLost)
+}
+
+func askAgain(t *testing.T, s store) {
+	r := s.opened("room", 1)
+	s.must(s.Ask(t.Context(), question(r, "first")))
+	s.must(s.Ask(t.Context(), question(r, "second")))
+	_, err := s.Question(t.Context(), "first")
+	s.fails(err, chat.ErrNotFound)
+	_, err = s.Choose(t.Context(), "second", 0, pick("press"), "ada")
+	s.must(err)
+	s.must(s.Ask(t.Context(), question(r, "third")))
+	newest, err := s.QuestionOf(t.Context(), r.ID)
+	s.must(err)
+	s.same("the newest question", newest.ID, "third")
+	second, err := s.Question(t.Context(), "second")
+	s.must(err)
+	carried, err := s.QuestionOf(t.Context(), second.ResultRun)
+	s.must(err)
+	s.same("what was chosen from", carried, second)
+	_, err = s.Choose(t.Context(), "third", 0, pick("press again"), "ada")
+	s.must(err)
+	_, err = s.QuestionOf(t.Context(), "no run")
+	s.fails(err, chat.ErrNotFound)
+}
+
+func askWith(t *testing.T, s store) {
+	q := question(chat.Run{}, "q")
+	acc := s.accept(message("room", 1), chat.JoinRule{Kind: chat.RunNotify, Ask: &q})
+	q.Run, q.Room = acc.Run, "room"
+	got, err := s.QuestionOf(t.Context(), acc.Run)
+	s.must(err)
+	s.same("the question", got, q)
+}
+
+func carryOn(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.must(s.Ask(t.Context(), question(r, "q")))
+	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
+	s.must(err)
+	carrier := s.start(acc.Run, "owner") // though another run was started
+	_, err = s.Clear(t.Context(), "room")
+	s.must(err)
+	s.finish(carrier, answerOf(carrier, "done"))
+	s.same("what was said", s.texts("room", 0, 10), []string{"done"})
+}

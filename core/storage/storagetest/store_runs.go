@@ -1,0 +1,173 @@
+package storagetest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+func runChecks() []storeCheck {
+	return []storeCheck{
+		{"what is noted stays, and zero fields say nothing (IN-10)", noteAddsUp},
+		{"what is shown is known by part", noteShown},
+		{"an intent that is withdrawn leaves nothing (ST-26)", noteWithdrawn},
+		{"a verdict is kept whole (DI-05)", noteVerdict},
+		{"an old epoch is fenced (IN-09, DI-01)", epochFences},
+		{"a run that ended is lost", finishedIsLost},
+		{"an unknown run is not found", unknownRun},
+		{"the end frees the room (IN-08)", finishFrees},
+		{"a run that never started can end", finishWaiting},
+		{"an outcome needs a status", finishNeedsStatus},
+		{"every outcome is kept", finishOutcomes},
+	}
+}
+
+func noteWithdrawn(t *testing.T, s store) {
+	s.beat("owner", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, Sent: "hash"}}})
+	s.note(r, chat.Note{Shown: []chat.Shown{}})
+	if shown := s.reread(r.ID).Shown; len(shown) > 0 {
+		t.Errorf("shown is %+v", shown)
+	}
+}
+
+func noteAddsUp(t *testing.T, s store) {
+	s.beat("owner", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, chat.Note{Text: "so"})
+	s.note(r, chat.Note{Acting: "call 1"})
+	s.note(r, chat.Note{Acted: "done 1", Text: "so far"})
+	s.note(r, chat.Note{})
+	r.Text, r.Acting, r.Acted = "so far", "call 1", "done 1"
+	got, err := s.Run(t.Context(), r.ID)
+	s.must(err)
+	s.same("the run", got, r)
+}
+
+func noteShown(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	shown := func(want ...chat.Shown) {
+		t.Helper()
+		got, err := s.Run(t.Context(), r.ID)
+		s.must(err)
+		s.same("what is shown", got.Shown, want)
+	}
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0}, {Part: 1, ID: "m1"}}})
+	shown(chat.Shown{Part: 0}, chat.Shown{Part: 1, ID: "m1"})
+	s.note(r, chat.Note{Text: "nothing new"})
+	shown(chat.Shown{Part: 0}, chat.Shown{Part: 1, ID: "m1"})
+	intent := chat.Shown{Part: 2, Sent: "hash", Last: true, Tries: 2, At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)}
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}, intent}})
+	shown(chat.Shown{Part: 0, ID: "m0"}, intent)
+	s.note(r, chat.Note{Shown: []chat.Shown{}})
+	shown()
+}
+
+func noteVerdict(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	want := chat.Verdict{
+		Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited, Withdrawn: true},
+		Text:    "the last word",
+		History: []string{"looking", "found\nit"},
+		Calls:   []answer.PastCall{{ID: "c", Tool: answer.Tool{Name: "LOOK", Stage: answer.StageEnd, Success: true}, At: 3}},
+	}
+	s.note(r, chat.Note{Verdict: &want})
+	s.note(r, chat.Note{Text: "more"})
+	got := s.openRuns("room")[0]
+	if got.Verdict == nil {
+		t.Fatal("there is no verdict")
+	}
+	s.same("the verdict", *got.Verdict, want)
+	s.same("the outcome before the end", got.Outcome, answer.Outcome{})
+}
+
+func epochFences(t *testing.T, s store) {
+	old := s.start(s.opened("room", 1).ID, "owner")
+	now := s.start(old.ID, "owner")
+	s.same("the epochs", []chat.Epoch{old.Epoch, now.Epoch}, []chat.Epoch{1, 2})
+	for _, epoch := range []chat.Epoch{0, old.Epoch, now.Epoch + 1} {
+		s.fails(s.Note(t.Context(), old.ID, epoch, chat.Note{Text: "old"}), answer.ErrLost)
+		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answerOf(old, "old")), answer.ErrLost)
+	}
+	got, err := s.Run(t.Context(), old.ID)
+	s.must(err)
+	s.same("the run", got, now)
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.finish(now, answerOf(now, "new"))
+	s.same("what was said then", s.texts("room", 0, 10), []string{"message 1", "new"})
+}
+
+func finishedIsLost(t *testing.T, s store) {
+	s.beat("owner", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.finish(r, answerOf(r, "the answer"))
+	_, err := s.Start(t.Context(), r.ID, "owner")
+	s.fails(err, answer.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Text: "late"}), answer.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped}, answerOf(r, "again")), answer.ErrLost)
+	r.Held, r.Outcome = false, done
+	got, err := s.Run(t.Context(), r.ID)
+	s.must(err)
+	s.same("the run", got, r)
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
+}
+
+func unknownRun(t *testing.T, s store) {
+	s.opened("room", 1)
+	_, err := s.Run(t.Context(), "nowhere#1")
+	s.fails(err, chat.ErrNotFound)
+	_, err = s.Start(t.Context(), "nowhere#1", "owner")
+	s.fails(err, chat.ErrNotFound)
+	s.fails(s.Note(t.Context(), "nowhere#1", 1, chat.Note{Text: "text"}), answer.ErrLost)
+	s.fails(s.Finish(t.Context(), "nowhere#1", 1, done, chat.Memory{}), answer.ErrLost)
+	s.same("the open runs of an unknown room", s.openRuns("nowhere"), []chat.Run{})
+}
+
+func finishFrees(t *testing.T, s store) {
+	first, second := s.opened("room", 1), s.opened("room", 2)
+	elsewhere := s.opened("elsewhere", 1)
+	r := s.start(first.ID, "owner")
+	_, err := s.Start(t.Context(), second.ID, "owner")
+	s.fails(err, chat.ErrBusy)
+	s.finish(r, chat.Memory{})
+	s.same("the open runs", s.openRuns("room"), []chat.Run{second})
+	s.finish(s.start(second.ID, "owner"), chat.Memory{})
+	s.same("the open runs at the end", s.openRuns("room"), []chat.Run{})
+	rooms, err := s.OpenRooms(t.Context())
+	s.must(err)
+	s.same("the open rooms", rooms, []chat.RoomID{elsewhere.Room})
+}
+
+func finishWaiting(t *testing.T, s store) {
+	first, second := s.opened("room", 1), s.opened("room", 2)
+	s.start(second.ID, "owner")
+	s.must(s.Finish(t.Context(), first.ID, 0, answer.Outcome{Status: answer.Superseded}, chat.Memory{}))
+	_, err := s.Start(t.Context(), first.ID, "owner")
+	s.fails(err, answer.ErrLost)
+	s.same("how many runs are open", len(s.openRuns("room")), 1)
+}
+
+func finishNeedsStatus(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	if err := s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{}, chat.Memory{}); err == nil {
+		t.Error("a run ended without a status")
+	}
+	s.same("how many runs are open", len(s.openRuns("room")), 1)
+}
+
+func finishOutcomes(t *testing.T, s store) {
+	for n, o := range []answer.Outcome{
+		{Status: answer.Ignored}, {Status: answer.Superseded, Withdrawn: true}, {Status: answer.Failed, Failure: llm.NoProvider, Partial: true},
+	} {
+		r := s.start(s.opened("room", n).ID, "owner")
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
+		got, err := s.Run(t.Context(), r.ID)
+		s.must(err)
+		s.same("the outcome", got.Outcome, o)
+	}
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2"})
+}
