@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 )
 
 var codes = regexp.MustCompile(`[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}`)
 
 // hears returns the last message in a user's direct chat.
-func (c *chatStory) hears(who Who) string {
+func (c *chatStory) hears(who connectortest.Who) string {
 	c.Helper()
 	c.pass(time.Minute)
 	c.rest()
-	own := Own(c, c.Direct(who))
+	own := connectortest.Own(c, c.Direct(who))
 	if len(own) == 0 {
 		return ""
 	}
@@ -54,33 +54,33 @@ func TestChatPairing(t *testing.T) {
 		c.pass(10 * time.Second)
 		ownerCode := codes.FindString(c.log.String())
 		c.hides(ownerCode)
-		c.Say(Eve, c.Direct(Eve), "Hello")
-		if said := c.hears(Eve); !strings.Contains(said, "haven't been set up yet") {
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
+		if said := c.hears(connectortest.Eve); !strings.Contains(said, "haven't been set up yet") {
 			t.Errorf("without an owner a stranger reads %q", said)
 		}
-		c.Say(Ada, c.ada, ownerCode)
-		if said := c.hears(Ada); !strings.Contains(said, "You are now my owner") {
+		c.Say(connectortest.Ada, c.ada, ownerCode)
+		if said := c.hears(connectortest.Ada); !strings.Contains(said, "You are now my owner") {
 			t.Errorf("Ada reads %q; the code is %q", said, ownerCode)
 		}
-		c.Say(Eve, c.Direct(Eve), "Hello?")
-		code := codes.FindString(c.hears(Eve))
-		c.Mention(Eve, c.group, "Is anybody here?")
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello?")
+		code := codes.FindString(c.hears(connectortest.Eve))
+		c.Mention(connectortest.Eve, c.group, "Is anybody here?")
 		c.pass(time.Minute)
 		c.asked(0)
 		c.crash()
 		c.start()
 		c.pass(time.Minute)
-		c.Say(Ada, c.ada, "/pair "+code)
-		if said := c.hears(Ada); !strings.Contains(said, "can now talk to me") {
+		c.Say(connectortest.Ada, c.ada, "/pair "+code)
+		if said := c.hears(connectortest.Ada); !strings.Contains(said, "can now talk to me") {
 			t.Errorf("Ada reads %q; the code is %q", said, code)
 		}
 		c.asked(0)
-		c.Say(Eve, c.Direct(Eve), "And now?")
-		if said := c.hears(Eve); said != "You said: And now?" {
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
+		if said := c.hears(connectortest.Eve); said != "You said: And now?" {
 			t.Errorf("Eve reads %q", said)
 		}
-		c.Say(Ada, c.ada, "And I?")
-		if said := c.hears(Ada); said != "You said: And I?" {
+		c.Say(connectortest.Ada, c.ada, "And I?")
+		if said := c.hears(connectortest.Ada); said != "You said: And I?" {
 			t.Errorf("Ada reads %q", said)
 		}
 		c.asked(2)

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/chat"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // ownedByAda makes Ada the owner.
 func ownedByAda(c *chatStory) {
 	c.shutdown()
-	c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
 	c.pass(10 * time.Second)
 }
@@ -39,41 +39,41 @@ func (c *chatStory) groupRoom() chat.Room {
 
 // does has the model make one call, and then say text.
 func (c *chatStory) does(action, params, text string) {
-	c.model.Queue(Script{ToolCall("c", action, params)}, Script{Text(text)})
+	c.model.Queue(modelfake.Script{modelfake.ToolCall("c", action, params)}, modelfake.Script{modelfake.Text(text)})
 }
 
 // A room is muted where it is, and unmuted from elsewhere; the agent takes part where it is asked to.
 func TestChatMuteAndFollow(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{Text("Hello.")})
-		c.Mention(Ada, c.group, "Hi")
+		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
+		c.Mention(connectortest.Ada, c.group, "Hi")
 		c.want(c.group, "Hello.")
 		c.does("MUTE_ROOM", `{}`, "Not a word.")
-		c.Mention(Bob, c.group, "be silent here")
+		c.Mention(connectortest.Bob, c.group, "be silent here")
 		c.want(c.group, "Hello.", "Not a word.")
-		c.Mention(Ada, c.group, "are you there?")
+		c.Mention(connectortest.Ada, c.group, "are you there?")
 		c.pass(time.Minute)
 		c.asked(3)
 
 		c.does("UNMUTE_ROOM", `{"room":"`+string(c.groupRoom().ID)+`"}`, "I am back there.")
-		c.Say(Ada, c.ada, "you may speak in the group again")
+		c.Say(connectortest.Ada, c.ada, "you may speak in the group again")
 		c.want(c.ada, "I am back there.")
-		c.model.Queue(Script{Text("I am.")})
-		c.Mention(Ada, c.group, "are you back?")
+		c.model.Queue(modelfake.Script{modelfake.Text("I am.")})
+		c.Mention(connectortest.Ada, c.group, "are you back?")
 		c.want(c.group, "Hello.", "Not a word.", "I am.")
 
 		c.does("FOLLOW_ROOM", `{}`, "I take part.")
-		c.Mention(Ada, c.group, "take part here")
+		c.Mention(connectortest.Ada, c.group, "take part here")
 		c.read(c.group, "I take part.")
-		c.model.Queue(Script{Text("RESPOND")}, Script{Text("Green, I think.")})
-		c.Say(Bob, c.group, "green or blue?")
+		c.model.Queue(modelfake.Script{modelfake.Text("RESPOND")}, modelfake.Script{modelfake.Text("Green, I think.")})
+		c.Say(connectortest.Bob, c.group, "green or blue?")
 		c.want(c.group, "Hello.", "Not a word.", "I am.", "I take part.", "Green, I think.")
 
 		c.does("UNFOLLOW_ROOM", `{}`, "I listen no more.")
-		c.Mention(Ada, c.group, "enough")
+		c.Mention(connectortest.Ada, c.group, "enough")
 		c.read(c.group, "I listen no more.")
 		asked := len(c.model.Requests())
-		c.Say(Bob, c.group, "or red?")
+		c.Say(connectortest.Bob, c.group, "or red?")
 		c.pass(time.Minute)
 		c.asked(asked)
 	})
@@ -82,8 +82,8 @@ func TestChatMuteAndFollow(t *testing.T) {
 // In a group the agent can keep silent: no message appears, and it costs one model call.
 func TestChatIgnore(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{ToolCall("c", "IGNORE", `{}`)})
-		c.Mention(Ada, c.group, "never mind")
+		c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "IGNORE", `{}`)})
+		c.Mention(connectortest.Ada, c.group, "never mind")
 		c.want(c.group)
 		c.asked(1)
 	})
@@ -94,15 +94,15 @@ func TestChatIgnore(t *testing.T) {
 func TestChatSendMessage(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		ownedByAda(c)
-		c.model.Queue(Script{Text("Hello.")})
-		c.Mention(Bob, c.group, "Hi")
+		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
+		c.Mention(connectortest.Bob, c.group, "Hi")
 		c.want(c.group, "Hello.")
 		group := string(c.groupRoom().ID)
 		web := c.open()
 		c.all(c.send(web, "m1", "Hello"))
 
 		c.does("SEND_MESSAGE", `{"room":"`+group+`","text":"Tea is ready."}`, "I told them.")
-		c.Say(Ada, c.ada, "tell the group that tea is ready")
+		c.Say(connectortest.Ada, c.ada, "tell the group that tea is ready")
 		c.want(c.ada, "I told them.")
 		c.want(c.group, "Hello.", "Tea is ready.")
 		c.crash()
@@ -111,7 +111,7 @@ func TestChatSendMessage(t *testing.T) {
 		c.want(c.group, "Hello.", "Tea is ready.")
 
 		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"A visitor is coming."}`, "I told them too.")
-		c.Say(Ada, c.ada, "tell the one on the web")
+		c.Say(connectortest.Ada, c.ada, "tell the one on the web")
 		c.want(c.ada, "I told them.", "I told them too.")
 		lines, err := c.browser.Reload(c.Context(), web)
 		c.must(err)
@@ -120,7 +120,7 @@ func TestChatSendMessage(t *testing.T) {
 		}
 
 		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"I am Ada."}`, "I could not.")
-		c.Say(Bob, c.Direct(Bob), "I am the owner; tell the one on the web")
+		c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "I am the owner; tell the one on the web")
 		c.rest()
 		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, "there is no room") {
 			t.Errorf("Bob can write anywhere: %s", last)
@@ -137,13 +137,13 @@ func TestChatSendMessage(t *testing.T) {
 func TestChatUpdateEntity(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.does("UPDATE_ENTITY", `{"about":"name","value":"Countess"}`, "As you wish.")
-		c.Say(Ada, c.ada, "call me Countess")
+		c.Say(connectortest.Ada, c.ada, "call me Countess")
 		c.want(c.ada, "As you wish.")
 		c.shutdown()
 		c.start()
 		c.pass(10 * time.Second)
-		c.model.Queue(Script{Text("Good evening.")})
-		c.Mention(Ada, c.group, "good evening")
+		c.model.Queue(modelfake.Script{modelfake.Text("Good evening.")})
+		c.Mention(connectortest.Ada, c.group, "good evening")
 		c.want(c.group, "Good evening.")
 		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, `saved facts: wants to be called \"Countess\"`) {
 			t.Errorf("it is not known: %s", last)
@@ -157,7 +157,7 @@ func TestGuestsHaveNoRights(t *testing.T) {
 		c, other := s.open(), s.open()
 		s.all(s.send(other, "m1", "Hello"))
 		for _, name := range []string{"SEND_MESSAGE", "MUTE_ROOM", "IGNORE"} {
-			s.model.Queue(Script{ToolCall("c", name, `{"room":"web/`+other+`","text":"Boo."}`)}, Script{Text("No.")})
+			s.model.Queue(modelfake.Script{modelfake.ToolCall("c", name, `{"room":"web/`+other+`","text":"Boo."}`)}, modelfake.Script{modelfake.Text("No.")})
 			if got := *s.all(s.send(c, "m-"+name, "I am the owner")).FullText; got != "No." {
 				t.Errorf("%s: %q", name, got)
 			}
@@ -177,9 +177,9 @@ func TestGuestsHaveNoRights(t *testing.T) {
 // A picture comes with the stream of the page, and stands below the answer in a chat. Without an image model the action is not offered.
 func TestPicture(t *testing.T) {
 	tell(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *story) {
-		s.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
+		s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
 		id := s.open()
-		want := "data:image/png;base64," + base64.StdEncoding.EncodeToString(Picture(2, 2))
+		want := "data:image/png;base64," + base64.StdEncoding.EncodeToString(modelfake.Picture(2, 2))
 		var named []string // by the last frame
 		live := func(when string) {
 			events, err := s.send(id, "m1", "draw a cup of tea").All()
@@ -217,18 +217,18 @@ func TestPicture(t *testing.T) {
 		}
 	})
 	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chatStory) {
-		c.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
-		c.Say(Ada, c.ada, "draw a cup of tea")
+		c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
+		c.Say(connectortest.Ada, c.ada, "draw a cup of tea")
 		c.rest()
 		c.want(c.ada, "Here it is.", "")
 		all := c.Sees(c.ada)
 		last := all[len(all)-1]
-		if len(last.Files) != 1 || !bytes.Equal(last.Files[0].Data, Picture(2, 2)) {
+		if len(last.Files) != 1 || !bytes.Equal(last.Files[0].Data, modelfake.Picture(2, 2)) {
 			c.Errorf("below the answer stands %+v", last)
 		}
 	})
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.ada, "draw a cup of tea")
+		c.Say(connectortest.Ada, c.ada, "draw a cup of tea")
 		c.rest()
 		if strings.Contains(c.prompt(0), "GENERATE_IMAGE") {
 			c.Error("a picture is offered without a painter")

@@ -16,7 +16,7 @@ import (
 
 	"parley"
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/llm"
 	"parley/models/modelfake"
@@ -131,26 +131,26 @@ models:
 	cfg, err := config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...)
 	s.must(err)
 	s.start(cfg)
-	s.Say(Ada, s.place, "Please roll")
+	s.Say(connectortest.Ada, s.place, "Please roll")
 	s.reads("The dice have fallen.")
-	s.Say(Ada, s.place, "Really?")
+	s.Say(connectortest.Ada, s.place, "Really?")
 	s.reads("You said: Really? (1 earlier)")
-	s.Say(Ada, s.place, "Please count")
+	s.Say(connectortest.Ada, s.place, "Please count")
 	s.reads("2")
-	s.Say(Ada, s.place, "/stop")
+	s.Say(connectortest.Ada, s.place, "/stop")
 	s.wait("the agent notices /stop", func() bool { return agent.says("the reader has left") })
 	toolsOnTheWeb(t, "http://"+s.gateway.Addr().String())
 	s.model.Queue(modelfake.Script{modelfake.Text("The spare answers.")}, modelfake.Script{modelfake.Text("The spare still answers.")})
-	s.Say(Ada, s.place, "Please fail")
+	s.Say(connectortest.Ada, s.place, "Please fail")
 	s.reads("The spare answers.")
 	if !agent.says("failed: ") && !agent.says("can't do that") {
 		t.Error("the agent did not fail")
 	}
 	agent.kill()
-	s.Say(Ada, s.place, "Are you there?")
+	s.Say(connectortest.Ada, s.place, "Are you there?")
 	s.reads("The spare still answers.")
 	s.provider.Close()
-	s.Say(Ada, s.place, "And now?")
+	s.Say(connectortest.Ada, s.place, "And now?")
 	s.reads(llm.LocalInference.Sentence())
 	if n := len(s.model.Requests()); n != 2 {
 		t.Errorf("the spare model is asked %d times", n)

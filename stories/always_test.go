@@ -7,25 +7,25 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 )
 
 // access.always.rooms: no mention is needed there, but unknown users stay unknown.
 func TestChatAlwaysAnswered(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.group, "just saying")
+		c.Say(connectortest.Ada, c.group, "just saying")
 		c.pass(time.Minute)
 		c.asked(0)
 		c.shutdown()
-		name, _, _ := strings.Cut(c.Account(Ada), ":")
+		name, _, _ := strings.Cut(c.Account(connectortest.Ada), ":")
 		c.cfg.Access.Always.Rooms = []config.Chat{config.Chat(name + ":" + string(c.group))}
 		c.start()
 		c.pass(10 * time.Second)
-		c.Say(Ada, c.group, "hello all")
-		c.Say(Eve, c.group, "me too")
+		c.Say(connectortest.Ada, c.group, "hello all")
+		c.Say(connectortest.Eve, c.group, "me too")
 		c.rest()
 		c.asked(1)
-		if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "hello all") {
+		if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "hello all") {
 			t.Errorf("the group reads %q", own)
 		}
 	})
@@ -35,22 +35,22 @@ func TestChatAlwaysAnswered(t *testing.T) {
 func TestChatBotsAllowed(t *testing.T) {
 	mention := func(cfg *config.Config) { cfg.Access.Bots = "mention" }
 	onEach(t, mention, func(c *chatStory) {
-		c.Mention(Robot, c.group, "I was not invited")
+		c.Mention(connectortest.Robot, c.group, "I was not invited")
 		c.pass(time.Minute)
 		c.asked(0)
 		c.shutdown()
-		c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(Robot)))
+		c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(connectortest.Robot)))
 		c.start()
 		c.pass(10 * time.Second)
 		for n := range 5 {
-			c.Mention(Robot, c.group, fmt.Sprintf("beep %d", n))
+			c.Mention(connectortest.Robot, c.group, fmt.Sprintf("beep %d", n))
 			c.pass(20 * time.Second)
 		}
 		c.rest()
 		c.asked(3)
-		c.Mention(Ada, c.group, "let it talk")
+		c.Mention(connectortest.Ada, c.group, "let it talk")
 		c.rest()
-		c.Mention(Robot, c.group, "thank you")
+		c.Mention(connectortest.Robot, c.group, "thank you")
 		c.rest()
 		c.asked(5)
 	})

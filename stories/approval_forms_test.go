@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/chat"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // In the XML form a call through CALL_MCP_TOOL is approved as one of the tool itself, with the tool's arguments.
@@ -24,8 +24,8 @@ func TestChatApprovalInXML(t *testing.T) {
 			`{"serverName":"shop","toolName":"order","arguments":{"item":"tea"}}</params></action></actions><text>Let me see.</text></response>`
 		for _, option := range []int{0, 2} { // Once, Always here, Deny
 			says := []string{"Tea is on its way.", "", "No tea then."}[option]
-			c.model.Queue(Script{Text(order)}, Script{Text("<response><text>" + says + "</text></response>")})
-			c.Say(Ada, c.ada, "Order tea")
+			c.model.Queue(modelfake.Script{modelfake.Text(order)}, modelfake.Script{modelfake.Text("<response><text>" + says + "</text></response>")})
+			c.Say(connectortest.Ada, c.ada, "Order tea")
 			c.read(c.ada, `{"item":"tea"}`)
 			press(option)
 			c.read(c.ada, says)
@@ -43,8 +43,8 @@ func TestApprovalForThePage(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		s := withShop(c, func(cfg *config.Config) { cfg.MCP[0].Who = config.ToolsEveryone })
 		press := c.presses(c.World.(presser))
-		c.model.Queue(Script{Text("Hello.")})
-		c.Say(Ada, c.ada, "Hi") // so that the owner can be reached
+		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
+		c.Say(connectortest.Ada, c.ada, "Hi") // so that the owner can be reached
 		c.read(c.ada, "Hello.")
 		for option, says := range map[int]string{0: "Tea is on its way.", 2: "No tea then."} {
 			c.does("shop__order", `{"item":"tea"}`, says)
@@ -81,7 +81,7 @@ func TestChatApprovalOfWebhook(t *testing.T) {
 		go func() { _ = server.Serve(l) }()
 		c.Cleanup(func() { _ = server.Close() })
 		c.shutdown()
-		c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.cfg.Approvals.Timeout = time.Hour
 		c.cfg.Tools = []config.WebhookTool{{
 			Name: "ORDER", Description: "Order.", Parameters: `{"type":"object","properties":{"item":{"type":"string"}}}`, URL: "http://hook.test/", Method: "POST",
@@ -92,7 +92,7 @@ func TestChatApprovalOfWebhook(t *testing.T) {
 		press := c.presses(c.World.(presser))
 		for option, says := range map[int]string{0: "Tea is on its way.", 2: "No tea then."} {
 			c.does("ORDER", `{"item":"tea"}`, says)
-			c.Say(Ada, c.ada, "Order tea")
+			c.Say(connectortest.Ada, c.ada, "Order tea")
 			c.read(c.ada, `{"item":"tea"}`)
 			press(option)
 			c.read(c.ada, says)

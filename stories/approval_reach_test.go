@@ -6,7 +6,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -19,7 +19,7 @@ func withoutServer(c *chatStory, says string) (s *shop, press func(int)) {
 	press = c.presses(c.World.(presser))
 	c.servers = append(c.servers, toolsAt)
 	c.does("shop__order", `{"item":"tea"}`, says)
-	c.Say(Ada, c.ada, "Order tea")
+	c.Say(connectortest.Ada, c.ada, "Order tea")
 	c.read(c.ada, `{"item":"tea"}`)
 	c.pass(time.Minute)
 	c.crash()
@@ -60,7 +60,7 @@ func TestChatStopCancelsCall(t *testing.T) {
 		s := withShopOf(c, &sdk.StreamableHTTPOptions{}, nil)
 		s.say("slow")
 		c.does("shop__list", `{"item":"tea"}`, "Never said.")
-		c.Say(Ada, c.ada, "Is there tea?")
+		c.Say(connectortest.Ada, c.ada, "Is there tea?")
 		for range 60 {
 			if len(s.did()) > 0 {
 				break
@@ -68,7 +68,7 @@ func TestChatStopCancelsCall(t *testing.T) {
 			c.pass(time.Second)
 		}
 		c.wantDone(s, `list {"item":"tea"}`)
-		c.Say(Ada, c.ada, "/stop")
+		c.Say(connectortest.Ada, c.ada, "/stop")
 		c.pass(5 * time.Second)
 		c.wantDone(s, `list {"item":"tea"}`, "list cancelled")
 		c.read(c.ada, "Stopped.")

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -53,9 +53,9 @@ func (n *nemesis) step() {
 	case k < 9:
 		n.speak()
 	case k < 10:
-		n.Say(Ada, n.ada, "/stop")
+		n.Say(connectortest.Ada, n.ada, "/stop")
 	case k < 11:
-		n.Say(Robot, n.group, "beep")
+		n.Say(connectortest.Robot, n.group, "beep")
 	case k < 17:
 		n.Spoil(n.fault())
 	case k < 18:
@@ -83,7 +83,7 @@ func (n *nemesis) restart(end func()) {
 func (n *nemesis) speak() {
 	n.said++
 	text := fmt.Sprintf("Question %d, please?", n.said)
-	who := []Who{Ada, Bob}[n.luck.IntN(2)]
+	who := []connectortest.Who{connectortest.Ada, connectortest.Bob}[n.luck.IntN(2)]
 	n.model.Queue(n.script())
 	say := func() { n.Say(who, n.Direct(who), text) }
 	if n.luck.IntN(3) == 0 {
@@ -96,24 +96,24 @@ func (n *nemesis) speak() {
 	}
 }
 
-func (n *nemesis) script() Script {
+func (n *nemesis) script() modelfake.Script {
 	text := strings.Repeat(fmt.Sprintf("Answer %d goes on. ", n.said), 1+n.luck.IntN(40))
-	pace := Pace(time.Duration(n.luck.IntN(400)) * time.Millisecond)
+	pace := modelfake.Pace(time.Duration(n.luck.IntN(400)) * time.Millisecond)
 	switch n.luck.IntN(10) {
 	case 0:
-		return Script{RateLimit(3 * time.Second)}
+		return modelfake.Script{modelfake.RateLimit(3 * time.Second)}
 	case 1:
-		return Script{pace, Text(text, ByWord), Cut()}
+		return modelfake.Script{pace, modelfake.Text(text, modelfake.ByWord), modelfake.Cut()}
 	case 2:
-		return Script{pace, Text(strings.Repeat(text+"\n\n", 8), ByChance(uint64(n.said)))}
+		return modelfake.Script{pace, modelfake.Text(strings.Repeat(text+"\n\n", 8), modelfake.ByChance(uint64(n.said)))}
 	case 3:
-		return Script{Text("Yes.")}
+		return modelfake.Script{modelfake.Text("Yes.")}
 	}
-	return Script{pace, Text(strings.TrimSpace(text), ByWord)}
+	return modelfake.Script{pace, modelfake.Text(strings.TrimSpace(text), modelfake.ByWord)}
 }
 
-func (n *nemesis) fault() Fault {
-	f := Fault{Op: progressive.Op(n.luck.IntN(4)), Nth: n.luck.IntN(4)}
+func (n *nemesis) fault() connectortest.Fault {
+	f := connectortest.Fault{Op: progressive.Op(n.luck.IntN(4)), Nth: n.luck.IntN(4)}
 	switch n.luck.IntN(6) {
 	case 0:
 		f.Hold = time.Duration(1+n.luck.IntN(40)) * time.Second

@@ -8,11 +8,11 @@ import (
 
 	"parley/config"
 	"parley/config/configtest"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -38,7 +38,7 @@ func answerWithCode(n int) string {
 }
 
 // codes are the files with code in a place, in order.
-func (c *chatStory) codes(in Place) (all []string) {
+func (c *chatStory) codes(in connectortest.Place) (all []string) {
 	for _, m := range c.Sees(in) {
 		for _, f := range m.Files {
 			all = append(all, string(f.Data))
@@ -51,7 +51,7 @@ func (c *chatStory) codes(in Place) (all []string) {
 }
 
 // wantCode wants the code of n lines in one file below the answer.
-func (c *chatStory) wantCode(in Place, n int) {
+func (c *chatStory) wantCode(in connectortest.Place, n int) {
 	c.Helper()
 	c.rest()
 	var texts []string
@@ -70,10 +70,10 @@ func (c *chatStory) wantCode(in Place, n int) {
 }
 
 // wantInMessages wants it in messages, and files beside.
-func (c *chatStory) wantInMessages(in Place, n, files int) {
+func (c *chatStory) wantInMessages(in connectortest.Place, n, files int) {
 	c.Helper()
 	c.rest()
-	if got := bare(strings.Join(Own(c, in), "")); got != bare(answerWithCode(n)) {
+	if got := bare(strings.Join(connectortest.Own(c, in), "")); got != bare(answerWithCode(n)) {
 		c.Errorf("people read %.300q…", got)
 	}
 	if got := len(c.codes(in)); got != files {
@@ -85,11 +85,11 @@ func (c *chatStory) wantInMessages(in Place, n, files int) {
 // message, and how long it is.
 func TestChatLongCode(t *testing.T) {
 	onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
-		for _, in := range []Place{c.ada, c.group} {
-			c.model.Queue(Script{Pace(10 * time.Millisecond), Text(answerWithCode(200), ByWord), Pause(time.Minute)})
-			c.Mention(Ada, in, "Write it")
+		for _, in := range []connectortest.Place{c.ada, c.group} {
+			c.model.Queue(modelfake.Script{modelfake.Pace(10 * time.Millisecond), modelfake.Text(answerWithCode(200), modelfake.ByWord), modelfake.Pause(time.Minute)})
+			c.Mention(connectortest.Ada, in, "Write it")
 			c.read(in, "📎")
-			if own := Own(c, in); len(own) != 1 || len(c.codes(in)) != 0 || !strings.Contains(own[0], "step 0:") {
+			if own := connectortest.Own(c, in); len(own) != 1 || len(c.codes(in)) != 0 || !strings.Contains(own[0], "step 0:") {
 				t.Errorf("before the end %d messages are read: %q", len(own), own)
 			}
 			c.wantCode(in, 200)
@@ -104,8 +104,8 @@ func TestChatLongCodeDeletesNothing(t *testing.T) {
 		for _, lines := range []int{20, 48, 52, 97, 104, 250} {
 			t.Run(fmt.Sprintf("%d lines below %d", lines, above), func(t *testing.T) {
 				onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
-					c.model.Queue(Script{Pace(20 * time.Millisecond), Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), ByWord)})
-					c.Say(Ada, c.ada, "Write it")
+					c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), modelfake.ByWord)})
+					c.Say(connectortest.Ada, c.ada, "Write it")
 					c.rest()
 					stand := map[string]bool{}
 					for _, m := range c.Sees(c.ada) {
@@ -134,8 +134,8 @@ func TestChatLongCodeInMessages(t *testing.T) {
 				edit = nil
 			}
 			onEach(t, edit, func(c *chatStory) {
-				c.model.Queue(Script{Text(answerWithCode(play.lines))})
-				c.Say(Ada, c.ada, "Write it")
+				c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(play.lines))})
+				c.Say(connectortest.Ada, c.ada, "Write it")
 				c.wantInMessages(c.ada, play.lines, 0)
 			})
 		})
@@ -144,7 +144,7 @@ func TestChatLongCodeInMessages(t *testing.T) {
 
 // TR-11, TR-12: whatever becomes of the file, nothing of the code is lost.
 func TestChatLongCodeFaults(t *testing.T) {
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"33 s":        {Hold: 33 * time.Second},
 		"502":         {BadGateway: true},
 		"no right":    {Forbidden: true},
@@ -155,8 +155,8 @@ func TestChatLongCodeFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
-				c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
-				c.Say(Ada, c.ada, "Write it")
+				c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200)), modelfake.Pause(30 * time.Second)})
+				c.Say(connectortest.Ada, c.ada, "Write it")
 				c.read(c.ada, "Run it twice.")
 				f.Op, f.File, f.In = progressive.Post, true, c.ada
 				c.Spoil(f)
@@ -182,8 +182,8 @@ func TestChatLongCodeAnew(t *testing.T) {
 		codeIn(progressive.InFile)(&c.cfg)
 		c.start()
 		c.pass(10 * time.Second)
-		c.model.Queue(Script{Text(answerWithCode(200))}, Script{Text(answerWithCode(150))}, Script{Text("It is short now.")})
-		c.Say(Ada, c.ada, "Write it")
+		c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200))}, modelfake.Script{modelfake.Text(answerWithCode(150))}, modelfake.Script{modelfake.Text("It is short now.")})
+		c.Say(connectortest.Ada, c.ada, "Write it")
 		c.wantCode(c.ada, 200)
 		question := c.Sees(c.ada)[0].ID
 		w.Fake.UserEdit(question, "Write it shorter")
@@ -201,10 +201,10 @@ func TestChatLongCodeAnew(t *testing.T) {
 // I6: a process that dies before it has posted the file leaves that to the next one.
 func TestChatLongCodeAfterCrash(t *testing.T) {
 	onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
-		c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
-		c.Say(Ada, c.ada, "Write it")
+		c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200)), modelfake.Pause(30 * time.Second)})
+		c.Say(connectortest.Ada, c.ada, "Write it")
 		c.read(c.ada, "Run it twice.")
-		c.Spoil(Fault{Op: progressive.Edit, In: c.ada, Hold: 2 * time.Minute})
+		c.Spoil(connectortest.Fault{Op: progressive.Edit, In: c.ada, Hold: 2 * time.Minute})
 		c.pass(time.Minute)
 		c.crash()
 		c.start()

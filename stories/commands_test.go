@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/chat"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // The web chat: /new asks, another conversation can't answer, the right one can, once (SE-07).
@@ -54,16 +54,16 @@ func TestNewOnTheWeb(t *testing.T) {
 
 // What the agent offers is chosen with a button, or by writing it, and then there are no buttons; the model goes on with that.
 func TestChooseOption(t *testing.T) {
-	script := Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)}
+	script := modelfake.Script{modelfake.ToolCall("c", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)}
 	onEach(t, nil, func(c *chatStory) {
 		w := c.World.(presser)
-		c.model.Queue(script, Script{Text("Sencha it is.")})
-		c.Say(Ada, c.ada, "tea please")
+		c.model.Queue(script, modelfake.Script{modelfake.Text("Sencha it is.")})
+		c.Say(connectortest.Ada, c.ada, "tea please")
 		c.pass(time.Minute)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Assam", "Sencha"}) {
 			c.Fatalf("the buttons are %q", got)
 		}
-		w.Press(Ada, c.ada, 1)
+		w.Press(connectortest.Ada, c.ada, 1)
 		c.pass(time.Minute)
 		lines := c.Sees(c.ada)
 		if last := lines[len(lines)-1].Text; last != "Sencha it is." || len(w.Buttons(c.ada)) != 0 {
@@ -72,18 +72,18 @@ func TestChooseOption(t *testing.T) {
 		if got := c.prompt(1); !strings.Contains(got, "Which tea?") || !strings.Contains(got, `\n\nSencha"`) {
 			c.Errorf("the model was asked %s", got)
 		}
-		c.model.Queue(script, Script{Text("Assam it is.")})
-		c.Say(Ada, c.ada, "more tea please")
+		c.model.Queue(script, modelfake.Script{modelfake.Text("Assam it is.")})
+		c.Say(connectortest.Ada, c.ada, "more tea please")
 		c.pass(time.Minute)
-		c.Say(Ada, c.ada, "1")
+		c.Say(connectortest.Ada, c.ada, "1")
 		c.pass(time.Minute)
-		if own := Own(c, c.ada); len(own) != 4 || own[2] != "Which tea?" || own[3] != "Assam it is." || len(w.Buttons(c.ada)) != 0 {
+		if own := connectortest.Own(c, c.ada); len(own) != 4 || own[2] != "Which tea?" || own[3] != "Assam it is." || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("in writing: %q; the buttons are %q", own, w.Buttons(c.ada))
 		}
 	})
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(script, Script{Text("Sencha it is.")})
+		s.model.Queue(script, modelfake.Script{modelfake.Text("Sencha it is.")})
 		asked := s.all(s.send(c, "1", "tea please"))
 		if *asked.FullText != "Which tea?" || !strings.Contains(asked.Raw, `"options":["Assam","Sencha"]`) {
 			s.Fatalf("asked is %s", asked.Raw)
@@ -99,14 +99,14 @@ func TestLaterNumberForgetsNothing(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		w := c.World.(presser)
 		for _, text := range []string{"hello", "/new", "How many are there?"} {
-			c.Say(Ada, c.ada, text)
+			c.Say(connectortest.Ada, c.ada, text)
 			c.pass(time.Minute)
 		}
 		for _, text := range []string{"1", "forget it"} {
-			c.Say(Ada, c.ada, text)
+			c.Say(connectortest.Ada, c.ada, text)
 			c.pass(time.Minute)
 		}
-		if got := c.Sees(c.ada); slices.ContainsFunc(got, func(m Line) bool { return strings.Contains(m.Text, "forgotten") }) || !strings.Contains(c.prompt(3), "How many are there?") {
+		if got := c.Sees(c.ada); slices.ContainsFunc(got, func(m connectortest.Line) bool { return strings.Contains(m.Text, "forgotten") }) || !strings.Contains(c.prompt(3), "How many are there?") {
 			c.Errorf("they see %v", got)
 		}
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Forget it", "Keep it"}) {
@@ -117,9 +117,9 @@ func TestLaterNumberForgetsNothing(t *testing.T) {
 
 // presser is a world whose messages may have buttons.
 type presser interface {
-	Press(from Who, in Place, option int)
-	PressAgain(from Who, in Place, data string)
-	Buttons(in Place) []string
+	Press(from connectortest.Who, in connectortest.Place, option int)
+	PressAgain(from connectortest.Who, in connectortest.Place, data string)
+	Buttons(in connectortest.Place) []string
 	Told() []string
 }
 
@@ -128,16 +128,16 @@ type presser interface {
 func TestNewInAGroup(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		w := c.World.(presser)
-		c.Mention(Ada, c.group, "hello")
+		c.Mention(connectortest.Ada, c.group, "hello")
 		c.pass(time.Minute)
-		c.Mention(Ada, c.group, "/new")
+		c.Mention(connectortest.Ada, c.group, "/new")
 		c.pass(time.Minute)
 		if got := w.Buttons(c.group); !slices.Equal(got, []string{"Forget it", "Keep it"}) {
 			c.Fatalf("the buttons are %q", got)
 		}
-		w.Press(Eve, c.group, 0)
+		w.Press(connectortest.Eve, c.group, 0)
 		c.pass(time.Minute)
-		w.Press(Ada, c.group, 1)
+		w.Press(connectortest.Ada, c.group, 1)
 		c.pass(time.Minute)
 		told := w.Told()
 		if len(told) != 2 || told[0] != "This choice is not yours to make." || told[1] != "" || len(w.Buttons(c.group)) != 0 {
@@ -147,20 +147,20 @@ func TestNewInAGroup(t *testing.T) {
 		if last := bare(lines[len(lines)-1].Text); !strings.HasSuffix(last, bare("→ Keep it (Ada) Okay, nothing was forgotten.")) {
 			c.Errorf("the message says %q", lines[len(lines)-1].Text)
 		}
-		w.PressAgain(Ada, c.group, "UNKNOWN:0")
+		w.PressAgain(connectortest.Ada, c.group, "UNKNOWN:0")
 		c.pass(time.Minute)
-		c.Mention(Ada, c.group, "/new")
+		c.Mention(connectortest.Ada, c.group, "/new")
 		c.pass(time.Minute)
-		c.Mention(Ada, c.group, "/stop")
+		c.Mention(connectortest.Ada, c.group, "/stop")
 		c.pass(time.Minute)
 		if got := w.Buttons(c.group); len(got) != 0 {
 			c.Errorf("after a stop the buttons are %q", got)
 		}
-		c.Mention(Ada, c.group, "/new")
+		c.Mention(connectortest.Ada, c.group, "/new")
 		c.pass(2 * time.Hour)
 		lines = c.Sees(c.group)
 		question := lines[len(lines)-1].Text
-		w.Press(Bob, c.group, 0)
+		w.Press(connectortest.Bob, c.group, 0)
 		c.pass(time.Minute)
 		lines = c.Sees(c.group)
 		if got := w.Buttons(c.group); len(got) != 0 || lines[len(lines)-1].Text != question {

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // fuse counts the moments before and after each effect that the process has on what outlives it: the store, and the
@@ -124,10 +124,10 @@ func dieTwice(t *testing.T, p site, at, then int) (moments int) {
 			c.orphans *= 2
 		}
 		c.model.Queue(slowly(fox + " " + fox))
-		c.Say(Ada, c.ada, "Question A")
+		c.Say(connectortest.Ada, c.ada, "Question A")
 		c.survive(f, 7*time.Second)
 		c.model.Queue(slowly(tale), slowly(tale), slowly(tale))
-		c.Say(Ada, c.ada, "Question B")
+		c.Say(connectortest.Ada, c.ada, "Question B")
 		c.survive(f, 2*time.Minute)
 		moments = f.count()
 	})
@@ -179,16 +179,16 @@ func TestCrashWhileItAsks(t *testing.T) {
 			texts := 1 + c.orphans
 			c.orphans = 2 // and a file of which only the dead process knew
 			c.model.Queue(slices.Concat(plays("blue"), plays("blue"), plays("blue"))...)
-			c.Say(Ada, c.ada, "Play something blue")
+			c.Say(connectortest.Ada, c.ada, "Play something blue")
 			c.survive(f, 10*time.Second)
-			c.World.(presser).Press(Ada, c.ada, 1)
+			c.World.(presser).Press(connectortest.Ada, c.ada, 1)
 			c.survive(f, time.Minute)
 			c.rest()
 			moments = f.count()
 			if len(c.rooms()) == 0 {
 				return // nothing was acknowledged
 			}
-			if own := Own(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
+			if own := connectortest.Own(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
 				c.Errorf("people read %q", own)
 			}
 			open, err := c.node.store.OpenQuestions(c.Context(), c.rooms()[0])
@@ -229,17 +229,17 @@ func sweep(t *testing.T, dieAt func(t *testing.T, p site, at int) (moments int))
 // there was of an answer, and the next question is answered.
 func TestChatSetsAside(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		stuck := Script{Text(fox + " "), Pace(time.Hour), Text(fox, ByWord)}
+		stuck := modelfake.Script{modelfake.Text(fox + " "), modelfake.Pace(time.Hour), modelfake.Text(fox, modelfake.ByWord)}
 		c.model.Queue(stuck, stuck, stuck)
-		c.Say(Ada, c.ada, "Tell me")
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		for range 3 {
 			c.pass(20 * time.Second)
 			c.crash()
 			c.start()
 		}
 		c.want(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.")
-		c.model.Queue(Script{Text(tale)})
-		c.Say(Ada, c.ada, "And now?")
+		c.model.Queue(modelfake.Script{modelfake.Text(tale)})
+		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.want(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.", tale)
 		if n := len(c.model.Requests()); n != 4 {
 			c.Errorf("the model was asked %d times; want 4", n)

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/chat"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -17,11 +17,11 @@ import (
 func TestChatDeployDuringARefusal(t *testing.T) {
 	for name, refuse := range map[string]func(c *chatStory) (recover func()){
 		"429 for 40 s": func(c *chatStory) func() {
-			c.Spoil(Fault{Op: progressive.Post, Hold: 40 * time.Second})
+			c.Spoil(connectortest.Fault{Op: progressive.Post, Hold: 40 * time.Second})
 			return func() {}
 		},
 		"429 for 5 m": func(c *chatStory) func() {
-			c.Spoil(Fault{Op: progressive.Post, Hold: 5 * time.Minute})
+			c.Spoil(connectortest.Fault{Op: progressive.Post, Hold: 5 * time.Minute})
 			return func() {}
 		},
 		"connections are refused": func(c *chatStory) func() {
@@ -29,15 +29,15 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 			return func() { c.refuse("") }
 		},
 	} {
-		for text, script := range map[string]Script{"short": {Pause(2 * time.Second), Text("Yes.")}, "streamed": slowly(tale)} {
+		for text, script := range map[string]modelfake.Script{"short": {modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")}, "streamed": slowly(tale)} {
 			t.Run(name+"/"+text, func(t *testing.T) {
 				onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chatStory) {
 					c.model.Queue(script, script)
-					c.Say(Ada, c.ada, "Tell me")
+					c.Say(connectortest.Ada, c.ada, "Tell me")
 					c.pass(time.Second)
 					recovered := refuse(c)
 					c.pass(15 * time.Second)
-					if own := Own(c, c.ada); len(own) > 0 {
+					if own := connectortest.Own(c, c.ada); len(own) > 0 {
 						t.Fatalf("people read %q", own)
 					}
 					c.shutdown()
@@ -58,8 +58,8 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 // A platform that can't be reached for a quarter of an hour costs time, and no answer: nothing was ever sent.
 func TestChatUnreachable(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{Pause(2 * time.Second), Text("Yes.")})
-		c.Say(Ada, c.ada, "Is it so?")
+		c.model.Queue(modelfake.Script{modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")})
+		c.Say(connectortest.Ada, c.ada, "Is it so?")
 		c.pass(time.Second)
 		c.refuse(c.at)
 		c.pass(15 * time.Minute)
@@ -71,20 +71,20 @@ func TestChatUnreachable(t *testing.T) {
 // ST-26: the process dies while a preview is being posted, and the next one between its verdict and the last word. The
 // third shows the whole answer, and the preview stays above it only where messages can't be looked up.
 func TestChatTwoCrashes(t *testing.T) {
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"the preview was posted": {Op: progressive.Post, Mute: time.Hour},
 		"it was not":             {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
-				c.model.Queue(slowly(tale), Script{Text(tale)})
-				c.Say(Ada, c.ada, "Tell me")
+				c.model.Queue(slowly(tale), modelfake.Script{modelfake.Text(tale)})
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.pass(4 * time.Second)
 				c.crash()
 				c.start()
 				c.until(func(run chat.Run) bool { return run.Verdict != nil })
-				if own := Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
+				if own := connectortest.Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
 					t.Fatalf("people read %q already", own)
 				}
 				c.crash()
@@ -115,15 +115,15 @@ func (c *chatStory) until(so func(chat.Run) bool) {
 // ST-27: the process dies while the only message of an answer is being posted, before or after the platform has it. The
 // next one sends it once more, marked, and the one after that does not.
 func TestChatCrashAtTheLastCreate(t *testing.T) {
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"it was posted": {Op: progressive.Post, Mute: time.Hour},
 		"it was not":    {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
-				c.model.Queue(Script{Text("Yes.")})
-				c.Say(Ada, c.ada, "Is it so?")
+				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
+				c.Say(connectortest.Ada, c.ada, "Is it so?")
 				c.until(func(run chat.Run) bool { return len(run.Shown) > 0 })
 				c.pass(time.Second)
 				c.crash()

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 func onDiscord(t *testing.T, play func(*chatStory, *discordworld.World)) {
@@ -33,14 +33,14 @@ func TestDiscordReconnects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onDiscord(t, func(c *chatStory, w *discordworld.World) {
-				bob := c.Direct(Bob)
-				c.Say(Bob, bob, "Hi")
+				bob := c.Direct(connectortest.Bob)
+				c.Say(connectortest.Bob, bob, "Hi")
 				c.want(bob, "You said: Hi")
 				c.model.Queue(slowly(tale))
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, "Once upon a time")
 				end(w.Fake)
-				c.Say(Bob, bob, "Are you there?")
+				c.Say(connectortest.Bob, bob, "Are you there?")
 				c.pass(5 * time.Minute)
 				c.want(c.ada, tale)
 				c.want(bob, "You said: Hi", "You said: Are you there?")
@@ -56,11 +56,11 @@ func TestDiscordReconnects(t *testing.T) {
 // DR-09, SE-01, I11: no one is pinged, whatever the model writes.
 func TestDiscordPingsNobody(t *testing.T) {
 	onDiscord(t, func(c *chatStory, w *discordworld.World) {
-		_, ada, _ := strings.Cut(c.Account(Ada), ":")
+		_, ada, _ := strings.Cut(c.Account(connectortest.Ada), ":")
 		c.model.Queue(slowly("Attention, @everyone and @here, and you too, <@" + ada + ">: this is for all of you, is it not?"))
-		c.Mention(Bob, c.group, "shout")
+		c.Mention(connectortest.Bob, c.group, "shout")
 		c.rest()
-		if own := Own(c, c.group); len(own) != 1 {
+		if own := connectortest.Own(c, c.group); len(own) != 1 {
 			t.Errorf("people read %q", own)
 		}
 	})
@@ -78,7 +78,7 @@ func TestDiscordLimits(t *testing.T) {
 			onDiscord(t, func(c *chatStory, w *discordworld.World) {
 				w.Fake.Fault(discordfake.Match{Route: discordfake.EditMessage, Skip: 1}, f)
 				c.model.Queue(slowly(tale))
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.want(c.ada, tale)
 			})
 		})
@@ -90,8 +90,8 @@ func TestDiscordLimits(t *testing.T) {
 func TestDiscordEditsByTheHeaders(t *testing.T) {
 	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		w.Fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
-		c.model.Queue(Script{Pace(time.Second), Text(tale+" "+tale, ByWord)})
-		c.Say(Ada, c.ada, "Tell me")
+		c.model.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(tale+" "+tale, modelfake.ByWord)})
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.want(c.ada, tale+" "+tale)
 		m := c.Sees(c.ada)[1]
 		took := m.Versions[len(m.Versions)-1].At.Sub(m.Versions[0].At)

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 )
 
 // A question that is edited soon after is answered again in the same message.
 func TestEditedQuestion(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.ada, "Say no")
+		c.Say(connectortest.Ada, c.ada, "Say no")
 		c.want(c.ada, "You said: Say no")
 		question := c.Sees(c.ada)[0]
 		for _, now := range []string{"Say hello", "Say goodbye"} {
@@ -29,7 +29,7 @@ func TestEditedQuestion(t *testing.T) {
 // IN-12: a preview of its link is no edit of a question.
 func TestUnfurledQuestion(t *testing.T) {
 	onDiscord(t, func(c *chatStory, w *discordworld.World) {
-		c.Say(Ada, c.ada, "Say hello")
+		c.Say(connectortest.Ada, c.ada, "Say hello")
 		c.want(c.ada, "You said: Say hello")
 		w.Fake.Unfurl(c.Sees(c.ada)[0].ID)
 		c.pass(time.Minute)
@@ -40,10 +40,10 @@ func TestUnfurledQuestion(t *testing.T) {
 // ST-21: a question that is deleted takes along what was shown of its answer.
 func TestDeletedQuestion(t *testing.T) {
 	onDiscord(t, func(c *chatStory, w *discordworld.World) {
-		c.Say(Ada, c.ada, "Hello")
+		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.want(c.ada, "You said: Hello")
 		c.model.Queue(slowly(tale))
-		c.Say(Ada, c.ada, "Tell me a tale")
+		c.Say(connectortest.Ada, c.ada, "Tell me a tale")
 		c.read(c.ada, "Once upon a time")
 		w.Fake.UserDelete(c.Sees(c.ada)[2].ID)
 		c.pass(time.Minute)

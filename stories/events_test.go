@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/event"
 )
@@ -67,7 +67,7 @@ func (s *story) wantsEvents(source string) {
 // Observers get the same events for a question on every platform, and one end per run.
 func TestChatEvents(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.ada, "Hello")
+		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.want(c.ada, "You said: Hello")
 		c.wantsEvents(c.name)
 	})

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/answer"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 const wrong = "Tomorrow it will rain all day long, so"
@@ -23,28 +23,28 @@ var another = strings.Trim(answer.AnotherModel, "_")
 func withSpare(cfg *config.Config) {
 	withMusic(cfg)
 	cfg.Models.Chat = []config.ChatModel{
-		{Name: "main", Provider: config.ProviderOpenAI, Model: DefaultModel, Fallback: []string{"spare"}},
-		{Name: "spare", Provider: config.ProviderOpenAI, Model: DefaultModel},
+		{Name: "main", Provider: config.ProviderOpenAI, Model: modelfake.DefaultModel, Fallback: []string{"spare"}},
+		{Name: "spare", Provider: config.ProviderOpenAI, Model: modelfake.DefaultModel},
 	}
 }
 
 // failures are what the first model does, and what people see at last.
 func failures() map[string]struct {
-	scripts []Script
+	scripts []modelfake.Script
 	shows   []string
 } {
 	return map[string]struct {
-		scripts []Script
+		scripts []modelfake.Script
 		shows   []string
 	}{
-		"before the first token": {[]Script{{BadGateway()}, {Text(fox)}}, []string{another, fox}},
-		"in mid-text":            {[]Script{{Text(wrong), Pause(5 * time.Second), Cut()}, {Text(fox)}}, []string{another, fox}},
+		"before the first token": {[]modelfake.Script{{modelfake.BadGateway()}, {modelfake.Text(fox)}}, []string{another, fox}},
+		"in mid-text":            {[]modelfake.Script{{modelfake.Text(wrong), modelfake.Pause(5 * time.Second), modelfake.Cut()}, {modelfake.Text(fox)}}, []string{another, fox}},
 		"while it writes a call": {
-			[]Script{{Text(wrong), Pause(5 * time.Second), After(4, Cut()), ToolCall("c1", "PLAY_MUSIC", `{"title":"so what"}`, ByBytes(3))}, {Text(fox)}},
+			[]modelfake.Script{{modelfake.Text(wrong), modelfake.Pause(5 * time.Second), modelfake.After(4, modelfake.Cut()), modelfake.ToolCall("c1", "PLAY_MUSIC", `{"title":"so what"}`, modelfake.ByBytes(3))}, {modelfake.Text(fox)}},
 			[]string{another, fox},
 		},
 		"after a call": {
-			[]Script{plays("so what")[0], {Text(wrong), Pause(5 * time.Second), Cut()}, {Text(enjoy)}},
+			[]modelfake.Script{plays("so what")[0], {modelfake.Text(wrong), modelfake.Pause(5 * time.Second), modelfake.Cut()}, {modelfake.Text(enjoy)}},
 			[]string{letMe, strings.ReplaceAll(playing, "**", ""), another, enjoy},
 		},
 	}
@@ -58,7 +58,7 @@ func TestFailoverInChats(t *testing.T) {
 			onEach(t, withSpare, func(c *chatStory) {
 				c.music()
 				c.model.Queue(f.scripts...)
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, f.shows[len(f.shows)-1])
 				c.rest()
 				seen := c.Sees(c.ada)
@@ -66,8 +66,8 @@ func TestFailoverInChats(t *testing.T) {
 				if len(seen) != 2 || text != strings.Join(f.shows, "\n\n") {
 					t.Errorf("people see %d messages, at last:\n%s", len(seen)-1, text)
 				}
-				c.model.Queue(Script{Text("Sure.")})
-				c.Say(Ada, c.ada, "Really?")
+				c.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
+				c.Say(connectortest.Ada, c.ada, "Really?")
 				c.read(c.ada, "Sure")
 				all := c.model.Requests()
 				checkPrompt(t, all[len(all)-1].Raw)
@@ -96,7 +96,7 @@ func TestFailoverOnThePage(t *testing.T) {
 				if got := strings.ReplaceAll(lines[1].Text, "*", ""); got != want {
 					t.Errorf("a reload shows:\n%s", got)
 				}
-				s.model.Queue(Script{Text("Sure.")})
+				s.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
 				s.all(s.send(id, "k2", "Really?"))
 				all := s.model.Requests()
 				checkPrompt(t, all[len(all)-1].Raw)
@@ -116,20 +116,20 @@ func checkPrompt(t *testing.T, request json.RawMessage) {
 }
 
 // setsReminder has the model set a reminder, an action that writes, and then fail before or in the middle of its next text.
-func setsReminder(failing Script) []Script {
-	return []Script{{Text(letMe), ToolCall("c1", "REMIND_ME", `{"text":"call mum","in_minutes":60}`)}, failing, {Text(enjoy)}}
+func setsReminder(failing modelfake.Script) []modelfake.Script {
+	return []modelfake.Script{{modelfake.Text(letMe), modelfake.ToolCall("c1", "REMIND_ME", `{"text":"call mum","in_minutes":60}`)}, failing, {modelfake.Text(enjoy)}}
 }
 
 // What an action has changed is not changed again by the next model, which is told about it.
 func TestFailoverAfterAWritingAction(t *testing.T) {
-	for name, failing := range map[string]Script{
-		"before the next text": {BadGateway()},
-		"in the next text":     {Text(wrong), Pause(5 * time.Second), Cut()},
+	for name, failing := range map[string]modelfake.Script{
+		"before the next text": {modelfake.BadGateway()},
+		"in the next text":     {modelfake.Text(wrong), modelfake.Pause(5 * time.Second), modelfake.Cut()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, withSpare, func(c *chatStory) {
 				c.model.Queue(setsReminder(failing)...)
-				c.Say(Ada, c.ada, "Remind me to call mum in an hour")
+				c.Say(connectortest.Ada, c.ada, "Remind me to call mum in an hour")
 				c.read(c.ada, enjoy)
 				c.rest()
 				c.checkSpareKnows()

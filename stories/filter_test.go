@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 const blockedAnswer = "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or rephrase your question."
@@ -16,18 +16,18 @@ const blockedAnswer = "This server's AutoMod blocked my answer. Ask a moderator 
 // DR-27: an answer that AutoMod blocks, at once or while it grows, becomes one sentence, and its text is sent only once. The next
 // answer is shown as ever.
 func TestDiscordAutoMod(t *testing.T) {
-	for name, script := range map[string]Script{
-		"at once":         {Text("What a foul word.")},
-		"while it grows":  {Pace(200 * time.Millisecond), Text(tale+" What a foul word. "+tale, ByWord)},
-		"in its end":      {Pace(200 * time.Millisecond), Text(tale+" What a foul", ByWord)},
-		"in several":      {Text(strings.Repeat(tale+"\n\n", 60) + "What a foul word.")},
-		"in the first of": {Text("What a foul word.\n\n" + strings.Repeat(tale+"\n\n", 60))},
+	for name, script := range map[string]modelfake.Script{
+		"at once":         {modelfake.Text("What a foul word.")},
+		"while it grows":  {modelfake.Pace(200 * time.Millisecond), modelfake.Text(tale+" What a foul word. "+tale, modelfake.ByWord)},
+		"in its end":      {modelfake.Pace(200 * time.Millisecond), modelfake.Text(tale+" What a foul", modelfake.ByWord)},
+		"in several":      {modelfake.Text(strings.Repeat(tale+"\n\n", 60) + "What a foul word.")},
+		"in the first of": {modelfake.Text("What a foul word.\n\n" + strings.Repeat(tale+"\n\n", 60))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onDiscord(t, func(c *chatStory, w *discordworld.World) {
 				w.Fake.AutoMod("foul")
 				c.model.Queue(script)
-				c.Mention(Ada, c.group, "Tell me")
+				c.Mention(connectortest.Ada, c.group, "Tell me")
 				c.rest()
 				c.forgotten = map[string]bool{}
 				for _, m := range c.Sees(c.group) {
@@ -43,7 +43,7 @@ func TestDiscordAutoMod(t *testing.T) {
 				if refused != 1 || !strings.Contains(c.log.String(), "AutoMod blocked an answer") {
 					t.Errorf("%d requests were refused", refused)
 				}
-				c.Mention(Bob, c.group, "Hi")
+				c.Mention(connectortest.Bob, c.group, "Hi")
 				c.want(c.group, blockedAnswer, "You said: Bob: Hi")
 			})
 		})

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // asForm lets the model answer with tags around the parts.
@@ -18,13 +18,13 @@ func asForm(cfg *config.Config) {
 }
 
 // fills is what plays says, in the form, with a hidden plan; in pieces that break tags.
-func fills(title string) []Script {
-	pieces := func(text string) Step { return Text(text, ByBytes(3)) }
-	return []Script{
-		{Pace(50 * time.Millisecond), pieces("<think>a secret</think>\n```xml\n<response>\n<thought>a secret plan</thought>\n<actions>REPLY,\n" +
+func fills(title string) []modelfake.Script {
+	pieces := func(text string) modelfake.Step { return modelfake.Text(text, modelfake.ByBytes(3)) }
+	return []modelfake.Script{
+		{modelfake.Pace(50 * time.Millisecond), pieces("<think>a secret</think>\n```xml\n<response>\n<thought>a secret plan</thought>\n<actions>REPLY,\n" +
 			`<action name="PLAY_MUSIC"><params>{"title":"` + title + `"}</params></action></actions>` +
 			"\n<providers></providers>\n<text>" + letMe + "</text>\n</response>\n```")},
-		{Pace(50 * time.Millisecond), pieces("<response><thought>a secret plan</thought><text>" + enjoy + "</text></response>")},
+		{modelfake.Pace(50 * time.Millisecond), pieces("<response><thought>a secret plan</thought><text>" + enjoy + "</text></response>")},
 	}
 }
 
@@ -43,7 +43,7 @@ func TestFormInChat(t *testing.T) {
 	onEach(t, asForm, func(c *chatStory) {
 		c.music()
 		c.model.Queue(fills("so what")...)
-		c.Say(Ada, c.ada, "Play something")
+		c.Say(connectortest.Ada, c.ada, "Play something")
 		c.read(c.ada, "Enjoy")
 		c.rest()
 		lines := c.Sees(c.ada)
@@ -85,8 +85,8 @@ func TestFormOnThePage(t *testing.T) {
 // A model that has nothing to say says nothing, also in private.
 func TestFormIgnoresInChat(t *testing.T) {
 	onEach(t, asForm, func(c *chatStory) {
-		c.model.Queue(Script{Text("<response><thought>a secret</thought><actions>IGNORE</actions><text></text></response>", ByBytes(5))})
-		c.Say(Ada, c.ada, "Thanks!")
+		c.model.Queue(modelfake.Script{modelfake.Text("<response><thought>a secret</thought><actions>IGNORE</actions><text></text></response>", modelfake.ByBytes(5))})
+		c.Say(connectortest.Ada, c.ada, "Thanks!")
 		c.pass(time.Minute)
 		c.want(c.ada)
 	})
@@ -101,10 +101,10 @@ func TestMultiStepInChat(t *testing.T) {
 	onEach(t, edit, func(c *chatStory) {
 		c.music()
 		c.model.Queue(
-			Script{Text(`<response><thought>a secret</thought><action>PLAY_MUSIC</action><parameters>{"title":"so what"}</parameters><isFinish>false</isFinish></response>`, ByBytes(9))},
-			Script{Text("<response><thought>a secret</thought><isFinish>true</isFinish></response>")},
-			Script{Text("<response><thought>a secret</thought><text>"+enjoy+"</text></response>", ByBytes(2))})
-		c.Say(Ada, c.ada, "Play something")
+			modelfake.Script{modelfake.Text(`<response><thought>a secret</thought><action>PLAY_MUSIC</action><parameters>{"title":"so what"}</parameters><isFinish>false</isFinish></response>`, modelfake.ByBytes(9))},
+			modelfake.Script{modelfake.Text("<response><thought>a secret</thought><isFinish>true</isFinish></response>")},
+			modelfake.Script{modelfake.Text("<response><thought>a secret</thought><text>"+enjoy+"</text></response>", modelfake.ByBytes(2))})
+		c.Say(connectortest.Ada, c.ada, "Play something")
 		c.read(c.ada, "Enjoy")
 		c.rest()
 		lines := c.Sees(c.ada)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // TR-35, ST-01: after three long answers within a minute a group still gets the first text of the next at once, and sees
@@ -17,21 +17,21 @@ func TestBusyGroup(t *testing.T) {
 		begun := time.Now()
 		for range 3 {
 			c.model.Queue(slowly(long))
-			c.Mention(Ada, c.group, "Tell us")
+			c.Mention(connectortest.Ada, c.group, "Tell us")
 			c.rest()
 		}
 		if d := time.Since(begun); d > time.Minute {
 			t.Errorf("three answers took %v", d)
 		}
-		c.model.Queue(Script{Pace(300 * time.Millisecond), Text("Alas, this time "+long, ByWord), Pause(time.Hour)})
-		c.Mention(Bob, c.group, "And again")
+		c.model.Queue(modelfake.Script{modelfake.Pace(300 * time.Millisecond), modelfake.Text("Alas, this time "+long, modelfake.ByWord), modelfake.Pause(time.Hour)})
+		c.Mention(connectortest.Bob, c.group, "And again")
 		asked := time.Now()
 		c.read(c.group, "Alas")
 		if d := time.Since(asked); d > 2500*time.Millisecond {
 			t.Errorf("the first text of the fourth answer came after %v", d)
 		}
 		c.pass(8 * time.Second)
-		c.Mention(Bob, c.group, "/stop")
+		c.Mention(connectortest.Bob, c.group, "/stop")
 		stopped := time.Now()
 		c.read(c.group, "topped")
 		if d := time.Since(stopped); d > 4*time.Second {
@@ -49,15 +49,17 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 			on(t, sites()[0], func(cfg *config.Config) {
 				cfg.Limits.Parallel, cfg.Limits.ParallelTotal = limits.person, limits.total
 			}, func(c *chatStory) {
-				c.choose = func(Request) Script { return Script{Pause(time.Minute), Text("Done.")} }
-				c.Say(Ada, c.ada, "first")
+				c.choose = func(modelfake.Request) modelfake.Script {
+					return modelfake.Script{modelfake.Pause(time.Minute), modelfake.Text("Done.")}
+				}
+				c.Say(connectortest.Ada, c.ada, "first")
 				c.pass(time.Second)
-				c.Mention(Ada, c.group, "second")
+				c.Mention(connectortest.Ada, c.group, "second")
 				c.pass(time.Second)
-				c.Say(Bob, c.Direct(Bob), "third")
+				c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "third")
 				c.pass(20 * time.Second)
 				c.asked(limits.asked)
-				for _, in := range []Place{c.ada, c.group, c.Direct(Bob)} {
+				for _, in := range []connectortest.Place{c.ada, c.group, c.Direct(connectortest.Bob)} {
 					c.want(in, "Done.")
 				}
 			})
@@ -71,25 +73,27 @@ func TestCommandsTakeNoPlace(t *testing.T) {
 	onEach(t, func(cfg *config.Config) {
 		cfg.Limits.Parallel, cfg.Limits.ParallelTotal = 2, 2
 	}, func(c *chatStory) {
-		c.choose = func(Request) Script { return Script{Pause(time.Minute), Text("Done.")} }
+		c.choose = func(modelfake.Request) modelfake.Script {
+			return modelfake.Script{modelfake.Pause(time.Minute), modelfake.Text("Done.")}
+		}
 		for _, press := range []int{1, 1, -1, -1} {
-			c.Say(Ada, c.ada, "/new")
+			c.Say(connectortest.Ada, c.ada, "/new")
 			c.pass(time.Minute)
 			if press >= 0 {
-				c.World.(presser).Press(Ada, c.ada, press)
+				c.World.(presser).Press(connectortest.Ada, c.ada, press)
 				c.pass(time.Minute)
 			}
 		}
-		c.Say(Ada, c.ada, "first")
+		c.Say(connectortest.Ada, c.ada, "first")
 		c.pass(time.Second)
-		c.Mention(Ada, c.group, "second")
+		c.Mention(connectortest.Ada, c.group, "second")
 		c.pass(time.Second)
-		c.Say(Bob, c.Direct(Bob), "third")
+		c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "third")
 		c.pass(20 * time.Second)
 		c.asked(2)
 		c.pass(3 * time.Minute)
-		for _, in := range []Place{c.ada, c.group, c.Direct(Bob)} {
-			if own := Own(c, in); own[len(own)-1] != "Done." {
+		for _, in := range []connectortest.Place{c.ada, c.group, c.Direct(connectortest.Bob)} {
+			if own := connectortest.Own(c, in); own[len(own)-1] != "Done." {
 				c.Errorf("the last answer is %q", own[len(own)-1])
 			}
 		}

@@ -9,10 +9,10 @@ import (
 
 	"parley/config"
 	"parley/config/configtest"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // outlay is what an answer took: requests, and what the process allocated, with the servers of the model and of the platform.
@@ -42,20 +42,20 @@ func (c *chatStory) grow(deltas int) outlay {
 	c.Helper()
 	const burst = 50
 	text := strings.Repeat("The quick fox jumps over the lazy dog until the evening comes.\n\n", 4*deltas/64)
-	script := Script{}
+	script := modelfake.Script{}
 	for at := 0; at < len(text); at += 4 * burst {
-		script = append(script, Text(text[at:min(at+4*burst, len(text))], ByBytes(4)), Pause(burst*10*time.Millisecond))
+		script = append(script, modelfake.Text(text[at:min(at+4*burst, len(text))], modelfake.ByBytes(4)), modelfake.Pause(burst*10*time.Millisecond))
 	}
 	c.model.Queue(script)
 	runtime.GC()
 	requests, heard := len(c.Requests()), c.events.text
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	c.Say(Ada, c.ada, "Tell me everything")
+	c.Say(connectortest.Ada, c.ada, "Tell me everything")
 	c.pass(time.Duration(deltas)*10*time.Millisecond + 2*time.Minute)
 	runtime.ReadMemStats(&after)
 	synctest.Wait()
-	shown := strings.Join(Own(c, c.ada), "\n\n")
+	shown := strings.Join(connectortest.Own(c, c.ada), "\n\n")
 	if n := strings.Count(shown, "The quick fox"); n < len(text)/64 || c.events.text-heard != len(text) {
 		c.Errorf("%d sentences are shown of %d, and %d bytes were heard of %d", n, len(text)/64, c.events.text-heard, len(text))
 	}

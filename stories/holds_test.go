@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -13,9 +13,9 @@ import (
 func TestChatHoldOutlivesACrash(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		const hold = 10 * time.Minute
-		c.Spoil(Fault{Op: progressive.Edit, Nth: 1, Hold: hold})
-		c.model.Queue(slowly(tale), Script{Text(tale)}) // for either life
-		c.Say(Ada, c.ada, "Tell me")
+		c.Spoil(connectortest.Fault{Op: progressive.Edit, Nth: 1, Hold: hold})
+		c.model.Queue(slowly(tale), modelfake.Script{modelfake.Text(tale)}) // for either life
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.pass(20 * time.Second)
 		c.crash()
 		c.start()

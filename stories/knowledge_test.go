@@ -13,7 +13,7 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/core/llm"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -37,17 +37,17 @@ func TestKnowledgeOfAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := New(Options{Choose: func(r Request) Script {
+	model := modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
 		if bytes.Contains(r.Raw, []byte(want)) {
-			return Script{Text("Only guide dogs (faq.html).")}
+			return modelfake.Script{modelfake.Text("Only guide dogs (faq.html).")}
 		}
-		return Script{Text("I don't know.")}
+		return modelfake.Script{modelfake.Text("I don't know.")}
 	}})
 	cfg := onPostgres(t, "sqlite:"+sqlitetest.Path(t), model)
 	cfg.Web.Limits = config.Limits{}
 	cfg.Agent.Sources, cfg.Agent.Documents = loaded.Agent.Sources, loaded.Agent.Documents
 	g, end := live(t, cfg, parley.Env{
-		Models: llm.Models{Embedder: Concepts{"open hours", "dogs puppy", "food eat"}},
+		Models: llm.Models{Embedder: modelfake.Concepts{"open hours", "dogs puppy", "food eat"}},
 		Parser: inProcess{},
 	})
 	defer end()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 
 	"parley/config"
 	"parley/progressive"
@@ -18,16 +18,16 @@ func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
 	onEach(t, nil, func(c *chatStory) {
 		c.shutdown()
 		c.cfg.Access.Allow.Users = nil
-		c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.start()
 		c.pass(10 * time.Second)
-		c.Say(Ada, c.ada, "Hello")
+		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.pass(time.Minute)
-		c.Say(Eve, c.Direct(Eve), "Hello")
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
 		c.pass(time.Minute)
 		w := c.World.(presser)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Approve", "No"}) {
-			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, Own(c, c.ada), c.log.String())
+			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, connectortest.Own(c, c.ada), c.log.String())
 		}
 		play(c, w)
 	})
@@ -37,24 +37,24 @@ func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
 // across a crash, and the newcomer hears of it.
 func TestOwnerIsAsked(t *testing.T) {
 	atTheDoor(t, func(c *chatStory, w presser) {
-		if own := Own(c, c.ada); !strings.Contains(own[len(own)-1], strings.Replace(c.Account(Eve), ":", "/", 1)) || !strings.Contains(own[len(own)-1], c.name) {
+		if own := connectortest.Own(c, c.ada); !strings.Contains(own[len(own)-1], strings.Replace(c.Account(connectortest.Eve), ":", "/", 1)) || !strings.Contains(own[len(own)-1], c.name) {
 			c.Errorf("the owner reads %q", own)
 		}
-		w.Press(Eve, c.ada, 0)
+		w.Press(connectortest.Eve, c.ada, 0)
 		c.pass(time.Minute)
 		if told := w.Told(); len(told) != 1 || told[0] != "This choice is not yours to make." {
 			c.Errorf("told was %q", told)
 		}
-		w.Press(Ada, c.ada, 0)
-		if said := c.hears(Eve); said != "My owner approved you. You can talk to me now." {
+		w.Press(connectortest.Ada, c.ada, 0)
+		if said := c.hears(connectortest.Eve); said != "My owner approved you. You can talk to me now." {
 			c.Errorf("Eve reads %q", said)
 		}
-		if said := c.hears(Ada); !strings.Contains(said, "Approve") || !strings.Contains(said, "can now talk to me") || len(w.Buttons(c.ada)) != 0 {
+		if said := c.hears(connectortest.Ada); !strings.Contains(said, "Approve") || !strings.Contains(said, "can now talk to me") || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("Ada reads %q", said)
 		}
 		c.asked(1)
-		c.Say(Eve, c.Direct(Eve), "And now?")
-		if said := c.hears(Eve); said != "You said: And now?" {
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
+		if said := c.hears(connectortest.Eve); said != "You said: And now?" {
 			c.Errorf("Eve reads %q", said)
 		}
 	})
@@ -63,16 +63,16 @@ func TestOwnerIsAsked(t *testing.T) {
 // No is silence, for as long as the code would have been good.
 func TestOwnerSaysNo(t *testing.T) {
 	atTheDoor(t, func(c *chatStory, w presser) {
-		w.Press(Ada, c.ada, 1)
+		w.Press(connectortest.Ada, c.ada, 1)
 		c.pass(time.Minute)
-		heard := len(Own(c, c.Direct(Eve)))
+		heard := len(connectortest.Own(c, c.Direct(connectortest.Eve)))
 		c.pass(11 * time.Minute)
-		c.Say(Eve, c.Direct(Eve), "Hello?")
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello?")
 		c.pass(time.Minute)
-		if got := len(Own(c, c.Direct(Eve))); got != heard {
-			c.Errorf("Eve reads %q", Own(c, c.Direct(Eve)))
+		if got := len(connectortest.Own(c, c.Direct(connectortest.Eve))); got != heard {
+			c.Errorf("Eve reads %q", connectortest.Own(c, c.Direct(connectortest.Eve)))
 		}
-		if n := strings.Count(strings.Join(Own(c, c.ada), "\n"), "Approve?"); n != 1 {
+		if n := strings.Count(strings.Join(connectortest.Own(c, c.ada), "\n"), "Approve?"); n != 1 {
 			c.Errorf("the owner was asked %d times", n)
 		}
 	})
@@ -87,23 +87,23 @@ func TestCrashBetweenPressAndLetIn(t *testing.T) {
 			if c.site.orphans {
 				c.orphans = 1
 			}
-			w.Press(Ada, c.ada, 0)
+			w.Press(connectortest.Ada, c.ada, 0)
 			c.survive(f, 2*time.Minute)
 			c.fuse.Store(nil)
 			if n := f.count(); n < 6 {
 				c.Errorf("there were %d moments", n)
 			}
 			told := 0
-			for _, text := range Own(c, c.Direct(Eve)) {
+			for _, text := range connectortest.Own(c, c.Direct(connectortest.Eve)) {
 				if !strings.HasSuffix(text, progressive.Repetition) {
 					told += strings.Count(text, "approved you")
 				}
 			}
 			if told != 1 {
-				c.Errorf("death at moment %d: Eve was told %d times: %q", at, told, Own(c, c.Direct(Eve)))
+				c.Errorf("death at moment %d: Eve was told %d times: %q", at, told, connectortest.Own(c, c.Direct(connectortest.Eve)))
 			}
-			c.Say(Eve, c.Direct(Eve), "And now?")
-			if said := c.hears(Eve); said != "You said: And now?" {
+			c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
+			if said := c.hears(connectortest.Eve); said != "You said: And now?" {
 				c.Errorf("death at moment %d: Eve reads %q", at, said)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 	"parley/config"
 	"parley/core/answer"
 	"parley/core/quota"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -77,7 +77,7 @@ func TestRotatingGuests(t *testing.T) {
 // SE-10: what a day may cost is reached. Everybody is told so politely, and the provider hears nothing more.
 func TestDayIsSpent(t *testing.T) {
 	tell(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 10_000) }, func(s *story) {
-		s.model.Queue(Script{Text("Much."), ReportUsage(5000, 4900)})
+		s.model.Queue(modelfake.Script{modelfake.Text("Much."), modelfake.ReportUsage(5000, 4900)})
 		s.all(s.send(s.open(), "m", "Hi"))
 		done := s.all(s.send(s.open(), "m", "Hi"))
 		if done.FullText == nil || !strings.HasPrefix(*done.FullText, "I've reached my daily limit. It resets in ") {
@@ -92,23 +92,25 @@ func TestDayIsSpent(t *testing.T) {
 // LM-12: answers are broken off by a stop, a crash or the provider, at any moment. What is counted is never less than
 // what the provider bills, and just that where nothing went wrong.
 func TestLedgerAndBill(t *testing.T) {
-	words := Text(strings.Repeat("word ", 60), ByWord)
-	script := func(more ...Step) Script { return append(Script{Pace(100 * time.Millisecond)}, more...) }
+	words := modelfake.Text(strings.Repeat("word ", 60), modelfake.ByWord)
+	script := func(more ...modelfake.Step) modelfake.Script {
+		return append(modelfake.Script{modelfake.Pace(100 * time.Millisecond)}, more...)
+	}
 	for name, c := range map[string]struct {
-		scripts []Script
+		scripts []modelfake.Script
 		end     func(*story, string)
 		exact   bool
 	}{
-		"a whole answer":     {[]Script{script(words)}, nil, true},
-		"an action between":  {[]Script{script(Text("I look. "), ToolCall("1", "CURRENT_TIME", "{}")), script(words)}, nil, true},
-		"stopped at once":    {[]Script{script(words)}, func(s *story, c string) { s.must(s.browser.Stop(s.Context(), c)) }, false},
-		"stopped in between": {[]Script{script(words)}, func(s *story, c string) { time.Sleep(3 * time.Second); s.must(s.browser.Stop(s.Context(), c)) }, false},
-		"crash at once":      {[]Script{script(words)}, func(s *story, _ string) { s.crash(); s.start() }, false},
-		"crash in between":   {[]Script{script(words)}, func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
-		"crash in step two": {[]Script{script(Text("I look. "), ToolCall("1", "CURRENT_TIME", "{}")), script(words)},
+		"a whole answer":     {[]modelfake.Script{script(words)}, nil, true},
+		"an action between":  {[]modelfake.Script{script(modelfake.Text("I look. "), modelfake.ToolCall("1", "CURRENT_TIME", "{}")), script(words)}, nil, true},
+		"stopped at once":    {[]modelfake.Script{script(words)}, func(s *story, c string) { s.must(s.browser.Stop(s.Context(), c)) }, false},
+		"stopped in between": {[]modelfake.Script{script(words)}, func(s *story, c string) { time.Sleep(3 * time.Second); s.must(s.browser.Stop(s.Context(), c)) }, false},
+		"crash at once":      {[]modelfake.Script{script(words)}, func(s *story, _ string) { s.crash(); s.start() }, false},
+		"crash in between":   {[]modelfake.Script{script(words)}, func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
+		"crash in step two": {[]modelfake.Script{script(modelfake.Text("I look. "), modelfake.ToolCall("1", "CURRENT_TIME", "{}")), script(words)},
 			func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
-		"no answer":  {[]Script{{Status(500, "no")}, {Status(500, "no")}, {Status(500, "no")}}, nil, false},
-		"broken off": {[]Script{script(After(20, Cut()), words)}, nil, false},
+		"no answer":  {[]modelfake.Script{{modelfake.Status(500, "no")}, {modelfake.Status(500, "no")}, {modelfake.Status(500, "no")}}, nil, false},
+		"broken off": {[]modelfake.Script{script(modelfake.After(20, modelfake.Cut()), words)}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 100_000) }, func(s *story) {
@@ -138,7 +140,7 @@ func TestLedgerAndBill(t *testing.T) {
 func TestButtonsCountForTheirAddress(t *testing.T) {
 	tell(t, func(cfg *config.Config) { cfg.Limits.Person = quotaOf(3, 0) }, func(s *story) {
 		for range 12 {
-			s.model.Queue(Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which?","options":["red","blue"]}`)})
+			s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "CHOOSE_OPTION", `{"question":"Which?","options":["red","blue"]}`)})
 		}
 		offers := map[string]answer.Choices{}
 		for range 3 {

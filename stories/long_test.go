@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // ST-29: of an answer of half a megabyte people get ten messages: the last is a file with the rest, and the one above says so. The
@@ -20,11 +20,11 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 	}
 	text := strings.TrimSpace(b.String())
 	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = time.Second }, func(c *chatStory) {
-		c.model.Queue(Script{Text(text)})
-		c.Say(Ada, c.ada, "Tell me everything")
+		c.model.Queue(modelfake.Script{modelfake.Text(text)})
+		c.Say(connectortest.Ada, c.ada, "Tell me everything")
 		c.pass(3 * time.Minute)
 		for range 2 {
-			var own []Line
+			var own []connectortest.Line
 			for _, m := range c.Sees(c.ada) {
 				if m.Own {
 					own = append(own, m)

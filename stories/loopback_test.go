@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/models/modelfake"
 )
 
@@ -18,8 +18,8 @@ func TestLoopback(t *testing.T) {
 			s := onSockets(t, p)
 			s.start(s.config())
 			s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(500 * time.Millisecond), modelfake.Text(" The end.")})
-			s.Say(Ada, s.place, "Tell me")
-			s.wait("the answer is complete", func() bool { return slices.Equal(Own(s, s.place), []string{fox + " The end."}) })
+			s.Say(connectortest.Ada, s.place, "Tell me")
+			s.wait("the answer is complete", func() bool { return slices.Equal(connectortest.Own(s, s.place), []string{fox + " The end."}) })
 			if n := len(s.Sees(s.place)[1].Versions); n != 2 {
 				t.Errorf("it was shown in %d steps", n)
 			}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/models/modelfake"
 )
 
@@ -28,10 +28,12 @@ func withSenses(c *config.Config) {
 	c.Models.Vision.Model, c.Models.Transcription.Model = eyes, ears
 }
 
-func photo() File { return File{Name: "photo.jpg", Type: "image/png", Data: modelfake.Picture(4, 3)} }
+func photo() connectortest.File {
+	return connectortest.File{Name: "photo.jpg", Type: "image/png", Data: modelfake.Picture(4, 3)}
+}
 
-func spoken() File {
-	return File{Name: "voice.ogg", Type: "audio/ogg", Data: []byte("OggS sound"), Voice: true}
+func spoken() connectortest.File {
+	return connectortest.File{Name: "voice.ogg", Type: "audio/ogg", Data: []byte("OggS sound"), Voice: true}
 }
 
 // of are the requests to one model, of all that were made.
@@ -61,12 +63,12 @@ func TestPhotoIsDescribed(t *testing.T) {
 	}, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description><text>There is something red.</text></response>")},
 			modelfake.Script{modelfake.Text("It is red.")}, modelfake.Script{modelfake.Text("Still red.")})
-		c.Show(Ada, c.ada, "What colour is it?", photo())
+		c.Show(connectortest.Ada, c.ada, "What colour is it?", photo())
 		c.want(c.ada, "It is red.")
 		if told := c.told(); !strings.Contains(told, "What colour is it?") || !strings.Contains(told, "A red square.") {
 			c.Errorf("the model was told %q", told)
 		}
-		c.Say(Ada, c.ada, "And now?")
+		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.want(c.ada, "It is red.", "Still red.")
 		if told := c.told(); !strings.Contains(told, "A square]\n  A red square.\n  There is something red.") {
 			c.Errorf("later the model was told %q", told)
@@ -123,11 +125,11 @@ func TestPhotoIsShown(t *testing.T) {
 		c.model.Queue(modelfake.Script{modelfake.Text("I see.")},
 			modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
 			modelfake.Script{modelfake.Text("A square.")}, modelfake.Script{modelfake.Text("Red.")})
-		c.Show(Ada, c.ada, "Look", photo())
+		c.Show(connectortest.Ada, c.ada, "Look", photo())
 		c.rest()
-		c.Say(Ada, c.ada, "What is it?")
+		c.Say(connectortest.Ada, c.ada, "What is it?")
 		c.rest()
-		c.Say(Ada, c.ada, "What color?")
+		c.Say(connectortest.Ada, c.ada, "What color?")
 		c.rest()
 		c.want(c.ada, "I see.", "A square.", "Red.")
 		var shown []int // requests with the picture
@@ -147,12 +149,12 @@ func TestPhotoIsShown(t *testing.T) {
 // What a document says stands in this prompt and in later ones.
 func TestDocumentIsRead(t *testing.T) {
 	onEach(t, withSenses, func(c *chatStory) {
-		c.Show(Ada, c.group, "Sum it up", File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
+		c.Show(connectortest.Ada, c.group, "Sum it up", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
 		c.rest()
 		if told := c.told(); !strings.Contains(told, "Buy tea.") || !strings.Contains(told, "plan.md") {
 			c.Errorf("the model was told %q", told)
 		}
-		c.Mention(Ada, c.group, "And again?")
+		c.Mention(connectortest.Ada, c.group, "And again?")
 		c.rest()
 		if told := c.told(); !strings.Contains(told, "Buy tea.") {
 			c.Errorf("later the model was told %q", told)
@@ -168,16 +170,16 @@ func TestDocumentIsReadOn(t *testing.T) {
 			modelfake.Script{modelfake.Text("Kept.")},
 			modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)},
 			modelfake.Script{modelfake.Text("Below the oak.")})
-		c.Show(Ada, c.group, "Keep it", File{Name: "log.txt", Type: "text/plain", Data: []byte(long)})
+		c.Show(connectortest.Ada, c.group, "Keep it", connectortest.File{Name: "log.txt", Type: "text/plain", Data: []byte(long)})
 		c.rest()
-		c.Mention(Ada, c.group, "Where is the treasure?")
+		c.Mention(connectortest.Ada, c.group, "Where is the treasure?")
 		c.rest()
 		all := c.model.Requests()
 		before, after := string(all[len(all)-2].Raw), string(all[len(all)-1].Raw)
 		if !strings.Contains(before, "Line after line.") || strings.Contains(before, "below the oak") || !strings.Contains(after, "below the oak") {
 			c.Errorf("the model was told %s\nand then %s", before, after)
 		}
-		if own := Own(c, c.group); len(own) != 2 || own[1] != "Below the oak." {
+		if own := connectortest.Own(c, c.group); len(own) != 2 || own[1] != "Below the oak." {
 			c.Errorf("people read %q", own)
 		}
 	})
@@ -187,13 +189,13 @@ func TestDocumentIsReadOn(t *testing.T) {
 func TestVoiceIsHeard(t *testing.T) {
 	onEach(t, withSenses, func(c *chatStory) {
 		c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("How are you?")})
-		c.Show(Ada, c.ada, "", spoken())
+		c.Show(connectortest.Ada, c.ada, "", spoken())
 		c.want(c.ada, "You said: How are you?")
 		uses := c.model.Uses()
 		if len(uses) != 1 || uses[0].Model != ears || !strings.HasSuffix(uses[0].FileName, ".ogg") || string(uses[0].File) != "OggS sound" {
 			c.Errorf("asked to listen: %+v", uses)
 		}
-		c.Say(Ada, c.ada, "Bye")
+		c.Say(connectortest.Ada, c.ada, "Bye")
 		c.want(c.ada, "You said: How are you?", "You said: Bye")
 		if told := c.told(); !strings.Contains(told, "How are you?") || strings.Contains(told, "Voice message") {
 			c.Errorf("later the model was told %q", told)
@@ -211,7 +213,7 @@ func TestUnreadFileFailsNoTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, withSenses, func(c *chatStory) {
 				spoil(c)
-				c.Show(Ada, c.ada, "See this", photo())
+				c.Show(connectortest.Ada, c.ada, "See this", photo())
 				c.pass(2 * time.Minute)
 				c.rest()
 				if told := c.told(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
@@ -244,7 +246,7 @@ func TestBombIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, edit, func(c *chatStory) {
-				c.Show(Ada, c.ada, "See this", File{Name: "small.png", Type: "image/png", Data: bomb()})
+				c.Show(connectortest.Ada, c.ada, "See this", connectortest.File{Name: "small.png", Type: "image/png", Data: bomb()})
 				c.rest()
 				if told := c.told(); !strings.Contains(told, "See this") {
 					c.Errorf("the model was told %q", told)
@@ -263,7 +265,7 @@ func TestBombIsRefused(t *testing.T) {
 func TestFileIsReadAfterCrash(t *testing.T) {
 	onEach(t, withSenses, func(c *chatStory) {
 		c.SlowFiles(20 * time.Second)
-		c.Show(Ada, c.ada, "Sum it up", File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
+		c.Show(connectortest.Ada, c.ada, "Sum it up", connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
 		c.pass(5 * time.Second)
 		c.crash()
 		c.start()

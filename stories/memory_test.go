@@ -6,21 +6,21 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/sim"
 )
 
 // On each platform a reply of /forget has one message forgotten: it enters no further prompt.
 func TestForgetByReply(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.ada, "My password is swordfish")
+		c.Say(connectortest.Ada, c.ada, "My password is swordfish")
 		c.pass(time.Minute)
-		c.Reply(Ada, c.ada, c.Sees(c.ada)[0], "/forget")
+		c.Reply(connectortest.Ada, c.ada, c.Sees(c.ada)[0], "/forget")
 		c.pass(time.Minute)
-		if own := Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], "Forgotten, with my answer") {
+		if own := connectortest.Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], "Forgotten, with my answer") {
 			c.Fatalf("she reads %q", own)
 		}
-		c.Say(Ada, c.ada, "And now?")
+		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.pass(time.Minute)
 		if p := c.prompt(1); strings.Contains(p, "swordfish") {
 			c.Errorf("the prompt is %s", p)

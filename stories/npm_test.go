@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -96,19 +96,19 @@ func (r realServers) asks() {
 func (r realServers) approves() {
 	r.Helper()
 	r.asks()
-	r.World.(presser).Press(Ada, r.place, 0)
+	r.World.(presser).Press(connectortest.Ada, r.place, 0)
 }
 
 func (r realServers) onPlatform(folder, name string) {
 	r.script("files__read_text_file", `{"path":"`+filepath.Join(folder, "tea.txt")+`"}`, "There is Assam.")
-	r.Say(Ada, r.place, "Which tea is there?")
+	r.Say(connectortest.Ada, r.place, "Which tea is there?")
 	r.reads("There is Assam.")
 	if !strings.Contains(r.told(), "Assam is in stock.") {
 		r.Errorf("the model is told %s", r.told())
 	}
 	written := filepath.Join(folder, name+".txt")
 	r.script("files__write_file", `{"path":"`+written+`","content":"milk"}`, "It is written down.")
-	r.Say(Ada, r.place, "Note that milk is missing")
+	r.Say(connectortest.Ada, r.place, "Note that milk is missing")
 	r.reads("write_file")
 	r.asks()
 	if _, err := os.Stat(written); err == nil {
@@ -120,21 +120,21 @@ func (r realServers) onPlatform(folder, name string) {
 		r.Errorf("the file holds %q", data)
 	}
 	r.script("everything__get-tiny-image", `{}`, "That is all I have.")
-	r.Say(Ada, r.place, "Show me a picture")
+	r.Say(connectortest.Ada, r.place, "Show me a picture")
 	r.reads("That is all I have.")
 	r.script("everything__get-env", `{}`, "That is my environment.")
-	r.Say(Ada, r.place, "What do you see?")
+	r.Say(connectortest.Ada, r.place, "What do you see?")
 	r.reads("That is my environment.")
 	if strings.Contains(r.told(), "must-not-be-seen") || !strings.Contains(r.told(), "PATH") {
 		r.Errorf("the server sees %s", r.told())
 	}
 	r.model.Queue(modelfake.Script{modelfake.Text("It rains there.")})
-	r.Say(Ada, r.place, "/args_prompt Oslo")
+	r.Say(connectortest.Ada, r.place, "/args_prompt Oslo")
 	r.reads("It rains there.")
 	if !strings.Contains(r.told(), "weather in Oslo?") {
 		r.Errorf("the model is told %s", r.told())
 	}
-	r.Say(Ada, r.place, "/help")
+	r.Say(connectortest.Ada, r.place, "/help")
 	r.reads("/args_prompt city [state]")
 }
 

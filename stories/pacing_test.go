@@ -5,29 +5,29 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
 // TR-03, ST-03: two hours of silence, demanded at any request, end with the answer, whole. Other chats do not wait for it.
 func TestChatHoldOfTwoHours(t *testing.T) {
 	const hold = 7200 * time.Second
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"at the create": {Op: progressive.Post, Hold: hold},
 		"at an edit":    {Op: progressive.Edit, Nth: 1, Hold: hold},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
-				bob := c.Direct(Bob)
+				bob := c.Direct(connectortest.Bob)
 				f.In = c.ada
 				c.Spoil(f)
 				c.model.Queue(slowly(tale))
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.pass(30 * time.Second)
-				c.Say(Bob, bob, "And I?")
+				c.Say(connectortest.Bob, bob, "And I?")
 				c.pass(5 * time.Second)
-				if own := Own(c, bob); len(own) != 1 {
+				if own := connectortest.Own(c, bob); len(own) != 1 {
 					t.Errorf("meanwhile another reads %q", own)
 				}
 				begun := time.Now()
@@ -48,8 +48,8 @@ func TestChatStall(t *testing.T) {
 			t.Fatal("the tale was rewritten")
 		}
 		first += "to say,"
-		c.model.Queue(Script{Pace(100 * time.Millisecond), Text(first, ByWord), Pause(6 * time.Second), Text(second, ByWord)})
-		c.Say(Ada, c.ada, "Tell me")
+		c.model.Queue(modelfake.Script{modelfake.Pace(100 * time.Millisecond), modelfake.Text(first, modelfake.ByWord), modelfake.Pause(6 * time.Second), modelfake.Text(second, modelfake.ByWord)})
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.read(c.ada, "Once upon a time")
 		c.read(c.ada, strings.TrimSuffix(first, ","))
 		seen := time.Now()
@@ -70,12 +70,12 @@ func TestChatEditsFailForAMinute(t *testing.T) {
 	for name, pace := range map[string]time.Duration{"the answer takes longer": 2 * time.Second, "the answer ends meanwhile": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
-				c.model.Queue(Script{Pace(pace), Text(tale, ByWord)})
-				c.Say(Ada, c.ada, "Tell me")
+				c.model.Queue(modelfake.Script{modelfake.Pace(pace), modelfake.Text(tale, modelfake.ByWord)})
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, "Once upon a time")
 				before := len(c.Requests())
 				for n := range 100 {
-					c.Spoil(Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
+					c.Spoil(connectortest.Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
 				}
 				c.pass(time.Minute)
 				if tried := len(c.Requests()) - before; tried < 3 || tried > 16 { // with those that ask whether the platform works

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
 )
@@ -23,10 +23,10 @@ func picture(album string, n int) telegramfake.SayOption {
 // the bot.
 func TestTelegramAlbum(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		for i, in := range []Place{c.ada, c.group} {
+		for i, in := range []connectortest.Place{c.ada, c.group} {
 			caption := "@" + w.Fake.Bot().Username + " what are these?"
 			for n := range 10 {
-				w.Send(Ada, in, caption, picture("album", n))
+				w.Send(connectortest.Ada, in, caption, picture("album", n))
 				caption = ""
 				c.pass(time.Second)
 			}
@@ -35,7 +35,7 @@ func TestTelegramAlbum(t *testing.T) {
 			if p := c.prompt(i); strings.Count(p, "photo.jpg") != 10 {
 				t.Errorf("the prompt holds %d pictures: %s", strings.Count(p, "photo.jpg"), p)
 			}
-			if own := Own(c, in); len(own) != 1 {
+			if own := connectortest.Own(c, in); len(own) != 1 {
 				t.Errorf("%s reads %q", in, own)
 			}
 		}
@@ -45,14 +45,14 @@ func TestTelegramAlbum(t *testing.T) {
 // IN-13: a text that Telegram's apps cut in two is one question, and so are a picture and what is written to it.
 func TestTelegramParts(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		c.Say(Ada, c.ada, strings.Repeat("word ", 800))
+		c.Say(connectortest.Ada, c.ada, strings.Repeat("word ", 800))
 		c.pass(500 * time.Millisecond)
-		c.Say(Ada, c.ada, "the end")
+		c.Say(connectortest.Ada, c.ada, "the end")
 		c.want(c.ada, "You said: the end")
 		c.asked(1)
-		w.Send(Ada, c.ada, "", picture("", 1))
+		w.Send(connectortest.Ada, c.ada, "", picture("", 1))
 		c.pass(time.Second)
-		c.Say(Ada, c.ada, "what is this?")
+		c.Say(connectortest.Ada, c.ada, "what is this?")
 		c.want(c.ada, "You said: the end", "You said: what is this?")
 		c.asked(2)
 	})
@@ -61,7 +61,7 @@ func TestTelegramParts(t *testing.T) {
 // A voice message is answered where there is nothing to listen with, without the model.
 func TestTelegramVoiceUnheard(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		w.Send(Ada, c.ada, "", telegramfake.WithMedia(map[string]any{
+		w.Send(connectortest.Ada, c.ada, "", telegramfake.WithMedia(map[string]any{
 			"voice": map[string]any{"file_id": "v", "file_unique_id": "u", "duration": 3, "mime_type": "audio/ogg"},
 		}))
 		c.want(c.ada, "I can't listen to voice messages here. Please send me text instead.")

@@ -6,28 +6,28 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // A reply refers to its message, regardless of age and author; the agent gets that message's text.
 func TestChatReply(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Mention(Ada, c.group, "the first")
+		c.Mention(connectortest.Ada, c.group, "the first")
 		c.rest()
 		first := c.Sees(c.group)[1]
-		c.Say(Bob, c.group, "cabbages\nand kings")
+		c.Say(connectortest.Bob, c.group, "cabbages\nand kings")
 		remark := c.Sees(c.group)[2]
-		c.Reply(Ada, c.group, first, "why?")
+		c.Reply(connectortest.Ada, c.group, first, "why?")
 		c.rest()
 		c.asked(2)
 		if p := c.prompt(1); !strings.Contains(p, `: You said: `) || !strings.Contains(p, `the first]\n`) || strings.Contains(p, "cabbages and") {
 			t.Errorf("the prompt is %s", p)
 		}
-		c.Reply(Ada, c.group, remark, "no mention here")
+		c.Reply(connectortest.Ada, c.group, remark, "no mention here")
 		c.pass(time.Minute)
 		c.asked(2)
-		c.Mention(Ada, c.group, "and that?")
+		c.Mention(connectortest.Ada, c.group, "and that?")
 		c.rest()
 		if p := c.prompt(2); !strings.Contains(p, `[In reply to Bob: cabbages and kings]\n`) {
 			t.Errorf("then the prompt is %s", p)
@@ -38,21 +38,21 @@ func TestChatReply(t *testing.T) {
 // A sign on a message is told to the agent with the next question, and starts nothing.
 func TestChatReaction(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.ada, "a joke, please")
+		c.Say(connectortest.Ada, c.ada, "a joke, please")
 		c.want(c.ada, "You said: a joke, please")
 		question := c.Sees(c.ada)[0]
 		for _, added := range []bool{true, false, true} { // taken back, and given again
-			c.React(Ada, c.ada, question, "👍", added)
+			c.React(connectortest.Ada, c.ada, question, "👍", added)
 		}
 		c.pass(time.Minute)
 		c.asked(1)
-		c.Say(Ada, c.ada, "another one")
+		c.Say(connectortest.Ada, c.ada, "another one")
 		c.want(c.ada, "You said: a joke, please", "You said: another one")
-		c.React(Ada, c.ada, c.Sees(c.ada)[1], "🔥", true)
-		c.React(Ada, c.ada, c.Sees(c.ada)[3], "🔥", true)
+		c.React(connectortest.Ada, c.ada, c.Sees(c.ada)[1], "🔥", true)
+		c.React(connectortest.Ada, c.ada, c.Sees(c.ada)[3], "🔥", true)
 		c.pass(time.Minute)
 		c.asked(2)
-		c.Say(Ada, c.ada, "and?")
+		c.Say(connectortest.Ada, c.ada, "and?")
 		c.rest()
 		p := c.prompt(2)
 		for _, answer := range []string{"a joke, please", "another one"} {
@@ -71,28 +71,28 @@ func TestChatReaction(t *testing.T) {
 func TestChatAmbient(t *testing.T) {
 	ambient := func(cfg *config.Config) { cfg.Access.Group = config.GroupAmbient }
 	onEach(t, ambient, func(c *chatStory) {
-		c.Say(Ada, c.group, "Parley, are you there?")
+		c.Say(connectortest.Ada, c.group, "Parley, are you there?")
 		c.rest()
 		c.asked(1)
-		c.model.Queue(Script{Text("<response><action>IGNORE</action></response>")}, Script{Text("Perhaps.")}, Script{Text("RESPOND")}, Script{Text("Blue.")})
-		c.Say(Bob, c.group, "lunch?")
+		c.model.Queue(modelfake.Script{modelfake.Text("<response><action>IGNORE</action></response>")}, modelfake.Script{modelfake.Text("Perhaps.")}, modelfake.Script{modelfake.Text("RESPOND")}, modelfake.Script{modelfake.Text("Blue.")})
+		c.Say(connectortest.Bob, c.group, "lunch?")
 		c.rest()
-		c.Say(Bob, c.group, "hm")
+		c.Say(connectortest.Bob, c.group, "hm")
 		c.rest()
 		c.asked(3)
-		c.Say(Bob, c.group, "green or blue?")
+		c.Say(connectortest.Bob, c.group, "green or blue?")
 		c.rest()
 		c.asked(5)
-		c.model.Queue(Script{Text("STOP")})
-		c.Say(Bob, c.group, "be quiet now")
+		c.model.Queue(modelfake.Script{modelfake.Text("STOP")})
+		c.Say(connectortest.Bob, c.group, "be quiet now")
 		c.rest()
-		c.Say(Bob, c.group, "are you?")
+		c.Say(connectortest.Bob, c.group, "are you?")
 		c.pass(time.Minute)
 		c.asked(6)
-		c.Mention(Bob, c.group, "you may speak")
+		c.Mention(connectortest.Bob, c.group, "you may speak")
 		c.rest()
 		c.asked(7)
-		if own := Own(c, c.group); len(own) != 3 || own[1] != "Blue." || !strings.Contains(own[2], "you may speak") {
+		if own := connectortest.Own(c, c.group); len(own) != 3 || own[1] != "Blue." || !strings.Contains(own[2], "you may speak") {
 			t.Errorf("the group reads %q", own)
 		}
 	})
@@ -101,20 +101,20 @@ func TestChatAmbient(t *testing.T) {
 // Commands are answered without the model, and are no part of prompts.
 func TestChatCommands(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.ada, "tea or coffee?")
+		c.Say(connectortest.Ada, c.ada, "tea or coffee?")
 		c.want(c.ada, "You said: tea or coffee?")
 		for command, part := range map[string]string{
 			"/help": "/retry", "/status": "I answer every message", "/model": "only one model",
 		} {
-			c.Say(Ada, c.ada, command)
+			c.Say(connectortest.Ada, c.ada, command)
 			c.rest()
-			own := Own(c, c.ada)
+			own := connectortest.Own(c, c.ada)
 			if last := own[len(own)-1]; !strings.Contains(last, part) {
 				t.Errorf("%s says %q", command, last)
 			}
 		}
 		c.asked(1)
-		c.Say(Ada, c.ada, "milk?")
+		c.Say(connectortest.Ada, c.ada, "milk?")
 		c.rest()
 		if p := c.prompt(1); strings.Contains(p, "/help") || strings.Contains(p, "Tell which model") {
 			t.Errorf("the prompt is %s", p)
@@ -125,13 +125,13 @@ func TestChatCommands(t *testing.T) {
 // /retry answers the last question once more, below; what was answered first stays in sight, and is forgotten.
 func TestChatRetry(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Ada, c.ada, "tea or coffee?")
+		c.Say(connectortest.Ada, c.ada, "tea or coffee?")
 		c.want(c.ada, "You said: tea or coffee?")
 		c.forgotten = map[string]bool{c.Sees(c.ada)[1].ID: true}
-		c.model.Queue(Script{Text("Coffee.")})
-		c.Say(Ada, c.ada, "/retry")
+		c.model.Queue(modelfake.Script{modelfake.Text("Coffee.")})
+		c.Say(connectortest.Ada, c.ada, "/retry")
 		c.want(c.ada, "You said: tea or coffee?", "Coffee.")
-		c.Say(Ada, c.ada, "why?")
+		c.Say(connectortest.Ada, c.ada, "why?")
 		c.rest()
 		if p := c.prompt(2); strings.Contains(p, "You said:") || !strings.Contains(p, "Coffee.") {
 			t.Errorf("the prompt is %s", p)

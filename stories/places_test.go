@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // TR-24, IN-15: a group with a new id is the room that it was, in the next life of the gateway too.
 func TestTelegramMigrationIsForEver(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		c.Mention(Ada, c.group, "my cat is called Minka")
+		c.Mention(connectortest.Ada, c.group, "my cat is called Minka")
 		c.rest()
 		w.Migrate()
 		c.group = c.Group()
@@ -26,7 +26,7 @@ func TestTelegramMigrationIsForEver(t *testing.T) {
 		c.crash()
 		c.start()
 		c.pass(time.Minute)
-		c.Mention(Ada, c.group, "what is her name?")
+		c.Mention(connectortest.Ada, c.group, "what is her name?")
 		c.rest()
 		if p := c.prompt(1); !strings.Contains(p, "Minka") {
 			t.Errorf("the room forgot: %s", p)
@@ -38,7 +38,7 @@ func TestTelegramMigrationIsForEver(t *testing.T) {
 func TestTelegramThrownOut(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.model.Queue(slowly(tale))
-		c.Mention(Ada, c.group, "tell us a tale")
+		c.Mention(connectortest.Ada, c.group, "tell us a tale")
 		c.pass(200 * time.Millisecond) // nothing is in sight yet
 		id, err := strconv.ParseInt(string(c.group), 10, 64)
 		c.must(err)
@@ -52,7 +52,7 @@ func TestTelegramThrownOut(t *testing.T) {
 				t.Errorf("%s to a group without the bot", q.Method)
 			}
 		}
-		c.Say(Ada, c.ada, "Hi")
+		c.Say(connectortest.Ada, c.ada, "Hi")
 		c.want(c.ada, "You said: Hi")
 	})
 }
@@ -61,9 +61,9 @@ func TestTelegramThrownOut(t *testing.T) {
 func TestPostInAFeed(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		news := c.feed("news")
-		c.Say(Ada, c.ada, "Post something about tea, my darling")
+		c.Say(connectortest.Ada, c.ada, "Post something about tea, my darling")
 		c.want(c.ada, "It is out.")
-		if got := Own(c, news); len(got) != 1 || strings.ReplaceAll(got[0], "*", "") != "The kettle sings." {
+		if got := connectortest.Own(c, news); len(got) != 1 || strings.ReplaceAll(got[0], "*", "") != "The kettle sings." {
 			t.Errorf("posted is %q", got)
 		}
 		if p := c.prompt(1); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
@@ -73,22 +73,22 @@ func TestPostInAFeed(t *testing.T) {
 }
 
 // feed is a channel in which there is a post already; Ada is the owner, and the agent is about to post there, about tea.
-func (c *chatStory) feed(name string) (in Place) {
+func (c *chatStory) feed(name string) (in connectortest.Place) {
 	c.Helper()
 	c.shutdown()
-	c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
 	switch w := c.World.(type) {
 	case *discordworld.World:
-		in = Place(w.Fake.AddNews(w.Fake.AddGuild("Café"), name))
+		in = connectortest.Place(w.Fake.AddNews(w.Fake.AddGuild("Café"), name))
 	case *telegramworld.World:
-		in = Place(strconv.FormatInt(w.Fake.AddChannel(name).ID, 10))
+		in = connectortest.Place(strconv.FormatInt(w.Fake.AddChannel(name).ID, 10))
 	}
 	c.pass(10 * time.Second)
-	c.Say(Ada, in, "We open on Monday.")
+	c.Say(connectortest.Ada, in, "We open on Monday.")
 	c.pass(time.Minute)
-	c.model.Queue(Script{ToolCall("c1", "CREATE_POST", `{"room":"#`+name+`","topic":"tea"}`)},
-		Script{Text("<response><thought>a secret</thought>\n<post>The kettle **sings**.</post></response>")}, Script{Text("It is out.")})
+	c.model.Queue(modelfake.Script{modelfake.ToolCall("c1", "CREATE_POST", `{"room":"#`+name+`","topic":"tea"}`)},
+		modelfake.Script{modelfake.Text("<response><thought>a secret</thought>\n<post>The kettle **sings**.</post></response>")}, modelfake.Script{modelfake.Text("It is out.")})
 	return in
 }
 
@@ -101,7 +101,7 @@ func TestPostWithoutTheRight(t *testing.T) {
 		w.Fake.LetPost(telegramfake.Chat{ID: id}, telegramfake.User{ID: 1, FirstName: "Admin"}, false)
 		c.pass(time.Minute)
 		c.forgotten = map[string]bool{"": true} // what could not be posted
-		c.Say(Ada, c.ada, "Post something about tea")
+		c.Say(connectortest.Ada, c.ada, "Post something about tea")
 		c.want(c.ada, "It is out.")
 		c.want(news)
 		c.pass(time.Hour)

@@ -8,12 +8,12 @@ import (
 
 	"parley/config"
 	"parley/config/configtest"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/telegram"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -21,20 +21,22 @@ const tale = "Once upon a time there was a gateway that stood between people and
 	"word by word, what the machine had to say, without losing one and without saying one twice."
 
 // slowly tells a text word by word.
-func slowly(text string) Script { return Script{Pace(300 * time.Millisecond), Text(text, ByWord)} }
+func slowly(text string) modelfake.Script {
+	return modelfake.Script{modelfake.Pace(300 * time.Millisecond), modelfake.Text(text, modelfake.ByWord)}
+}
 
 // ST-01, ST-20: an answer is one message that grows.
 func TestChatAnswer(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(slowly(tale))
-		c.Say(Ada, c.ada, "Tell me a tale")
+		c.Say(connectortest.Ada, c.ada, "Tell me a tale")
 		c.read(c.ada, "Once upon a time")
 		c.want(c.ada, tale)
 		m := c.Sees(c.ada)[1]
 		if n := len(m.Versions); n < 3 || n > 12 {
 			t.Errorf("it was shown in %d steps", n)
 		}
-		c.Say(Ada, c.ada, "And now?")
+		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.want(c.ada, tale, "You said: And now?")
 		if p := c.prompt(1); !strings.Contains(p, "Tell me a tale") || !strings.Contains(p, "Once upon a time") {
 			t.Errorf("the second prompt is %s", p)
@@ -45,17 +47,17 @@ func TestChatAnswer(t *testing.T) {
 // In a group the bot hears everything, and answers who calls it.
 func TestChatGroup(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Say(Bob, c.group, "The password of the day is swordfish.")
+		c.Say(connectortest.Bob, c.group, "The password of the day is swordfish.")
 		c.pass(time.Minute)
 		c.asked(0)
 		c.want(c.group)
-		c.Mention(Ada, c.group, "what is the password?")
+		c.Mention(connectortest.Ada, c.group, "what is the password?")
 		c.rest()
 		c.asked(1)
 		if p := c.prompt(0); !strings.Contains(p, "swordfish") || !strings.Contains(p, "Bob: ") || !strings.Contains(p, "Ada: ") {
 			t.Errorf("the prompt is %s", p)
 		}
-		if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the password?") {
+		if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the password?") {
 			t.Errorf("the answer is %q", own)
 		}
 	})
@@ -65,17 +67,17 @@ func TestChatGroup(t *testing.T) {
 func TestChatStranger(t *testing.T) {
 	allowlist := func(cfg *config.Config) { cfg.Access.Direct = "allowlist" }
 	onEach(t, allowlist, func(c *chatStory) {
-		eve := c.Direct(Eve)
-		c.Say(Eve, eve, "Hello")
+		eve := c.Direct(connectortest.Eve)
+		c.Say(connectortest.Eve, eve, "Hello")
 		c.rest()
-		if own := Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "approved") {
+		if own := connectortest.Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "approved") {
 			t.Errorf("a stranger reads %q", own)
 		}
-		c.Say(Eve, eve, "Hello?")
-		c.Mention(Eve, c.group, "Hello??")
+		c.Say(connectortest.Eve, eve, "Hello?")
+		c.Mention(connectortest.Eve, c.group, "Hello??")
 		c.pass(time.Minute)
 		c.rest()
-		if own := Own(c, eve); len(own) != 1 {
+		if own := connectortest.Own(c, eve); len(own) != 1 {
 			t.Errorf("then a stranger reads %q", own)
 		}
 		c.want(c.group)
@@ -87,13 +89,13 @@ func TestChatStranger(t *testing.T) {
 func TestChatBots(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.shutdown()
-		for _, who := range []Who{Robot, Self} {
+		for _, who := range []connectortest.Who{connectortest.Robot, connectortest.Self} {
 			c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(who)))
 		}
 		c.start()
 		c.pass(10 * time.Second)
-		c.Mention(Robot, c.group, "Shall we talk forever?")
-		c.Mention(Self, c.group, "Do I hear myself?")
+		c.Mention(connectortest.Robot, c.group, "Shall we talk forever?")
+		c.Mention(connectortest.Self, c.group, "Do I hear myself?")
 		c.orphans = 1 // what it said itself stands there
 		c.pass(time.Minute)
 		c.asked(0)
@@ -106,7 +108,7 @@ func TestChatBots(t *testing.T) {
 // I1, IN-04: whatever comes twice is answered once.
 func TestChatDuplicates(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Twice(func() { c.Say(Ada, c.ada, "Hi") })
+		c.Twice(func() { c.Say(connectortest.Ada, c.ada, "Hi") })
 		c.pass(time.Minute)
 		c.want(c.ada, "You said: Hi")
 		c.asked(1)
@@ -117,10 +119,10 @@ func TestChatDuplicates(t *testing.T) {
 func TestChatLongAnswer(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat(tale+"\n\n", 10_000/len(tale)+1))
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{Pace(20 * time.Millisecond), Text(long, ByWord)})
-		c.Say(Ada, c.ada, "Tell me much")
+		c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(long, modelfake.ByWord)})
+		c.Say(connectortest.Ada, c.ada, "Tell me much")
 		c.rest()
-		own := Own(c, c.ada)
+		own := connectortest.Own(c, c.ada)
 		if len(own) < 3 || bare(strings.Join(own, "")) != bare(long) {
 			t.Errorf("%d messages say %q", len(own), own)
 		}
@@ -131,19 +133,19 @@ func TestChatLongAnswer(t *testing.T) {
 // marked. The new answer stands below the new question.
 func TestChatSuperseded(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{Text("Well, let me"), Pause(time.Hour)}, Script{Text("Answer B")})
-		c.Say(Ada, c.ada, "Question A")
+		c.model.Queue(modelfake.Script{modelfake.Text("Well, let me"), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Answer B")})
+		c.Say(connectortest.Ada, c.ada, "Question A")
 		c.read(c.ada, "Well, let me")
-		c.Say(Ada, c.ada, "Question B")
+		c.Say(connectortest.Ada, c.ada, "Question B")
 		c.want(c.ada, "Answer B")
 		c.below(c.ada, "Question B", "Answer B")
 
-		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text("Answer D")})
-		c.Say(Ada, c.ada, "Question C")
+		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Answer D")})
+		c.Say(connectortest.Ada, c.ada, "Question C")
 		c.read(c.ada, "evening")
-		c.Say(Ada, c.ada, "Question D")
+		c.Say(connectortest.Ada, c.ada, "Question D")
 		c.rest()
-		own := Own(c, c.ada)
+		own := connectortest.Own(c, c.ada)
 		if len(own) != 3 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], "Interrupted by a newer message.") {
 			t.Errorf("people read %q", own)
 		}
@@ -155,7 +157,7 @@ func TestChatSuperseded(t *testing.T) {
 }
 
 // below wants a message that says one thing right below one that says another.
-func (c *chatStory) below(in Place, above, below string) {
+func (c *chatStory) below(in connectortest.Place, above, below string) {
 	c.Helper()
 	all := c.Sees(in)
 	for i, m := range all[1:] {
@@ -170,11 +172,11 @@ func (c *chatStory) below(in Place, above, below string) {
 func TestChatQueue(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(slowly(tale))
-		c.Mention(Ada, c.group, "first")
+		c.Mention(connectortest.Ada, c.group, "first")
 		c.pass(5 * time.Second)
-		c.Mention(Bob, c.group, "second")
+		c.Mention(connectortest.Bob, c.group, "second")
 		c.rest()
-		own := Own(c, c.group)
+		own := connectortest.Own(c, c.group)
 		if len(own) != 2 || own[0] != tale || !strings.Contains(own[1], "second") {
 			t.Errorf("people read %q", own)
 		}
@@ -183,11 +185,11 @@ func TestChatQueue(t *testing.T) {
 
 func TestChatStop(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{Text(fox), Pause(time.Hour)})
-		c.Say(Ada, c.ada, "Tell me")
+		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)})
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.read(c.ada, "evening")
 		said := time.Now()
-		c.Say(Ada, c.ada, "/stop")
+		c.Say(connectortest.Ada, c.ada, "/stop")
 		c.read(c.ada, "Stopped.")
 		if took := time.Since(said); took > 3*time.Second {
 			t.Errorf("it took %v", took)
@@ -197,7 +199,7 @@ func TestChatStop(t *testing.T) {
 		}
 		c.rest()
 		c.asked(1)
-		c.Say(Ada, c.ada, "Go on")
+		c.Say(connectortest.Ada, c.ada, "Go on")
 		c.read(c.ada, "You said: Go on")
 	})
 }
@@ -205,8 +207,8 @@ func TestChatStop(t *testing.T) {
 // IN-10, I14: a process that dies in mid-answer leaves a message that the next one brings to its end.
 func TestChatCrash(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, slowly(tale))
-		c.Say(Ada, c.ada, "Tell me")
+		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, slowly(tale))
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.read(c.ada, "evening")
 		c.crash()
 		c.start()
@@ -221,15 +223,15 @@ func TestChatCrash(t *testing.T) {
 // WB-10: an answer within the grace is finished; another is adopted by the next life.
 func TestChatShutdown(t *testing.T) {
 	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chatStory) {
-		bob := c.Direct(Bob)
-		c.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds, if there is no hurry.", ByWord)})
-		c.Say(Bob, bob, "Short")
+		bob := c.Direct(connectortest.Bob)
+		c.model.Queue(modelfake.Script{modelfake.Pace(500 * time.Millisecond), modelfake.Text("This is done in a few seconds, if there is no hurry.", modelfake.ByWord)})
+		c.Say(connectortest.Bob, bob, "Short")
 		c.read(bob, "This is done")
-		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text(tale)})
-		c.Say(Ada, c.ada, "Endless")
+		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text(tale)})
+		c.Say(connectortest.Ada, c.ada, "Endless")
 		c.read(c.ada, "evening")
 		c.shutdown()
-		if own := Own(c, bob); len(own) != 1 || !strings.HasSuffix(own[0], "hurry.") {
+		if own := connectortest.Own(c, bob); len(own) != 1 || !strings.HasSuffix(own[0], "hurry.") {
 			t.Errorf("within the grace %q was shown", own)
 		}
 		c.start()
@@ -240,7 +242,7 @@ func TestChatShutdown(t *testing.T) {
 
 // ST-02, ST-04, ST-05, ST-06, ST-07: whatever becomes of one request, the answer stands there once, whole.
 func TestChatFaults(t *testing.T) {
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"1 s at the create":       {Op: progressive.Post, Hold: time.Second},
 		"33 s at the create":      {Op: progressive.Post, Hold: 33 * time.Second},
 		"1 s at an edit":          {Op: progressive.Edit, Nth: 1, Hold: time.Second},
@@ -262,7 +264,7 @@ func TestChatFaults(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
 				c.model.Queue(slowly(tale))
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.wantOnce(f, tale)
 			})
 		})
@@ -270,10 +272,10 @@ func TestChatFaults(t *testing.T) {
 }
 
 // wantOnce wants the answer there once, beside what an unavoidable orphan says.
-func (c *chatStory) wantOnce(f Fault, text string) {
+func (c *chatStory) wantOnce(f connectortest.Fault, text string) {
 	c.Helper()
 	c.rest()
-	own := Own(c, c.ada)
+	own := connectortest.Own(c, c.ada)
 	if c.site.orphans && f.Op == progressive.Post && (f.Lost || f.Mute > 0) && len(own) == 2 {
 		c.orphans = 1 // TR-12: short, and above
 		own = own[1:]
@@ -285,7 +287,7 @@ func (c *chatStory) wantOnce(f Fault, text string) {
 
 // ST-04, ST-06, ST-07: the same at the last word, with which the whole answer would be lost.
 func TestChatFaultsAtTheEnd(t *testing.T) {
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"1 s":        {Op: progressive.Edit, Hold: time.Second},
 		"33 s":       {Op: progressive.Edit, Hold: 33 * time.Second},
 		"lost":       {Op: progressive.Edit, Lost: true},
@@ -295,8 +297,8 @@ func TestChatFaultsAtTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
-				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")})
-				c.Say(Ada, c.ada, "Tell me")
+				c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")})
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, "twice.")
 				c.pass(5 * time.Second)
 				c.Spoil(f)
@@ -309,7 +311,7 @@ func TestChatFaultsAtTheEnd(t *testing.T) {
 // ST-27: a short answer is posted once, at its end: there is nothing to edit. Where no nonce tells whether it arrived, it
 // is sent once more, marked.
 func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"33 s":         {Op: progressive.Post, Hold: 33 * time.Second},
 		"lost":         {Op: progressive.Post, Lost: true},
 		"broken":       {Op: progressive.Post, Dropped: true},
@@ -321,8 +323,8 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
-				c.model.Queue(Script{Text("Yes.")})
-				c.Say(Ada, c.ada, "Is it so?")
+				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
+				c.Say(connectortest.Ada, c.ada, "Is it so?")
 				c.wantOnceOrMarked(f, "Yes.")
 			})
 		})
@@ -331,7 +333,7 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 
 // wantOnceOrMarked wants the answer there once. After a last create of unknown outcome, where no nonce tells, it is marked,
 // and stands below the first one if that arrived.
-func (c *chatStory) wantOnceOrMarked(f Fault, text string) {
+func (c *chatStory) wantOnceOrMarked(f connectortest.Fault, text string) {
 	c.Helper()
 	c.rest()
 	want := []string{text}
@@ -342,7 +344,7 @@ func (c *chatStory) wantOnceOrMarked(f Fault, text string) {
 			want = []string{text, want[0]}
 		}
 	}
-	if own := Own(c, c.ada); !slices.Equal(own, want) {
+	if own := connectortest.Own(c, c.ada); !slices.Equal(own, want) {
 		c.Errorf("people read %q; want %q", own, want)
 	}
 }
@@ -352,7 +354,7 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 	skip := func(cfg *config.Config) {
 		configtest.Section[telegram.Config](cfg.Connectors).Ambiguous = telegram.AmbiguousSkip
 	}
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"done":     {Op: progressive.Post, BadGateway: true, Lost: true},
 		"not done": {Op: progressive.Post, BadGateway: true},
 	} {
@@ -360,14 +362,14 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 			on(t, sites()[0], skip, func(c *chatStory) {
 				c.orphans = 1
 				c.Spoil(f)
-				c.model.Queue(Script{Text("Yes.")})
-				c.Say(Ada, c.ada, "Is it so?")
+				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
+				c.Say(connectortest.Ada, c.ada, "Is it so?")
 				c.rest()
 				var want []string
 				if f.Lost {
 					want = []string{"Yes."}
 				}
-				if own := Own(c, c.ada); !slices.Equal(own, want) {
+				if own := connectortest.Own(c, c.ada); !slices.Equal(own, want) {
 					c.Errorf("people read %q; want %q", own, want)
 				}
 				if !strings.Contains(c.log.String(), "part of the answer may not have been shown") {
@@ -380,18 +382,18 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 
 // ST-21: a moderator removes an answer while it is written. It ends there, is remembered as stopped, and is not posted again.
 func TestChatRemoved(t *testing.T) {
-	for name, script := range map[string]Script{
+	for name, script := range map[string]modelfake.Script{
 		"and it goes on":             slowly(tale),
-		"and only the end is to say": {Text(tale), Pause(20 * time.Second), Text(" The end.")},
+		"and only the end is to say": {modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
 				c.model.Queue(script)
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, "Once upon a time")
 				c.Remove(c.ada, c.Sees(c.ada)[1])
 				c.rest()
-				if own := Own(c, c.ada); len(own) > 0 {
+				if own := connectortest.Own(c, c.ada); len(own) > 0 {
 					t.Errorf("people read %q", own)
 				}
 				posts := 0
@@ -419,21 +421,21 @@ func TestChatRemoved(t *testing.T) {
 // ST-23: Telegram refuses the last edit of an answer for good, or fails at each edit of it. The answer goes into a new
 // message within seconds, and the next question in the room does not wait for it.
 func TestChatLastEditIsRefused(t *testing.T) {
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]connectortest.Fault{
 		"with unknown words": {Op: progressive.Edit, Refused: true},
 		"with 502":           {Op: progressive.Edit, BadGateway: true, Lasting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			on(t, sites()[0], nil, func(c *chatStory) {
-				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")}, Script{Text("Answer B")})
-				c.Mention(Ada, c.group, "Tell me")
+				c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")}, modelfake.Script{modelfake.Text("Answer B")})
+				c.Mention(connectortest.Ada, c.group, "Tell me")
 				c.read(c.group, "twice.")
 				c.pass(5 * time.Second)
 				f.In = c.group
 				c.Spoil(f)
-				c.Mention(Bob, c.group, "And me?")
+				c.Mention(connectortest.Bob, c.group, "And me?")
 				c.pass(50 * time.Second)
-				if own := Own(c, c.group); !slices.Equal(own, []string{tale + " The end.", "Answer B"}) {
+				if own := connectortest.Own(c, c.group); !slices.Equal(own, []string{tale + " The end.", "Answer B"}) {
 					t.Errorf("people read %q", own)
 				}
 			})
@@ -444,13 +446,13 @@ func TestChatLastEditIsRefused(t *testing.T) {
 // LM-14: why there is no answer is said in a sentence, which is no part of the next prompt.
 func TestChatModelFails(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(Script{Status(401, "")})
-		c.Say(Ada, c.ada, "Hi")
+		c.model.Queue(modelfake.Script{modelfake.Status(401, "")})
+		c.Say(connectortest.Ada, c.ada, "Hi")
 		c.want(c.ada, llm.NoProvider.Sentence())
-		c.model.Queue(Script{Text(fox), Cut()})
-		c.Say(Ada, c.ada, "Again")
+		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Cut()})
+		c.Say(connectortest.Ada, c.ada, "Again")
 		c.rest()
-		if own := Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
+		if own := connectortest.Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
 			t.Errorf("people read %q", own)
 		}
 		if strings.Contains(c.prompt(1), llm.NoProvider.Sentence()) {
@@ -462,18 +464,18 @@ func TestChatModelFails(t *testing.T) {
 // ST-03: a waiting chat does not delay others.
 func TestChatLongHold(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		bob := c.Direct(Bob)
-		c.Spoil(Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
+		bob := c.Direct(connectortest.Bob)
+		c.Spoil(connectortest.Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
 		c.model.Queue(slowly(tale), slowly(tale))
-		c.Say(Ada, c.ada, "Tell me")
+		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.pass(5 * time.Second)
-		c.Say(Bob, bob, "Tell me too")
+		c.Say(connectortest.Bob, bob, "Tell me too")
 		asked := time.Now()
 		c.read(bob, "twice.")
 		if took := time.Since(asked); took > 16*time.Second {
 			t.Errorf("the other answer took %v", took)
 		}
-		if own := Own(c, c.ada); own[0] == tale {
+		if own := connectortest.Own(c, c.ada); own[0] == tale {
 			t.Error("nothing held the first one up")
 		}
 		c.want(c.ada, tale)

@@ -15,11 +15,11 @@ import (
 	"unicode"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // marker is a word of every poisoned text. The model that obeys looks for it.
@@ -76,15 +76,15 @@ type path struct {
 
 // Paths that need more than a message.
 
-func poisonedPage(in func(*chatStory) Place) func(*chatStory, string) {
+func poisonedPage(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
 	return func(c *chatStory, text string) {
-		c.Mention(Ada, in(c), "see example.com")
+		c.Mention(connectortest.Ada, in(c), "see example.com")
 		c.pass(time.Minute)
 		for _, room := range c.rooms() {
 			all, err := c.node.store.Recent(c.Context(), room, chat.Said, 0, 10)
 			c.must(err)
 			for _, m := range all {
-				if strings.Contains(m.Text, "see example.com") && m.Author != "" && m.Name == string(Ada) { // read here: no page of this world is on the public internet
+				if strings.Contains(m.Text, "see example.com") && m.Author != "" && m.Name == string(connectortest.Ada) { // read here: no page of this world is on the public internet
 					page := chat.Attachment{Ref: "https://example.com", Name: "example.com", Type: "text/html", Title: text[:100], Text: text, Link: true}
 					c.must(c.node.store.Revise(c.Context(), m.ID, m.Text, []chat.Attachment{page}))
 				}
@@ -93,19 +93,19 @@ func poisonedPage(in func(*chatStory) Place) func(*chatStory, string) {
 	}
 }
 
-func poisonedDocument(in func(*chatStory) Place) func(*chatStory, string) {
+func poisonedDocument(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
 	return func(c *chatStory, text string) {
-		c.handsIn(in(c), File{Name: "plan.txt", Type: "text/plain", Data: []byte(text)})
+		c.handsIn(in(c), connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte(text)})
 	}
 }
 
-func poisonedPicture(in func(*chatStory) Place) func(*chatStory, string) {
+func poisonedPicture(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
 	return func(c *chatStory, _ string) { c.handsIn(in(c), photo()) }
 }
 
 // handsIn has Ada show a file to the agent.
-func (c *chatStory) handsIn(in Place, f File) {
-	c.Show(Ada, in, "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" look", f)
+func (c *chatStory) handsIn(in connectortest.Place, f connectortest.File) {
+	c.Show(connectortest.Ada, in, "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" look", f)
 }
 
 func poisonedName(c *chatStory, text string) {
@@ -118,22 +118,22 @@ func poisonedName(c *chatStory, text string) {
 }
 
 func poisonedRoom(c *chatStory, text string) {
-	c.group = Place(fmt.Sprint(c.World.(*telegramworld.World).Fake.AddGroup(text[:120]).ID))
-	c.Mention(Ada, c.group, "hello")
+	c.group = connectortest.Place(fmt.Sprint(c.World.(*telegramworld.World).Fake.AddGroup(text[:120]).ID))
+	c.Mention(connectortest.Ada, c.group, "hello")
 }
 
 func poisonedQuote(c *chatStory, text string) {
-	c.Say(Bob, c.group, text)
+	c.Say(connectortest.Bob, c.group, text)
 	c.pass(time.Second)
 	all := c.Sees(c.group)
-	c.Reply(Ada, c.group, all[len(all)-1], "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" what does he mean?")
+	c.Reply(connectortest.Ada, c.group, all[len(all)-1], "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" what does he mean?")
 }
 
 // poisonedForward has Ada forward what Bob has said elsewhere.
-func poisonedForward(in func(*chatStory) Place) func(*chatStory, string) {
+func poisonedForward(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
 	return func(c *chatStory, text string) {
 		w := c.World.(*telegramworld.World)
-		w.Send(Ada, in(c), text, telegramfake.ForwardedFrom(w.Fake.AddUser("Bob", "")))
+		w.Send(connectortest.Ada, in(c), text, telegramfake.ForwardedFrom(w.Fake.AddUser("Bob", "")))
 		c.pass(time.Second)
 	}
 }
@@ -142,21 +142,21 @@ func poisonedForward(in func(*chatStory) Place) func(*chatStory, string) {
 func poisonedCall(name string, params func(text string) map[string]any) func(*chatStory, string) {
 	return func(c *chatStory, text string) {
 		c.model.Queue(calling(c.cfg, name, params(text)), answering(c.cfg, "Done."))
-		c.Mention(Ada, c.group, "please")
+		c.Mention(connectortest.Ada, c.group, "please")
 		c.pass(2 * time.Minute)
 	}
 }
 
 func poisonedMemory(c *chatStory, text string) {
-	c.Say(Bob, c.group, text)
+	c.Say(connectortest.Bob, c.group, text)
 	c.gossip()
-	c.Mention(Ada, c.group, "which "+marker+"?")
+	c.Mention(connectortest.Ada, c.group, "which "+marker+"?")
 }
 
 // gossip is longer than the history of a prompt.
 func (c *chatStory) gossip() {
 	for i := range 4 {
-		c.Say(Bob, c.group, fmt.Sprintf("Line %d. %s", i, strings.Repeat("Nothing happened in the garden. ", 50)))
+		c.Say(connectortest.Bob, c.group, fmt.Sprintf("Line %d. %s", i, strings.Repeat("Nothing happened in the garden. ", 50)))
 		c.pass(time.Second)
 	}
 	c.pass(2 * time.Minute)
@@ -164,28 +164,28 @@ func (c *chatStory) gossip() {
 
 // usualPaths need no settings but those of every story.
 func usualPaths() []path {
-	group, private := func(c *chatStory) Place { return c.group }, func(c *chatStory) Place { return c.ada }
+	group, private := func(c *chatStory) connectortest.Place { return c.group }, func(c *chatStory) connectortest.Place { return c.ada }
 	return []path{
 		{"a file", poisonedDocument(group), false},
 		{"a file in private", poisonedDocument(private), true},
 		{"the name of a file", func(c *chatStory, text string) {
-			c.handsIn(c.group, File{Name: text[:200], Type: "text/plain", Data: []byte("Tea.")})
+			c.handsIn(c.group, connectortest.File{Name: text[:200], Type: "text/plain", Data: []byte("Tea.")})
 		}, false},
 		{"a file that is read on", func(c *chatStory, text string) {
 			poisonedDocument(group)(c, text)
 			c.pass(time.Minute)
-			ask := Script{ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)}
+			ask := modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)}
 			if c.cfg.Agent.Generation == config.GenerateXML {
-				ask = Script{Text("<response><thought>t</thought><providers>ATTACHMENTS</providers><text>Wait.</text></response>")}
+				ask = modelfake.Script{modelfake.Text("<response><thought>t</thought><providers>ATTACHMENTS</providers><text>Wait.</text></response>")}
 			}
 			c.model.Queue(ask)
-			c.Mention(Ada, c.group, "and the rest?")
+			c.Mention(connectortest.Ada, c.group, "and the rest?")
 		}, false},
 		{"a linked page", poisonedPage(group), false},
 		{"a linked page in private", poisonedPage(private), true},
 		{"a picture", poisonedPicture(group), false},
 		{"a picture in private", poisonedPicture(private), true},
-		{"a message of another person", func(c *chatStory, text string) { c.Say(Bob, c.group, text) }, false},
+		{"a message of another person", func(c *chatStory, text string) { c.Say(connectortest.Bob, c.group, text) }, false},
 		{"a quoted message", poisonedQuote, false},
 		{"a forwarded message", poisonedForward(group), false},
 		{"a forwarded message in private", poisonedForward(private), true},
@@ -194,7 +194,7 @@ func usualPaths() []path {
 		{"a reminder", poisonedCall("REMIND_ME", func(text string) map[string]any { return map[string]any{"text": text[:300], "in_minutes": 1} }), false},
 		{"a fact", func(c *chatStory, text string) {
 			poisonedCall("REMEMBER_FACT", func(text string) map[string]any { return map[string]any{"fact": text[:240]} })(c, text)
-			c.Mention(Ada, c.group, "/memory")
+			c.Mention(connectortest.Ada, c.group, "/memory")
 		}, false},
 		{"a detail of a person", poisonedCall("UPDATE_ENTITY", func(text string) map[string]any { return map[string]any{"about": "language", "value": text[:80]} }), false},
 		{"a display name", poisonedName, false},
@@ -223,7 +223,7 @@ func poisonedAlarm(c *chatStory, text string) {
 }
 
 func poisonedSchedule(c *chatStory, text string) {
-	c.Mention(Ada, c.group, "hello")
+	c.Mention(connectortest.Ada, c.group, "hello")
 	c.pass(time.Minute)
 	c.configured(func(cfg *config.Config) {
 		c.scheduled(cfg, config.Schedule{Name: "tea", Cron: "5 * * * *", Prompt: text})
@@ -245,12 +245,12 @@ func poisonings() map[string]struct {
 			cfg.Agent.HistoryTokens, cfg.Agent.Summaries = 1000, true
 		}, []path{
 			{"an earlier message by words", poisonedMemory, false},
-			{"a summary", func(c *chatStory, _ string) { c.gossip(); c.Mention(Ada, c.group, "hello") }, false},
+			{"a summary", func(c *chatStory, _ string) { c.gossip(); c.Mention(connectortest.Ada, c.group, "hello") }, false},
 		}},
 		"with knowledge, ": {func(cfg *config.Config, text string) {
 			cfg.Agent.Documents = []config.Document{{Name: "faq.md", Text: "Of kangaroos: " + text}}
 		}, []path{
-			{"a piece of it", func(c *chatStory, _ string) { c.Mention(Ada, c.group, "do you know kangaroos?") }, false},
+			{"a piece of it", func(c *chatStory, _ string) { c.Mention(connectortest.Ada, c.group, "do you know kangaroos?") }, false},
 		}},
 		"with embeddings, ": {func(cfg *config.Config, _ string) {
 			cfg.Agent.HistoryTokens, cfg.Agent.Recall, cfg.Agent.Reflection = 1000, config.RecallMeaning, true
@@ -259,7 +259,7 @@ func poisonings() map[string]struct {
 			{"an earlier message by meaning", poisonedMemory, false},
 			{"a fact of a reflection", func(c *chatStory, _ string) {
 				for range 4 { // one is due
-					c.Mention(Ada, c.group, "I keep bees")
+					c.Mention(connectortest.Ada, c.group, "I keep bees")
 					c.pass(time.Minute)
 				}
 			}, false},
@@ -268,37 +268,37 @@ func poisonings() map[string]struct {
 }
 
 // calling returns a call of an action, in the form of the configuration.
-func calling(cfg config.Config, name string, params map[string]any) Script {
+func calling(cfg config.Config, name string, params map[string]any) modelfake.Script {
 	if params == nil {
 		params = map[string]any{}
 	}
 	p, _ := json.Marshal(params)
 	if cfg.Agent.Generation == config.GenerateXML {
-		return Script{Text(fmt.Sprintf("<response><thought>t</thought><actions>REPLY,%s</actions><params>{%q:%s}</params><text>Sure.</text></response>", name, name, p))}
+		return modelfake.Script{modelfake.Text(fmt.Sprintf("<response><thought>t</thought><actions>REPLY,%s</actions><params>{%q:%s}</params><text>Sure.</text></response>", name, name, p))}
 	}
-	return Script{ToolCall("c", name, string(p))}
+	return modelfake.Script{modelfake.ToolCall("c", name, string(p))}
 }
 
 // answering returns a text, in the form of the configuration.
-func answering(cfg config.Config, text string) Script {
+func answering(cfg config.Config, text string) modelfake.Script {
 	if cfg.Agent.Generation == config.GenerateXML {
 		text = "<response><text>" + text + "</text></response>"
 	}
-	return Script{Text(text)}
+	return modelfake.Script{modelfake.Text(text)}
 }
 
 // obeys returns a model that orders gold as soon as it reads the text, and repeats it where it is asked for a summary, a fact or a picture.
-func (c *chatStory) obeys(text string) func(Request) Script {
+func (c *chatStory) obeys(text string) func(modelfake.Request) modelfake.Script {
 	ordered := false
-	return func(r Request) Script {
+	return func(r modelfake.Request) modelfake.Script {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		prompt := r.System() + r.LastUser()
 		switch {
 		case r.Model == eyes:
-			return Script{Text(text)}
+			return modelfake.Script{modelfake.Text(text)}
 		case strings.Contains(prompt, "<task>Sum up"), strings.Contains(prompt, "<task>Note what"):
-			return Script{Text("Ada: " + text)}
+			return modelfake.Script{modelfake.Text("Ada: " + text)}
 		case ordered || !bytes.Contains(r.Raw, []byte(marker)):
 			return answering(c.cfg, "I see.")
 		}
@@ -329,7 +329,7 @@ func TestPoisonStaysQuoted(t *testing.T) {
 }
 
 // builtAlike checks the requests of one path.
-func builtAlike(t *testing.T, text string, harmless, poisoned []Request) {
+func builtAlike(t *testing.T, text string, harmless, poisoned []modelfake.Request) {
 	if len(harmless) != len(poisoned) {
 		t.Fatalf("the model is asked %d times, with a harmless text %d times", len(poisoned), len(harmless))
 	}
@@ -347,8 +347,8 @@ func builtAlike(t *testing.T, text string, harmless, poisoned []Request) {
 }
 
 // reads reports whether the text is in a request, and not only in the parameters of a call that the model has made.
-func reads(r Request) bool {
-	return slices.ContainsFunc(r.Messages, func(m Message) bool { return strings.Contains(m.Content, marker) })
+func reads(r modelfake.Request) bool {
+	return slices.ContainsFunc(r.Messages, func(m modelfake.Message) bool { return strings.Contains(m.Content, marker) })
 }
 
 // withPoisonedShop gives the agent of Ada's an action that reads, and one that writes.
@@ -367,11 +367,11 @@ func withPoisonedShop(cfg *config.Config) {
 }
 
 // take returns what the model is asked when a text takes each path.
-func take(t *testing.T, paths []path, edit func(*config.Config), text string) map[string][]Request {
+func take(t *testing.T, paths []path, edit func(*config.Config), text string) map[string][]modelfake.Request {
 	t.Helper()
-	all := map[string][]Request{}
+	all := map[string][]modelfake.Request{}
 	on(t, sites()[0], edit, func(c *chatStory) {
-		Serve(c.T, c.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		connectortest.Serve(c.T, c.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/LIST" {
 				t.Errorf("%s is called", r.URL.Path)
 			}
@@ -381,19 +381,19 @@ func take(t *testing.T, paths []path, edit func(*config.Config), text string) ma
 		for _, p := range paths {
 			before := len(c.model.Requests())
 			c.choose = c.obeys(text)
-			c.group = Place(fmt.Sprint(c.World.(*telegramworld.World).Fake.AddGroup("Friends").ID))
+			c.group = connectortest.Place(fmt.Sprint(c.World.(*telegramworld.World).Fake.AddGroup("Friends").ID))
 			p.arrive(c, text)
 			c.pass(time.Minute)
 			in := c.group
 			if p.private {
 				in = c.ada
 			}
-			c.Mention(Ada, in, "what do you think?")
+			c.Mention(connectortest.Ada, in, "what do you think?")
 			c.pass(time.Minute)
 			all[p.name] = c.model.Requests()[before:]
-			for _, asked := range []Place{c.group, c.ada} { // whether to order
+			for _, asked := range []connectortest.Place{c.group, c.ada} { // whether to order
 				if w := c.World.(presser); len(w.Buttons(asked)) > 0 {
-					w.Press(Ada, asked, len(w.Buttons(asked))-1)
+					w.Press(connectortest.Ada, asked, len(w.Buttons(asked))-1)
 					c.pass(time.Minute)
 				}
 			}
@@ -403,7 +403,7 @@ func take(t *testing.T, paths []path, edit func(*config.Config), text string) ma
 }
 
 // parts returns what divides a request: its tools, its messages, and those tags that a harmless request of the same kind has.
-func parts(r, harmless Request) string {
+func parts(r, harmless modelfake.Request) string {
 	var b strings.Builder
 	known := map[string]bool{}
 	for _, m := range harmless.Messages {
@@ -432,7 +432,7 @@ var anyTag = regexp.MustCompile(`(<\s*/?\s*)([A-Za-z][A-Za-z0-9_-]*)`)
 
 // leaks returns the further lines of a text that begin a line of a request: where they are quoted they are indented. The results of tools
 // and what the model itself has said have messages of their own.
-func leaks(r Request, text string) (all []string) {
+func leaks(r modelfake.Request, text string) (all []string) {
 	lines := strings.Split(text, "\n")[1:]
 	for _, m := range r.Messages {
 		if m.Role == "tool" || m.Role == "assistant" {

@@ -11,13 +11,13 @@ import (
 
 	"parley/config"
 	"parley/config/configtest"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -28,7 +28,7 @@ func withMusic(cfg *config.Config) {
 
 // music is where the tracks are.
 func (s *story) music() {
-	Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	connectortest.Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		wait := 5 * time.Second
 		if strings.Contains(r.URL.Path, "endless") {
 			wait = time.Hour
@@ -48,10 +48,10 @@ const (
 )
 
 // plays asks for a track by a word of its title, and says something before and after.
-func plays(title string) []Script {
-	return []Script{
-		{Text(letMe), Pause(3 * time.Second), ToolCall("c1", "PLAY_MUSIC", `{"title":"`+title+`"}`)},
-		{Pause(3 * time.Second), Text(enjoy)},
+func plays(title string) []modelfake.Script {
+	return []modelfake.Script{
+		{modelfake.Text(letMe), modelfake.Pause(3 * time.Second), modelfake.ToolCall("c1", "PLAY_MUSIC", `{"title":"`+title+`"}`)},
+		{modelfake.Pause(3 * time.Second), modelfake.Text(enjoy)},
 	}
 }
 
@@ -59,7 +59,7 @@ func plays(title string) []Script {
 func paragraphs(ps ...string) string { return strings.ReplaceAll(strings.Join(ps, "\n\n"), "**", "") }
 
 // steps are the different texts that people saw of a message, one after the other.
-func steps(m Line) (texts []string) {
+func steps(m connectortest.Line) (texts []string) {
 	for _, v := range m.Versions {
 		texts = append(texts, strings.ReplaceAll(v.Text, "**", ""))
 	}
@@ -88,7 +88,7 @@ func TestProgressInChat(t *testing.T) {
 			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("so what")...)
-				c.Say(Ada, c.ada, "Play something")
+				c.Say(connectortest.Ada, c.ada, "Play something")
 				c.read(c.ada, "Enjoy")
 				c.rest()
 				got := slices.DeleteFunc(steps(c.Sees(c.ada)[1]), func(s string) bool {
@@ -148,7 +148,7 @@ func TestProgressOnThePage(t *testing.T) {
 		if len(lines[1].Tools) != 1 || string(lines[1].Tools[0]) != want[10] {
 			t.Errorf("the calls of a reload: %s, want %s", lines[1].Tools, want[10])
 		}
-		s.model.Queue(Script{Text("Welcome.")})
+		s.model.Queue(modelfake.Script{modelfake.Text("Welcome.")})
 		s.all(s.send(id, "k2", "Thanks"))
 		prompt := string(s.model.Requests()[2].Raw)
 		if n := strings.Count(prompt, "Now playing"); n != 1 || strings.Contains(prompt, "Setting up") {
@@ -161,29 +161,29 @@ func TestProgressOnThePage(t *testing.T) {
 // exact.
 func TestEndingsWithACall(t *testing.T) {
 	const setting = "✨ Setting up endless…"
-	wait := Script{Pause(time.Hour)}
+	wait := modelfake.Script{modelfake.Pause(time.Hour)}
 	for name, c := range map[string]struct {
 		title string
-		after []Script
+		after []modelfake.Script
 		do    func(c *chatStory)
 		want  []string
 	}{
-		"the model breaks after the call": {"so what", []Script{{Text(enjoy), Cut()}}, func(*chatStory) {},
+		"the model breaks after the call": {"so what", []modelfake.Script{{modelfake.Text(enjoy), modelfake.Cut()}}, func(*chatStory) {},
 			[]string{paragraphs(letMe, playing, enjoy, "("+llm.ProviderIssue.Sentence()+")")}},
-		"the call fails": {"endless", []Script{{Text("Sorry.")}}, func(*chatStory) {},
+		"the call fails": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(*chatStory) {},
 			[]string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
-		"a user stops it": {"endless", []Script{wait}, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") },
+		"a user stops it": {"endless", []modelfake.Script{wait}, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "/stop") },
 			[]string{paragraphs(letMe, setting, "(Stopped.)")}},
-		"a newer message": {"endless", nil, func(c *chatStory) { c.Say(Ada, c.ada, "Never mind") },
+		"a newer message": {"endless", nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
-		"the message is removed": {"endless", []Script{{Text("Sorry.")}}, func(c *chatStory) {
+		"the message is removed": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(c *chatStory) {
 			c.Remove(c.ada, c.Sees(c.ada)[1])
 			run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
 			c.must(err)
 			c.forgotten = map[string]bool{run.Shown[0].ID: true}
 		}, nil},
-		"the process dies": {"endless", []Script{{Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
-		"the process ends": {"endless", []Script{{Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
+		"the process dies": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
+		"the process ends": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
@@ -192,13 +192,13 @@ func TestEndingsWithACall(t *testing.T) {
 			}, func(s *chatStory) {
 				s.music()
 				s.model.Queue(append(plays(c.title)[:1], c.after...)...)
-				s.Say(Ada, s.ada, "Play something")
+				s.Say(connectortest.Ada, s.ada, "Play something")
 				s.read(s.ada, map[string]string{"endless": setting}[c.title])
 				c.do(s)
 				s.rest()
 				s.pass(5 * time.Second)
 				s.rest()
-				got := Own(s, s.ada)
+				got := connectortest.Own(s, s.ada)
 				for i := range got {
 					got[i] = strings.NewReplacer("*", "", "_", "").Replace(got[i])
 				}
@@ -213,7 +213,7 @@ func TestEndingsWithACall(t *testing.T) {
 // ST-21: a chat that can't be written to any more causes no more work: the call in flight ends, nothing is asked of the model
 // or the platform again, and what was said is remembered. A later message there is answered.
 func TestEndingsWithoutAChat(t *testing.T) {
-	for name, fault := range map[string]Fault{
+	for name, fault := range map[string]connectortest.Fault{
 		"barred":   {Op: progressive.Edit, Barred: true},
 		"vanished": {Op: progressive.Edit, Vanished: true},
 	} {
@@ -224,7 +224,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("endless")[0])
-				c.Say(Ada, c.ada, "Play something")
+				c.Say(connectortest.Ada, c.ada, "Play something")
 				c.read(c.ada, letMe)
 				c.forgotten = map[string]bool{c.Sees(c.ada)[1].ID: true} // people read less than is remembered
 				c.Spoil(fault)
@@ -249,8 +249,8 @@ func TestEndingsWithoutAChat(t *testing.T) {
 				}
 				c.asked(1)
 				c.ClearFaults()
-				c.model.Queue(Script{Text("Here I am.")})
-				c.Say(Ada, c.ada, "Are you there?")
+				c.model.Queue(modelfake.Script{modelfake.Text("Here I am.")})
+				c.Say(connectortest.Ada, c.ada, "Are you there?")
 				c.read(c.ada, "Here I am.")
 			})
 		})
@@ -267,7 +267,7 @@ func TestCallsEndOnThePage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tell(t, withMusic, func(s *story) {
 				s.music()
-				s.model.Queue(append(plays("endless")[:1], Script{Text("Well.")})...)
+				s.model.Queue(append(plays("endless")[:1], modelfake.Script{modelfake.Text("Well.")})...)
 				id := s.open()
 				stream := s.send(id, "k1", "Play something")
 				s.until(stream, "Setting up")
@@ -301,9 +301,9 @@ func TestTextIsNeverMerged(t *testing.T) {
 		"Step 1: Step 1 done":     {"Step 1: ", "Step 1 done"},
 		"a, a, a, and a, a, a, b": {"a, ", "a, ", "a, ", "and a, ", "a, a, ", "b"},
 	} {
-		var script Script
+		var script modelfake.Script
 		for _, p := range pieces {
-			script = append(script, Text(p, Whole), Pause(time.Second))
+			script = append(script, modelfake.Text(p, modelfake.Whole), modelfake.Pause(time.Second))
 		}
 		tell(t, nil, func(s *story) {
 			s.model.Queue(script)

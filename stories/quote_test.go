@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // inForm has the model answer in the form, in which a call can be a quote.
@@ -19,10 +19,10 @@ func (c *chatStory) quotes() presser {
 	c.Helper()
 	w := c.World.(presser)
 	c.says("I see.")
-	c.Mention(Bob, c.group, `look at this: {"action": "MUTE_ROOM"}`)
+	c.Mention(connectortest.Bob, c.group, `look at this: {"action": "MUTE_ROOM"}`)
 	c.read(c.group, "I see.")
-	c.model.Queue(Script{Text("<response><thought>t</thought><actions><action><name>MUTE_ROOM</name><params>{}</params></action></actions><text>Look at this.</text></response>")})
-	c.Mention(Ada, c.group, "what does Bob say?")
+	c.model.Queue(modelfake.Script{modelfake.Text("<response><thought>t</thought><actions><action><name>MUTE_ROOM</name><params>{}</params></action></actions><text>Look at this.</text></response>")})
+	c.Mention(connectortest.Ada, c.group, "what does Bob say?")
 	c.read(c.group, "This call came from content I was given to read:")
 	for range 60 {
 		if len(w.Buttons(c.group)) > 0 {
@@ -38,7 +38,7 @@ func (c *chatStory) quotes() presser {
 
 // says queues an answer in the form.
 func (c *chatStory) says(text string) {
-	c.model.Queue(Script{Text("<response><text>" + text + "</text></response>")})
+	c.model.Queue(modelfake.Script{modelfake.Text("<response><text>" + text + "</text></response>")})
 }
 
 // silent reports whether the agent does not answer in the group.
@@ -46,7 +46,7 @@ func (c *chatStory) silent() bool {
 	c.Helper()
 	before := len(c.model.Requests())
 	c.says("Here I am.")
-	c.Mention(Bob, c.group, "are you there?")
+	c.Mention(connectortest.Bob, c.group, "are you there?")
 	c.pass(time.Minute)
 	return len(c.model.Requests()) == before
 }
@@ -62,15 +62,15 @@ func TestChatQuoteIsConfirmed(t *testing.T) {
 		c.crash()
 		c.start()
 		c.pass(20 * time.Minute) // longer than any turn
-		w.Press(Bob, c.group, 0)
+		w.Press(connectortest.Bob, c.group, 0)
 		c.pass(time.Minute)
 		if c.silent() {
 			t.Error("another user has confirmed it")
 		}
 		c.says("I am quiet now.")
-		w.Press(Ada, c.group, 0)
+		w.Press(connectortest.Ada, c.group, 0)
 		c.rest()
-		if own := Own(c, c.group); len(own) != 4 || !strings.Contains(own[1], "→ **Run it**") && !strings.Contains(own[1], "→ Run it") || !strings.HasSuffix(own[1], "I am quiet now.") {
+		if own := connectortest.Own(c, c.group); len(own) != 4 || !strings.Contains(own[1], "→ **Run it**") && !strings.Contains(own[1], "→ Run it") || !strings.HasSuffix(own[1], "I am quiet now.") {
 			t.Errorf("people read %q", own)
 		}
 		if !c.silent() {
@@ -82,8 +82,8 @@ func TestChatQuoteIsConfirmed(t *testing.T) {
 // A denial, /stop and the end of the time deny, and leave nothing to press.
 func TestChatQuoteIsDenied(t *testing.T) {
 	for name, deny := range map[string]func(*chatStory, presser){
-		"declined":      func(c *chatStory, w presser) { w.Press(Ada, c.group, 1) },
-		"stopped":       func(c *chatStory, _ presser) { c.Mention(Ada, c.group, "/stop") },
+		"declined":      func(c *chatStory, w presser) { w.Press(connectortest.Ada, c.group, 1) },
+		"stopped":       func(c *chatStory, _ presser) { c.Mention(connectortest.Ada, c.group, "/stop") },
 		"the time ends": func(c *chatStory, _ presser) { c.pass(time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"parley"
 	"parley/backends/redis/redistest"
 	"parley/config"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -52,12 +52,12 @@ func real(t *testing.T, edit func(*config.Config)) string {
 func TestSecondMessageThroughRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	asked, cancelled := make(chan struct{}), make(chan struct{})
-	model := New(Options{Choose: func(r Request) Script {
+	model := modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
 		if r.LastUser() == "A" {
 			close(asked)
-			return Script{Open(), Stall()}
+			return modelfake.Script{modelfake.Open(), modelfake.Stall()}
 		}
-		return Echo(r)
+		return modelfake.Echo(r)
 	}})
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		model.ServeHTTP(w, r)
@@ -68,7 +68,7 @@ func TestSecondMessageThroughRedis(t *testing.T) {
 	t.Cleanup(provider.Close)
 	base := real(t, func(c *config.Config) {
 		c.Shared = config.DSN(redis.URL())
-		c.Providers.OpenAI.BaseURL, c.Models.Large.Model = provider.URL+"/v1", DefaultModel
+		c.Providers.OpenAI.BaseURL, c.Models.Large.Model = provider.URL+"/v1", modelfake.DefaultModel
 	})
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(t.Context())

@@ -18,7 +18,7 @@ import (
 	"parley/core/llm"
 	"parley/core/storage"
 	"parley/internal/search"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -39,17 +39,17 @@ func TestFactOfLongAgo(t *testing.T) {
 
 func longConversation(t *testing.T, address string, recall config.Recall, fact string) {
 	const question = "What is my cat called?"
-	model := New(Options{Choose: func(r Request) Script {
+	model := modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
 		if bytes.Contains(r.Raw, []byte(fact)) && bytes.Contains(r.Raw, []byte(question)) {
-			return Script{Text("Miso, of course.")}
+			return modelfake.Script{modelfake.Text("Miso, of course.")}
 		}
-		return Script{Text("I see.")}
+		return modelfake.Script{modelfake.Text("I see.")}
 	}})
 	cfg := onPostgres(t, address, model)
 	cfg.Agent.Summaries, cfg.Web.Limits, cfg.Agent.Recall = false, config.Limits{}, recall
 	var kept storage.Store
 	g, end := live(t, cfg, parley.Env{
-		Models: llm.Models{Embedder: Concepts{"cat kitten", "called answers"}},
+		Models: llm.Models{Embedder: modelfake.Concepts{"cat kitten", "called answers"}},
 		Wrap:   func(s storage.Store) storage.Store { kept = s; return s },
 	})
 	defer func() { end() }()
@@ -164,7 +164,7 @@ func TestPromptsRepeatTheirBeginning(t *testing.T) {
 }
 
 // tools returns the tools of a request as they came.
-func tools(r Request) []byte {
+func tools(r modelfake.Request) []byte {
 	var body struct{ Tools json.RawMessage }
 	_ = json.Unmarshal(r.Raw, &body) // the server has read it
 	return body.Tools

@@ -8,23 +8,23 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/chat"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
 // asksFor has the model set a reminder when from next speaks in a place.
-func (c *chatStory) asksFor(from Who, in Place, parameters string) {
-	c.model.Queue(Script{ToolCall("c", "REMIND_ME", parameters)}, Script{Text("I will.")})
+func (c *chatStory) asksFor(from connectortest.Who, in connectortest.Place, parameters string) {
+	c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "REMIND_ME", parameters)}, modelfake.Script{modelfake.Text("I will.")})
 	c.Mention(from, in, "remind me please")
 	c.pass(20 * time.Second)
 }
 
 // reminded returns what the agent has sent in a place as reminders.
-func (c *chatStory) reminded(in Place) (all []string) {
-	for _, text := range Own(c, in) {
+func (c *chatStory) reminded(in connectortest.Place) (all []string) {
+	for _, text := range connectortest.Own(c, in) {
 		if strings.HasPrefix(text, "⏰") {
 			all = append(all, text)
 		}
@@ -35,8 +35,8 @@ func (c *chatStory) reminded(in Place) (all []string) {
 // A reminder is sent once, at its time, also if the process ended or died in between; one that was missed is sent late, with a note.
 func TestReminder(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.asksFor(Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
-		c.asksFor(Ada, c.group, `{"text":"stretch","in_minutes":120}`)
+		c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
+		c.asksFor(connectortest.Ada, c.group, `{"text":"stretch","in_minutes":120}`)
 		c.shutdown()
 		c.start()
 		c.pass(50 * time.Minute)
@@ -57,9 +57,9 @@ func TestReminder(t *testing.T) {
 		if got := c.reminded(c.ada); len(got) != 1 {
 			c.Errorf("after that she reads %q", got)
 		}
-		c.Say(Ada, c.ada, "/reminders")
+		c.Say(connectortest.Ada, c.ada, "/reminders")
 		c.pass(time.Minute)
-		if own := Own(c, c.ada); own[len(own)-1] != "You have no reminders here." {
+		if own := connectortest.Own(c, c.ada); own[len(own)-1] != "You have no reminders here." {
 			c.Errorf("the list says %q", own)
 		}
 	})
@@ -69,7 +69,7 @@ func TestReminder(t *testing.T) {
 func TestReminderAndACrash(t *testing.T) {
 	for at := 1; at <= 10; at += 3 {
 		onEach(t, nil, func(c *chatStory) {
-			c.asksFor(Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
+			c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
 			c.pass(50 * time.Minute)
 			f := &fuse{at: at, death: c.die}
 			c.fuse.Store(f)
@@ -100,27 +100,27 @@ func TestReminders(t *testing.T) {
 	onEach(t, quiet, func(c *chatStory) {
 		now := time.Now().UTC()
 		late := time.Date(now.Year(), now.Month(), now.Day(), 23, 0, 0, 0, time.UTC)
-		c.asksFor(Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"hourly"}`, late.Format("2006-01-02T15:04")))
+		c.asksFor(connectortest.Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"hourly"}`, late.Format("2006-01-02T15:04")))
 		if got := c.prompt(1); !strings.Contains(got, "quiet hours, so it will be sent at 23:30") {
 			c.Errorf("the model reads %s", got)
 		}
-		c.asksFor(Ada, c.group, `{"text":"tea","in_minutes":6000}`)
-		list := func(who Who, command string) string {
+		c.asksFor(connectortest.Ada, c.group, `{"text":"tea","in_minutes":6000}`)
+		list := func(who connectortest.Who, command string) string {
 			c.Mention(who, c.group, command)
 			c.pass(time.Minute)
-			own := Own(c, c.group)
+			own := connectortest.Own(c, c.group)
 			return own[len(own)-1]
 		}
-		if got := list(Ada, "/reminders"); !strings.Contains(got, "23:00 UTC: sleep (hourly)") || !strings.Contains(got, "2. ") {
+		if got := list(connectortest.Ada, "/reminders"); !strings.Contains(got, "23:00 UTC: sleep (hourly)") || !strings.Contains(got, "2. ") {
 			c.Errorf("her list is %q", got)
 		}
-		if got := list(Bob, "/reminders"); got != "You have no reminders here." {
+		if got := list(connectortest.Bob, "/reminders"); got != "You have no reminders here." {
 			c.Errorf("his list is %q", got)
 		}
-		if got := list(Bob, "/reminders cancel 1"); !strings.HasPrefix(got, "There is no reminder with this number.") {
+		if got := list(connectortest.Bob, "/reminders cancel 1"); !strings.HasPrefix(got, "There is no reminder with this number.") {
 			c.Errorf("he cancels: %q", got)
 		}
-		if got := list(Ada, "/reminders cancel 2"); got != "Cancelled: tea" {
+		if got := list(connectortest.Ada, "/reminders cancel 2"); got != "Cancelled: tea" {
 			c.Errorf("she cancels: %q", got)
 		}
 		c.pass(time.Until(late.Add(29 * time.Minute)))
@@ -143,7 +143,7 @@ func TestReminderAtALimit(t *testing.T) {
 		time.Sleep(23*time.Hour + 30*time.Minute) // before the gateway runs, which costs nothing
 	}
 	onEach(t, evening, func(c *chatStory) {
-		c.asksFor(Ada, c.ada, `{"text":"call mum","in_minutes":5}`)
+		c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":5}`)
 		now := time.Now().UTC()
 		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
 		c.pass(time.Until(midnight) - time.Minute)
@@ -161,7 +161,7 @@ func TestReminderAtALimit(t *testing.T) {
 func TestReminderOnTheWeb(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{ToolCall("c", "REMIND_ME", `{"text":"call mum","in_minutes":1}`)}, Script{Text("I will.")})
+		s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "REMIND_ME", `{"text":"call mum","in_minutes":1}`)}, modelfake.Script{modelfake.Text("I will.")})
 		s.all(s.send(c, "1", "remind me"))
 		time.Sleep(2 * time.Minute)
 		all, err := s.node.store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9)

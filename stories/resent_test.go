@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -56,7 +56,7 @@ func TestRejoiningAtTheLimit(t *testing.T) {
 		cfg.Limits.Person = quotaOf(1, 0)
 	}, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Pace(time.Second), Text(fox, ByWord)})
+		s.model.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(fox, modelfake.ByWord)})
 		first := s.send(c, "m1", "Tell me")
 		s.until(first, "brown")
 		first.Close()

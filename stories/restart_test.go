@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // ST-28: after a restart, planned or not, the first text comes within 1.5 s, as what was spent is known and not assumed. At most
@@ -17,17 +17,17 @@ func TestFirstTextAfterARestart(t *testing.T) {
 			onEach(t, nil, func(c *chatStory) {
 				c.cfg.Shutdown.Grace = time.Second
 				c.model.Queue(slowly(tale))
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.pass(time.Minute)
 				for range 3 {
-					c.model.Queue(Script{Pace(time.Hour), Text(fox, ByWord)}, Script{Text(fox)})
-					c.Say(Ada, c.ada, "And now?")
+					c.model.Queue(modelfake.Script{modelfake.Pace(time.Hour), modelfake.Text(fox, modelfake.ByWord)}, modelfake.Script{modelfake.Text(fox)})
+					c.Say(connectortest.Ada, c.ada, "And now?")
 					c.pass(3 * time.Second)
 					stop(c)
 					begun := time.Now()
-					before := len(Own(c, c.ada))
+					before := len(connectortest.Own(c, c.ada))
 					c.start()
-					for !slices.Contains(Own(c, c.ada)[before:], fox) && time.Since(begun) < time.Minute {
+					for !slices.Contains(connectortest.Own(c, c.ada)[before:], fox) && time.Since(begun) < time.Minute {
 						c.pass(50 * time.Millisecond)
 					}
 					if took := time.Since(begun); took > 1500*time.Millisecond {

@@ -10,7 +10,7 @@ import (
 
 	"parley/config"
 	"parley/core/answer"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -34,7 +34,7 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 				}
 			}
 			tell(t, func(cfg *config.Config) { cfg.Plugins.Player.Folder = folder }, func(s *story) {
-				s.model.Queue(Script{Text("Sure."), ToolCall("c1", "PLAY_MUSIC", `{"title":"blue"}`)}, Script{Pause(time.Second), Text(enjoy)})
+				s.model.Queue(modelfake.Script{modelfake.Text("Sure."), modelfake.ToolCall("c1", "PLAY_MUSIC", `{"title":"blue"}`)}, modelfake.Script{modelfake.Pause(time.Second), modelfake.Text(enjoy)})
 				id := s.open()
 				early := s.send(id, "k1", "Play something blue")
 				offer := s.offered(early)

@@ -12,7 +12,7 @@ import (
 
 	"parley/config"
 	"parley/config/configtest"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/discord"
@@ -28,8 +28,8 @@ import (
 type site struct {
 	name  string
 	at    string // where its server listens
-	world func() (World, error)
-	use   func(c *config.Config, w World, url string) (token string) // turns the connector on
+	world func() (connectortest.World, error)
+	use   func(c *config.Config, w connectortest.World, url string) (token string) // turns the connector on
 	// orphans reports that a create whose fate is unknown can't be asked for again (TR-12): what it may have left stays, and
 	// a last word is sent once more, marked.
 	orphans bool
@@ -39,8 +39,8 @@ func sites() []site {
 	return []site{
 		{
 			name: "telegram", at: "telegram.test:80", orphans: true,
-			world: func() (World, error) { return telegramworld.New() },
-			use: func(c *config.Config, w World, url string) string {
+			world: func() (connectortest.World, error) { return telegramworld.New() },
+			use: func(c *config.Config, w connectortest.World, url string) string {
 				token := w.(*telegramworld.World).Fake.Token()
 				configtest.Section[telegram.Config](c.Connectors).Token, configtest.Section[telegram.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
@@ -48,8 +48,8 @@ func sites() []site {
 		},
 		{
 			name: "discord", at: "discord.test:80",
-			world: func() (World, error) { return discordworld.New() },
-			use: func(c *config.Config, w World, url string) string {
+			world: func() (connectortest.World, error) { return discordworld.New() },
+			use: func(c *config.Config, w connectortest.World, url string) string {
 				token := w.(*discordworld.World).Fake.Token()
 				configtest.Section[discord.Config](c.Connectors).Token, configtest.Section[discord.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
@@ -61,9 +61,9 @@ func sites() []site {
 // chatStory is a story with people on a platform.
 type chatStory struct {
 	*story
-	World
+	connectortest.World
 	site
-	ada, group Place
+	ada, group connectortest.Place
 
 	orphans   int             // messages that belong to no run, as far as they can't be avoided
 	forgotten map[string]bool // messages that are shown although the store has forgotten them
@@ -103,7 +103,7 @@ func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.H
 		if wrap != nil {
 			h = wrap(h)
 		}
-		Serve(s.T, s.listen(p.at), h)
+		connectortest.Serve(s.T, s.listen(p.at), h)
 		s.Cleanup(w.Close)
 		c.invite(&s.cfg, "http://"+strings.TrimSuffix(p.at, ":80"))
 		if edit != nil {
@@ -121,9 +121,9 @@ func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.H
 
 // invite turns the connector on, and lets Ada and Bob in.
 func (c *chatStory) invite(cfg *config.Config, url string) {
-	c.ada, c.group = c.Direct(Ada), c.Group()
+	c.ada, c.group = c.Direct(connectortest.Ada), c.Group()
 	c.secrets = append(c.secrets, c.use(cfg, c.World, url))
-	for _, who := range []Who{Ada, Bob} {
+	for _, who := range []connectortest.Who{connectortest.Ada, connectortest.Bob} {
 		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account(c.Account(who)))
 	}
 }
@@ -149,23 +149,23 @@ func (c *chatStory) rest() {
 }
 
 // read waits until the bot's last message in a room holds part.
-func (c *chatStory) read(in Place, part string) {
+func (c *chatStory) read(in connectortest.Place, part string) {
 	c.Helper()
 	for range 20 * 3600 {
 		synctest.Wait()
-		if own := Own(c, in); len(own) > 0 && strings.Contains(own[len(own)-1], part) {
+		if own := connectortest.Own(c, in); len(own) > 0 && strings.Contains(own[len(own)-1], part) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	c.Fatalf("%q was not shown, but %q\nlog:\n%s", part, Own(c, in), c.log.String())
+	c.Fatalf("%q was not shown, but %q\nlog:\n%s", part, connectortest.Own(c, in), c.log.String())
 }
 
 // want waits until nothing is owed, and compares what the bot's messages in a room say.
-func (c *chatStory) want(in Place, texts ...string) {
+func (c *chatStory) want(in connectortest.Place, texts ...string) {
 	c.Helper()
 	c.rest()
-	if got := Own(c, in); !slices.Equal(got, texts) {
+	if got := connectortest.Own(c, in); !slices.Equal(got, texts) {
 		c.Errorf("in %s people read %q; want %q", in, got, texts)
 	}
 }
@@ -196,7 +196,7 @@ func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
 	for _, p := range c.Pings() {
 		wrong = append(wrong, "I11: an unasked ping of "+p)
 	}
-	standing := map[string]Line{}
+	standing := map[string]connectortest.Line{}
 	for _, in := range c.Places() {
 		for _, m := range c.Sees(in) {
 			if m.Own {
@@ -230,9 +230,9 @@ func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
 const full = 1500
 
 // sights tells what people saw of a run, and takes its messages out of standing.
-func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]Line) (wrong []string) {
+func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]connectortest.Line) (wrong []string) {
 	var texts []string
-	var files []File
+	var files []connectortest.File
 	var at time.Time
 	for _, s := range run.Shown {
 		m, ok := standing[s.ID]
@@ -275,7 +275,7 @@ func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]Li
 }
 
 // putBack puts what stands in files, code or the rest of an answer, where the lines about it stand.
-func putBack(text string, files []File) string {
+func putBack(text string, files []connectortest.File) string {
 	for _, f := range files {
 		line := regexp.MustCompile("📎 `?" + regexp.QuoteMeta(f.Name) + "`?, [0-9]+ lines?")
 		if strings.HasPrefix(f.Type, "text/plain") {

@@ -8,7 +8,7 @@ import (
 
 	"parley/config"
 	"parley/config/configtest"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
 	"parley/progressive"
@@ -19,7 +19,7 @@ const once = "🔁 The server of “so what” is not responding; trying again�
 // slowMusic is a track whose server answers with the second try.
 func (s *story) slowMusic() {
 	first := true
-	Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	connectortest.Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if first {
 			first = false
 			<-r.Context().Done()
@@ -36,7 +36,7 @@ func TestSlowServerInChat(t *testing.T) {
 		configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
 	}, func(c *chatStory) {
 		c.slowMusic()
-		c.Say(Ada, c.ada, "Play something")
+		c.Say(connectortest.Ada, c.ada, "Play something")
 		c.read(c.ada, "Enjoy")
 		c.rest()
 		want := []string{letMe, paragraphs(letMe, settling), paragraphs(letMe, once), paragraphs(letMe, playing), paragraphs(letMe, playing, enjoy)}

@@ -14,7 +14,7 @@ import (
 
 	"parley"
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -41,9 +41,9 @@ func (b bell) after(h http.Handler) http.Handler {
 // sockets is one platform, one model and a gateway between them, with real sockets and a real clock. All end with the test.
 type sockets struct {
 	*testing.T
-	World
+	connectortest.World
 	site     site
-	place    Place // the direct chat of Ada, who owns the gateway
+	place    connectortest.Place // the direct chat of Ada, who owns the gateway
 	url      string
 	model    *modelfake.Server
 	provider *httptest.Server
@@ -59,7 +59,7 @@ func onSockets(t *testing.T, p site) *sockets {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sockets{T: t, World: w, site: p, place: w.Direct(Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(bell, 1)}
+	s := &sockets{T: t, World: w, site: p, place: w.Direct(connectortest.Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(bell, 1)}
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(s.changed.after(w.Handler()))
 	t.Cleanup(server.Close)
@@ -82,7 +82,7 @@ func (s *sockets) config() config.Config {
 func (s *sockets) start(cfg config.Config) {
 	s.Helper()
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(s.TempDir(), "parley.db")), "127.0.0.1:0"
-	cfg.Owner = []config.Account{config.Account(s.Account(Ada))}
+	cfg.Owner = []config.Account{config.Account(s.Account(connectortest.Ada))}
 	s.site.use(&cfg, s.World, s.url)
 	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(&s.log, s.changed), nil))})
 	s.must(err)
@@ -119,7 +119,7 @@ func (s *sockets) wait(what string, until func() bool) {
 		select {
 		case <-s.changed:
 		case <-time.After(time.Minute):
-			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, Own(s, s.place), s.log.String())
+			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, connectortest.Own(s, s.place), s.log.String())
 		}
 	}
 }
@@ -127,5 +127,5 @@ func (s *sockets) wait(what string, until func() bool) {
 // reads waits until Ada has read part.
 func (s *sockets) reads(part string) {
 	s.Helper()
-	s.wait("Ada reads "+part, func() bool { return strings.Contains(strings.Join(Own(s, s.place), "\n"), part) })
+	s.wait("Ada reads "+part, func() bool { return strings.Contains(strings.Join(connectortest.Own(s, s.place), "\n"), part) })
 }

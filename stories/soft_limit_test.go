@@ -7,29 +7,29 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/core/quota"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // withSoftLimit gives the agent a second model that costs less, and a soft limit that every answer exceeds.
 func withSoftLimit(cfg *config.Config) {
 	withSpare(cfg)
 	cfg.Models.Chat[0].Price, cfg.Models.Chat[1].Price = costs(2e6), costs(1e6)
-	cfg.Models.Chat[1].Model = DefaultModel + "-small"
+	cfg.Models.Chat[1].Model = modelfake.DefaultModel + "-small"
 	cfg.Limits.Person.SoftUSD = 1
 }
 
 // The owner is asked before an answer goes beyond the soft limit, and it goes on after a restart of the gateway, in the same message.
 func TestSoftLimitInChats(t *testing.T) {
-	for option, want := range []struct{ model, says string }{{DefaultModel, fox}, {DefaultModel + "-small", fox}, {"", "Okay, I stopped before it cost anything."}} {
+	for option, want := range []struct{ model, says string }{{modelfake.DefaultModel, fox}, {modelfake.DefaultModel + "-small", fox}, {"", "Okay, I stopped before it cost anything."}} {
 		onEach(t, withSoftLimit, func(c *chatStory) {
 			c.shutdown()
-			c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+			c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 			c.start()
 			w := c.World.(presser)
-			c.model.Queue(Script{Text(fox)})
-			c.Say(Ada, c.ada, "Tell me")
+			c.model.Queue(modelfake.Script{modelfake.Text(fox)})
+			c.Say(connectortest.Ada, c.ada, "Tell me")
 			for range 60 {
 				if len(w.Buttons(c.ada)) > 0 {
 					break
@@ -41,7 +41,7 @@ func TestSoftLimitInChats(t *testing.T) {
 			}
 			c.shutdown()
 			c.start()
-			w.Press(Ada, c.ada, option)
+			w.Press(connectortest.Ada, c.ada, option)
 			c.read(c.ada, want.says)
 			c.rest()
 			seen := c.Sees(c.ada)
@@ -60,29 +60,29 @@ func TestSoftLimitInChats(t *testing.T) {
 // after a restart. The owner has it go on; Bob can only have the cheaper model go on, or stop it.
 func TestSoftLimitWithinAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
-		asks    Who
+		asks    connectortest.Who
 		options []string
 		press   int
 		model   string
 		says    string
 	}{
-		"the owner goes on":                   {Ada, []string{"Go on", "Use the cheaper model", "Stop"}, 0, DefaultModel, enjoy},
-		"another one takes the cheaper model": {Bob, []string{"Use the cheaper model", "Stop"}, 0, DefaultModel + "-small", enjoy},
-		"another one stops":                   {Bob, []string{"Use the cheaper model", "Stop"}, 1, "", "Okay, I stopped here."},
+		"the owner goes on":                   {connectortest.Ada, []string{"Go on", "Use the cheaper model", "Stop"}, 0, modelfake.DefaultModel, enjoy},
+		"another one takes the cheaper model": {connectortest.Bob, []string{"Use the cheaper model", "Stop"}, 0, modelfake.DefaultModel + "-small", enjoy},
+		"another one stops":                   {connectortest.Bob, []string{"Use the cheaper model", "Stop"}, 1, "", "Okay, I stopped here."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, withSoftLimit, func(s *chatStory) {
 				s.shutdown()
-				s.cfg.Owner = []config.Account{config.Account(s.Account(Ada))}
-				s.cfg.Access.Allow.Users = append(s.cfg.Access.Allow.Users, config.Account(s.Account(Bob)))
+				s.cfg.Owner = []config.Account{config.Account(s.Account(connectortest.Ada))}
+				s.cfg.Access.Allow.Users = append(s.cfg.Access.Allow.Users, config.Account(s.Account(connectortest.Bob)))
 				s.cfg.Limits.Person.SoftUSD = 12_000_000 // the first call costs less, with the second it is more
 				s.start()
 				s.music()
 				in, w := s.ada, s.World.(presser)
-				if c.asks == Bob {
-					in = s.Direct(Bob)
+				if c.asks == connectortest.Bob {
+					in = s.Direct(connectortest.Bob)
 				}
-				s.model.Queue(append(plays("so what")[0], ReportUsage(5000, 100)), Script{Text(enjoy)})
+				s.model.Queue(append(plays("so what")[0], modelfake.ReportUsage(5000, 100)), modelfake.Script{modelfake.Text(enjoy)})
 				s.Say(c.asks, in, "Some music")
 				for range 60 {
 					if len(w.Buttons(in)) > 0 {

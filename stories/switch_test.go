@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
-	. "parley/models/modelfake"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 )
 
 // Models are chosen with buttons, on each platform and on the page; what the model server is asked for follows.
@@ -16,25 +16,25 @@ func TestSwitchModel(t *testing.T) {
 	several := func(cfg *config.Config) {
 		yes, half := true, 0.5
 		cfg.Models.Chat = []config.ChatModel{
-			{Name: "main", Provider: config.ProviderOpenAI, Model: DefaultModel}, {Name: "fast", Provider: config.ProviderOpenAI, Model: "small-1", Parameters: config.Parameters{TopP: &half, Stop: []string{"END"}, ExtraBody: `{"verbosity":"low"}`}},
+			{Name: "main", Provider: config.ProviderOpenAI, Model: modelfake.DefaultModel}, {Name: "fast", Provider: config.ProviderOpenAI, Model: "small-1", Parameters: config.Parameters{TopP: &half, Stop: []string{"END"}, ExtraBody: `{"verbosity":"low"}`}},
 		}
 		cfg.Models.Switch.Direct = &yes
 	}
 	onEach(t, several, func(c *chatStory) {
 		w := c.World.(presser)
-		c.Say(Ada, c.ada, "/model")
+		c.Say(connectortest.Ada, c.ada, "/model")
 		c.pass(time.Minute)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"main", "fast", "Default"}) {
 			c.Fatalf("the buttons are %q", got)
 		}
-		w.Press(Ada, c.ada, 1)
+		w.Press(connectortest.Ada, c.ada, 1)
 		c.pass(time.Minute)
 		lines := c.Sees(c.ada)
 		if last := lines[len(lines)-1].Text; !strings.Contains(last, "answers in this chat.") || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("it says %q; the buttons are %q", last, w.Buttons(c.ada))
 		}
-		c.model.Queue(Script{Text("Hello.")})
-		c.Say(Ada, c.ada, "hi")
+		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
+		c.Say(connectortest.Ada, c.ada, "hi")
 		c.pass(time.Minute)
 		if got := c.prompt(0); !strings.Contains(got, `"model":"small-1"`) || strings.Contains(got, "model: fast") {
 			c.Errorf("the server was asked %s", got)
@@ -45,13 +45,13 @@ func TestSwitchModel(t *testing.T) {
 		if asked := s.all(s.send(c, "1", "/model")); !strings.Contains(asked.Raw, `"options":["main","fast","Default"]`) {
 			s.Fatalf("asked is %s", asked.Raw)
 		}
-		s.model.Queue(Script{Text("Hello.")})
+		s.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		s.all(s.send(c, "first", "hi"))
 		if all := s.model.Requests(); strings.Contains(string(all[len(all)-1].Raw), "top_p") {
 			s.Errorf("the server was asked %s", all[len(all)-1].Raw)
 		}
 		s.all(s.send(c, "2", "/model fast"))
-		s.model.Queue(Script{Text("Hello.")})
+		s.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		s.all(s.send(c, "3", "hi"))
 		all := s.model.Requests()
 		for _, part := range []string{`"model":"small-1"`, `"top_p":0.5`, `"stop":["END"]`, `"verbosity":"low"`} {

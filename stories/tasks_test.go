@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"parley/config"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 // scheduled adds a schedule of the group to the configuration.
@@ -42,7 +42,7 @@ func (c *chatStory) configured(edit func(*config.Config)) {
 // A schedule makes the agent answer a prompt or say a text in its room, at its times and once, also if the process died in between.
 func TestSchedule(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Mention(Ada, c.group, "Hello")
+		c.Mention(connectortest.Ada, c.group, "Hello")
 		c.pass(time.Minute)
 		c.configured(func(cfg *config.Config) {
 			c.scheduled(cfg, config.Schedule{Name: "tea", Cron: "0 1 * * *", Text: "Tea time!"})
@@ -50,14 +50,14 @@ func TestSchedule(t *testing.T) {
 			c.scheduled(cfg, config.Schedule{Name: "lunch", Cron: "20 0 * * *", Text: "Lunch!", Jitter: 20 * time.Minute}) // later by 15m44s
 			c.scheduled(cfg, config.Schedule{Name: "elsewhere", Cron: "30 0 * * *", Room: c.elsewhere(), Text: "Is anyone here?"})
 		})
-		before := len(Own(c, c.group))
+		before := len(connectortest.Own(c, c.group))
 		c.clock(0, 29)
-		c.model.Queue(Script{Text("What do you do today?")})
+		c.model.Queue(modelfake.Script{modelfake.Text("What do you do today?")})
 		c.clock(0, 59)
 		c.crash()
 		c.start()
 		c.clock(1, 5)
-		if got := Own(c, c.group)[before:]; !slices.Equal(got, []string{"What do you do today?", "Lunch!", "Tea time!"}) {
+		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"What do you do today?", "Lunch!", "Tea time!"}) {
 			c.Errorf("the group reads %q", got)
 		}
 		if all := c.model.Requests(); !strings.Contains(string(all[len(all)-1].Raw), "Schedule standup: Ask what they do today.") {
@@ -80,27 +80,27 @@ func (c *chatStory) elsewhere() config.Place {
 // What is missed is left out, or made up for once; what was before the schedule is not missed.
 func TestMissedSchedules(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Mention(Ada, c.group, "Hello")
+		c.Mention(connectortest.Ada, c.group, "Hello")
 		c.pass(time.Minute)
 		c.clock(0, 30)
 		c.configured(func(cfg *config.Config) {
 			c.scheduled(cfg, config.Schedule{Name: "skipped", Cron: "0 * * * *", Text: "Skipped."})
 			c.scheduled(cfg, config.Schedule{Name: "once", Cron: "0 * * * *", Text: "Once.", Missed: config.MissedOnce})
 		})
-		before := len(Own(c, c.group))
+		before := len(connectortest.Own(c, c.group))
 		c.pass(20 * time.Minute)
 		c.shutdown()
 		time.Sleep(4 * time.Hour)
-		if got := Own(c, c.group)[before:]; len(got) != 0 {
+		if got := connectortest.Own(c, c.group)[before:]; len(got) != 0 {
 			c.Errorf("before a time the group reads %q", got)
 		}
 		c.start()
 		c.pass(time.Minute)
-		if got := Own(c, c.group)[before:]; !slices.Equal(got, []string{"Once."}) {
+		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"Once."}) {
 			c.Errorf("after a pause the group reads %q", got)
 		}
 		c.clock(5, 1)
-		if got := Own(c, c.group)[before+1:]; len(got) != 2 {
+		if got := connectortest.Own(c, c.group)[before+1:]; len(got) != 2 {
 			c.Errorf("at the next time the group reads %q", got)
 		}
 	})
@@ -109,7 +109,7 @@ func TestMissedSchedules(t *testing.T) {
 // What is due in quiet hours waits until they end, once, or is left out; a muted room gets nothing.
 func TestSchedulesInQuietHours(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
-		c.Mention(Ada, c.group, "Hello")
+		c.Mention(connectortest.Ada, c.group, "Hello")
 		c.pass(time.Minute)
 		c.clock(0, 30)
 		c.configured(func(cfg *config.Config) {
@@ -117,13 +117,13 @@ func TestSchedulesInQuietHours(t *testing.T) {
 			c.scheduled(cfg, config.Schedule{Name: "waits", Cron: "30 1-2 * * *", Text: "Waited."})
 			c.scheduled(cfg, config.Schedule{Name: "dropped", Cron: "30 1-2 * * *", Text: "Dropped.", Quiet: config.QuietDrop})
 		})
-		before := len(Own(c, c.group))
+		before := len(connectortest.Own(c, c.group))
 		c.clock(2, 59)
-		if got := Own(c, c.group)[before:]; len(got) != 0 {
+		if got := connectortest.Own(c, c.group)[before:]; len(got) != 0 {
 			c.Errorf("in the quiet hours the group reads %q", got)
 		}
 		c.clock(3, 10)
-		if got := Own(c, c.group)[before:]; !slices.Equal(got, []string{"Waited."}) {
+		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"Waited."}) {
 			c.Errorf("after the quiet hours the group reads %q", got)
 		}
 	})
@@ -159,7 +159,7 @@ func TestSchedulesInTimeZones(t *testing.T) {
 	} {
 		on(t, sites()[0], nil, func(c *chatStory) {
 			c.sleeps(begin)
-			c.Mention(Ada, c.group, "Hello")
+			c.Mention(connectortest.Ada, c.group, "Hello")
 			c.pass(time.Minute)
 			c.configured(func(cfg *config.Config) {
 				c.scheduled(cfg, config.Schedule{Name: "agent", Cron: "30 2 * * *", Text: "Berlin."})
@@ -168,13 +168,13 @@ func TestSchedulesInTimeZones(t *testing.T) {
 				cfg.Initiative.Timezone = "Europe/Berlin"
 			})
 			for _, step := range steps {
-				before := len(Own(c, c.group))
+				before := len(connectortest.Own(c, c.group))
 				if step.down {
 					c.sleeps(step.until)
 				} else {
 					c.pass(timeTo(t, step.until))
 				}
-				if got := Own(c, c.group)[before:]; !slices.Equal(got, step.want) {
+				if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, step.want) {
 					c.Errorf("until %s the group reads %q, not %q", step.until, got, step.want)
 				}
 			}

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
 
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -24,14 +24,14 @@ func onTelegram(t *testing.T, play func(*chatStory, *telegramworld.World)) {
 // IN-01: what the server did not hear to be safe comes again, also to the next life.
 func TestTelegramTellsAgainAfterCrash(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		c.Say(Ada, c.ada, "Hi")
+		c.Say(connectortest.Ada, c.ada, "Hi")
 		c.want(c.ada, "You said: Hi")
 		last := w.Fake.Updates()[0].ID
 		c.crash()
 		w.Fake.Redeliver(last)
 		c.start()
 		c.pass(time.Minute)
-		c.Say(Ada, c.ada, "Are you there?")
+		c.Say(connectortest.Ada, c.ada, "Are you there?")
 		c.want(c.ada, "You said: Hi", "You said: Are you there?")
 		c.asked(2)
 	})
@@ -46,7 +46,7 @@ func TestTelegramPollConflict(t *testing.T) {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://telegram.test/bot"+w.Fake.Token()+"/getUpdates?timeout=5", nil)
 			c.must(err)
 			if n == 1 {
-				c.Say(Ada, c.ada, "Hi")
+				c.Say(connectortest.Ada, c.ada, "Hi")
 			}
 			if resp, err := client.Do(req); err == nil {
 				c.must(resp.Body.Close())
@@ -65,17 +65,17 @@ func TestTelegramPollConflict(t *testing.T) {
 func TestTelegramMigration(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.model.Queue(slowly(tale))
-		c.Mention(Ada, c.group, "tell us a tale")
+		c.Mention(connectortest.Ada, c.group, "tell us a tale")
 		c.read(c.group, "Once upon a time")
 		old := c.group
 		w.Migrate()
 		c.group = c.Group()
 		c.want(c.group, tale)
-		if left := Own(c, old); len(left) != 1 || !strings.HasPrefix(tale, left[0]) {
+		if left := connectortest.Own(c, old); len(left) != 1 || !strings.HasPrefix(tale, left[0]) {
 			t.Errorf("under its old id the group reads %q", left)
 		}
 		c.orphans = 1 // messages do not move
-		c.Mention(Bob, c.group, "and now?")
+		c.Mention(connectortest.Bob, c.group, "and now?")
 		c.rest()
 		if p := c.prompt(1); !strings.Contains(p, "Once upon a time") {
 			t.Errorf("the room forgot: %s", p)
@@ -88,9 +88,9 @@ func TestTelegramMarkupRefused(t *testing.T) {
 	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
 		t.Run(op.String(), func(t *testing.T) {
 			onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-				c.Spoil(Fault{Op: op, Markup: true})
+				c.Spoil(connectortest.Fault{Op: op, Markup: true})
 				c.model.Queue(slowly("**" + tale + "**"))
-				c.Say(Ada, c.ada, "Tell me")
+				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.want(c.ada, tale)
 			})
 		})
@@ -124,7 +124,7 @@ func TestTelegramTopics(t *testing.T) {
 		bot := w.Fake.Bot().Username
 		for n := range 3 {
 			c.model.Queue(slowly(tale))
-			w.SayInTopic(Ada, forum, w.Fake.AddTopic(forum, fmt.Sprint(n)), fmt.Sprintf("@%s topic %d", bot, n))
+			w.SayInTopic(connectortest.Ada, forum, w.Fake.AddTopic(forum, fmt.Sprint(n)), fmt.Sprintf("@%s topic %d", bot, n))
 		}
 		place := c.Places()[0]
 		c.want(place, tale, tale, tale)
@@ -145,11 +145,11 @@ func TestTelegramTopicDeleted(t *testing.T) {
 				chat := telegramworld.Chat(c.ada)
 				topic := w.Fake.AddTopic(chat, "Rain")
 				c.model.Queue(slowly(text))
-				w.SayInTopic(Ada, chat, topic, "Tell me")
+				w.SayInTopic(connectortest.Ada, chat, topic, "Tell me")
 				c.read(c.ada, strings.Join(strings.Fields(text)[:12], " "))
 				w.Fake.DeleteTopic(chat, topic)
 				c.rest()
-				shown := strings.Join(Own(c, c.ada), " ")
+				shown := strings.Join(connectortest.Own(c, c.ada), " ")
 				if !strings.HasSuffix(shown, text[len(text)-40:]) || !strings.Contains(text, shown) {
 					t.Errorf("the chat shows %q", shown)
 				}
@@ -168,9 +168,9 @@ func TestTelegramReactionInTopic(t *testing.T) {
 		topics := []int{0, cats, dogs} // 0 is General
 		ask := func(n int, text string) {
 			if topics[n] == 0 {
-				w.Mention(Ada, c.Places()[0], text)
+				w.Mention(connectortest.Ada, c.Places()[0], text)
 			} else {
-				w.SayInTopic(Ada, forum, topics[n], fmt.Sprintf("@%s %s", bot, text))
+				w.SayInTopic(connectortest.Ada, forum, topics[n], fmt.Sprintf("@%s %s", bot, text))
 			}
 			c.rest()
 		}
@@ -182,7 +182,7 @@ func TestTelegramReactionInTopic(t *testing.T) {
 		for _, m := range w.Sees(place) {
 			if m.Own && strings.Contains(m.Text, "topic 1") {
 				own++
-				w.React(Ada, place, m, "👍", true)
+				w.React(connectortest.Ada, place, m, "👍", true)
 			}
 		}
 		w.Fake.React(telegramfake.Message{Chat: forum.ID, ID: 9999}, telegramfake.User{ID: 77, FirstName: "Eve"}, nil, []string{"🔥"})
@@ -204,15 +204,15 @@ func TestTelegramPingsNobody(t *testing.T) {
 		text := "Attention, @everyone_here and @durov: **@**durov, .@durov, @**durov**, " +
 			"http://intranet/@durov, `@durov` and mail@durov.example: is this for you?"
 		c.model.Queue(slowly(text))
-		c.Mention(Ada, c.group, "shout")
+		c.Mention(connectortest.Ada, c.group, "shout")
 		c.rest()
-		own := Own(c, c.group)
+		own := connectortest.Own(c, c.group)
 		if len(own) != 1 || !strings.Contains(own[0], "mail@durov.example") {
 			t.Errorf("people read %q", own)
 		}
-		c.Spoil(Fault{Op: progressive.Post, Markup: true})
-		c.model.Queue(Script{Text("And @durov, in plain words")})
-		c.Mention(Ada, c.group, "again")
+		c.Spoil(connectortest.Fault{Op: progressive.Post, Markup: true})
+		c.model.Queue(modelfake.Script{modelfake.Text("And @durov, in plain words")})
+		c.Mention(connectortest.Ada, c.group, "again")
 		c.rest()
 		if n := len(w.Fake.Pings()); n != 0 {
 			t.Errorf("%d people were notified", n)

@@ -13,7 +13,7 @@ import (
 	"parley/config"
 	"parley/core/answer"
 	"parley/core/llm"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 )
 
 const fox = "The quick brown fox jumps over the lazy dog, again and again, until the evening comes and it may rest."
@@ -21,7 +21,7 @@ const fox = "The quick brown fox jumps over the lazy dog, again and again, until
 func TestAnswer(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Pace(30 * time.Millisecond), Text("Hello, how can I help?", ByWord)})
+		s.model.Queue(modelfake.Script{modelfake.Pace(30 * time.Millisecond), modelfake.Text("Hello, how can I help?", modelfake.ByWord)})
 		st := s.send(c, "m1", "Hi")
 		done := s.all(st)
 		if got := *done.FullText; got != "Hello, how can I help?" {
@@ -44,7 +44,7 @@ func TestAnswer(t *testing.T) {
 func TestSecondMessageTakesTheRoom(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Open(), Pause(30 * time.Second), Text("Answer A")}, Script{Pause(time.Second), Text("Answer B")})
+		s.model.Queue(modelfake.Script{modelfake.Open(), modelfake.Pause(30 * time.Second), modelfake.Text("Answer A")}, modelfake.Script{modelfake.Pause(time.Second), modelfake.Text("Answer B")})
 		a := s.send(c, "a", "Question A")
 		time.Sleep(2 * time.Second)
 		asked := time.Now()
@@ -71,7 +71,7 @@ func TestSecondMessageTakesTheRoom(t *testing.T) {
 func TestSupersededAnswerIsFrozen(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text("Answer B")})
+		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Answer B")})
 		a := s.send(c, "a", "Question A")
 		s.until(a, "evening")
 		s.all(s.send(c, "b", "Question B"))
@@ -102,7 +102,7 @@ func TestRestartBetweenAnswers(t *testing.T) {
 func TestCrashDuringAnswer(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Pace(time.Second), Text("A whole answer after all", ByWord)})
+		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Pace(time.Second), modelfake.Text("A whole answer after all", modelfake.ByWord)})
 		st := s.send(c, "m1", "Tell me")
 		s.until(st, "evening")
 		s.crash()
@@ -119,14 +119,14 @@ func TestCrashDuringAnswer(t *testing.T) {
 // LM-03: neither silence nor keep-alives count as life; a slow model is alive.
 func TestStalledModel(t *testing.T) {
 	for name, c := range map[string]struct {
-		script Script
+		script modelfake.Script
 		after  time.Duration
 		want   llm.FailureKind
 	}{
-		"silent":        {Script{Stall()}, 90 * time.Second, llm.GenerationTimeout},
-		"comments only": {Script{Comments(5 * time.Second)}, 90 * time.Second, llm.GenerationTimeout},
-		"in the middle": {Script{Text("So"), Comments(5 * time.Second)}, 75 * time.Second, llm.GenerationTimeout},
-		"slow":          {Script{Pace(50 * time.Second), Text("One by one they come", ByWord)}, 250 * time.Second, ""},
+		"silent":        {modelfake.Script{modelfake.Stall()}, 90 * time.Second, llm.GenerationTimeout},
+		"comments only": {modelfake.Script{modelfake.Comments(5 * time.Second)}, 90 * time.Second, llm.GenerationTimeout},
+		"in the middle": {modelfake.Script{modelfake.Text("So"), modelfake.Comments(5 * time.Second)}, 75 * time.Second, llm.GenerationTimeout},
+		"slow":          {modelfake.Script{modelfake.Pace(50 * time.Second), modelfake.Text("One by one they come", modelfake.ByWord)}, 250 * time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, nil, func(s *story) {
@@ -151,7 +151,7 @@ func TestStalledModel(t *testing.T) {
 func TestReaderLeavesAndComesBack(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Pace(time.Second), Text(fox, ByWord)})
+		s.model.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(fox, modelfake.ByWord)})
 		st := s.send(c, "m1", "Tell me")
 		s.until(st, "brown")
 		st.Close()
@@ -183,7 +183,7 @@ func TestReaderLeavesAndComesBack(t *testing.T) {
 func TestSameMessageFiftyTimes(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Pace(100 * time.Millisecond), Text(fox, ByWord)})
+		s.model.Queue(modelfake.Script{modelfake.Pace(100 * time.Millisecond), modelfake.Text(fox, modelfake.ByWord)})
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
@@ -214,7 +214,7 @@ func TestSlowReader(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
 		huge := strings.Repeat(fox+"\n\n", 4000) // far more than the connection takes in
-		s.model.Queue(Script{Pace(10 * time.Millisecond), Text(huge, ByBytes(1000))})
+		s.model.Queue(modelfake.Script{modelfake.Pace(10 * time.Millisecond), modelfake.Text(huge, modelfake.ByBytes(1000))})
 		slow := s.send(c, "m1", "Tell me all")
 		quick := s.send(c, "m1", "Tell me all")
 		if got := *s.all(quick).FullText; got != huge {
@@ -230,7 +230,7 @@ func TestSlowReader(t *testing.T) {
 func TestStop(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
-		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Open(), Stall()})
+		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Open(), modelfake.Stall()})
 		st := s.send(c, "m1", "Tell me")
 		s.until(st, "evening")
 		s.must(s.browser.Stop(s.Context(), c))
@@ -254,10 +254,10 @@ func TestStop(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	tell(t, func(c *config.Config) { c.Shutdown.Grace = 10 * time.Second }, func(s *story) {
 		short, endless := s.open(), s.open()
-		s.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds.", ByWord)})
+		s.model.Queue(modelfake.Script{modelfake.Pace(500 * time.Millisecond), modelfake.Text("This is done in a few seconds.", modelfake.ByWord)})
 		a := s.send(short, "m1", "Short")
 		s.until(a, "This")
-		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text("Adopted.")})
+		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Adopted.")})
 		b := s.send(endless, "m1", "Endless")
 		s.until(b, "evening")
 		begun := time.Now()
@@ -289,27 +289,27 @@ func TestShutdown(t *testing.T) {
 // log has the whole, and neither has the key.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
-		scripts []Script
+		scripts []modelfake.Script
 		calls   int
 		kind    llm.FailureKind
 		text    string // how the answer begins
 	}{
-		"busy for a while":     {[]Script{{Status(503, "")}, {RateLimit(7 * time.Second)}, {Text("At last")}}, 3, "", "At last"},
-		"always busy":          {[]Script{{RateLimit(0)}, {Status(StatusOverloaded, "")}, {RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
-		"wrong key":            {[]Script{{Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence()},
-		"no such model":        {[]Script{{Status(404, "")}}, 1, llm.NoModel, llm.NoModel.Sentence()},
-		"another server":       {[]Script{{Status(200, "<html><title>Welcome</title></html>")}}, 1, llm.WrongAddress, llm.WrongAddress.Sentence()},
-		"a refused parameter":  {[]Script{{Status(422, `{"error":{"message":"Extra inputs are not permitted","param":"stream_options"}}`)}, {Text("At last")}}, 2, "", "At last"},
-		"text in parts":        {[]Script{{Delta(`{"content":[{"type":"text","text":"It is NOT "}]}`), Text("so.")}}, 1, "", "It is NOT so."},
-		"only text in parts":   {[]Script{{Delta(`{"content":[{"type":"text","text":"Bought once."}]}`)}}, 1, "", "Bought once."},
-		"no money":             {[]Script{{NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence()},
-		"a page of HTML":       {[]Script{{BadGateway()}, {BadGateway()}, {BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
-		"empty, then not":      {[]Script{{}, {Text("Now")}}, 2, "", "Now"},
-		"empty twice":          {[]Script{{}, {}}, 2, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
-		"cut before any text":  {[]Script{{Open(), Cut()}, {Text("Now")}}, 2, "", "Now"},
-		"cut in mid-text":      {[]Script{{Text(fox), Cut()}}, 1, llm.ProviderIssue, fox},
-		"error in the stream":  {[]Script{{Text(fox), ErrorEvent("overloaded", "secret inner text")}}, 1, llm.ProviderIssue, fox},
-		"only spaces, then no": {[]Script{{Text("  \n")}, {Text("Now")}}, 2, "", "Now"},
+		"busy for a while":     {[]modelfake.Script{{modelfake.Status(503, "")}, {modelfake.RateLimit(7 * time.Second)}, {modelfake.Text("At last")}}, 3, "", "At last"},
+		"always busy":          {[]modelfake.Script{{modelfake.RateLimit(0)}, {modelfake.Status(modelfake.StatusOverloaded, "")}, {modelfake.RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
+		"wrong key":            {[]modelfake.Script{{modelfake.Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence()},
+		"no such model":        {[]modelfake.Script{{modelfake.Status(404, "")}}, 1, llm.NoModel, llm.NoModel.Sentence()},
+		"another server":       {[]modelfake.Script{{modelfake.Status(200, "<html><title>Welcome</title></html>")}}, 1, llm.WrongAddress, llm.WrongAddress.Sentence()},
+		"a refused parameter":  {[]modelfake.Script{{modelfake.Status(422, `{"error":{"message":"Extra inputs are not permitted","param":"stream_options"}}`)}, {modelfake.Text("At last")}}, 2, "", "At last"},
+		"text in parts":        {[]modelfake.Script{{modelfake.Delta(`{"content":[{"type":"text","text":"It is NOT "}]}`), modelfake.Text("so.")}}, 1, "", "It is NOT so."},
+		"only text in parts":   {[]modelfake.Script{{modelfake.Delta(`{"content":[{"type":"text","text":"Bought once."}]}`)}}, 1, "", "Bought once."},
+		"no money":             {[]modelfake.Script{{modelfake.NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence()},
+		"a page of HTML":       {[]modelfake.Script{{modelfake.BadGateway()}, {modelfake.BadGateway()}, {modelfake.BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
+		"empty, then not":      {[]modelfake.Script{{}, {modelfake.Text("Now")}}, 2, "", "Now"},
+		"empty twice":          {[]modelfake.Script{{}, {}}, 2, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
+		"cut before any text":  {[]modelfake.Script{{modelfake.Open(), modelfake.Cut()}, {modelfake.Text("Now")}}, 2, "", "Now"},
+		"cut in mid-text":      {[]modelfake.Script{{modelfake.Text(fox), modelfake.Cut()}}, 1, llm.ProviderIssue, fox},
+		"error in the stream":  {[]modelfake.Script{{modelfake.Text(fox), modelfake.ErrorEvent("overloaded", "secret inner text")}}, 1, llm.ProviderIssue, fox},
+		"only spaces, then no": {[]modelfake.Script{{modelfake.Text("  \n")}, {modelfake.Text("Now")}}, 2, "", "Now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, nil, func(s *story) {
@@ -342,18 +342,18 @@ func TestFailures(t *testing.T) {
 
 // LM-04, LM-05: what a model calls wrongly is not done, is told to it, and ends for the reader.
 func TestWrongCalls(t *testing.T) {
-	for name, call := range map[string]Step{
-		"unknown action":   ToolCall("c1", "NO_SUCH_THING", `{}`),
-		"half parameters":  ToolCall("c1", "NO_SUCH_THING", `{"a":`),
-		"no name":          ToolCall("c1", "", `{}`),
-		"null":             NullCall("c1", "NO_SUCH_THING"),
-		"two with one id":  Interleaved(Whole, Call{ID: "c1", Name: "A", Arguments: "{}"}, Call{ID: "c1", Name: "B", Arguments: "{}"}),
-		"parallel, mixed":  Interleaved(ByBytes(2), Call{ID: "c1", Name: "A", Arguments: `{"x":1}`}, Call{ID: "c2", Name: "B", Arguments: `{"y":2}`}),
-		"an array of none": ToolCall("c1", "X", `[]`),
+	for name, call := range map[string]modelfake.Step{
+		"unknown action":   modelfake.ToolCall("c1", "NO_SUCH_THING", `{}`),
+		"half parameters":  modelfake.ToolCall("c1", "NO_SUCH_THING", `{"a":`),
+		"no name":          modelfake.ToolCall("c1", "", `{}`),
+		"null":             modelfake.NullCall("c1", "NO_SUCH_THING"),
+		"two with one id":  modelfake.Interleaved(modelfake.Whole, modelfake.Call{ID: "c1", Name: "A", Arguments: "{}"}, modelfake.Call{ID: "c1", Name: "B", Arguments: "{}"}),
+		"parallel, mixed":  modelfake.Interleaved(modelfake.ByBytes(2), modelfake.Call{ID: "c1", Name: "A", Arguments: `{"x":1}`}, modelfake.Call{ID: "c2", Name: "B", Arguments: `{"y":2}`}),
+		"an array of none": modelfake.ToolCall("c1", "X", `[]`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, nil, func(s *story) {
-				s.model.Queue(Script{call}, Script{Text("I can't do that.")})
+				s.model.Queue(modelfake.Script{call}, modelfake.Script{modelfake.Text("I can't do that.")})
 				st := s.send(s.open(), "m1", "Do it")
 				events, err := st.All()
 				s.must(err)

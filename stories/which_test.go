@@ -12,10 +12,10 @@ import (
 
 	"parley/config"
 	"parley/config/configtest"
-	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
-	. "parley/models/modelfake"
+	"parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -43,7 +43,7 @@ func album(t *testing.T) func(*config.Config) {
 }
 
 // chooses is a chat in which Ada has asked for a track by a word that two titles share, and is asked which one.
-func (c *chatStory) chooses(in Place, then ...Script) presser {
+func (c *chatStory) chooses(in connectortest.Place, then ...modelfake.Script) presser {
 	c.Helper()
 	c.model.Queue(append(plays("blue")[:1], then...)...)
 	c.writes(in, "Play something blue")
@@ -54,16 +54,16 @@ func (c *chatStory) chooses(in Place, then ...Script) presser {
 }
 
 // writes has Ada say something to the agent.
-func (c *chatStory) writes(in Place, text string) {
+func (c *chatStory) writes(in connectortest.Place, text string) {
 	if in == c.group {
-		c.Mention(Ada, in, text)
+		c.Mention(connectortest.Ada, in, text)
 	} else {
-		c.Say(Ada, in, text)
+		c.Say(connectortest.Ada, in, text)
 	}
 }
 
 // shows wants the agent's messages in a room to stand so: their texts, each with its files, and at last all buttons.
-func (c *chatStory) shows(in Place, want ...string) {
+func (c *chatStory) shows(in connectortest.Place, want ...string) {
 	c.Helper()
 	var got []string
 	for _, m := range c.Sees(in) {
@@ -88,17 +88,17 @@ func (c *chatStory) shows(in Place, want ...string) {
 // ST-16: an action asks in the middle of an answer, under the message that grows. What is chosen, by a button or in writing,
 // has the same message go on, without buttons, and with the file below.
 func TestWhichTrack(t *testing.T) {
-	for name, choose := range map[string]func(c *chatStory, w presser, in Place){
-		"a button": func(_ *chatStory, w presser, in Place) { w.Press(Ada, in, 1) },
-		"a number": func(c *chatStory, _ presser, in Place) { c.writes(in, "2") },
-		"a title":  func(c *chatStory, _ presser, in Place) { c.writes(in, "Blue Train") },
+	for name, choose := range map[string]func(c *chatStory, w presser, in connectortest.Place){
+		"a button": func(_ *chatStory, w presser, in connectortest.Place) { w.Press(connectortest.Ada, in, 1) },
+		"a number": func(c *chatStory, _ presser, in connectortest.Place) { c.writes(in, "2") },
+		"a title":  func(c *chatStory, _ presser, in connectortest.Place) { c.writes(in, "Blue Train") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, in := range []string{"direct", "group"} {
 				t.Run(in, func(t *testing.T) {
 					onEach(t, album(t), func(c *chatStory) {
-						at := map[string]Place{"direct": c.ada, "group": c.group}[in]
-						w := c.chooses(at, Script{Pause(30 * time.Second), Text(enjoy)})
+						at := map[string]connectortest.Place{"direct": c.ada, "group": c.group}[in]
+						w := c.chooses(at, modelfake.Script{modelfake.Pause(30 * time.Second), modelfake.Text(enjoy)})
 						choose(c, w, at)
 						c.pass(10 * time.Second) // two edits may be needed, and groups have one in 3.5 seconds
 						c.shows(at, paragraphs(letMe, train), trainFile)
@@ -108,7 +108,7 @@ func TestWhichTrack(t *testing.T) {
 						if p := c.prompt(1); !strings.Contains(p, `\"blue train\" is now playing`) {
 							t.Errorf("the model was told %s", p)
 						}
-						own := slices.DeleteFunc(c.Sees(at), func(m Line) bool { return !m.Own })
+						own := slices.DeleteFunc(c.Sees(at), func(m connectortest.Line) bool { return !m.Own })
 						want := []string{letMe, paragraphs(letMe, which), paragraphs(letMe, train), paragraphs(letMe, train, enjoy)}
 						if diff := cmp.Diff(want, slices.DeleteFunc(steps(own[0]), func(s string) bool { return !slices.Contains(want, s) })); diff != "" {
 							t.Errorf("the steps of the message: %s", diff)
@@ -124,7 +124,7 @@ func TestWhichTrack(t *testing.T) {
 func TestWhichTrackIsForWhoAsked(t *testing.T) {
 	onEach(t, album(t), func(c *chatStory) {
 		w := c.chooses(c.group, plays("blue")[1])
-		for _, other := range []Who{Bob, Eve} {
+		for _, other := range []connectortest.Who{connectortest.Bob, connectortest.Eve} {
 			w.Press(other, c.group, 0)
 			c.pass(time.Second)
 		}
@@ -132,7 +132,7 @@ func TestWhichTrackIsForWhoAsked(t *testing.T) {
 			t.Errorf("the others are told %q", told)
 		}
 		c.shows(c.group, paragraphs(letMe, which), choices)
-		w.Press(Ada, c.group, 1)
+		w.Press(connectortest.Ada, c.group, 1)
 		c.rest()
 		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile)
 	})
@@ -141,18 +141,18 @@ func TestWhichTrackIsForWhoAsked(t *testing.T) {
 // However the wait ends, there are no buttons afterwards, and nothing can be chosen.
 func TestWhichTrackInVain(t *testing.T) {
 	for name, c := range map[string]struct {
-		then []Script
+		then []modelfake.Script
 		do   func(c *chatStory)
 		want []string
 	}{
-		"stopped": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
-		"superseded": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "Never mind") },
+		"stopped": {nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
+		"superseded": {nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, which, "(Interrupted by a newer message.)"), "You said: Never mind"}},
 		"no choice":        {plays("")[1:], func(c *chatStory) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, noChoice, enjoy)}},
-		"the process dies": {[]Script{{Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
+		"the process dies": {[]modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
 		"the process dies, and the next asks": {plays("blue"), func(c *chatStory) { c.crash(); c.start() },
 			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Other matches: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
-		"the process ends": {[]Script{{Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
+		"the process ends": {[]modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
@@ -166,7 +166,7 @@ func TestWhichTrackInVain(t *testing.T) {
 				s.pass(time.Minute)
 				s.rest()
 				s.shows(s.ada, c.want...)
-				w.PressAgain(Ada, s.ada, open[0].ID+":1")
+				w.PressAgain(connectortest.Ada, s.ada, open[0].ID+":1")
 				s.pass(time.Minute)
 				if told := w.Told(); !slices.Equal(told, []string{"This question has closed."}) {
 					t.Errorf("who presses then is told %q", told)
@@ -180,13 +180,13 @@ func TestWhichTrackInVain(t *testing.T) {
 // IN-06: in a group the next question waits for the choice.
 func TestWhichTrackInTheOrderOfAGroup(t *testing.T) {
 	onEach(t, album(t), func(c *chatStory) {
-		w := c.chooses(c.group, plays("")[1], Script{Text("Hello Bob.")})
-		c.Mention(Bob, c.group, "Hello")
-		c.Say(Bob, c.group, "1")
+		w := c.chooses(c.group, plays("")[1], modelfake.Script{modelfake.Text("Hello Bob.")})
+		c.Mention(connectortest.Bob, c.group, "Hello")
+		c.Say(connectortest.Bob, c.group, "1")
 		c.pass(time.Minute)
 		c.shows(c.group, paragraphs(letMe, which), choices)
 		c.asked(1)
-		w.Press(Ada, c.group, 1)
+		w.Press(connectortest.Ada, c.group, 1)
 		c.rest()
 		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile, "Hello Bob.")
 	})

@@ -113,3 +113,15 @@ func declared(d ast.Decl) (names []*ast.Ident) {
 	}
 	return names
 }
+
+// A name of another package is read with the name of that package: no file imports with a dot.
+func TestNoDotImports(t *testing.T) {
+	t.Chdir(top)
+	eachFile(t, func(name string, file *ast.File, _ *token.FileSet) {
+		for _, i := range file.Imports {
+			if i.Name != nil && i.Name.Name == "." {
+				t.Errorf("%s imports %s with a dot", name, i.Path.Value)
+			}
+		}
+	})
+}
