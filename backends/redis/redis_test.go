@@ -80,7 +80,12 @@ func TestTLSOverDial(t *testing.T) {
 		t.Error(err)
 	}
 	distrusts := open(t, "rediss://redis.test:6380", Options{Dial: dial})
-	if err := distrusts.Join(t.Context()); !errors.Is(err, ErrRefused) {
+	for range 20 { // on a busy machine the handshake can take longer than a call, which Join tolerates
+		if err = distrusts.Join(t.Context()); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, ErrRefused) {
 		t.Errorf("with a certificate of an unknown authority: %v", err)
 	}
 }
