@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-// A platform is one folder, one line in the catalog, and `go test ./config -update`. This adds one as docs/add-a-platform.md says, by
-// copying and renaming its example: the tests of the new folder and those of the configuration must then pass, unchanged.
-func TestNewPlatform(t *testing.T) {
+// A platform is one folder, one line in the catalog, and `go test ./config -update`, and so is a provider of models. This adds one of each
+// as the guides say. The platform is a renamed copy of the example. The tests of both folders and those of the configuration must then
+// pass, unchanged.
+func TestNewPlatformAndProvider(t *testing.T) {
 	tree := t.TempDir() // what tests read and write at run time; the code of all other folders is that of the repository
 	for _, folder := range []string{"config", "connectors", "models"} {
 		if err := os.CopyFS(filepath.Join(tree, folder), os.DirFS(filepath.Join(top, folder))); err != nil {
@@ -21,28 +22,42 @@ func TestNewPlatform(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(tree, "config.yaml"), source(t, "config.yaml"))
-	write(t, filepath.Join(tree, "catalog.go"), withLine(t, source(t, "catalog.go")))
+	write(t, filepath.Join(tree, "catalog.go"), withProvider(t, withPlatform(t, source(t, "catalog.go"))))
 	copyExample(t, filepath.Join(tree, "connectors/toy"))
 	before := dataFiles(t, tree)
 
 	bin := t.TempDir()
-	run(t, top, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, tree), "-o", bin+string(filepath.Separator), "./config", "./connectors/toy")
+	run(t, top, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, tree), "-o", bin+string(filepath.Separator), "./config", "./connectors/toy", "./models/example")
 	run(t, filepath.Join(tree, "config"), filepath.Join(bin, "config.test"), "-update")
 	run(t, filepath.Join(tree, "config"), filepath.Join(bin, "config.test"))
 	run(t, filepath.Join(tree, "connectors/toy"), filepath.Join(bin, "toy.test"))
+	run(t, filepath.Join(tree, "models/example"), filepath.Join(bin, "example.test"))
 
 	for name, text := range dataFiles(t, tree) {
 		if generated := name == "config.yaml" || name == "config/schema.json"; generated == (text == before[name]) {
 			t.Errorf("%s: changed by -update: %t", name, !generated)
 		}
 	}
-	if manual := string(read(t, filepath.Join(tree, "config.yaml"))); !strings.Contains(manual, "\n    # The bot's token.\n    token: ${env:TOY_TOKEN:-}\n") {
-		t.Error("config.yaml does not have the new section with its comments")
+	manual := string(read(t, filepath.Join(tree, "config.yaml")))
+	for _, want := range []string{"\n    # The bot's token.\n    token: ${env:TOY_TOKEN:-}\n", "\n    # The API key.\n    api_key: ${env:EXAMPLE_API_KEY:-}\n"} {
+		if !strings.Contains(manual, want) {
+			t.Errorf("config.yaml does not have %q", want)
+		}
 	}
 }
 
-// withLine returns the catalog with the line that the guide shows, for the new platform, and its import.
-func withLine(t *testing.T, catalog string) string {
+// withProvider returns the catalog with the model provider of the guide, and its import.
+func withProvider(t *testing.T, catalog string) string {
+	t.Helper()
+	changed := strings.Replace(catalog, ", agent.Section()}", ", agent.Section(), example.Section()}", 1)
+	if changed == catalog {
+		t.Fatal("the list of providers in catalog.go has another form")
+	}
+	return strings.Replace(changed, "import (\n", "import (\n\t\"parley/models/example\"\n", 1)
+}
+
+// withPlatform returns the catalog with the line that the guide shows, for the new platform, and its import.
+func withPlatform(t *testing.T, catalog string) string {
 	t.Helper()
 	_, diff, _ := strings.Cut(source(t, "docs/add-a-platform.md"), "\n```diff\n")
 	diff, _, _ = strings.Cut(diff, "```\n")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/core/llm"
+	"parley/internal/sections"
 	"parley/models"
 	"parley/models/example"
 )
@@ -108,7 +110,7 @@ func TestCheck(t *testing.T) {
 	url, _ := serve(t, `{"text":"OK"}`, `{"end":"stop"}`)
 	for given, want := range map[string]string{key: "large answers at ", "another": "correct providers.example.api_key (EXAMPLE_API_KEY)"} {
 		unset := func(string) (string, bool) { return "", false }
-		others := append(parley.Platforms(), parley.Providers()...)
+		others := slices.DeleteFunc(append(parley.Platforms(), parley.Providers()...), func(s sections.Section) bool { return s.Name == example.Section().Name })
 		cfg, err := config.Parse("config.yaml", []byte("providers: {example: {api_key: "+given+", base_url: '"+url+"'}}\n"+
 			"models: {large: {provider: example, model: large}}\nweb: {listen: '127.0.0.1:0'}\nstore: sqlite:"+sqlitetest.Path(t)),
 			t.TempDir(), unset, append(others, example.Section())...)
