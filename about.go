@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 
-	programs "parley/core/about"
+	programs "parley/core/turn"
 )
 
 // about returns what commands such as /model and /status tell users about this gateway.

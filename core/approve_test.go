@@ -9,7 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/initiative"
+	"parley/core/intake"
 )
 
 // atOlgas plays a story in which the owner was asked whether to let Eve in.
@@ -132,7 +132,7 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 		if p, err := n.Approve(w.Context(), wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("the wrong code let in %+v, %v", p, err)
 		}
-		if p, err := initiative.Approve(w.Context(), w.store, w.cfg.Agent, wrong); !errors.Is(err, chat.ErrNotFound) {
+		if p, err := intake.Approve(w.Context(), w.store, w.cfg.Agent, wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
 		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {
@@ -196,11 +196,11 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 	pairing(t, true, func(w *world, n *node) {
 		code := w.code(n.writes("eve", "Hello"))
 		n.shutdown()
-		_, err := initiative.Approve(w.Context(), w.store, w.cfg.Agent, "what")
+		_, err := intake.Approve(w.Context(), w.store, w.cfg.Agent, "what")
 		if !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("a wrong code: %v", err)
 		}
-		_, err = initiative.Approve(w.Context(), w.store, w.cfg.Agent, code)
+		_, err = intake.Approve(w.Context(), w.store, w.cfg.Agent, code)
 		w.must(err)
 		w.start()
 		time.Sleep(10 * time.Second)

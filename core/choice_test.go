@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
@@ -291,7 +290,7 @@ func TestChoiceAsMessage(t *testing.T) {
 		n := w.start()
 		w.ended(n.say("A"))
 		asked := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Tea?", Ask: &chat.Question{
-			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: core.AsMessage,
+			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: action.AsMessage,
 		}})
 		w.ended(asked)
 		w.wants(n.tell(chat.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
@@ -310,7 +309,7 @@ func TestActionAsks(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					c.Update("Which?")
-					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: action.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
@@ -352,7 +351,7 @@ func TestRoleChooses(t *testing.T) {
 				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					allowed = append(allowed, c.Turn.Allowed)
 					c.Update("Which?")
-					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: action.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
@@ -421,8 +420,8 @@ func TestActionAsksInVain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var asked error
 		w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			asked = c.Ask(ctx, chat.Question{Chooser: core.AsMessage})
-			_ = c.Ask(ctx, chat.Question{Options: []string{"Yes"}, Chooser: core.AsMessage})
+			asked = c.Ask(ctx, chat.Question{Chooser: action.AsMessage})
+			_ = c.Ask(ctx, chat.Question{Options: []string{"Yes"}, Chooser: action.AsMessage})
 			<-ctx.Done()
 			return action.Result{}, context.Cause(ctx)
 		}})
@@ -483,8 +482,8 @@ func TestBadQuestions(t *testing.T) {
 		n := w.start()
 		w.ended(n.say("A"))
 		for name, q := range map[string]chat.Question{
-			"no options": {Chooser: core.AsMessage}, "an empty one": {Chooser: core.AsMessage, Options: []string{" "}},
-			"too many": {Chooser: core.AsMessage, Options: make([]string, 11)}, "no handler": {Options: []string{"Yes"}},
+			"no options": {Chooser: action.AsMessage}, "an empty one": {Chooser: action.AsMessage, Options: []string{" "}},
+			"too many": {Chooser: action.AsMessage, Options: make([]string, 11)}, "no handler": {Options: []string{"Yes"}},
 		} {
 			if _, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Room: room}, Text: "?", Ask: &q}); err == nil {
 				w.Errorf("%s: asked", name)

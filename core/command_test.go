@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"parley/core/about"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/core/turn"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -35,10 +35,10 @@ func (w *world) golden(name, got string) {
 }
 
 // parrots is what the owner reads of the program.
-var parrots = about.Program{
-	Version: "1.2.3", Models: []about.Model{{Work: "answers", Name: "parrot-1"}, {Work: "pictures", Name: "eye-2"}},
-	Health: func(context.Context) []about.Service {
-		return []about.Service{{Name: "Store"}, {Name: "Redis", Err: errDown}}
+var parrots = turn.Program{
+	Version: "1.2.3", Models: []turn.Model{{Work: "answers", Name: "parrot-1"}, {Work: "pictures", Name: "eye-2"}},
+	Health: func(context.Context) []turn.Service {
+		return []turn.Service{{Name: "Store"}, {Name: "Redis", Err: errDown}}
 	},
 }
 

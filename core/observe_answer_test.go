@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -163,7 +162,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			action.NewProgress(c).Important("mind")
 			c.Update("here", llm.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
-			if err := c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
+			if err := c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: action.AsMessage}); err != nil {
 				return action.Result{}, err
 			}
 			time.Sleep(time.Second)

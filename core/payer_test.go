@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -42,7 +41,7 @@ func TestWhoTriggersPays(t *testing.T) {
 			p.BilledTo = "somewhere"
 			return n.tell(p)
 		}, "somewhere"},
-		"a button that is a message": {core.AsMessage, func(n *node, q chat.Question) chat.Accepted {
+		"a button that is a message": {action.AsMessage, func(n *node, q chat.Question) chat.Accepted {
 			p := chat.Choice(pressed(q, 1).by("bob"))
 			p.BilledTo = "somewhere"
 			return n.tell(p)

@@ -179,13 +179,13 @@ func (p *placed) prepare() {
 		return func(ctx context.Context, call *action.Call) (action.Result, error) {
 			q := chat.Question{Options: []string{"Yes", "No"}, Chooser: c}
 			if c != "" {
-				return action.Result{Text: "asked", Last: c == core.AsMessage}, call.Ask(ctx, q)
+				return action.Result{Text: "asked", Last: c == action.AsMessage}, call.Ask(ctx, q)
 			}
 			chosen, err := call.Choose(ctx, "Which?", q)
 			return action.Result{Text: fmt.Sprint(chosen.Choice)}, err
 		}
 	}
-	p.plug(&fakeAction{name: "CHOOSE", do: ask("")}, &fakeAction{name: "OFFER", do: ask(core.AsMessage)}, &fakeAction{name: "ASIDE", do: ask("test")})
+	p.plug(&fakeAction{name: "CHOOSE", do: ask("")}, &fakeAction{name: "OFFER", do: ask(action.AsMessage)}, &fakeAction{name: "ASIDE", do: ask("test")})
 	p.cfg.Plugins = append(p.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{says: "Skipped."}}})
 	p.withShop()
 	p.cfg.Models.Chat = []llm.Named{{Name: "main", Model: p.model}, {Name: "fast", Model: p.model}}

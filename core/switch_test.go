@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core/about"
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/turn"
 )
 
 // severalModels gives the next nodes three models that say who they are. Ada can switch in direct chats.
@@ -20,7 +20,7 @@ func (w *world) severalModels() {
 		{Name: "main", Model: as("main"), Label: "big-1"}, {Name: "fast", Model: as("fast"), Label: "small-1"}, {Name: "local", Model: as("local")},
 	}
 	w.cfg.Access.Switch.Direct = true
-	w.cfg.About = about.Program{Models: []about.Model{{Work: "answers", Name: "big-1"}, {Work: "pictures", Name: "eye-2"}}}
+	w.cfg.About = turn.Program{Models: []turn.Model{{Work: "answers", Name: "big-1"}, {Work: "pictures", Name: "eye-2"}}}
 }
 
 // /model shows the models with a button for each; a press switches for this room, also after a restart, and Default takes it back.

@@ -15,5 +15,8 @@ type Notice struct {
 	Ask *Question
 }
 
+// ImageToGenerate is the file name that marks the attachment of a draft whose description is that of an image to be generated. It is stored.
+const ImageToGenerate = "an image to generate"
+
 // NoticeID returns the id of the memory that holds the notice with key in room.
 func NoticeID(room RoomID, key string) MemoryID { return MemoryID(string(room) + "/notice/" + key) }

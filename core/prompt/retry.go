@@ -1,9 +1,12 @@
 package prompt
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"parley/core/action"
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -27,4 +30,27 @@ func Retried(s action.TurnContext, at int) action.TurnContext {
 	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
 	s.Message = by
 	return s
+}
+
+// AskedStore finds the run that answers a message. It fails with [chat.ErrNotFound] if there is none.
+type AskedStore interface {
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+}
+
+// LastAsked returns the last question to agent among recent: its index, and its run. It fails with [chat.ErrNotFound] if there is none.
+// Messages that the agent decided to ignore are no questions.
+func LastAsked(ctx context.Context, store AskedStore, agent chat.EntityID, recent []chat.Memory) (at int, run chat.Run, err error) {
+	for at = len(recent) - 1; at >= 0; at-- {
+		if recent[at].Author == agent {
+			continue
+		}
+		run, err = store.RunOf(ctx, recent[at].ID)
+		switch {
+		case chat.Unless(err, chat.ErrNotFound) != nil:
+			return 0, chat.Run{}, fmt.Errorf("find the last question: %w", err)
+		case err == nil && run.Outcome.Status != answer.Ignored:
+			return at, run, nil
+		}
+	}
+	return 0, chat.Run{}, chat.ErrNotFound
 }

@@ -1,10 +1,6 @@
 package schedule
 
-import (
-	"time"
-
-	"parley/core/chat"
-)
+import "parley/core/chat"
 
 // Lane is one of the two run queues of a room: that of answers, and that of control runs (commands, and results of
 // choices), which are short and must not wait behind an answer.
@@ -22,6 +18,3 @@ func (l Lane) Of(runs []chat.Run) (mine []chat.Run) {
 	}
 	return mine
 }
-
-// HeartbeatEvery is how often a runtime renews its lease and looks for rooms that no process serves.
-const HeartbeatEvery = 5 * time.Second

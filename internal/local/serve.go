@@ -12,7 +12,7 @@ import (
 	"parley/config"
 	"parley/connectors/web"
 	"parley/core/chat"
-	"parley/core/initiative"
+	"parley/core/intake"
 	"parley/internal/settings"
 )
 
@@ -30,7 +30,7 @@ type Runtime interface {
 
 // Store is what the commands need of a store. Contracts and errors are those of package storage.
 type Store interface {
-	initiative.ApprovalStore
+	intake.ApprovalStore
 	Dismiss(ctx context.Context, id chat.EntityID) error
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	People(ctx context.Context) ([]chat.Person, error)
@@ -51,7 +51,7 @@ type offline struct {
 }
 
 func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) {
-	return initiative.Approve(ctx, o.store, o.agent, code)
+	return intake.Approve(ctx, o.store, o.agent, code)
 }
 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }

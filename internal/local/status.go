@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"parley/config"
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // Status is what the gateways that share a store do.
@@ -57,7 +57,7 @@ func statusOf(fleet chat.Fleet, now time.Time) (s Status) {
 	place := map[string]int{}
 	for _, r := range fleet.Replicas {
 		place[r.Owner] = len(s.Replicas)
-		beat := max(0, now.Sub(r.AliveUntil.Add(-core.LeaseTTL)))
+		beat := max(0, now.Sub(r.AliveUntil.Add(-schedule.LeaseTTL)))
 		s.Replicas = append(s.Replicas, Replica{Name: nameOf(r.Owner), State: stateOf(r, now), Beat: beat, Runs: r.Runs})
 	}
 	for _, l := range fleet.Leases {

@@ -91,8 +91,8 @@ func TestRootOfTheCore(t *testing.T) {
 			}
 		}
 	}
-	if lines > 4000 || exported > 60 {
-		t.Errorf("core has %d lines, and %d exported names; at most 4,000 and 60", lines, exported)
+	if lines > 800 || exported > 40 {
+		t.Errorf("core has %d lines, and %d exported names; at most 800 and 40", lines, exported)
 	}
 }
 

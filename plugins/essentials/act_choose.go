@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -28,7 +27,7 @@ func chooseOption() namedAction {
 			Question string
 			Options  []string
 		}) (action.Result, error) {
-			if err := c.Ask(ctx, chat.Question{Options: p.Options, Chooser: core.AsMessage}); err != nil {
+			if err := c.Ask(ctx, chat.Question{Options: p.Options, Chooser: action.AsMessage}); err != nil {
 				return action.Result{}, err
 			}
 			c.Update(p.Question)

@@ -1,0 +1,170 @@
+// Package core answers messages. It is the same for every chat platform: a connector hands over each event as a [chat.Inbound], and an
+// [Opener] shows the answers. In between, this package decides what is answered, and when.
+//
+// [Runtime.ProcessMessage] stores a message together with the run that will answer it, in one transaction, and returns: from then on
+// nothing is lost. The scheduler starts the open runs of each room in their order, on whatever replica is free. An execution is
+// one process's work on one run: it decides whether to answer, makes the prompt, has the model write and call actions, and journals how
+// the answer ends before people see that. If the process dies on the way, another one adopts the run.
+//
+// Two things keep a run from being made twice. The journal in the store gives each start an epoch, and refuses what is written with an
+// older one: that is the truth. The [Tracker] and the lease of the process are hints by which a process that lost a run stops early.
+package core
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"parley/core/access"
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/intake"
+	"parley/core/prompt"
+	"parley/core/relay"
+	"parley/core/schedule"
+	"parley/internal/contain"
+)
+
+// Runtime answers messages. Its methods are safe for concurrent use.
+type Runtime struct {
+	cfg       Config
+	hub       *event.Hub
+	live      *relay.Registry
+	lanes     *schedule.Lanes
+	counters  *schedule.Counters
+	watchdog  *schedule.Watchdog
+	scheduler *schedule.Scheduler
+	composer  *prompt.Composer
+	pairing   *access.Pairing
+	notices   *intake.Notices
+	intake    *intake.Intake
+}
+
+// ProcessMessage is the entry point of the core: connectors call it with everything that happens on their platform. It returns when in
+// is safe, which means stored, once, with a turn number; only then may the connector acknowledge it. The answer, if there is to be
+// one, follows. An error means that in is not safe and must be delivered again; after Run was told to end it is [chat.ErrShutdown].
+// The same event may be delivered any number of times, also at the same time and to other replicas. Its strings may have any bytes: those
+// that can't be stored are removed from all of them, since the event would otherwise be delivered again and again.
+func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+	if rt.lanes.Closed() {
+		return chat.Accepted{}, chat.ErrShutdown
+	}
+	return rt.intake.Process(ctx, in)
+}
+
+// Run adopts what an earlier process left, and answers until ctx is done. Then it starts nothing new, lets runs end
+// within the grace, cuts off the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when no room is
+// served any more and every context given to Watch is done. It is called once, and always returns nil.
+func (rt *Runtime) Run(ctx context.Context) error {
+	defer rt.hub.Listen()()
+	var work sync.WaitGroup // besides the rooms
+	defer work.Wait()
+	work.Go(func() { schedule.Upkeep(ctx, rt.cfg.Store, rt.cfg.Log) })
+	work.Go(func() { rt.watchdog.Run(ctx) })
+	for _, p := range rt.cfg.Plugins {
+		if p.Work != nil {
+			work.Go(func() { rt.background(ctx, p) })
+		}
+	}
+	rt.scheduler.Run(ctx, rt.cfg.Grace, func() {
+		rt.live.Wait()
+		rt.waitProviders()
+	})
+	if left := rt.Counts().String(); left != "" {
+		rt.cfg.Log.Info("turns skipped optional steps, or waited, since the start", "what", left)
+	}
+	return nil
+}
+
+// background does the work of a plugin that is independent of messages. A panic in it stops this plugin's work, and nothing else.
+func (rt *Runtime) background(ctx context.Context, p action.Plugin) {
+	err := contain.Call("the background work", func() error {
+		p.Work(ctx)
+		return nil
+	})
+	if err != nil {
+		rt.cfg.Log.Error("a plugin's background work panicked; it stays stopped until the next start", "plugin", p.Name, "err", err)
+	}
+}
+
+// waitProviders waits for providers that are still at work after their time limit, but not long: foreign code can't be ended.
+func (rt *Runtime) waitProviders() {
+	ctx, cancel := context.WithTimeout(context.Background(), providersTimeout)
+	defer cancel()
+	if rt.composer.Wait(ctx) != nil {
+		rt.cfg.Log.Warn("a provider did not return in time and is left running")
+	}
+}
+
+// providersTimeout is how long the end of the process waits for providers.
+const providersTimeout = time.Second
+
+// Drained returns a channel that is closed when no answer is written here any more, after Run was told to end. Readers of answers can
+// leave then; Run waits for those of answers of other processes.
+func (rt *Runtime) Drained() <-chan struct{} { return rt.lanes.Drained() }
+
+// Say sends n in the agent's name, once. It is queued like a turn of its room, so it does not interrupt an answer there. Say returns when n
+// is stored; what was sent becomes a memory of the agent, and a part of later prompts. It fails with [chat.ErrNotFound] if the room is
+// unknown, and with [chat.ErrUnreached] if no message ever came from there; after any other error n must be sent again, with its key.
+func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
+	return rt.notices.Say(ctx, n)
+}
+
+// Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store. Connectors that
+// catch up after a pause ask it before they fetch what belongs to a message.
+func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
+	return rt.intake.Known(ctx, id)
+}
+
+// Watch returns the answer of a run, to be followed until it has ended, on whatever replica it is made: see [relay.Registry].
+func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
+	return rt.live.Watch(ctx, id)
+}
+
+// RetryRun answers a run that was set aside again, see [storage.Retries].
+func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
+	return rt.scheduler.RetryRun(ctx, id)
+}
+
+// OwnerCode returns the code that makes its sender the owner of a new bot. It is empty if there is an owner, or the configuration names one.
+// It fails with the error of the store.
+func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) { return rt.pairing.OwnerCode(ctx) }
+
+// Approve gives access to the user who was told code, and tells them. It fails with [chat.ErrNotFound] if the code is unknown or has expired.
+func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
+	return rt.pairing.Approve(ctx, code)
+}
+
+// TellOwners sends a text to the owners in their direct chats, as far as these are known, once for each key. It fails with the error of the
+// store.
+func (rt *Runtime) TellOwners(ctx context.Context, key, text string) error {
+	return rt.pairing.TellOwners(ctx, key, text)
+}
+
+// SetTemplates replaces templates of the character, by name, while the gateway runs. A name that is not given stays as it is; one
+// without a text falls back to the plugins' and the built-in ones. If anything is wrong nothing changes, and the error is a
+// [*prompt.TemplateError]. Prompts that are being made keep what they began with. Safe for concurrent use.
+func (rt *Runtime) SetTemplates(texts map[string]string) error {
+	return rt.composer.SetTemplates(texts)
+}
+
+// Templates returns the templates of the character, by name, with what [Runtime.SetTemplates] has changed. Those of plugins and the
+// built-in ones are left out. Safe for concurrent use.
+func (rt *Runtime) Templates() map[string]string { return rt.composer.Templates() }
+
+// Counts returns how many optional steps turns have had to skip since the start.
+func (rt *Runtime) Counts() schedule.Counts { return rt.counters.Now() }
+
+// Overdue returns how many open runs wait longer than a turn can take, as far as this process knows.
+func (rt *Runtime) Overdue() int { return rt.watchdog.Overdue() }
+
+// MissedEvents returns the number of events that observers were too slow for.
+func (rt *Runtime) MissedEvents() uint64 { return rt.hub.Missed() }
+
+// SaveUsage stores at once what models used and this process has not stored yet. It fails with the error of the store.
+func (rt *Runtime) SaveUsage(ctx context.Context) error { return rt.cfg.Meter.Save(ctx) }
+
+// Emit passes an event of a part of the program to the observers, without blocking.
+func (rt *Runtime) Emit(e event.Event) { rt.hub.Emit(e) }

@@ -1,0 +1,361 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/attachment"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/relay"
+	"parley/core/schedule"
+	"parley/core/text"
+)
+
+// ChangeStore contains the store methods of [Changes].
+type ChangeStore interface {
+	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
+	Clear(ctx context.Context, room chat.RoomID) (deleted int, err error)
+	ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error)
+	Forget(ctx context.Context, id chat.MemoryID) error
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	Reopen(ctx context.Context, id chat.RunID) error
+	Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
+}
+
+// Changes takes edits, deletions, reactions and the clearing of rooms. It keeps the store, and the answers that are under way, in step with
+// the conversation on the platform. Its fields are set before use. It is safe for concurrent use.
+type Changes struct {
+	Store     ChangeStore
+	Agent     chat.EntityID
+	OnEdit    schedule.EditPolicy
+	Admission *Admission
+	Claims    *schedule.Claims
+	Waker     *schedule.Waker
+	Live      *relay.Registry
+	Lanes     *schedule.Lanes
+	Emit      func(e event.Event)
+	Log       *slog.Logger
+}
+
+// freshFor is how old a question can be whose edit is answered.
+const freshFor = 15 * time.Minute
+
+// asks reports whether an edit made m a question: it now addresses the agent, and no run has answered it or will. It returns m with what
+// is known of it from before the edit. Commands are no questions, because an edit makes no command, and messages of bots aren't, which
+// edit their messages all the time. A message that is unknown was not received before, or is deleted: [chat.JoinRule.Again] tells.
+func (c *Changes) asks(ctx context.Context, m chat.Message) (chat.Message, bool, error) {
+	if !m.Addressed || m.Bot || m.Author == c.Agent || time.Since(m.At) > freshFor || m.Empty() || chat.IsCommand(m.Text) {
+		return m, false, nil
+	}
+	old, err := c.Store.Memory(ctx, m.ID)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return m, false, fmt.Errorf("edit %s: %w", m.ID, err)
+	}
+	if err != nil {
+		return m, true, nil
+	}
+	run, err := c.Store.RunOf(ctx, m.ID)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return m, false, fmt.Errorf("edit %s: %w", m.ID, err)
+	}
+	if run.ID != "" || old.Author != m.Author || old.Room != m.Room || old.Kind != chat.Said && old.Kind != chat.Overheard {
+		return m, false, nil
+	}
+	m.Quoted, m.InReplyTo = old.Quoted, old.InReplyTo // an edit does not change what a message replies to
+	m.Files = attachment.KeepRead(attachment.Edited(m.Files, old.Files), old.Files)
+	m.Text = chat.WithTranscripts(m.Text, m.Files)
+	return m, true, nil
+}
+
+// edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
+// started will read the new text anyway. A later one is answered again if it may be (IN-12).
+func (c *Changes) edited(ctx context.Context, e chat.Edited) error {
+	if err := attachment.Check(e.Memory); err != nil {
+		return err
+	}
+	e.Text, e.Files = text.Visible(e.Text), attachment.Clean(e.Files)
+	old, err := c.known(ctx, e.Room, e.ID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("edit %s: %w", e.ID, err)
+	case old.ID == "" || old.Author != e.Author || e.Author == c.Agent:
+		return nil
+	case old.Kind != chat.Said && old.Kind != chat.Overheard || chat.IsCommand(e.Text): // an edit makes no command, and unmakes none
+		return nil
+	}
+	e.Files = attachment.KeepRead(attachment.Edited(e.Files, old.Files), old.Files)
+	e.Text = chat.WithTranscripts(e.Text, e.Files)
+	if e.Text == old.Text && attachment.Same(e.Files, old.Files) || e.Empty() {
+		return nil
+	}
+	if err := c.revise(ctx, e); err != nil {
+		return fmt.Errorf("edit %s: %w", e.ID, err)
+	}
+	return nil
+}
+
+// revise stores the new text, and has the run that answers it answered again. The run is reopened first: with the new text
+// stored and the run not reopened, the edit would be nothing new when it comes again after an error.
+func (c *Changes) revise(ctx context.Context, e chat.Edited) error {
+	run, err := c.answers(ctx, e)
+	if err != nil {
+		return err
+	}
+	epoch, err := c.reopen(ctx, run)
+	if err != nil {
+		return err
+	}
+	again := epoch > run.Epoch
+	defer func() {
+		if again {
+			c.restart(run)
+		}
+	}()
+	if err := c.Store.Revise(ctx, e.ID, e.Text, e.Files); err != nil {
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	now, err := c.answers(ctx, e)
+	if err == nil && now.Epoch > epoch { // it was started meanwhile, and may have read the old text
+		run = now
+		epoch, err = c.reopen(ctx, run)
+		again = epoch > run.Epoch
+	}
+	if err != nil {
+		c.Log.Warn("an edited message may be answered as it was before", "message", e.ID, "err", err)
+	}
+	return nil
+}
+
+// answers returns the started run that is to be answered again after e, or none.
+func (c *Changes) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
+	if c.OnEdit == schedule.RememberEdit {
+		return chat.Run{}, nil
+	}
+	run, err := c.Store.RunOf(ctx, e.ID)
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
+		return chat.Run{}, chat.Unless(err, chat.ErrNotFound)
+	}
+	if stays, err := c.Admission.stays(ctx, run, e.Author); err != nil || !stays {
+		return chat.Run{}, err
+	}
+	return run, nil
+}
+
+// reopen has run answered once more, unless it must stay as it is, and returns the epoch that it then has.
+func (c *Changes) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error) {
+	if run.ID == "" {
+		return run.Epoch, nil
+	}
+	err := c.Store.Reopen(ctx, run.ID)
+	if errors.Is(err, answer.ErrLost) {
+		return run.Epoch, nil
+	} else if err != nil {
+		return run.Epoch, fmt.Errorf("answer %s again: %w", run.ID, err)
+	}
+	return run.Epoch + 1, nil
+}
+
+// restart ends what is being made of a run that was reopened, and starts again.
+func (c *Changes) restart(run chat.Run) {
+	c.Live.Lose(run.ID)
+	c.Lanes.WakeRoom(run.Room)
+}
+
+// deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
+// started, and otherwise when its turn comes.
+func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
+	old, err := c.known(ctx, d.Room, d.ID)
+	if err != nil || old.ID == "" {
+		return err
+	}
+	asked, err := c.Store.RunOf(ctx, d.ID)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return fmt.Errorf("delete %s: %w", d.ID, err)
+	}
+	if err := c.Store.Forget(ctx, d.ID); err != nil {
+		return fmt.Errorf("delete %s: %w", d.ID, err)
+	}
+	c.Emit(event.MessageDeleted{Message: old})
+	if asked.ID == "" {
+		return nil
+	}
+	defer c.Lanes.WakeRoom(d.Room)
+	run, err := c.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
+	if err != nil {                        // the message is gone, and nothing comes of it when it is deleted again
+		c.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
+		run = asked
+		run.Inputs = slices.DeleteFunc(run.Inputs, func(id chat.MemoryID) bool { return id == d.ID })
+	}
+	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
+		return nil
+	}
+	if parked, err := c.Waker.End(ctx, run.ID, run.Room, answer.Stopped); parked || err != nil {
+		return err
+	}
+	if err := c.Claims.Stop(ctx, run.Claim(), run.Turn()); err != nil {
+		c.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
+	}
+	return nil
+}
+
+// react remembers r as a remark of its author. The same event again is a duplicate, and so is another event that changes nothing; a
+// reaction that was taken back and is given again is not.
+func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
+	id := chat.MemoryID(reactionID(r) + "/" + cmp.Or(r.Event, strconv.FormatInt(r.At.UnixNano(), 36)))
+	if r.Author == c.Agent {
+		return chat.Accepted{Memory: id}, nil
+	}
+	on, err := c.Store.Memory(ctx, r.On)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	if on.ID == "" {
+		if on, err = c.shownAs(ctx, r); err != nil {
+			return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+		}
+	}
+	if on.ID != "" {
+		r.Room = on.Room // platforms may tell of the chat alone
+	}
+	room, err := c.Store.Room(ctx, r.Room)
+	unclear := r.AnyTopic && on.ID == "" && room.Kind == chat.Forum // it can be a message of any topic
+	if errors.Is(err, chat.ErrNotFound) || unclear {                // nothing was ever said there
+		return chat.Accepted{Memory: id}, nil
+	} else if err != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	m := chat.Memory{
+		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(r.Line(on, on.Author == c.Agent)), InReplyTo: cmp.Or(on.ID, r.On), At: r.At,
+	}
+	if known, err := c.Admission.knows(ctx, room, r.Author); err != nil {
+		return chat.Accepted{}, fmt.Errorf("check access of the author of a reaction to %s: %w", r.On, err)
+	} else if !known && !room.Kind.Private() {
+		m.Kind = chat.Overheard
+	}
+	if last, added, err := c.lastReaction(ctx, r, m.Kind); err != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	} else if last != "" && last != id && added == r.Added {
+		return chat.Accepted{Memory: last, Duplicate: true}, nil
+	}
+	acc, err := c.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	if !acc.Duplicate {
+		c.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
+	}
+	return acc, nil
+}
+
+// lastReaction returns the latest of the last reactions with the author, the emoji and the message of r, and whether it was added; "" if
+// there is none in sight.
+func (c *Changes) lastReaction(ctx context.Context, r chat.Reaction, kind chat.MemoryKind) (id chat.MemoryID, added bool, err error) {
+	recent, err := c.Store.Recent(ctx, r.Room, kind, 0, lookedAt)
+	for _, m := range slices.Backward(recent) {
+		for _, added := range []bool{true, false} {
+			like := r
+			like.Added = added
+			if strings.HasPrefix(string(m.ID), reactionID(like)+"/") {
+				return m.ID, added, err
+			}
+		}
+	}
+	return "", false, err
+}
+
+// reactionID begins the ids of all memories of a reaction.
+func reactionID(r chat.Reaction) string {
+	return fmt.Sprintf("%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji)
+}
+
+// lookedAt is how many of the last messages of a room are searched for a reaction, and how many of its last turns for an answer that a platform shows as a certain message.
+const lookedAt = 50
+
+// shownAs returns the answer of the agent to which r is a reaction; a zero one if it is none of the last ones. Answers are not known by
+// the ids of the platform's messages, since each can have several.
+func (c *Changes) shownAs(ctx context.Context, r chat.Reaction) (chat.Memory, error) {
+	if r.Message == "" {
+		return chat.Memory{}, nil
+	}
+	run, err := c.Store.RunShowing(ctx, r.Room, r.AnyTopic, r.Message, lookedAt)
+	if err != nil {
+		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)
+	}
+	m, err := c.Store.Memory(ctx, run.Said())
+	return m, chat.Unless(err, chat.ErrNotFound)
+}
+
+// cleared forgets a room. Runs that wait for a person end.
+func (c *Changes) cleared(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
+	if err := c.Waker.StopAll(ctx, what.Room, chat.EveryTurn); err != nil {
+		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
+	}
+	return c.clear(ctx, what)
+}
+
+// clear is [Changes.cleared] without an end of the runs that wait for a person: the caller is itself such a run, or has ended them.
+func (c *Changes) clear(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
+	var n int
+	var err error
+	if what.Entirely {
+		n, err = c.Store.ClearEntirely(ctx, what.Room, what.Person)
+	} else {
+		n, err = c.Store.Clear(ctx, what.Room)
+	}
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
+	}
+	c.Log.Info("a room was cleared", "room", what.Room, "deleted", n)
+	c.Emit(event.ChannelCleared{Room: what.Room, Deleted: n, Total: n})
+	return chat.Accepted{Deleted: n}, nil
+}
+
+// known is a memory of room, or a zero one.
+func (c *Changes) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
+	m, err := c.Store.Memory(ctx, id)
+	if err != nil || m.Room != room {
+		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)
+	}
+	return m, nil
+}
+
+// Amend changes the text of the notice with key in room to what add returns, unless there is no such notice or add returns false. The message
+// is edited if no later turn of the room has followed it; otherwise below reports that the new text must be posted below.
+func (c *Changes) Amend(ctx context.Context, room chat.RoomID, key string, add func(was string) (string, bool)) (below bool, err error) {
+	id := chat.NoticeID(room, key)
+	was, err := c.Store.Memory(ctx, id)
+	if err != nil {
+		return false, chat.Unless(err, chat.ErrNotFound)
+	}
+	now, ok := add(was.Text)
+	if !ok {
+		return false, nil
+	}
+	run, err := c.Store.RunOf(ctx, id)
+	if err == nil {
+		err = c.Store.Revise(ctx, id, now, was.Files)
+	}
+	if err != nil {
+		return false, fmt.Errorf("amend the notice %s: %w", id, err)
+	}
+	epoch, err := c.reopen(ctx, run)
+	if err != nil || epoch == run.Epoch {
+		return err == nil && run.Epoch > 0, err // one that was not started has the new text anyway
+	}
+	c.restart(run)
+	return false, nil
+}

@@ -1,0 +1,237 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"parley/core/access"
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/relay"
+	"parley/core/schedule"
+	"parley/core/text"
+)
+
+// What a user is told whose choice changes nothing. Only this user sees it.
+const (
+	notYours   = "This choice is not yours to make."
+	closed     = "This question has closed."
+	notInvited = "I only talk to people my owner has approved."
+)
+
+// ChoiceStore contains the store methods of [Choices].
+type ChoiceStore interface {
+	KnownStore
+	Choose(ctx context.Context, question string, option int, m chat.Memory, billedTo chat.EntityID) (chat.Accepted, error)
+	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
+	Question(ctx context.Context, id string) (chat.Question, error)
+	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+}
+
+// Choices accepts the choices of users, and stores each once, with the run that gives it to the handler that the question names; so it
+// survives a restart, and a second press changes nothing. Its fields are set before use. It is safe for concurrent use.
+type Choices struct {
+	Store     ChoiceStore
+	Questions *Questions
+	Pairing   *access.Pairing
+	Admission *Admission
+	Messages  *Messages
+	Live      *relay.Registry
+	Log       *slog.Logger
+}
+
+// choose accepts what a user chose, by a button or in the words that they wrote. What is not theirs to choose, or is over, changes
+// nothing, and they are told so. id is the message that the choice counts as, and by which it is recognized when it is delivered again.
+func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
+	q, refused, err := cs.asked(ctx, c)
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
+	} else if refused == closed && q.ResultRun != "" && q.By == c.Author && q.Choice == c.Option {
+		if acc, known, err := arrived(ctx, cs.Store, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
+			acc.Altered = false
+			return acc, err // the same press once more
+		}
+	}
+	if refused != "" {
+		return chat.Accepted{Refused: refused}, nil
+	}
+	acc, err := cs.Store.Choose(ctx, q.ID, c.Option, chat.Memory{
+		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
+		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
+	}, cmp.Or(c.BilledTo, c.Author))
+	if errors.Is(err, answer.ErrLost) {
+		return chat.Accepted{Refused: closed}, nil
+	} else if err != nil {
+		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
+	}
+	if acc.Duplicate { // another press was faster; it is the same one if it chose the same
+		if q, err = cs.Store.Question(ctx, c.Question); err != nil {
+			return chat.Accepted{}, fmt.Errorf("choose: %w", err)
+		} else if q.By != c.Author || q.Choice != c.Option {
+			acc = chat.Accepted{Refused: closed}
+		}
+		return acc, nil
+	}
+	cs.Live.NotifyChoice(ctx, q.Run, q.Room)
+	cs.Questions.Lanes.Wake(schedule.Lane{Room: q.Room, Control: true})
+	acc.Chosen = true
+	return acc, nil
+}
+
+// asked returns the question that c answers, or the sentence that says why it answers none. The rights of the chooser are checked now,
+// and not only when the question was asked. A question that has expired loses its buttons when a user presses one: there is
+// no timer for it.
+func (cs *Choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
+	q, err = cs.Store.Question(ctx, c.Question)
+	switch {
+	case errors.Is(err, chat.ErrNotFound):
+		return q, closed, nil
+	case err != nil:
+		return q, "", err
+	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.ResultRun != "":
+		return q, closed, nil
+	case !q.Open(time.Now()):
+		if err := cs.Questions.retire(ctx, q); err != nil {
+			cs.Log.Warn("closed options can't be removed", "question of", q.Run, "err", err)
+		}
+		return q, closed, nil
+	case !slices.Contains(q.For, c.Author):
+		return q, notYours, nil
+	}
+	room, err := cs.Store.Room(ctx, q.Room)
+	if err != nil {
+		return q, "", err
+	}
+	if in, err := cs.Pairing.Invited(ctx, room, c.Author, c.Roles); err != nil || in {
+		return q, "", err
+	}
+	return q, notInvited, nil
+}
+
+// pressed accepts a button. If the option counts as a message of the chooser, that message is accepted at once, because the web API
+// returns its id; the run of the choice repeats that if it fails here.
+func (cs *Choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, error) {
+	acc, err := cs.choose(ctx, c, chat.MemoryID("choice/"+c.Question), "")
+	if err != nil || acc.Refused != "" {
+		return acc, err
+	}
+	q, err := cs.Store.QuestionOf(ctx, acc.Run)
+	if err != nil { // it is chosen, and its run knows how to go on
+		cs.Log.Warn("can't read what was chosen; its run does", "run", acc.Run, "err", err)
+	}
+	if err != nil || q.Chooser != action.AsMessage {
+		return acc, nil
+	}
+	said, err := cs.say(ctx, q)
+	if err != nil { // its run says it again
+		cs.Log.Warn("can't take a choice as a message; its run does", "run", acc.Run, "err", err)
+		return acc, nil
+	}
+	return said, nil
+}
+
+// openFor returns the open questions that m can be an answer to, the oldest first.
+func (cs *Choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Question, err error) {
+	if !canAnswer(m) {
+		return nil, nil
+	}
+	open, err := cs.Store.OpenQuestions(ctx, m.Room)
+	if err != nil {
+		return nil, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	for _, q := range open {
+		if slices.Contains(q.For, m.Author) {
+			asked = append(asked, q)
+		}
+	}
+	return asked, nil
+}
+
+// typed reports whether m answers the newest of the questions that its author was asked here, by an option's text or number, and accepts it if
+// so. Later in the conversation the same words can mean something else. The question is then answered by its buttons only.
+func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
+	if len(asked) == 0 {
+		return chat.Accepted{}, false, nil
+	}
+	q := asked[len(asked)-1]
+	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
+	if !ok {
+		return chat.Accepted{}, false, nil
+	}
+	asker, err := cs.Store.Run(ctx, q.Run)
+	if err == nil {
+		ok, err = cs.isNewest(ctx, q, asker)
+	}
+	if err != nil || !ok {
+		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
+	}
+	if q.Chooser == action.AsMessage { // which it is already
+		if err := cs.Questions.retire(ctx, q); err != nil {
+			return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+		}
+		return chat.Accepted{}, false, nil
+	}
+	c := chat.Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
+	acc, err = cs.choose(ctx, c, m.ID, m.Text)
+	return acc, err == nil && acc.Refused == "", err
+}
+
+// canAnswer reports whether m can name an option of a question, as far as m itself tells.
+func canAnswer(m chat.Message) bool {
+	return !m.Bot && m.Text != "" && len(m.Text) <= 4*maxLabel && (m.Place.Kind.Private() || m.Addressed)
+}
+
+// isNewest reports whether nothing was said in the room of q since q was asked, by users or by the agent. asker is the
+// run that asked. Messages have later turns than asker. The answer to an earlier message can still end later, so the
+// times of what the agent said are compared, too.
+func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run) (bool, error) {
+	agent := cs.Admission.Agent.Entity()
+	later := func(m chat.Memory) bool { return m.Author == agent && m.ID != asker.Said() && m.At.After(q.Asked) }
+	for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand, chat.Overheard} {
+		newest, err := cs.Store.Recent(ctx, q.Room, kind, 0, 1)
+		if err != nil {
+			return false, fmt.Errorf("read the newest message: %w", err)
+		}
+		upTo, err := cs.Store.Recent(ctx, q.Room, kind, asker.Response, maxAnswers)
+		if err != nil {
+			return false, fmt.Errorf("read the messages before a question: %w", err)
+		}
+		if len(newest) > 0 && (len(upTo) == 0 || newest[0].ID != upTo[len(upTo)-1].ID) || slices.ContainsFunc(upTo, later) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// say accepts the option as a message of the chooser: once, however often it is called, because the id of the message is that of the run.
+// Rights are checked as for every message.
+func (cs *Choices) say(ctx context.Context, q chat.Question) (chat.Accepted, error) {
+	run, err := cs.Store.Run(ctx, q.Run)
+	if err != nil {
+		return chat.Accepted{}, err
+	}
+	room, err := cs.Store.Room(ctx, q.Room)
+	if err != nil {
+		return chat.Accepted{}, err
+	}
+	m := chat.Memory{
+		ID: chat.MemoryID(q.ResultRun + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
+		InReplyTo: run.Said(), At: time.Now(),
+	}
+	to := run.Address.For(q.By, cmp.Or(q.BilledTo, q.By))
+	said := chat.Message{Memory: m, Place: room, Address: to, Addressed: true}
+	in, err := cs.Admission.of(ctx, said)
+	if err != nil {
+		return chat.Accepted{}, err
+	}
+	return cs.Messages.add(ctx, said, in, false)
+}

@@ -1,0 +1,64 @@
+package intake
+
+import (
+	"context"
+
+	"parley/core/access"
+	"parley/core/action"
+	"parley/core/chat"
+)
+
+// Handlers returns the handlers of choices that are always there.
+func Handlers(cs *Choices, stops *Stopper, changes *Changes) []action.ChoiceHandler {
+	return []action.ChoiceHandler{
+		asMessage{cs}, forgetter{stops, changes}, waiter{action.Awaited}, waiter{action.Parked}, approvalHandler{cs.Pairing},
+	}
+}
+
+// asMessage is [action.AsMessage].
+type asMessage struct{ choices *Choices }
+
+func (asMessage) Name() string { return action.AsMessage }
+
+func (a asMessage) Chosen(ctx context.Context, q chat.Question) (string, error) {
+	_, err := a.choices.say(ctx, q)
+	return "", err
+}
+
+// waiter stands for the two ways in which a run waits for a choice, in an action or parked. The run itself looks up what was chosen, so
+// there is nothing to do.
+type waiter struct{ name string }
+
+func (w waiter) Name() string { return w.name }
+
+func (waiter) Chosen(context.Context, chat.Question) (string, error) { return "", nil }
+
+// forgetter clears the room when a user has confirmed /new.
+type forgetter struct {
+	stops   *Stopper
+	changes *Changes
+}
+
+func (forgetter) Name() string { return action.Forget }
+
+func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) {
+	if q.Choice != 0 {
+		return "Okay, nothing was forgotten.", nil
+	}
+	if err := f.stops.Stop(ctx, q.Room, chat.EveryTurn); err != nil {
+		f.changes.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
+	}
+	if _, err := f.changes.clear(ctx, chat.Cleared{Room: q.Room}); err != nil {
+		return "", err
+	}
+	return "Done. I've forgotten this conversation.", nil
+}
+
+// approvalHandler carries out what an owner chose for a user who asks for access.
+type approvalHandler struct{ pairing *access.Pairing }
+
+func (approvalHandler) Name() string { return access.ApprovalHandler }
+
+func (h approvalHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
+	return h.pairing.Chosen(ctx, q, notYours, closed)
+}

@@ -1,0 +1,138 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"parley/core/attachment"
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// KnownStore finds what a message was accepted as. The contract is that of package storage.
+type KnownStore interface {
+	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
+}
+
+// Intake accepts events by their kinds. Its fields are set before use. It is safe for concurrent use.
+type Intake struct {
+	Store     KnownStore
+	Admission *Admission
+	Messages  *Messages
+	Commands  *Commands
+	Choices   *Choices
+	Changes   *Changes
+	Roster    *Roster
+	Tasks     *Tasks
+}
+
+// Process stores in. The result, errors and repetitions are those of [parley/core.Runtime.ProcessMessage].
+func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+	switch in := text.CleanAll(in).(type) {
+	case chat.Message:
+		return t.accept(ctx, in)
+	case chat.Choice:
+		return t.Choices.pressed(ctx, in)
+	case chat.Command:
+		return chat.Accepted{}, t.Commands.command(ctx, in)
+	case chat.Edited:
+		return t.edited(ctx, in)
+	case chat.Deleted:
+		return chat.Accepted{Memory: in.ID}, t.Changes.deleted(ctx, in)
+	case chat.Reaction:
+		return t.Changes.react(ctx, in)
+	case chat.Cleared:
+		return t.Changes.cleared(ctx, in)
+	case chat.Joined:
+		return chat.Accepted{}, t.Roster.joined(ctx, in)
+	case chat.Left:
+		return chat.Accepted{}, t.Roster.left(ctx, in)
+	case chat.Task:
+		return t.Tasks.accept(ctx, in)
+	default:
+		return chat.Accepted{}, fmt.Errorf("unknown inbound %T", in)
+	}
+}
+
+// Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store.
+func (t *Intake) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
+	_, known, err := arrived(ctx, t.Store, chat.Memory{ID: id})
+	return known, err
+}
+
+// accept stores a message and opens its run, in one transaction. A message that arrived before only attaches to its own run. Most find
+// that out in the transaction. What could be a command, or the answer to a question, finds out before: it would otherwise count a second
+// time, or for a question that was asked since. So do messages of bots, which are counted.
+func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
+	m, err := t.clean(m)
+	if err != nil {
+		return chat.Accepted{}, err
+	}
+	if m.Author == t.Admission.Agent.Entity() || m.Empty() {
+		return chat.Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
+	}
+	a, err := t.Admission.of(ctx, m)
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	name := commandIn(m, a)
+	asked, err := t.Choices.openFor(ctx, m)
+	if err != nil {
+		return chat.Accepted{}, err
+	}
+	if name != "" || len(asked) > 0 || m.Bot {
+		if acc, known, err := arrived(ctx, t.Store, m.Memory); known || err != nil {
+			return acc, err
+		}
+	}
+	if name != "" {
+		return t.Commands.accept(ctx, m, name)
+	}
+	if acc, ok, err := t.Choices.typed(ctx, m, asked); ok || err != nil {
+		return acc, err
+	}
+	return t.Messages.add(ctx, m, a, false)
+}
+
+// clean checks and cleans m, and settles rights and costs, which are stored with the run: they follow from the account that the platform
+// vouches for.
+func (t *Intake) clean(m chat.Message) (chat.Message, error) {
+	m, err := attachment.CleanMessage(m)
+	if m.Address.BilledTo == "" {
+		m.Address.BilledTo = m.Author
+	}
+	m.Address.AuthorizedByRole = ""
+	if t.Admission.Policy.HasRole(m.Place, m.Roles) {
+		m.Address.AuthorizedByRole = m.Author
+	}
+	return m, err
+}
+
+// edited takes a message after an edit. One that the edit addresses to the agent is a new question, unless it arrives again; all others
+// change the stored message.
+func (t *Intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, err error) {
+	var a admission
+	m, asks, err := t.Changes.asks(ctx, e.Message)
+	if asks {
+		m, err = t.clean(m)
+	}
+	if asks && err == nil {
+		a, err = t.Admission.of(ctx, m)
+	}
+	if asks && err == nil {
+		acc, err = t.Messages.add(ctx, m, a, true)
+	}
+	if err != nil || acc.Run != "" && !acc.Duplicate {
+		return acc, err
+	}
+	return chat.Accepted{Memory: e.ID}, t.Changes.edited(ctx, e)
+}
+
+// arrived returns what m was accepted as, if it arrived before.
+func arrived(ctx context.Context, store KnownStore, m chat.Memory) (acc chat.Accepted, known bool, err error) {
+	acc, err = store.Known(ctx, m)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	return acc, err == nil, nil
+}

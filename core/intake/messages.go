@@ -1,0 +1,73 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"parley/core/access"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/schedule"
+)
+
+// MessageStore contains the store methods of [Messages].
+type MessageStore interface {
+	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
+	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error
+}
+
+// Messages stores messages that are neither commands nor choices. Its fields are set before use. It is safe for concurrent use.
+type Messages struct {
+	Store     MessageStore
+	Admission *Admission
+	Turns     schedule.TurnPolicy
+	Claims    *schedule.Claims
+	Lanes     *schedule.Lanes
+	Roster    *Roster
+	Emit      func(e event.Event)
+	Log       *slog.Logger
+}
+
+// add stores m, with a run if it may be answered, and wakes its room. Again is for a message after an edit ([chat.JoinRule.Again]), which is
+// stored only if it is answered.
+func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again bool) (chat.Accepted, error) {
+	verdict, attention, err := ms.Admission.answers(ctx, m, a)
+	if err != nil || again && verdict != access.Yes {
+		return chat.Accepted{}, err
+	}
+	if !a.known && !m.Place.Kind.Private() {
+		m.Kind = chat.Overheard
+	}
+	j := ms.Turns.JoinRule(m, verdict)
+	j.Again = again
+	acc, err := ms.Store.Accept(ctx, m, j)
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	if !acc.Duplicate {
+		if !m.Bot && a.answered {
+			ms.Admission.userWrote(m.Room)
+		}
+		ms.Emit(event.Received(m, acc))
+		ms.Roster.meet(ctx, m)
+	}
+	if acc.Run != "" && !acc.Duplicate {
+		if verdict == access.Yes && attention == chat.Unfollowed {
+			ms.follow(ctx, m.Room)
+		}
+		if ms.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
+			ms.Claims.Announce(ctx, m.Room, acc.Response)
+		}
+		ms.Lanes.WakeRoom(m.Room)
+	}
+	return acc, nil
+}
+
+// follow makes the agent listen again in a room that it left, because it is addressed there. If the write fails, the next message
+// that addresses the agent does it.
+func (ms *Messages) follow(ctx context.Context, room chat.RoomID) {
+	if err := ms.Store.SetAttention(ctx, room, chat.Normal); err != nil {
+		ms.Log.Warn("can't resume following a room", "room", room, "err", err)
+	}
+}

@@ -1,0 +1,140 @@
+package intake
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/access"
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/schedule"
+	"parley/core/text"
+	"parley/internal/contain"
+)
+
+// Bounds of questions that hold on every platform: Telegram's and Discord's buttons could show more, but not well.
+const (
+	maxLabel     = 60              // characters of an option
+	openFor      = time.Hour       // how long a question can be answered
+	awaitedFor   = 5 * time.Minute // the same when an action waits for the choice, and with it its turn
+	maxAnswers   = 10              // earlier answers that can end after a question was asked; far fewer run at a time
+	noHandlerFmt = "there is no choice handler %q"
+)
+
+// QuestionStore contains the store methods of [Questions].
+type QuestionStore interface {
+	access.PresenceStore
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Retire(ctx context.Context, id string) (chat.Accepted, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error
+}
+
+// Questions are the questions that the agent asks with options, and the handlers of what is chosen. Its exported fields are set, and all
+// handlers added, before use. Then it is safe for concurrent use.
+type Questions struct {
+	Store QuestionStore
+	Lanes *schedule.Lanes
+
+	handlers map[string]action.ChoiceHandler
+}
+
+// Handle adds handlers. One of the same name takes the place of an earlier one.
+func (qs *Questions) Handle(handlers ...action.ChoiceHandler) {
+	if qs.handlers == nil {
+		qs.handlers = map[string]action.ChoiceHandler{}
+	}
+	for _, h := range handlers {
+		qs.handlers[h.Name()] = h
+	}
+}
+
+// Handles reports whether there is a handler of that name.
+func (qs *Questions) Handles(name string) bool { return qs.handlers[name] != nil }
+
+// Complete checks and completes a question that is about to be asked. Options come from actions and models, so they are cleaned and cut. It
+// fails if the question has no options, too many, an empty one, or names no handler.
+func (qs *Questions) Complete(q chat.Question) (chat.Question, error) {
+	if qs.handlers[q.Chooser] == nil {
+		return q, fmt.Errorf(noHandlerFmt, q.Chooser)
+	}
+	if n := len(q.Options); n == 0 || n > action.MaxOptions {
+		return q, fmt.Errorf("a question with %d options", n)
+	}
+	q = text.CleanAll(q)
+	q.Options = slices.Clone(q.Options)
+	for i, o := range q.Options {
+		label := []rune(strings.Join(strings.Fields(text.Visible(o)), " "))
+		if len(label) == 0 {
+			return q, errors.New("an option without text")
+		}
+		q.Options[i] = string(label[:min(len(label), maxLabel)])
+	}
+	q.ID, q.Asked = rand.Text(), time.Now()
+	if q.Expires.IsZero() {
+		q.Expires = q.Asked.Add(openFor)
+		if q.Chooser == action.Awaited {
+			q.Expires = q.Asked.Add(awaitedFor)
+		}
+	}
+	q.Choice, q.By, q.Name, q.BilledTo, q.ResultRun = 0, "", "", "", ""
+	return q, nil
+}
+
+// Text returns the text that is shown above the options. It is in the verdict of the run that asked, as long as that is kept, and
+// then in the agent's message. It fails with the error of the store.
+func (qs *Questions) Text(ctx context.Context, q chat.Question) (string, error) {
+	run, err := qs.Store.Run(ctx, q.Run)
+	if err != nil {
+		return "", err
+	}
+	if run.Verdict != nil {
+		return run.Verdict.Text, nil
+	}
+	m, err := qs.Store.Memory(ctx, run.Said())
+	return m.Text, chat.Unless(err, chat.ErrNotFound)
+}
+
+// CarryOut calls the handler that q, which was answered, names, and returns the text that it shows. A panic in it is an error of this call
+// alone.
+func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string, err error) {
+	h := qs.handlers[q.Chooser]
+	if h == nil {
+		return "", fmt.Errorf(noHandlerFmt, q.Chooser)
+	}
+	defer contain.Recover(&err, "the choice handler")
+	says, err = h.Chosen(ctx, q)
+	return text.Visible(says), err
+}
+
+// retire closes q without a choice. If it is shown in messages that can still be edited, a run removes the buttons from them; otherwise
+// the question is only closed in the store.
+func (qs *Questions) retire(ctx context.Context, q chat.Question) error {
+	asker, err := qs.Store.Run(ctx, q.Run)
+	if err != nil {
+		return chat.Unless(err, chat.ErrNotFound) // it has expired, and there is nothing to edit
+	}
+	asked, err := qs.Text(ctx, q)
+	if err != nil {
+		return err
+	}
+	removed, err := access.BotRemoved(ctx, qs.Store, asker)
+	if err != nil {
+		return err
+	}
+	itself := q.Chooser == action.Parked // its run continues when the time is over, without the options
+	if itself || asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || removed {
+		return qs.Store.Withdraw(ctx, q.Room, q.Run)
+	}
+	if _, err := qs.Store.Retire(ctx, q.ID); err != nil {
+		return chat.Unless(err, answer.ErrLost) // another user was faster
+	}
+	qs.Lanes.Wake(schedule.Lane{Room: q.Room, Control: true})
+	return nil
+}

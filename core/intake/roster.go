@@ -1,0 +1,194 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/text"
+)
+
+// meetTimeout is how long saving the author of a message may take: the next message does it again.
+const meetTimeout = time.Second
+
+// RosterStore contains the store methods of [Roster]. Errors are those of package storage; saving something unchanged is [chat.Nothing] new.
+type RosterStore interface {
+	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
+	World(ctx context.Context, id chat.WorldID) (chat.World, error)
+	SaveWorld(ctx context.Context, w chat.World) (chat.News, error)
+	SaveMember(ctx context.Context, m chat.Member) (chat.News, error)
+	RoomsOf(ctx context.Context, id chat.WorldID) ([]chat.RoomID, error)
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	SaveRoom(ctx context.Context, r chat.Room) error
+}
+
+// Roster tracks worlds, rooms and members as platforms report them, and emits events of what is new. Its fields are set before use. It is
+// safe for concurrent use.
+type Roster struct {
+	Store RosterStore
+	Agent chat.EntityID
+	Stops *Stopper // ends the open turns of a room that the agent has left
+	Emit  func(event.Event)
+	Log   *slog.Logger
+}
+
+// meet keeps the directory up to date with who writes, and where. It may fail: then the next message does it.
+func (ro *Roster) meet(ctx context.Context, m chat.Message) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), meetTimeout)
+	defer cancel()
+	world := chat.World{ID: m.Place.World, Connector: m.Place.Connector, Name: text.Visible(m.WorldName)}
+	author := chat.Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
+	err := ro.enter(ctx, world, false)
+	if err == nil && m.Author != "" {
+		err = ro.enroll(ctx, world.ID, author, "")
+	}
+	if err != nil {
+		ro.Log.Warn("can't save the author of a message", "message", m.ID, "err", err)
+	}
+}
+
+// joined remembers who is where. The same said again is nothing new.
+func (ro *Roster) joined(ctx context.Context, j chat.Joined) error {
+	j.World.Name, j.World.Gone = text.Visible(j.World.Name), false
+	if err := ro.enter(ctx, j.World, j.Entity.ID == ""); err != nil {
+		return fmt.Errorf("join %s: %w", j.World.ID, err)
+	}
+	if j.Room.ID != "" {
+		if err := ro.open(ctx, j.Room); err != nil {
+			return fmt.Errorf("join %s: %w", j.Room.ID, err)
+		}
+	}
+	if j.Entity.ID == "" || j.Entity.ID == ro.Agent {
+		return nil
+	}
+	for i, name := range j.Entity.Names {
+		j.Entity.Names[i] = text.Visible(name)
+	}
+	if err := ro.enroll(ctx, j.World.ID, j.Entity, text.Visible(j.Role)); err != nil {
+		return fmt.Errorf("%s joins %s: %w", j.Entity.ID, j.World.ID, err)
+	}
+	return nil
+}
+
+// enter saves a world in which the agent is. reached says that its connector says so, without a message.
+func (ro *Roster) enter(ctx context.Context, w chat.World, reached bool) error {
+	if w.ID == "" {
+		return nil
+	}
+	news, err := ro.Store.SaveWorld(ctx, w)
+	switch {
+	case err != nil:
+		return err
+	case news == chat.Came:
+		ro.Emit(event.WorldJoined{World: w})
+	case reached:
+		ro.Emit(event.WorldConnected{World: w})
+	}
+	return nil
+}
+
+// open saves a room in which the agent is.
+func (ro *Roster) open(ctx context.Context, r chat.Room) error {
+	r.Name, r.Gone = text.Visible(r.Name), false
+	old, err := ro.Store.Room(ctx, r.ID)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return err
+	}
+	if err := ro.Store.SaveRoom(ctx, r); err != nil {
+		return err
+	}
+	if old.ID == "" || old.Gone {
+		ro.Emit(event.RoomJoined{Room: r})
+	}
+	return nil
+}
+
+// enroll saves a person or a bot, and their membership of a world, if there is one.
+func (ro *Roster) enroll(ctx context.Context, world chat.WorldID, e chat.Entity, role string) error {
+	news, err := ro.Store.Meet(ctx, e)
+	if err != nil {
+		return err
+	}
+	if news == chat.Changed {
+		ro.Emit(event.EntityUpdated{Entity: e})
+	}
+	if world == "" {
+		return nil
+	}
+	news, err = ro.Store.SaveMember(ctx, chat.Member{World: world, Entity: e.ID, Role: role})
+	switch {
+	case err != nil:
+		return err
+	case news == chat.Came:
+		ro.Emit(event.EntityJoined{World: world, Entity: e, Role: role})
+	case news == chat.Changed:
+		ro.Emit(event.EntityUpdated{World: world, Entity: e, Role: role})
+	}
+	return nil
+}
+
+// left remembers who is where no more. What the agent can't see any more is not answered any more.
+func (ro *Roster) left(ctx context.Context, l chat.Left) (err error) {
+	switch {
+	case l.Entity != "" && l.Entity != ro.Agent:
+		err = ro.dismiss(ctx, chat.Member{World: l.World, Entity: l.Entity, Gone: true})
+	case l.World != "":
+		err = ro.leaveWorld(ctx, l.World)
+	default:
+		err = ro.leaveRoom(ctx, l.Room)
+	}
+	if err != nil {
+		return fmt.Errorf("leave %s%s: %w", l.World, l.Room, err)
+	}
+	return nil
+}
+
+func (ro *Roster) dismiss(ctx context.Context, m chat.Member) error {
+	if m.World == "" {
+		return nil
+	}
+	news, err := ro.Store.SaveMember(ctx, m)
+	if err == nil && news == chat.Went {
+		ro.Emit(event.EntityLeft{World: m.World, Entity: m.Entity})
+	}
+	return err
+}
+
+func (ro *Roster) leaveWorld(ctx context.Context, id chat.WorldID) error {
+	w, err := ro.Store.World(ctx, id)
+	if err != nil {
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	w.Gone = true
+	news, err := ro.Store.SaveWorld(ctx, w)
+	if err != nil {
+		return err
+	}
+	if news == chat.Went {
+		ro.Emit(event.WorldLeft{World: id})
+	}
+	rooms, err := ro.Store.RoomsOf(ctx, id)
+	for _, room := range rooms {
+		err = errors.Join(err, ro.Stops.Stop(ctx, room, chat.EveryTurn))
+	}
+	return err
+}
+
+func (ro *Roster) leaveRoom(ctx context.Context, id chat.RoomID) error {
+	r, err := ro.Store.Room(ctx, id)
+	if err != nil {
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	if !r.Gone {
+		r.Gone = true
+		if err := ro.Store.SaveRoom(ctx, r); err != nil {
+			return err
+		}
+		ro.Emit(event.RoomLeft{Room: id})
+	}
+	return ro.Stops.Stop(ctx, id, chat.EveryTurn)
+}

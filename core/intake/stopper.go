@@ -1,0 +1,95 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/relay"
+	"parley/core/schedule"
+)
+
+// StopStore contains the store methods of [Stopper].
+type StopStore interface {
+	Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error
+	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
+	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+}
+
+// Stopper ends turns of rooms. Its fields are set before use. It is safe for concurrent use.
+type Stopper struct {
+	Store     StopStore
+	Questions *Questions
+	Claims    *schedule.Claims
+	Waker     *schedule.Waker
+	Lanes     *schedule.Lanes
+	Live      *relay.Registry
+}
+
+// Stop ends every turn of room up to one, on all replicas, also those that wait, and closes the questions that they asked. If the
+// store or the tracker can't be reached, at least what runs in this process ends, and the error makes the caller try the rest again.
+func (s *Stopper) Stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) (err error) {
+	defer func() {
+		if err != nil {
+			s.stopHere(room)
+			err = fmt.Errorf("stop %s: %w", room, err)
+		}
+	}()
+	asked, err := s.Store.OpenQuestions(ctx, room)
+	if err != nil {
+		return err
+	}
+	// Turns end before their questions are closed: a turn that waits for a choice then ends as stopped, and not as unanswered.
+	if err := s.stopTurns(ctx, room, upTo); err != nil {
+		return err
+	}
+	for _, q := range asked {
+		run, err := s.Store.Run(ctx, q.Run)
+		if err == nil && run.Response <= upTo {
+			err = s.Questions.retire(ctx, q)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopHere ends the turns of room that this process executes, without the store or the tracker.
+func (s *Stopper) stopHere(room chat.RoomID) { s.Live.Stop(room) }
+
+func (s *Stopper) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
+	open, err := s.Store.OpenRuns(ctx, room)
+	open = slices.DeleteFunc(open, func(r chat.Run) bool { return r.Response > upTo })
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	defer s.Lanes.WakeRoom(room)
+	for claim, last := range schedule.LastTurns(open) {
+		if err := s.Claims.Stop(ctx, claim, last); err != nil {
+			return err
+		}
+	}
+	if err := s.dropWaiting(ctx, open); err != nil {
+		return err
+	}
+	return s.Waker.StopAll(ctx, room, upTo)
+}
+
+// dropWaiting ends the turns among open that have not started. Later messages would otherwise join them, and never be answered,
+// because a stopped turn answers nothing.
+func (s *Stopper) dropWaiting(ctx context.Context, open []chat.Run) error {
+	for _, r := range open {
+		if r.Epoch > 0 || !r.Kind.Claims() {
+			continue
+		}
+		err := s.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})
+		if chat.Unless(err, answer.ErrLost) != nil { // lost: it was started meanwhile, and ends by the tracker
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"parley/core/access"
+	"parley/core/action"
+	"parley/core/approval"
+	"parley/core/attachment"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/generate"
+	"parley/core/intake"
+	"parley/core/prompt"
+	"parley/core/relay"
+	"parley/core/schedule"
+	"parley/core/turn"
+)
+
+// New joins the parts of a runtime. It fails if actions, templates or choice handlers contradict each other. Until Run is called it
+// accepts messages and answers none.
+//
+// Each part gets the parts above it: first what all use, then the intake, then the turns, and last the scheduler that executes them.
+func New(cfg Config) (*Runtime, error) {
+	if cfg.Jitter == nil {
+		cfg.Jitter = jitter
+	}
+	observers := slices.Clone(cfg.Observers)
+	for _, p := range cfg.Plugins {
+		observers = append(observers, p.Observers...)
+	}
+	lanes := schedule.NewLanes()
+	b := &base{
+		Config: cfg, hub: event.NewHub(observers, cfg.Log), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log), lanes: lanes,
+		parallel: schedule.NewParallel(cfg.Parallel, cfg.Total, lanes.Wake), counters: &schedule.Counters{}, lease: &schedule.Lease{},
+		claims: &schedule.Claims{Tracker: cfg.Tracker, Agent: cfg.Agent.ID, Log: cfg.Log}, waker: &schedule.Waker{Store: cfg.Store, Lanes: lanes},
+	}
+	in := newInbox(b)
+	turns, err := newTurns(b, in)
+	if err != nil {
+		return nil, err
+	}
+	return &Runtime{
+		cfg: cfg, hub: b.hub, live: b.live, lanes: lanes, counters: b.counters, composer: turns.Preparer.Composer,
+		pairing: in.pairing, notices: in.notices, intake: in.intake,
+		watchdog: &schedule.Watchdog{Store: cfg.Store, Limit: cfg.Turns.Limit, Parallel: b.parallel, Log: cfg.Log, Found: &b.counters.Overdue},
+		scheduler: &schedule.Scheduler{
+			Store: cfg.Store, Turns: cfg.Turns, Lanes: lanes, Parallel: b.parallel, Claims: b.claims, Waker: b.waker, Log: cfg.Log, Execute: turns.Execute,
+			Heartbeat: &schedule.Heartbeat{Store: cfg.Store, Owner: cfg.Owner, Lease: b.lease, Lanes: lanes, Log: cfg.Log},
+		},
+	}, nil
+}
+
+// base has the parts that all others use.
+type base struct {
+	Config
+	hub      *event.Hub
+	live     *relay.Registry
+	lanes    *schedule.Lanes
+	parallel *schedule.Parallel
+	counters *schedule.Counters
+	lease    *schedule.Lease
+	claims   *schedule.Claims
+	waker    *schedule.Waker
+}
+
+// inbox has the parts that accept events.
+type inbox struct {
+	questions *intake.Questions
+	notices   *intake.Notices
+	pairing   *access.Pairing
+	changes   *intake.Changes
+	intake    *intake.Intake
+}
+
+// newInbox joins the parts that accept events, and adds the handlers of choices that they bring.
+func newInbox(b *base) *inbox {
+	store, log, agent := b.Store, b.Log, b.Agent
+	questions := &intake.Questions{Store: store, Lanes: b.lanes}
+	notices := &intake.Notices{Store: store, Agent: agent, Questions: questions, Lanes: b.lanes}
+	pairing := &access.Pairing{Policy: b.Access, Store: store, Log: log, Tell: func(ctx context.Context, n chat.Notice) error {
+		_, err := notices.Send(ctx, n) // also while the process ends
+		return err
+	}}
+	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Waker: b.waker, Lanes: b.lanes, Live: b.live}
+	roster := &intake.Roster{Store: store, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
+	admission := &intake.Admission{Store: store, Agent: agent, Policy: b.Access, Pairing: pairing, Deaf: b.Models.Transcriber == nil}
+	messages := &intake.Messages{
+		Store: store, Admission: admission, Turns: b.Turns, Claims: b.claims, Lanes: b.lanes, Roster: roster, Emit: b.hub.Emit, Log: log,
+	}
+	changes := &intake.Changes{
+		Store: store, Agent: agent.Entity(), OnEdit: b.Turns.OnEdit, Admission: admission, Claims: b.claims, Waker: b.waker,
+		Live: b.live, Lanes: b.lanes, Emit: b.hub.Emit, Log: log,
+	}
+	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Log: log}
+	questions.Handle(intake.Handlers(choices, stops, changes)...)
+	return &inbox{questions: questions, notices: notices, pairing: pairing, changes: changes, intake: &intake.Intake{
+		Store: store, Admission: admission, Messages: messages, Choices: choices, Changes: changes, Roster: roster,
+		Commands: &intake.Commands{Store: store, Agent: agent.Entity(), Turns: b.Turns, Pairing: pairing, Claims: b.claims, Lanes: b.lanes, Stops: stops},
+		Tasks:    &intake.Tasks{Store: store, Lanes: b.lanes, Emit: b.hub.Emit},
+	}}
+}
+
+// newTurns joins the parts that execute runs. It fails if actions, templates or choice handlers contradict each other.
+func newTurns(b *base, in *inbox) (*turn.Turns, error) {
+	store, log := b.Store, b.Log
+	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Owns: in.pairing.Owns}
+	desk := &approval.Desk{
+		Policy: b.Approval, Store: store, Owns: in.pairing.Owns, Rooms: in.pairing.OwnersRooms, Tell: in.pairing.Tell, Wake: b.waker.GoOn, Log: log,
+		End: b.waker.Supersede, Amend: in.changes.Amend,
+	}
+	composer, tools, err := newTools(b)
+	if err != nil {
+		return nil, err
+	}
+	in.questions.Handle(desk, models)
+	if err := addChoosers(in.questions, b.Plugins); err != nil {
+		return nil, err
+	}
+	asker := &turn.Asker{Composer: composer, Model: b.Models.SmallOrLarge()}
+	recaller := &turn.Recaller{Store: store, Agent: b.Agent, Access: b.Access, Pairing: in.pairing, Models: models, Asker: asker}
+	return &turn.Turns{
+		Display:  &turn.Display{Open: b.Open, Live: b.live, Hub: b.hub, Replicas: b.Bus != nil, Limit: b.Turns.Limit},
+		Journals: &turn.Journals{Store: store, Meter: b.Meter, Lease: b.lease, Claims: b.claims, Jitter: b.Jitter, Log: log},
+		Decider:  &turn.Decider{Recaller: recaller, Tools: tools, Composer: composer, Counters: b.counters, Log: log},
+		Preparer: &turn.Preparer{
+			Store: store, Recaller: recaller, Tools: tools, Composer: composer, Desk: desk, Log: log, ReadLinks: b.ReadLinks, Deaf: b.Models.Transcriber == nil,
+			Reading: attachment.Reading{Reader: b.Reader, Store: store, Describes: b.Models.Vision != nil, Describe: composer.Describe, Log: log},
+		},
+		Generator: &turn.Generator{
+			Config: b.Generation, Turns: b.Turns, Tools: tools, Desk: desk, Emit: b.hub.Emit, Log: log,
+			Gate: &turn.Gate{Meter: b.Meter, Approvers: b.Spenders, Owns: in.pairing.Owns, Owners: in.pairing.OwnersRooms, Log: log},
+			Say: func(ctx context.Context, n chat.Notice) error {
+				_, err := in.notices.Say(ctx, n)
+				return err
+			},
+		},
+		Asking: &turn.Asking{Store: store, Parking: store, Questions: in.questions, Waker: b.waker, Live: b.live, Log: log},
+		Replies: &turn.Replies{
+			Store: store, Recaller: recaller, Desk: desk, Plugins: b.Plugins, Program: b.About, Counters: b.counters, Limit: b.Turns.Limit,
+			Painter: b.Models.Painter, Log: log,
+		},
+		Endings: &turn.Endings{
+			Store: store, Agent: b.Agent, Bots: b.Access.Bots, Pairing: in.pairing, Desk: desk, Log: log,
+			After: &turn.Evaluators{
+				Store: store, Agent: b.Agent, Plugins: b.Plugins, Asker: asker, Lanes: b.lanes, Counters: b.counters, Emit: b.hub.Emit, Log: log,
+			},
+		},
+	}, nil
+}
+
+// newTools joins the prompts and actions of plugins. It fails if they contradict each other or the access policy.
+func newTools(b *base) (*prompt.Composer, *turn.Tools, error) {
+	fixed, err := action.NewToolbox(b.Plugins, b.Schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	skipped := func(spec action.ProviderSpec, run chat.RunID, err error) {
+		b.counters.Providers.Add(1)
+		b.Log.Warn("a provider is skipped", "provider", spec.Name, "run", run, "err", err)
+	}
+	composer, err := prompt.NewComposer(b.Plugins, b.Agent.Templates, b.Recall, b.Generation.Mode == generate.Native, skipped)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tool := composer.Tool(); tool != nil {
+		if err := fixed.Add(tool, b.Schema); err != nil {
+			return nil, nil, fmt.Errorf("the dynamic providers: %w", err)
+		}
+	}
+	tools := &turn.Tools{Fixed: &fixed, Live: action.NewLiveToolbox(&fixed, b.Plugins, b.Schema, b.Log), Access: b.Access, Log: b.Log}
+	return composer, tools, tools.Check()
+}
+
+// addChoosers adds the choice handlers of plugins.
+func addChoosers(questions *intake.Questions, plugins []action.Plugin) error {
+	for _, p := range plugins {
+		for _, c := range p.Choosers {
+			if questions.Handles(c.Name()) {
+				return fmt.Errorf("plugin %s: there is already a choice handler %s", p.Name, c.Name())
+			}
+			questions.Handle(c)
+		}
+	}
+	return nil
+}

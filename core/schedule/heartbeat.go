@@ -1,0 +1,85 @@
+package schedule
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"parley/core/chat"
+	"parley/core/storage"
+)
+
+const (
+	// HeartbeatEvery is how often a runtime renews its lease and looks for rooms that no process serves.
+	HeartbeatEvery = 5 * time.Second
+	// LeaseTTL is how long the store takes an owner for alive after its last heartbeat. Three heartbeats fit into it, so that one slow
+	// write of a healthy process does not make others adopt its runs.
+	LeaseTTL = 15 * time.Second
+	// leavingTimeout is how long the writes at the end of a process may take.
+	leavingTimeout = time.Second
+)
+
+// HeartbeatStore contains the store methods of a [Heartbeat].
+type HeartbeatStore interface {
+	storage.Leases
+	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
+}
+
+// Heartbeat keeps the process lease in the store alive, and ends it. Its exported fields are set before use. It is used by one goroutine.
+type Heartbeat struct {
+	Store HeartbeatStore
+	Owner string // names this process, see [storage.Leases]
+	Lease *Lease
+	Lanes *Lanes
+	Log   *slog.Logger
+
+	outage Outage
+}
+
+// beat renews the lease of this process and wakes all rooms that have open runs: those that another process left, those whose
+// wake-up was lost, and those that were waiting for a time. While the store is down it does neither, and the next one tries again.
+// Its own time limit keeps a store that hangs from delaying new messages and the shutdown.
+func (h *Heartbeat) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, HeartbeatEvery/2)
+	defer cancel()
+	until := time.Now().Add(LeaseTTL) // measured before the write: it must not last longer here than in the store
+	if err := h.Store.Beat(ctx, h.Owner, until); err != nil {
+		if h.outage.Failed() {
+			h.Log.Error("can't renew the process lease in the store; trying again", "err", err)
+		}
+		return
+	}
+	h.Lease.Renewed(until)
+	if lasted, ended := h.outage.Ended(); ended {
+		h.Log.Info("the store answers again", "after", lasted.Round(time.Second))
+	}
+	rooms, err := h.Store.OpenRooms(ctx)
+	if err != nil {
+		h.Log.Error("can't list open runs", "err", err)
+		return
+	}
+	for _, room := range rooms {
+		h.Lanes.WakeRoom(room)
+		h.Lanes.Wake(Lane{Room: room, Control: true})
+	}
+}
+
+// leaving records in the store that this process ends as planned. Without that record the process that adopts a run takes it for the
+// cause of a crash, and after a few of these sets it aside. If the write fails, the runs that are cut off count one death too many.
+func (h *Heartbeat) leaving(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leavingTimeout)
+	defer cancel()
+	if err := h.Store.Leave(ctx, h.Owner); err != nil {
+		h.Log.Warn("can't record the planned shutdown in the store", "err", err)
+	}
+}
+
+// left ends the lease once this process holds no run any more, so that another one adopts those that were cut off at once. If the
+// write fails, they are free when the lease runs out.
+func (h *Heartbeat) left(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leavingTimeout)
+	defer cancel()
+	if err := h.Store.Beat(ctx, h.Owner, time.Now()); err != nil {
+		h.Log.Warn("can't end the process lease in the store", "err", err)
+	}
+}

@@ -1,0 +1,241 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/relay"
+	"parley/core/schedule"
+	"parley/core/toolcall"
+)
+
+// AskStore contains the store methods of [Asking].
+type AskStore interface {
+	Ask(ctx context.Context, q chat.Question) error
+	Question(ctx context.Context, id string) (chat.Question, error)
+	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+	Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error
+}
+
+// Asking shows questions below answers. Its fields are set before use. It is safe for concurrent use.
+type Asking struct {
+	Store     AskStore
+	Parking   ParkStore
+	Questions Questions
+	Waker     *schedule.Waker
+	Live      *relay.Registry
+	Log       *slog.Logger
+}
+
+// asking asks users to choose, on behalf of one run.
+type asking struct {
+	*Asking
+	at      *attempt
+	journal *journal
+	calls   *toolcall.Calls
+	waiting *waiting
+
+	mu      sync.Mutex
+	offered *answer.Choices // the options below the answer
+}
+
+// choicePoll is how often the store is asked whether a choice was made, in case the signal was lost.
+const choicePoll = 2 * time.Second
+
+// ask puts a question below the answer, at once. A later one of the same run replaces it. The channel receives the question when
+// a choice is made, and is closed without it if none is made while the question is open and waited for.
+func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
+	q, err := ak.put(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	answered := make(chan chat.Question, 1)
+	ak.at.side.Go(func() {
+		defer close(answered)
+		if now, ok := ak.untilChosen(ctx, q); ok {
+			answered <- now
+		}
+	})
+	return answered, nil
+}
+
+// put stores a question and then shows it below the answer: a button that people can press is always one that the store knows.
+func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, error) {
+	q, err := ak.Questions.Complete(q)
+	if err != nil {
+		return q, fmt.Errorf("ask: %w", err)
+	}
+	q.Run, q.Room = ak.at.run.ID, ak.at.run.Room
+	if err := ak.journal.persist(ctx, func() error { return ak.Store.Ask(ctx, q) }); err != nil {
+		return q, fmt.Errorf("ask: %w", err)
+	}
+	ak.offer(q)
+	return q, nil
+}
+
+// untilChosen waits until q is closed, takes its options away, and reports whether a choice was made. A question that an action waits for
+// is closed, too, when the action or the turn ends, or when it turns out that people don't see it.
+func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
+	ctx, cancel := context.WithCancelCause(ak.at.life)
+	defer cancel(nil)
+	if q.Chooser == action.Awaited {
+		for _, over := range []context.Context{asker, ak.at.work} {
+			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
+		}
+		ak.at.side.Go(func() {
+			if ak.at.answer.WaitSeen(ctx, answer.AllSeen) == nil { // the options are not shown
+				cancel(chat.ErrUnseen)
+			}
+		})
+	}
+	now, err := ak.closed(ctx, q)
+	if ak.at.life.Err() != nil {
+		return q, false
+	}
+	ak.takeBack(q)
+	if err == nil {
+		return now, now.By != ""
+	}
+	if err := ak.Store.Withdraw(ak.at.life, q.Room, q.Run); err != nil {
+		ak.Log.Warn("an abandoned question stays open until it expires", "run", ak.at.run.ID, "err", err)
+	}
+	return q, false
+}
+
+// closed returns q once it is not open any more, or the cause of ctx. A choice on this replica, or on one that the bus reaches, is noticed
+// at once; if that signal is lost, polling finds it a little later. While an action waits for the choice, the run does not count against the
+// limits on parallel answers: its person could otherwise not ask anything else. Other questions stop nothing.
+func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
+	if q.Chooser == action.Awaited {
+		ak.at.place.Pause()
+		defer ak.at.place.Resume()
+	}
+	for ctx.Err() == nil {
+		rung := ak.Live.ChoiceMade(ak.at.run.ID)
+		now, err := ak.Store.Question(ctx, q.ID)
+		switch {
+		case errors.Is(err, chat.ErrNotFound): // another has taken its place
+			return q, nil
+		case err == nil && !now.Open(time.Now()):
+			return now, nil
+		case err != nil && ctx.Err() == nil:
+			ak.Log.Warn("can't check whether a choice was made; trying again", "run", ak.at.run.ID, "err", err)
+		}
+		select {
+		case <-rung:
+		case <-time.After(choicePoll):
+		case <-ctx.Done():
+		}
+	}
+	return q, context.Cause(ctx)
+}
+
+// offer shows the options of q. They stay at the end of an answer that is completed.
+func (ak *asking) offer(q chat.Question) {
+	ak.mu.Lock()
+	defer ak.mu.Unlock()
+	ak.offered = &answer.Choices{ID: q.ID, Options: q.Options}
+	ak.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: ak.offered})
+}
+
+// takeBack takes the options of q away, unless there are others by now.
+func (ak *asking) takeBack(q chat.Question) {
+	ak.mu.Lock()
+	defer ak.mu.Unlock()
+	if ak.offered != nil && ak.offered.ID == q.ID {
+		ak.offered = nil
+		ak.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
+	}
+}
+
+func (ak *asking) offering() *answer.Choices {
+	ak.mu.Lock()
+	defer ak.mu.Unlock()
+	return ak.offered
+}
+
+// withdraw closes what the run has asked, now or in an earlier attempt, unless the answer ends with it. A first attempt that asked
+// nothing needs no write.
+func (ak *asking) withdraw(o answer.Outcome) error {
+	if o.Offer != nil || ak.offering() == nil && ak.at.run.Epoch < 2 {
+		return nil
+	}
+	return ak.journal.persist(ak.at.life, func() error { return ak.Store.Withdraw(ak.at.life, ak.at.run.Room, ak.at.run.ID) })
+}
+
+// wait shows w.Ask, if there is a question, and has the run wait. It returns [chat.ErrParked], with which the turn ends here and lets
+// go of its room. A question that people can't see is taken back, and its error returned: no one could wake the run.
+func (ak *asking) wait(ctx context.Context, w action.Wait) error {
+	if w.Ask == nil {
+		return ak.waiting.begin(w)
+	}
+	q := *w.Ask
+	q.Chooser, q.Payload, q.Expires = action.Parked, w.For, w.Until
+	if len(q.For) == 0 {
+		q.For = []chat.EntityID{ak.at.turn.Message.Author}
+	}
+	q, err := ak.put(ctx, q)
+	if err != nil {
+		return err
+	}
+	err = ak.journal.allSeen(ctx)
+	if err == nil && ak.at.posts && ak.at.answer.Hidden() {
+		err = chat.ErrUnseen
+	}
+	if err != nil {
+		ak.takeBack(q)
+		return errors.Join(err, ak.journal.persist(ak.at.life, func() error { return ak.Store.Withdraw(ak.at.life, q.Room, q.Run) }))
+	}
+	return ak.waiting.begin(w)
+}
+
+// resumeChoice carries out what was chosen, or removes the buttons of a question that was closed without a choice. Where the question
+// stands in messages of its own, these become the answer of this run: the question, what was chosen, and what came of it.
+func (ak *asking) resumeChoice(ctx context.Context) error {
+	var q chat.Question
+	var asked string
+	err := ak.journal.persist(ctx, func() (err error) {
+		if q, err = ak.Store.QuestionOf(ctx, ak.at.run.ID); err == nil {
+			asked, err = ak.Questions.Text(ctx, q)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the choice: %w", err)
+	}
+	if q.Chooser == action.Parked && q.By != "" { // wakes the run that waits; one that is just about to wait looks for the choice itself
+		if err := ak.journal.persist(ctx, func() error { return ak.Waker.GoOn(ctx, q.Run, q.Room) }); err != nil {
+			return err
+		}
+	}
+	goesOn := q.Chooser == action.Awaited || q.Chooser == action.Parked // the run that asked shows the choice itself
+	took := len(ak.at.run.Shown) > 0                                    // this run was given the messages of the question
+	if goesOn && !took {
+		return chat.ErrNothingToSay
+	}
+	if ak.at.posts && took && asked != "" {
+		ak.at.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
+	}
+	if q.By == "" || goesOn {
+		return ak.calls.RequireOutput()
+	}
+	says, err := ak.Questions.CarryOut(ctx, q)
+	if err != nil {
+		ak.Log.Error("a choice could not be carried out", "run", ak.at.run.ID, "chooser", q.Chooser, "err", err)
+		says = notDone
+	}
+	ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.at.run.RoomKind)})
+	if says != "" {
+		ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 2, Text: says})
+	}
+	return nil
+}
+
+const notDone = "That didn't work. Please try again."

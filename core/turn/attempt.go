@@ -1,0 +1,36 @@
+package turn
+
+import (
+	"context"
+	"sync"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/schedule"
+)
+
+// attempt is this process's work on one run, from its start to its end or until the process loses it. It has what all parts of an
+// execution share. It is used by one goroutine, except for the contexts and the answer, which are safe for concurrent use.
+type attempt struct {
+	run    chat.Run
+	info   event.RunInfo
+	answer *answer.Answer
+	life   context.Context         //nolint:containedctx // of the process
+	work   context.Context         //nolint:containedctx // of the turn: ends when a later one takes the room, on stop, and at the limit
+	quit   context.CancelCauseFunc // ends work; its cause becomes the end of the answer
+	posts  bool                    // the answer is shown in messages of its own; otherwise users watch it as a stream
+	turn   action.TurnContext      // what the turn is about, once that is recalled
+	place  *schedule.Place         // its share of the limits on parallel answers
+	waits  []chat.Run              // the runs of the room that wait for an approval
+	side   sync.WaitGroup          // goroutines that run concurrently with the turn: publishing, open questions; each ends with life
+}
+
+// unattended reports whether no user asked for the run: a schedule or a hook did.
+func (at *attempt) unattended() bool { return at.run.Address.BilledTo.Automatic() }
+
+// say adds a text to the answer.
+func (at *attempt) say(text string) {
+	at.answer.Apply(answer.Change{Kind: answer.Text, Text: text})
+}

@@ -1,0 +1,110 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"parley/core/action"
+	"parley/core/approval"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/schedule"
+	"parley/internal/contain"
+)
+
+// ReplyStore contains the store methods of [Replies].
+type ReplyStore interface {
+	Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error)
+	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+}
+
+// Replies answers runs that need no language model: commands, and notices of the agent. Its fields are set before use. It is safe for
+// concurrent use.
+type Replies struct {
+	Store    ReplyStore
+	Recaller *Recaller
+	Desk     *approval.Desk
+	Plugins  []action.Plugin
+	Program  Program
+	Counters *schedule.Counters
+	Limit    time.Duration      // of a turn
+	Painter  llm.ImageGenerator // nil: notices have no images
+	Log      *slog.Logger
+}
+
+// commandRun is a run that answers a command.
+type commandRun struct {
+	*Replies
+	at      *attempt
+	journal *journal
+	asking  *asking
+}
+
+// reply returns what carries out a command that became a run, or nil: its text is the answer.
+func reply(name chat.CommandName) func(*commandRun, context.Context) (string, error) {
+	return map[chat.CommandName]func(*commandRun, context.Context) (string, error){
+		chat.NewCommand:       (*commandRun).askToForget,
+		chat.RetryCommand:     (*commandRun).nothingToRetry,
+		chat.ModelCommand:     (*commandRun).models,
+		chat.StatusCommand:    (*commandRun).status,
+		chat.UsageCommand:     (*commandRun).usage,
+		chat.ApprovalsCommand: (*commandRun).approvals,
+		chat.HelpCommand:      (*commandRun).help,
+		chat.MemoryCommand:    (*commandRun).plugin,
+		chat.ForgetCommand:    (*commandRun).plugin,
+		chat.RemindersCommand: (*commandRun).plugin,
+	}[name]
+}
+
+// answer carries out a command; its text is the answer.
+func (cr *commandRun) answer(ctx context.Context) error {
+	m, err := cr.journal.input(ctx)
+	if err != nil {
+		return err
+	}
+	name, _, _ := chat.ParseCommand(m.Text)
+	carryOut := reply(name)
+	if carryOut == nil {
+		return fmt.Errorf("there is no command %q", m.Text)
+	}
+	text, err := carryOut(cr, ctx)
+	if err == nil {
+		cr.at.say(text)
+	}
+	return err
+}
+
+// plugin has the plugin that brings a command reply to it. The command stays listed where no plugin does, because platforms keep their
+// own lists; then people read that it is switched off.
+func (cr *commandRun) plugin(ctx context.Context) (string, error) {
+	m, err := cr.journal.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	name, arguments, _ := chat.ParseCommand(m.Text)
+	for _, p := range cr.Plugins {
+		for _, c := range p.Commands {
+			if c.Name != name {
+				continue
+			}
+			call := action.CommandCall{Message: m, Arguments: arguments}
+			if call.Room, err = cr.Store.Room(ctx, m.Room); err != nil {
+				return "", err
+			}
+			if call.Owner, err = cr.Recaller.Pairing.Owns(ctx, m.Author); err != nil {
+				return "", err
+			}
+			var said string
+			err = contain.Call("the command", func() (err error) {
+				said, err = c.Run(ctx, call)
+				return err
+			})
+			return said, err
+		}
+	}
+	return "That is switched off here.", nil
+}

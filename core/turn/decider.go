@@ -1,0 +1,153 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/attachment"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/prompt"
+	"parley/core/quota"
+	"parley/core/schedule"
+	"parley/core/text"
+)
+
+// Bounds of the question whether to answer. It is asked for every message of a busy group, so it is short.
+const (
+	decideLimit = 20 * time.Second // how long it may hold up a room
+	overhear    = 10               // messages that it shows the model
+	excerpt     = 500              // characters of each
+)
+
+// Decider asks the model whether messages of a group are answered. Its fields are set before use. It is safe for concurrent use.
+type Decider struct {
+	Recaller *Recaller
+	Tools    *Tools
+	Composer *prompt.Composer
+	Counters *schedule.Counters
+	Log      *slog.Logger
+}
+
+// deciding finds out whether a turn is answered at all.
+type deciding struct {
+	*Decider
+	at      *attempt
+	journal *journal
+	gen     *generate.Writer
+	reading *attachment.Reading
+}
+
+// decide returns whether the run's message gets an answer, and asks the model if rules could not say. Users see nothing of that, and it does
+// not claim the room: until the answer is yes, an answer that is under way is not interrupted. An error leaves the run to the
+// next attempt.
+func (dg *deciding) decide() (bool, error) {
+	if dg.journal.Settle() != nil {
+		return true, nil // stopped, or a later turn has the room: the claim says which
+	}
+	ctx, cancel := context.WithTimeoutCause(dg.at.life, decideLimit, chat.ErrTimeout)
+	defer cancel()
+	turn, err := dg.Recaller.recall(ctx, dg.journal)
+	if err != nil {
+		return false, fmt.Errorf("recall %s: %w", dg.at.run.Room, err)
+	}
+	dg.at.turn = turn
+	claimed, err := dg.consider(ctx, &turn)
+	if claimed {
+		return true, nil
+	}
+	var text string
+	if err == nil {
+		text, err = dg.decision(ctx, turn)
+	}
+	if dg.at.life.Err() != nil {
+		return false, context.Cause(dg.at.life)
+	}
+	return dg.conclude(prompt.Decisive(text), err)
+}
+
+// decision returns what the small model says when it is asked whether to answer.
+func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string, error) {
+	req, err := dg.question(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return dg.Recaller.Asker.small(ctx, req)
+}
+
+// consider counts the message before anything is paid for it, and has voice messages transcribed. It reports whether an action claims
+// the turn: then no model is asked.
+func (dg *deciding) consider(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
+	voices := dg.reading.HasUnread(*s, attachment.Voice)
+	if _, _, claimed = dg.Tools.claim(&dg.at.run, *s); claimed && !voices {
+		return true, nil
+	}
+	if err := dg.journal.countMessage(ctx); err != nil {
+		return false, err
+	}
+	if err := dg.journal.risk.During("media", voices, func() { dg.reading.Read(ctx, s, attachment.Voice) }); err != nil {
+		return false, err
+	}
+	dg.at.turn = *s
+	_, _, claimed = dg.Tools.claim(&dg.at.run, *s)
+	return claimed, nil
+}
+
+// conclude acts on the word that the model answered with. Without one, the agent stays silent: a group would rather miss an answer
+// than get one that no person wanted.
+func (dg *deciding) conclude(word string, err error) (bool, error) {
+	var over *quota.LimitError
+	switch {
+	case errors.As(err, &over): // not reported to the author, who did not address the agent
+		dg.Log.Info("a limit is reached; the message is ignored", "run", dg.at.run.ID, "limit", over.Bucket)
+		return false, nil
+	case err != nil || word == "":
+		dg.Counters.Undecided.Add(1)
+		dg.Log.Warn("the model did not decide whether to answer; not answering", "run", dg.at.run.ID, "err", err)
+		return false, nil
+	case word == "RESPOND":
+		return true, nil
+	}
+	dg.gen.Trace.Actions = []string{word}
+	if word != generate.Stop {
+		return false, nil
+	}
+	return false, dg.journal.unfollow()
+}
+
+// rememberSilence stores that it was decided to say nothing, and why. It is a memory of a kind of its own, which prompts don't show as a
+// message.
+func (dg *deciding) rememberSilence(v chat.Verdict) error {
+	n := len(v.Actions)
+	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{generate.Ignore, generate.None, generate.Stop}, v.Actions[n-1]) {
+		return nil
+	}
+	m := chat.Memory{
+		ID: chat.MemoryID(dg.at.run.ID) + "/ignored", Room: dg.at.run.Room, Kind: chat.IgnoredKind, Author: dg.Recaller.Agent.Entity(), Name: dg.Recaller.Agent.Name,
+		Thought: cmp.Or(v.Thought, "The message does not need an answer."), Actions: v.Actions, Providers: v.Providers, At: time.Now(),
+	}
+	if n := len(dg.at.run.Inputs); n > 0 {
+		m.InReplyTo = dg.at.run.Inputs[n-1]
+	}
+	return chat.Unless(dg.journal.Store.Remember(dg.at.life, dg.at.run.ID, m), chat.ErrNotFound) // the question is gone
+}
+
+// question returns the prompt of that question, with the end of the conversation.
+func (dg *deciding) question(ctx context.Context, s action.TurnContext) (llm.Request, error) {
+	var end []chat.Memory
+	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
+		if m.InTranscript() {
+			end = append(end, prompt.WithTexts(m, func(t string) string { return text.Excerpt(t, excerpt) }))
+		}
+	}
+	s.Recent = end
+	return dg.Composer.Turn(s).Prompt(ctx, prompt.ShouldRespond, nil)
+}

@@ -1,0 +1,243 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/core/access"
+	"parley/core/answer"
+	"parley/core/approval"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/quota"
+	"parley/core/toolcall"
+)
+
+// EndStore contains the store methods of [Endings].
+type EndStore interface {
+	access.PresenceStore
+	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
+	File(ctx context.Context, run chat.RunID, n int) (llm.File, error)
+}
+
+// Endings judges how turns end. Its fields are set before use. It is safe for concurrent use.
+type Endings struct {
+	Store   EndStore
+	Agent   chat.Agent
+	Bots    access.BotAccess
+	Pairing *access.Pairing
+	Desk    *approval.Desk
+	After   *Evaluators
+	Log     *slog.Logger
+}
+
+// ending judges how a turn ends.
+type ending struct {
+	*Endings
+	at      *attempt
+	journal *journal
+	calls   *toolcall.Calls
+	gen     *generate.Writer
+	asking  *asking
+	waiting *waiting
+	files   []llm.File // that are remembered with the verdict
+}
+
+// of returns how an answer ends that was made with err, unless this holder must not decide that.
+func (e *ending) of(err error) (*chat.Verdict, error) {
+	if e.at.life.Err() != nil {
+		return nil, context.Cause(e.at.life)
+	}
+	if err == nil {
+		err = e.journal.Settle()
+	}
+	if cause := context.Cause(e.at.work); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // not another word
+		return nil, err
+	}
+	if err != nil {
+		e.abandon()
+	}
+	e.calls.EndCalls(err)
+	v := e.verdict(err)
+	return &v, nil
+}
+
+// verdict returns how a run ends that ended with err: what people see in the end, what is remembered, and what is taken back. It adds the
+// end note to the answer. A failure that no person waits for, or that a bot would answer, is not shown.
+func (e *ending) verdict(err error) chat.Verdict {
+	o := answer.Outcome{Status: chat.StatusOf(err)}
+	if o.Status == answer.Failed || o.Status == answer.TimedOut {
+		o.Failure = chat.FailureOf(err)
+		e.Log.Error("a run failed", "run", e.at.run.ID, "kind", o.Failure, "err", err)
+	}
+	v := e.at.answer.View().Remembered()
+	alone := v.Text() == ""
+	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
+	muted := o.Failure != "" && (e.at.unattended() || e.fromBot(e.at.life))
+	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || e.leavesNothing(o.Status, v)
+	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
+		e.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
+		v = e.at.answer.View().Remembered()
+	}
+	if o.Status == answer.Completed {
+		o.Offer = e.asking.offering()
+	}
+	o.Usage = quota.UsageOf(e.at.life, e.at.run.Attempts > 0)
+	var snapshot answer.CallSnapshot
+	calls := snapshot.Keep(v)
+	e.files = snapshot.Files
+	return chat.Verdict{
+		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
+		Thought: e.gen.Trace.Thought, Actions: e.gen.Trace.Actions, Providers: e.gen.Trace.Providers, Files: len(v.Files()),
+	}
+}
+
+// wasRemoved returns v as it ends when people removed the answer before they saw its end: as stopped, although the model had finished.
+func wasRemoved(v chat.Verdict) chat.Verdict {
+	if v.Outcome.Status != answer.Completed {
+		return v // it says why already
+	}
+	v.Outcome.Status, v.Outcome.Offer = answer.Stopped, nil
+	v.Text = strings.TrimSpace(v.Text + "\n\n" + endNote(v.Outcome, ErrRemoved, v.Text == ""))
+	return v
+}
+
+// little is how much text may vanish when a run is superseded, in characters.
+const little = 24
+
+// leavesNothing reports whether what was shown of an answer that was cut off is taken back. A few words with a note are of no use.
+func (e *ending) leavesNothing(s answer.Status, v answer.View) bool {
+	switch s {
+	case answer.Superseded: // of which at most a few words were read
+		return e.at.posts && !e.journal.seen() || said(v) < little
+	case answer.Stopped: // because the question was taken back, or the agent thrown out
+		return e.unasked() || e.botRemoved()
+	}
+	return false
+}
+
+// unasked reports whether all messages that the run answers were deleted.
+func (e *ending) unasked() bool {
+	var run chat.Run
+	err := e.journal.persist(e.at.life, func() (err error) {
+		run, err = e.journal.Store.Run(e.at.life, e.at.run.ID)
+		return err
+	})
+	return err == nil && len(run.Inputs) == 0
+}
+
+// botRemoved reports whether the agent was removed from where this is to be answered.
+func (e *ending) botRemoved() (removed bool) {
+	err := e.journal.persist(e.at.life, func() (err error) {
+		removed, err = access.BotRemoved(e.at.life, e.Store, e.at.run)
+		return err
+	})
+	return err == nil && removed
+}
+
+// said counts what the model has written, in characters. Statuses of actions don't count.
+func said(v answer.View) (n int) {
+	for _, s := range v.Segments {
+		if s.Call == "" {
+			n += utf8.RuneCountInString(s.Text)
+		}
+	}
+	return n
+}
+
+// remembered returns the memory of what the run said, or a zero one if nothing is kept.
+func (e *ending) remembered(v chat.Verdict) chat.Memory {
+	if v.Text == "" && v.Files == 0 || v.Outcome.Withdrawn {
+		return chat.Memory{}
+	}
+	m := chat.Memory{
+		ID: e.at.run.Said(), Room: e.at.run.Room, Author: e.Agent.Entity(), Name: e.Agent.Name, At: time.Now(),
+		Text: v.Text, Thought: v.Thought, Actions: v.Actions, Providers: v.Providers, History: v.History, Calls: v.Calls,
+		Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
+	}
+	if n := len(e.at.run.Inputs); n > 0 {
+		m.InReplyTo = e.at.run.Inputs[n-1]
+	}
+	if e.at.run.Kind.OutOfBand() {
+		m.Kind = chat.KindCommand
+	}
+	if e.at.run.Kind == chat.RunNotify { // its input is the draft of what it says
+		m.InReplyTo = e.at.run.Address.ReplyTo
+	}
+	return m
+}
+
+// fromBot reports whether a bot has asked. A bot is never told of a failure: it could answer that, without end.
+func (e *ending) fromBot(ctx context.Context) bool {
+	n := len(e.at.run.Inputs)
+	if n == 0 || e.Bots != access.BotsMention {
+		return false
+	}
+	var author chat.Entity
+	err := e.journal.persist(ctx, func() error {
+		m, err := e.journal.Store.Memory(ctx, e.at.run.Inputs[n-1])
+		if err == nil {
+			author, err = e.Store.Entity(ctx, m.Author)
+		}
+		return chat.Unless(err, chat.ErrNotFound)
+	})
+	return err == nil && author.Bot
+}
+
+// abandon closes what the run waits for, or has waited for, when it ends without it.
+func (e *ending) abandon() {
+	if err := e.Desk.Abandon(e.at.life, e.waiting.waitedFor()); err != nil {
+		e.Log.Warn("an approval can't be closed; it ends by itself", "run", e.at.run.ID, "err", err)
+	}
+}
+
+// setAside logs that the run gets no further attempt, and tells the owners. A failure to tell them is only logged: the log has it, too.
+func (e *ending) setAside() {
+	e.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
+		"run", e.at.run.ID, "room", e.at.run.Room, "deaths", e.at.run.Deaths, "blamed", e.at.run.Blamed, "attempts", e.at.run.Attempts)
+	if e.at.run.Kind == chat.RunNotify { // it could be this very notice
+		return
+	}
+	if err := e.Pairing.TellOwners(e.at.life, fmt.Sprintf("set-aside/%s/%d", e.at.run.ID, e.at.run.Retried), setAsideLine); err != nil {
+		e.Log.Warn("can't tell the owner about a run that is set aside", "run", e.at.run.ID, "err", err)
+	}
+}
+
+// unconfirmed logs that the end of an answer may not have arrived, tells the owners, and returns v with a note for the next prompt.
+func (e *ending) unconfirmed(v chat.Verdict) chat.Verdict {
+	e.Log.Error("the end of an answer may not have arrived: the platform failed each time it was sent", "run", e.at.run.ID)
+	v.Text = strings.TrimSpace(v.Text + "\n\n" + answer.Unconfirmed)
+	if e.at.run.Kind == chat.RunNotify { // it could be this very notice
+		return v
+	}
+	if err := e.Pairing.TellUnconfirmed(e.at.life); err != nil {
+		e.Log.Warn("can't tell the owner about an answer that may not have arrived", "run", e.at.run.ID, "err", err)
+	}
+	return v
+}
+
+// setAsideLine is what the owner reads.
+const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
+
+// filesOf returns the files that a call has shown, for a process that shows the end of another one's answer. Files that have
+// expired are left out.
+func (e *ending) filesOf(c answer.PastCall) (all []llm.File) {
+	for _, f := range c.Files {
+		b, err := e.Store.File(e.at.life, e.at.run.ID, f.N)
+		if err == nil {
+			all = append(all, b)
+		} else if !errors.Is(err, chat.ErrNotFound) {
+			e.Log.Warn("a file can't be restored", "run", e.at.run.ID, "err", err)
+		}
+	}
+	return all
+}

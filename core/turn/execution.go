@@ -1,0 +1,279 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/quota"
+	"parley/core/schedule"
+	"parley/core/toolcall"
+)
+
+// execution is one holder's work on one run, from its start to its end or until the holder loses it: its parts, in the order in which they
+// are at work. It is used by one goroutine; the surface, the text checkpoints and the choice waiters run concurrently.
+type execution struct {
+	*Turns
+	at       *attempt
+	journal  *journal
+	deciding deciding
+	prep     preparation
+	calls    *toolcall.Calls
+	gen      *generate.Writer
+	asking   *asking
+	waiting  *waiting
+	spending *spending
+	command  commandRun
+	notice   notice
+	ending   ending
+	out      chat.Memory // what the run has said, once that is stored
+}
+
+// begin does what comes before the answer: it decides whether there is one if that is open, claims the room, and opens the conversation.
+// refused is why the run has no right to the room: then it goes on only to bring what people have seen to an end. ended reports that the run
+// is over.
+func (x *execution) begin() (surface Surface, refused error, ended bool, err error) {
+	run := &x.at.run
+	x.Display.Hub.Emit(event.RunStarted{RunInfo: x.at.info})
+	x.Display.Hub.Follow(x.at.info, x.at.answer)
+	if run.Kind == chat.RunDecide && !hasBegun(run) {
+		if schedule.IsExhausted(run) {
+			x.ending.setAside()
+			return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
+		}
+		if wanted, err := x.deciding.decide(); err != nil {
+			return nil, nil, false, err
+		} else if !wanted {
+			return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.gen.Trace.Actions})
+		}
+	}
+	if err := x.waiting.load(x.at.life); err != nil {
+		return nil, nil, false, err
+	}
+	// From here on the run has the room, unless refused says why not. A refused run still goes on if it has begun: what people have
+	// seen of it needs an end.
+	refused = x.claimRoom()
+	if ended := x.waiting.ended(); ended != nil {
+		refused = ended
+	}
+	if run.Kind.Claims() {
+		x.Display.Live.OnLoss(run.ID, x.at.answer, x.at.quit)
+	}
+	if refused == nil && len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult {
+		refused = chat.ErrStopped // what was asked was taken back
+	}
+	if refused != nil && !hasBegun(run) {
+		x.ending.abandon()
+		return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: chat.StatusOf(refused), Withdrawn: true}})
+	}
+	surface, err = x.Display.Open(x.at.life, *run)
+	if errors.Is(err, chat.ErrUnreached) {
+		x.ending.abandon()
+		return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Withdrawn: true}})
+	} else if err != nil {
+		return nil, nil, false, fmt.Errorf("open the conversation of %s: %w", run.ID, err)
+	}
+	x.at.posts = surface != nil
+	return surface, refused, false, nil
+}
+
+// publish offers the answer to readers at other replicas, if there are others.
+func (x *execution) publish() {
+	if x.Display.Replicas {
+		run := x.at.run
+		x.at.side.Go(func() { x.Display.Live.Publish(x.at.life, run, x.at.answer) })
+	}
+}
+
+// generate writes the answer, unless it is complete without a model.
+func (x *execution) generate(ctx context.Context) error {
+	x.calls.UseToolbox(x.Generator.Tools.Live.Started(ctx))
+	st, err := x.prep.prepare(ctx)
+	switch {
+	case errors.Is(err, errTold):
+		return nil
+	case err != nil:
+		return err
+	}
+	x.gen.Pass = x.spending.passes()
+	if err = x.gen.Write(ctx, st); errors.Is(err, errDeclined) {
+		return nil
+	}
+	return err
+}
+
+// answerAndShow writes the answer while surface shows it. surface is nil where people watch the answer as a stream.
+func (x *execution) answerAndShow(surface Surface, refused error) error {
+	show, hide := context.WithCancelCause(x.at.life)
+	defer hide(nil)
+	shown := make(chan error, 1)
+	if !schedule.IsExhausted(&x.at.run) {
+		x.waiting.resume()
+	}
+	if surface != nil {
+		go func() { shown <- x.show(show, surface) }()
+	}
+	stopNotes := x.journal.noteText()
+	v, err := x.write(refused)
+	x.at.place.Leave() // the only step left is to show it
+	stopNotes()
+	if errors.Is(err, chat.ErrParked) {
+		return x.park(hide, shown)
+	}
+	return x.conclude(v, err, hide, shown)
+}
+
+// conclude ends the answer with v, and the run. The verdict is journaled before people see it: a process that adopts the run shows the same
+// end, and not another one. After an error the end is not shown: the process that adopts the run shows it.
+func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCauseFunc, shown <-chan error) error {
+	if err == nil && x.at.run.Verdict == nil && (x.at.posts || len(x.ending.files) > 0) {
+		err = x.journal.Note(x.at.life, chat.Note{Verdict: v, Files: x.ending.files})
+	}
+	if err != nil {
+		hide(err)
+		if x.at.posts {
+			<-shown
+		}
+		return err
+	}
+	if !x.at.posts { // to finish stores the verdict too, so that readers who see the end of the stream find the answer stored
+		return x.finish(*v)
+	}
+	x.at.answer.End(v.Outcome)
+	last := *v
+	if err := <-shown; errors.Is(err, answer.ErrLost) || x.at.life.Err() != nil {
+		return errors.Join(err, context.Cause(x.at.life))
+	} else if errors.Is(err, ErrRemoved) {
+		last = wasRemoved(last)
+	} else if errors.Is(err, ErrUnconfirmed) {
+		last = x.ending.unconfirmed(last)
+	} else if err != nil && schedule.Settled(err) == nil {
+		x.Endings.Log.Error("the end of the answer could not be shown", "run", x.at.run.ID, "err", err)
+	}
+	return x.finish(last)
+}
+
+// show has surface show the answer until that ends, and returns the error of surface. If surface gives up before the end, no
+// user sees what is still being written: the turn ends, too, because it would cost money for nothing.
+func (x *execution) show(ctx context.Context, surface Surface) error {
+	err := surface.Show(ctx, x.at.answer, x.journal.noteShown)
+	if schedule.Settled(err) != nil && !errors.Is(err, ErrRemoved) { // the room was lost before the first message: only the end is shown
+		select {
+		case <-x.at.answer.Ended():
+			err = surface.Show(ctx, x.at.answer, x.journal.noteShown)
+		case <-ctx.Done():
+		}
+	}
+	done := x.at.answer.View().Outcome.Done()
+	switch {
+	case errors.Is(err, ErrRemoved):
+		x.at.quit(err)
+	case err == nil && !done:
+		x.at.quit(errUnshown)
+	}
+	return err
+}
+
+// claimRoom announces this turn as the latest of the room, and returns why it is not: a later one, or a stop. It sets the context of the
+// turn.
+func (x *execution) claimRoom() (refused error) {
+	base, cancel := context.WithTimeoutCause(x.at.life, x.Display.Limit, chat.ErrTimeout)
+	base, quit := context.WithCancelCause(base)
+	x.at.quit = func(cause error) { quit(cause); cancel() }
+	if x.at.work, refused = x.Journals.Claims.Claim(base, &x.at.run); refused != nil {
+		quit(refused)
+	}
+	return refused
+}
+
+// write makes the answer and returns how it ends. An error means that this holder must not decide that: the run is lost, parked, or
+// the process ends. A run that is decided is only shown.
+func (x *execution) write(refused error) (*chat.Verdict, error) {
+	if v := x.at.run.Verdict; v != nil {
+		x.at.answer.Replay(v.Text, v.History, v.Calls, x.ending.filesOf)
+		return v, nil
+	}
+	return x.ending.of(x.produce(refused))
+}
+
+// produce makes the answer, and returns why there is no whole one. The cases are in the order of what is known of the run: one that crashed
+// processes too often is not tried again; one that was refused, or whose writing action may have happened, ends with what people have read
+// so far.
+func (x *execution) produce(refused error) error {
+	run := &x.at.run
+	switch {
+	case schedule.IsExhausted(run): // without its text, which could be what ended the processes
+		if refused != nil {
+			return refused
+		}
+		x.ending.setAside()
+		return schedule.ErrSetAside
+	case refused != nil:
+		if !run.Continues {
+			x.at.answer.Replay(run.Text, nil, nil, nil)
+		}
+		return refused
+	case run.Acting != "" && !run.Continues: // it may have happened, and must not happen again
+		x.at.answer.Replay(run.Text, nil, nil, nil)
+		return errCutOff
+	case run.Kind == chat.RunNotify:
+		return x.notice.send(x.at.work)
+	case run.Kind == chat.RunCommand:
+		return x.command.answer(x.at.work)
+	case run.Kind == chat.RunChoiceResult:
+		return x.asking.resumeChoice(x.at.work)
+	}
+	return x.spending.reportLimit(x.at.work, x.generate(x.at.work))
+}
+
+// park lets go of the run once people see what it waits for. It returns [chat.ErrParked]. If a later turn has the room by then, the run
+// stays parked all the same; a stop ends it.
+func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error {
+	_ = x.journal.allSeen(x.at.work) // an error changes nothing: the next holder shows what is missing, or ends the run
+	hide(chat.ErrParked)
+	if x.at.posts {
+		<-shown
+	}
+	if x.at.life.Err() != nil {
+		return context.Cause(x.at.life)
+	}
+	quota.WaitSettled(x.at.life)
+	err := x.waiting.letGo(x.at.life, func() bool {
+		return errors.Is(context.Cause(x.at.work), chat.ErrStopped) || errors.Is(x.journal.Settle(), chat.ErrStopped) || x.ending.unasked()
+	})
+	if err != nil {
+		return err
+	}
+	return chat.ErrParked
+}
+
+// finish ends the run and stores what it said in one transaction, then ends the answer for those who watch it. The question of the run is
+// closed before: a finished run can't do it any more.
+func (x *execution) finish(v chat.Verdict) error {
+	out := x.ending.remembered(v)
+	quota.WaitSettled(x.at.life) // the next run of the room finds what this one left of the limits
+	if err := x.asking.withdraw(v.Outcome); err != nil {
+		return fmt.Errorf("finish %s: %w", x.at.run.ID, err)
+	}
+	err := x.journal.persist(x.at.life, func() error {
+		if err := x.deciding.rememberSilence(v); err != nil {
+			return err
+		}
+		return x.journal.Store.Finish(x.at.life, x.at.run.ID, x.at.run.Epoch, v.Outcome, out)
+	})
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", x.at.run.ID, err)
+	}
+	if out.ID != "" {
+		x.Display.Hub.Emit(event.MessageSent{RunInfo: x.at.info, Message: out})
+	}
+	x.Display.Hub.Emit(ended(x.at.info, v.Outcome, quota.CostOf(x.at.life)))
+	x.out = out
+	x.at.answer.End(v.Outcome)
+	return nil
+}

@@ -1,0 +1,227 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/quota"
+)
+
+// waitsForBudget begins the reason of runs that wait for a decision about a soft limit, see [action.Wait]. A space and the limit follow.
+const waitsForBudget = "budget"
+
+// errDeclined means that there is no answer, because of what it costs. People were told why.
+var errDeclined = errors.New("the answer costs too much")
+
+// A Gate allows model calls that are within the soft limits of money, or that an approver accepted: users decide whether the answer
+// continues, continues with a cheaper model, or stops. The run waits for them without its room. It is safe for concurrent use.
+//
+// Rights are checked in two steps. When the question is asked, they decide which options it has and who can choose. After the choice, up to
+// an hour later, they are checked again: an approver who was removed meanwhile can't let the answer continue.
+type Gate struct {
+	Meter     *quota.Meter
+	Approvers map[chat.EntityID]bool // who can have answers go on, besides the owners
+	// Owns reports whether an account owns the agent.
+	Owns func(ctx context.Context, id chat.EntityID) (bool, error)
+	// Owners returns the accounts of the owners, as far as they are known, with their direct chats.
+	Owners func(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
+	Log    *slog.Logger
+}
+
+// costlyAnswer is an answer that is being written. It belongs to one goroutine.
+type costlyAnswer struct {
+	Turn   *action.TurnContext
+	Route  *generate.Route
+	Begun  bool // a call of the model was made for it
+	Waited bool // it has waited, and the time for that may be over
+	// Allowed are the soft limits that it can exceed, because someone wanted that. It is asked once for each of them.
+	Allowed []string
+	// Chose returns the question that the run has waited for, if a choice was made. It is called once; nil if there can be none.
+	Chose func(ctx context.Context, waitedFor string) (chat.Question, bool, error)
+	// Wait asks, and has the run wait: it fails with [chat.ErrParked].
+	Wait func(ctx context.Context, w action.Wait) error
+	// Say shows a text: a notice is not remembered.
+	Say func(text string, notice bool)
+}
+
+// The options. Which of them there are depends on who asks, and on the models.
+const (
+	goOn    = "Go on"
+	cheaper = "Use the cheaper model"
+	stop    = "Stop"
+)
+
+const waits = time.Hour
+
+// What people are told. The sentences end with what became of the answer, see decline.
+const (
+	declinedLine = "Okay, "
+	lateLine     = "No one decided in time, so "
+	unseenLine   = "No one can be asked here, so "
+	notYoursLine = "Only my owner can let this go on, so "
+	beyondLine   = "%s would exceed the soft limit of %s a day. %s costs about %s."
+	absentLine   = " My owner can let it go on."
+)
+
+// pass returns nil if the call req can be made for the answer, with the models that its route has then. It is asked before each call of
+// the model. It fails with [chat.ErrParked] if the answer is to wait, and with [errDeclined] if it ends here.
+func (g *Gate) pass(ctx context.Context, a *costlyAnswer, req llm.Request) error {
+	cost, known := g.Meter.Estimate(a.Route.Current().Name, req)
+	if !known {
+		return nil
+	}
+	chose, waited := a.Chose, a.Waited
+	a.Chose, a.Waited = nil, false
+	beyond, err := g.Meter.Hold(ctx, cost, a.Allowed...)
+	if err != nil {
+		return err
+	}
+	if chose != nil {
+		q, chosen, err := chose(ctx, waitsForBudget)
+		if err != nil {
+			return fmt.Errorf("read who lets the answer go on: %w", err)
+		} else if chosen {
+			return g.chosen(ctx, a, req, q, cost, beyond)
+		}
+	}
+	switch {
+	case len(beyond) == 0:
+		a.Begun = true
+		return nil
+	case waited:
+		return a.decline(lateLine)
+	}
+	return g.ask(ctx, a, req, cost, beyond[0])
+}
+
+// decline ends the answer, and says why and what became of it.
+func (a *costlyAnswer) decline(why string) error {
+	if a.Begun {
+		a.Say(why+"I stopped here.", false)
+	} else {
+		a.Say(why+"I stopped before it cost anything.", false)
+	}
+	return errDeclined
+}
+
+// chosen does what was chosen. Rights can have changed since the question was asked.
+func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q chat.Question, cost quota.USD, beyond []quota.Beyond) error {
+	g.Meter.Release(ctx) // it is held again below, for the model that was chosen
+	switch q.Options[q.Choice] {
+	case stop:
+		return a.decline(declinedLine)
+	case cheaper:
+		if !a.Route.Keep(g.costsLess(req, cost)) { // it was removed meanwhile
+			return a.decline(declinedLine)
+		}
+	default:
+		if may, err := g.may(ctx, q.By); err != nil {
+			return err
+		} else if !may {
+			return a.decline(notYoursLine)
+		}
+	}
+	_, kind, _ := strings.Cut(q.Payload, " ")
+	a.Allowed = append(a.Allowed, kind) // what is asked first now can cost less than what was asked about
+	for _, b := range beyond {
+		a.Allowed = append(a.Allowed, b.Kind)
+	}
+	if now, known := g.Meter.Estimate(a.Route.Current().Name, req); known { // the chosen model's
+		cost = now
+	}
+	if _, err := g.Meter.Hold(ctx, cost, a.Allowed...); err != nil {
+		return err
+	}
+	a.Begun = true
+	a.Say(answer.CostSign+q.ChoiceLine(a.Turn.Room.Kind), true)
+	return nil
+}
+
+// costsLess returns which models cost less for req.
+func (g *Gate) costsLess(req llm.Request, than quota.USD) func(llm.Named) bool {
+	return func(m llm.Named) bool {
+		cost, known := g.Meter.Estimate(m.Name, req)
+		return known && cost < than
+	}
+}
+
+func (g *Gate) ask(ctx context.Context, a *costlyAnswer, req llm.Request, cost quota.USD, beyond quota.Beyond) error {
+	what := "This answer"
+	if a.Begun {
+		what = "Going on"
+	}
+	why := fmt.Sprintf(beyondLine, beyond.Whose, beyond.Limit, what, cost)
+	q, err := g.question(ctx, a, req, cost)
+	if err != nil {
+		return err
+	} else if len(q.Options) == 0 {
+		a.Say(why+absentLine, false)
+		return errDeclined
+	}
+	a.Say(answer.CostSign+why, true)
+	err = a.Wait(ctx, action.Wait{For: waitsForBudget + " " + beyond.Kind, Until: time.Now().Add(waits), Ask: &q})
+	if errors.Is(err, chat.ErrUnseen) { // where no one can be asked
+		return a.decline(unseenLine)
+	}
+	return err
+}
+
+// question returns what people are asked, without options if they have no choice. The author of the question can choose. If they can
+// have it go on, so can the owners and all approvers.
+func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, cost quota.USD) (chat.Question, error) {
+	var q chat.Question
+	asker, who := a.Turn.Message.Author, map[chat.EntityID]bool{}
+	may := a.Turn.Owner
+	if !may && !a.Turn.Several() {
+		var err error
+		if may, err = g.may(ctx, asker); err != nil {
+			return q, err
+		}
+	}
+	if may {
+		q.Options = append(q.Options, fmt.Sprintf(goOn+" (about %s)", cost))
+	}
+	if a.Route.Has(g.costsLess(req, cost)) {
+		q.Options = append(q.Options, cheaper)
+	}
+	if len(q.Options) == 0 {
+		return q, nil
+	}
+	q.Options = append(q.Options, stop)
+	if asker != "" {
+		who[asker] = true
+	}
+	if may || asker == "" {
+		owners, err := g.Owners(ctx)
+		if err != nil {
+			return q, err
+		}
+		for id := range owners {
+			who[id] = true
+		}
+		maps.Copy(who, g.Approvers)
+	}
+	q.For = slices.Sorted(maps.Keys(who))
+	return q, nil
+}
+
+func (g *Gate) may(ctx context.Context, id chat.EntityID) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	if g.Approvers[id] {
+		return true, nil
+	}
+	return g.Owns(ctx, id)
+}

@@ -1,0 +1,81 @@
+package turn
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"parley/core/access"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/internal/contain"
+)
+
+const (
+	imageLimit = 3 * time.Minute // how long generating it may take
+	imageCall  = "image"         // the id of the call that shows it
+)
+
+// illustrate generates the image that a draft asks for, and shows it in a. A failure is logged: the text stands alone then.
+func illustrate(ctx context.Context, by llm.ImageGenerator, draft chat.Memory, a *answer.Answer, log *slog.Logger) {
+	if by == nil || len(draft.Files) == 0 || draft.Files[0].Name != chat.ImageToGenerate {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, imageLimit)
+	defer cancel()
+	var image llm.File
+	err := contain.Call("the image model", func() (err error) {
+		image, err = by.Paint(ctx, draft.Files[0].Description)
+		return err
+	})
+	files := llm.Showable([]llm.File{image})
+	if err != nil || len(files) == 0 {
+		log.Warn("a post has no image", "memory", draft.ID, "err", err)
+		return
+	}
+	for _, t := range []answer.Tool{{Stage: answer.StageStart}, {Stage: answer.StageEnd, Success: true}} {
+		t.Name = "GENERATE_IMAGE"
+		c := answer.Change{Kind: answer.ToolStage, Step: 1, Call: imageCall, Tool: &t}
+		if t.Success {
+			c.Files = files
+		}
+		a.Apply(c)
+	}
+}
+
+// notice is a run that sends one.
+type notice struct {
+	*Replies
+	at       *attempt
+	journal  *journal
+	gen      *generate.Writer
+	spending *spending
+	asking   *asking
+}
+
+// send answers with the draft that is the input of the run, and shows its question if that is still open.
+func (n *notice) send(ctx context.Context) error {
+	draft, err := n.journal.input(ctx)
+	if err != nil {
+		return err
+	}
+	if n.at.unattended() { // what a task says counts as a message
+		if err := n.spending.reportLimit(ctx, n.journal.Meter.CountMessage(ctx)); err != nil {
+			return err
+		}
+	}
+	n.at.say(draft.Text)
+	illustrate(ctx, n.Painter, draft, n.at.answer, n.Log)
+	return n.journal.persist(ctx, func() error {
+		q, err := n.asking.Store.QuestionOf(ctx, n.at.run.ID)
+		if err == nil && q.Chooser == access.ApprovalHandler {
+			n.gen.Trace.Actions = []string{chat.AccessAction}
+		}
+		if err == nil && q.Open(time.Now()) {
+			n.asking.offer(q)
+		}
+		return chat.Unless(err, chat.ErrNotFound)
+	})
+}

@@ -1,0 +1,246 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/approval"
+	"parley/core/attachment"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/prompt"
+	"parley/core/schedule"
+	"parley/core/toolcall"
+)
+
+// PrepareStore contains the store methods of [Preparer].
+type PrepareStore interface {
+	prompt.AskedStore
+	Forget(ctx context.Context, id chat.MemoryID) error
+	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+}
+
+// Preparer collects the material of prompts. Its fields are set before use. It is safe for concurrent use.
+type Preparer struct {
+	Store    PrepareStore
+	Recaller *Recaller
+	Tools    *Tools
+	Composer *prompt.Composer
+	Desk     *approval.Desk
+	Reading  attachment.Reading // of any run: without its messages and its life
+	Log      *slog.Logger
+
+	ReadLinks bool // the pages that questions link to are read, too
+	Deaf      bool // voice messages can't be transcribed
+}
+
+// preparation finds out what a turn is about before a model is asked.
+type preparation struct {
+	*Preparer
+	at       *attempt
+	journal  *journal
+	calls    *toolcall.Calls
+	gen      *generate.Writer
+	reading  attachment.Reading
+	state    *prompt.Builder // makes the prompts of the turn, once that is prepared
+	lost     bool            // the prompt holds less than it should: the rest is to be summed up
+	pictures []llm.File      // that the model is shown
+}
+
+// prepare finds out what the prompts of a run are made of. [errTold] means that the answer is complete without a model.
+//
+// The order keeps costs down: access and notices need no model; the message is counted against the limits before files are read and
+// the first model is asked, and with it the attempt, so that a run which crashes processes is counted.
+func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
+	turn, err := pn.Recaller.recall(ctx, pn.journal)
+	if err != nil {
+		return nil, fmt.Errorf("recall %s: %w", pn.at.run.Room, err)
+	}
+	pn.at.turn = turn
+	pn.Desk.Wrote(ctx, pn.at.waits, turn.Recent, pn.at.run.Inputs)
+	if err := pn.refuse(ctx, turn.Recent, turn.Message); err != nil {
+		return nil, err
+	}
+	if pn.at.run.Kind == chat.RunRetry {
+		if turn, err = pn.askedAgain(ctx, turn); err != nil {
+			return nil, err
+		}
+	}
+	if pn.at.run.Kind == chat.RunOverflow {
+		pn.at.say(schedule.Excuse)
+		return nil, errTold
+	}
+	model, err := pn.chooseModel(ctx, turn)
+	if err != nil {
+		return nil, fmt.Errorf("choose the model of %s: %w", pn.at.run.Room, err)
+	}
+	if err := pn.readCounted(ctx, &turn); err != nil {
+		return nil, err
+	}
+	pn.at.turn.Actions = pn.calls.Tools()
+	pn.trimHistory(ctx, model.Prompt)
+	st := pn.Composer.Turn(pn.at.turn)
+	pn.state = st
+	st.Images, st.Limit = pn.pictures, model.Prompt
+	return st, nil
+}
+
+// readCounted counts the message and then reads its attachments and links, which costs money. A turn that an action claims is not counted,
+// unless files must be read to find that out, or the action itself asks a model. A resumed turn was counted before it was parked.
+func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) error {
+	endLinks := pn.addLinks(ctx, s)
+	defer endLinks()
+	files := pn.reading.HasUnread(*s, attachment.Any)
+	pn.at.turn = *s
+	resumed := pn.gen.State != nil
+	if !files && !resumed {
+		if err := pn.alone(ctx); err != nil {
+			return err
+		}
+	}
+	if err := pn.journal.countMessage(ctx); err != nil {
+		return err
+	}
+	err := pn.journal.risk.During("media", pn.reading.HasFiles(*s), func() {
+		pn.pictures = pn.reading.View(ctx, s)
+		pn.reading.Read(ctx, s, pn.reading.Worded(*s))
+	})
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	pn.at.turn = *s
+	if !files || resumed {
+		return nil
+	}
+	return pn.alone(ctx)
+}
+
+// alone answers without a model where that is possible, and returns [errTold] if it has.
+func (pn *preparation) alone(ctx context.Context) error {
+	if pn.Deaf && pn.at.turn.Message.Unheard() {
+		pn.at.say(deafLine)
+		return errTold
+	}
+	return pn.direct(ctx)
+}
+
+// deafLine is the answer to a voice message where no model for transcription is configured.
+const deafLine = "I can't listen to voice messages here. Please send me text instead."
+
+// brokenLine is the answer when the action that claimed the turn failed.
+const brokenLine = "That didn't work. Please try again."
+
+// direct has the action that claims the turn answer it, and returns [errTold] if one has. The answer is what the action has shown, or else
+// its result.
+func (pn *preparation) direct(ctx context.Context) error {
+	t, params, ok := pn.Tools.claim(&pn.at.run, pn.at.turn)
+	if !ok {
+		return nil
+	}
+	if err := pn.journal.countAttempt(ctx); err != nil {
+		return err
+	}
+	c := llm.ToolCall{ID: pn.calls.NewID(""), Name: t.Def.Name, Parameters: params}
+	pn.calls.Stage(c, answer.Tool{Stage: answer.StageStart})
+	if _, err := pn.calls.Act(ctx, c); err != nil {
+		return err
+	}
+	switch {
+	case len(pn.calls.Acted) == 0 || pn.calls.Acted[0].Err != "":
+		pn.at.answer.Apply(answer.Change{Kind: answer.Text, Text: brokenLine})
+	case pn.calls.RequireOutput() != nil:
+		pn.at.answer.Apply(answer.Change{Kind: answer.Text, Text: pn.calls.Acted[0].Result.Text})
+	}
+	if err := pn.calls.RequireOutput(); err != nil {
+		return err
+	}
+	return errTold
+}
+
+// chooseModel sets the route of models that answer the turn, and returns the first. If the model that was chosen for the room is not
+// configured any more, the choice is cleared, and the answer says so once.
+func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (llm.Named, error) {
+	m, removed := pn.Recaller.Models.Model(s.Settings, s.Room, s.Message.Author)
+	if removed {
+		if err := pn.journal.persist(ctx, func() error { return pn.Recaller.Models.Save(ctx, s.Room.ID, "") }); err != nil {
+			return m, err
+		}
+	}
+	pn.gen.Route, pn.gen.Removed = pn.Recaller.Models.Table.Route(m.Name), removed
+	if s := pn.gen.State; s != nil && s.Models != nil { // which were chosen for this answer
+		pn.gen.Route.Keep(func(m llm.Named) bool { return slices.Contains(s.Models, m.Name) })
+	}
+	pn.reading.Vision = m.Vision
+	return m, nil
+}
+
+// trimHistory cuts the conversation of the turn to what a prompt of at most limit tokens may hold (0: the configured number), and adds the
+// summary of what went before. If that can't be read the turn continues without it. Messages with files are kept apart, since questions often refer
+// to a picture from long before.
+func (pn *preparation) trimHistory(ctx context.Context, limit int) {
+	limits := pn.Composer.Recall
+	s := &pn.at.turn
+	var summed chat.MemoryID
+	if limits.Summaries {
+		notes, err := pn.Store.Notes(ctx, pn.at.run.Room, chat.SummaryNote, 1)
+		if err != nil {
+			pn.Log.Warn("can't read a summary; continuing without it", "run", pn.at.run.ID, "err", err)
+		}
+		for _, n := range notes {
+			s.Summary, summed = n.Text, n.Last
+		}
+	}
+	for _, m := range s.Recent {
+		if len(m.Files) > 0 {
+			s.Attached = append(s.Attached, m)
+		}
+	}
+	var lost bool
+	s.Recent, lost = pn.Composer.Trim(*s, summed, limit)
+	pn.lost = lost && limits.Summaries
+}
+
+// readLinkCall names the lines of an answer that say which page is being read.
+const readLinkCall = "READ_LINK"
+
+// addLinks attaches the pages that the question links to, and shows which ones are being read, until end is called. They are read as all
+// attachments are.
+func (pn *preparation) addLinks(ctx context.Context, s *action.TurnContext) (end func()) {
+	if !pn.ReadLinks {
+		return func() {}
+	}
+	hosts, err := pn.reading.AddLinks(ctx, s)
+	if err != nil && ctx.Err() == nil {
+		pn.Log.Warn("linked pages can't be attached", "run", pn.at.run.ID, "err", err)
+	}
+	show := func(n int, stage answer.Stage, short string) {
+		pn.at.answer.Apply(answer.Change{Kind: answer.ToolStage, Call: fmt.Sprint("link-", n), Tool: &answer.Tool{
+			Name: readLinkCall, Stage: stage, Parameters: "{}", ShortResult: short, Success: stage == answer.StageEnd,
+		}})
+	}
+	for n, host := range hosts {
+		show(n, answer.StageRunning, "Reading "+host+"…")
+	}
+	return func() {
+		for n, host := range hosts {
+			show(n, answer.StageEnd, host)
+		}
+	}
+}
+
+// outputs returns the outputs of providers that the model was given.
+func (pn *preparation) outputs() []prompt.Output {
+	if pn.state == nil {
+		return nil
+	}
+	return pn.state.Outputs
+}

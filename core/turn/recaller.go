@@ -1,0 +1,96 @@
+package turn
+
+import (
+	"context"
+	"slices"
+
+	"parley/core/access"
+	"parley/core/action"
+	"parley/core/attachment"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/prompt"
+)
+
+// RecallStore contains the store methods of [Recaller].
+type RecallStore interface {
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+}
+
+// Recaller reads the context of turns. Its fields are set before use. It is safe for concurrent use.
+type Recaller struct {
+	Store   RecallStore
+	Agent   chat.Agent
+	Access  access.Policy
+	Pairing *access.Pairing
+	Models  *generate.ModelSwitch
+	Asker   *Asker
+}
+
+// recall reads what the turn is about: its room, what was said there up to the turn, and who asks. It reads again at each attempt, so what
+// was edited or deleted since counts as it is now. The rights of the turn are those that all its authors have.
+func (rc *Recaller) recall(ctx context.Context, j *journal) (s action.TurnContext, err error) {
+	run := &j.at.run
+	err = j.persist(ctx, func() error {
+		s = rc.Asker.with(action.TurnContext{Agent: rc.Agent, Run: run.ID, Private: run.RoomKind.Private(), Answered: run.Inputs})
+		s.Owner, s.Allowed = len(run.Inputs) > 0, len(run.Inputs) > 0
+		if s.Room, err = rc.Store.Room(ctx, run.Room); err != nil {
+			return err
+		}
+		if s.Settings, err = rc.Models.Settings(ctx, s.Room.ID); err != nil {
+			return err
+		}
+		applyOverride(rc.Access.OverrideFor(s.Room), &s)
+		if s.Recent, err = rc.Store.Recent(ctx, run.Room, chat.Said, run.Response, prompt.Window); err != nil {
+			return err
+		}
+		s.Recent = attachment.WithoutRepeats(s.Recent, run.Inputs)
+		for _, id := range run.Inputs {
+			m, err := rc.input(ctx, id, s.Recent)
+			switch {
+			case chat.Unless(err, chat.ErrNotFound) != nil:
+				return err
+			case err == nil:
+				s.Message = m
+			}
+			if err := rc.rights(ctx, run, m.Author, &s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s, err
+}
+
+// input returns a message of the run, from recent where it is a part of that.
+func (rc *Recaller) input(ctx context.Context, id chat.MemoryID, recent []chat.Memory) (chat.Memory, error) {
+	if i := slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == id }); i >= 0 {
+		return recent[i], nil
+	}
+	return rc.Store.Memory(ctx, id)
+}
+
+// rights takes from s the rights that author does not have. They are looked up for each turn and never cached: a person whose access was
+// revoked has none from then on.
+func (rc *Recaller) rights(ctx context.Context, run *chat.Run, author chat.EntityID, s *action.TurnContext) (err error) {
+	if s.Owner {
+		if s.Owner, err = rc.Pairing.Owns(ctx, author); err != nil {
+			return err
+		}
+	}
+	if s.Allowed && !s.Owner && !rc.Access.People[author] && run.Address.AuthorizedByRole != author {
+		_, err = rc.Store.Person(ctx, author)
+		s.Allowed = err == nil
+	}
+	return chat.Unless(err, chat.ErrNotFound)
+}
+
+// applyOverride applies the settings of the turn's room.
+func applyOverride(o access.Override, s *action.TurnContext) {
+	if o.System != "" {
+		s.Agent.System = o.System
+	}
+}

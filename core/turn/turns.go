@@ -1,0 +1,124 @@
+package turn
+
+import (
+	"context"
+	"time"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/generate"
+	"parley/core/quota"
+	"parley/core/relay"
+	"parley/core/schedule"
+	"parley/core/toolcall"
+)
+
+// Display shows answers, and tells observers of runs. Its fields are set before use. It is safe for concurrent use.
+type Display struct {
+	Open     Opener
+	Live     *relay.Registry
+	Hub      *event.Hub
+	Replicas bool          // users can watch the answer at other replicas
+	Limit    time.Duration // of a turn
+}
+
+// Turns executes runs. Its fields are set before use. It is safe for concurrent use.
+type Turns struct {
+	Display   *Display
+	Journals  *Journals
+	Decider   *Decider
+	Preparer  *Preparer
+	Generator *Generator
+	Asking    *Asking
+	Replies   *Replies
+	Endings   *Endings
+}
+
+// Execute answers a run: it decides whether to answer if that is open, claims the room, generates and acts, journals how the run ended,
+// shows that, and finishes. An error leaves the run open for the next attempt.
+//
+// process lives as long as the process may work; life, its child, ends with this function too, so that nothing that runs concurrently with
+// the turn outlives it.
+func (ts *Turns) Execute(life context.Context, t *schedule.Turn) error {
+	run, about := &t.Run, info(t.Run)
+	process := event.WithRun(quota.WithSpender(life, run), about)
+	defer quota.WaitSettled(process)
+	life, done := context.WithCancel(process)
+	defer done()
+	a := ts.Display.Live.Hold(run.ID, run.Room, run.Epoch)
+	defer ts.Display.Live.Release(run.ID, a)
+	x := ts.execution(&attempt{run: *run, info: about, answer: a, life: life, quit: func(error) {}, place: t.Place, waits: t.Waits}, t.Gap)
+	defer func() { x.at.quit(nil) }()
+	surface, refused, ended, err := x.begin()
+	if err != nil || ended {
+		return err
+	}
+	defer x.at.side.Wait()
+	defer done()
+	x.publish()
+	if err := x.answerAndShow(surface, refused); err != nil {
+		return chat.Unless(err, chat.ErrParked)
+	}
+	ts.Endings.After.evaluate(process, x.at, x.out, x.prep.lost)
+	return nil
+}
+
+// execution joins the parts of an execution. They come into being one after the other, except that the calls of actions use parts which use
+// them: these are set last.
+func (ts *Turns) execution(at *attempt, gap int) *execution {
+	g, j := ts.Generator, ts.Journals.open(at, gap)
+	reading := ts.Preparer.Reading
+	reading.Inputs, reading.Life = at.run.Inputs, at.life
+	calls := &toolcall.Calls{
+		Run: at.run, Info: at.info, Turn: &at.turn, Answer: at.answer, Toolbox: g.Tools.Live.Now(), Await: g.Tools.Live.Await, Desk: g.Desk,
+		Offers: g.Tools.offers, Journal: j, Risk: &j.risk, ConfirmFor: g.Desk.Waits(), Life: at.life, Emit: g.Emit, Log: g.Log,
+	}
+	gen := &generate.Writer{
+		Config: g.Config, First: g.Turns.First, Idle: g.Turns.Idle, Answer: at.answer, Calls: calls,
+		Unfollow: j.unfollow, Jitter: j.Jitter, Info: at.info, Emit: g.Emit, Log: g.Log,
+	}
+	w := &waiting{at: at, journal: j, store: ts.Asking.Parking, gen: gen, calls: calls}
+	ak := &asking{Asking: ts.Asking, at: at, journal: j, calls: calls, waiting: w}
+	sp := &spending{Gate: g.Gate, at: at, gen: gen, waiting: w, asking: ak}
+	x := &execution{
+		Turns: ts, at: at, journal: j, calls: calls, gen: gen, asking: ak, waiting: w, spending: sp,
+		prep:    preparation{Preparer: ts.Preparer, at: at, journal: j, calls: calls, gen: gen, reading: reading},
+		command: commandRun{Replies: ts.Replies, at: at, journal: j, asking: ak},
+		notice:  notice{Replies: ts.Replies, at: at, journal: j, gen: gen, spending: sp, asking: ak},
+		ending:  ending{Endings: ts.Endings, at: at, journal: j, calls: calls, gen: gen, asking: ak, waiting: w},
+	}
+	x.deciding = deciding{Decider: ts.Decider, at: at, journal: j, gen: gen, reading: &x.prep.reading}
+	calls.Host = action.Host{Say: g.Say, Await: j.await, Ask: ak.ask, Park: ak.wait, Chose: w.chose, Waited: w.waited}
+	calls.Outputs = x.prep.outputs
+	return x
+}
+
+// info returns what the events of run say about it.
+func info(run chat.Run) event.RunInfo {
+	i := event.RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
+	if n := len(run.Inputs); n > 0 {
+		i.Message, i.Entity = run.Inputs[n-1], run.Author
+	}
+	return i
+}
+
+// ended returns the event of a run's end.
+func ended(i event.RunInfo, o answer.Outcome, cost quota.USD) event.Event {
+	now := time.Now()
+	end := event.RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status, Cost: cost}
+	if o.Failure != "" {
+		end.Err = o.Failure.Sentence()
+	}
+	if o.Status == answer.TimedOut {
+		return event.RunTimeout{RunInfo: i, RunEnd: end}
+	}
+	return event.RunEnded{RunInfo: i, RunEnd: end}
+}
+
+// hasBegun reports whether an earlier holder has left something that people may have seen or that may have happened. Such a run must be
+// brought to a visible end, and is not dropped silently.
+func hasBegun(r *chat.Run) bool {
+	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues
+}

@@ -1,0 +1,191 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/generate"
+	"parley/core/llm"
+	"parley/core/quota"
+	"parley/core/relay"
+	"parley/core/storage"
+	"parley/core/toolcall"
+)
+
+// ParkStore contains the store methods of waiting.
+type ParkStore interface {
+	storage.Parking
+	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+}
+
+// continuation is what the next holder of a parked run needs. It is stored as JSON, so its fields are a format: a later
+// version must be able to read it.
+type continuation struct {
+	relay.Shown
+	For    string          `json:"for"`              // what the run waits for, see [action.Wait]
+	Acting string          `json:"acting,omitempty"` // the last writing call that the run had begun
+	State  *generate.State `json:"state,omitempty"`  // nil: it starts from the beginning
+	Used   *llm.UsageSum   `json:"used,omitempty"`   // the usage of the answer so far
+}
+
+// waiting is one holder's part in the waiting of its run for a person, without holding the room. A wait can last for hours or days, so nothing
+// is kept for it in memory: no goroutine, no lane of the room, no process. A [schedule.Waker] ends it, on a choice, a stop, or the end of its
+// time, which the store enforces.
+//
+// A wake can come before the run is parked, because users see the question first. letGo therefore looks once more after parking.
+// Waking twice has no effect, and waking a run that is not parked has none.
+//
+// waiting is not safe for concurrent use. In order, a holder calls load, resume if the run continues, and begin and letGo if it is to wait.
+type waiting struct {
+	at      *attempt
+	journal *journal
+	store   ParkStore
+	gen     *generate.Writer
+	calls   *toolcall.Calls
+
+	now  *action.Wait  // what to wait for, once that is known
+	from *continuation // of an earlier wait
+}
+
+// load reads from what the run continues, if it was parked, and adds what the answer has used so far to the usage of
+// ctx. It does not continue if a call has begun to write since, because that must not be repeated: then
+// [chat.Run.Continues] is false from now on. A continuation that can't be read is logged, and the run starts again,
+// which costs a call of the model. Only an error of the store is returned.
+func (w *waiting) load(ctx context.Context) error {
+	run := &w.at.run
+	if !run.Continues || run.Verdict != nil {
+		run.Continues = false
+		return nil
+	}
+	var data []byte
+	err := w.journal.persist(ctx, func() (err error) {
+		data, err = w.store.Continuation(ctx, run.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read how %s continues: %w", run.ID, err)
+	}
+	var c continuation
+	if err := json.Unmarshal(data, &c); err != nil {
+		w.journal.Log.Error("can't read how a parked run continues; it starts again", "run", run.ID, "err", err)
+	} else if c.Acting == run.Acting {
+		w.from = &c
+		quota.AddUsage(ctx, c.used())
+	}
+	run.Continues = w.from != nil
+	return nil
+}
+
+// used returns the usage of the answer before the wait. If a model was asked and an earlier version stored nothing of that, the sum is
+// an estimate.
+func (c continuation) used() llm.UsageSum {
+	if c.Used != nil {
+		return *c.Used
+	}
+	return llm.UsageSum{Estimated: c.State != nil}
+}
+
+// resume shows what people have seen before the wait, without the options, which have had their effect, and prepares
+// the rest. Without a state the model was not asked yet, and people have seen notices alone.
+func (w *waiting) resume() {
+	if w.from == nil {
+		return
+	}
+	for _, c := range w.from.Changes {
+		if c.Kind == answer.Callback && w.ended() != nil { // it waits no longer, and the call is not made again
+			c.Text = withoutHourglass(c.Text)
+		}
+		w.at.answer.Apply(c)
+	}
+	if w.at.answer.View().Choices != nil {
+		w.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
+	}
+	if w.from.State != nil {
+		w.gen.State = w.from.State
+		w.gen.Resume()
+	}
+}
+
+// withoutHourglass returns text without its lines that tell that a call waits.
+func withoutHourglass(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasPrefix(l, "⏳ ") })
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// ended returns why a person ended the run while it was parked, or nil.
+func (w *waiting) ended() error {
+	switch w.at.run.Ending {
+	case "":
+		return nil
+	case answer.Superseded:
+		return chat.ErrSuperseded
+	}
+	return chat.ErrStopped
+}
+
+// waitedFor is what the run is to wait for or has waited for, see [action.Wait], or "".
+func (w *waiting) waitedFor() string {
+	switch {
+	case w.now != nil:
+		return w.now.For
+	case w.from != nil:
+		return w.from.For
+	}
+	return ""
+}
+
+// waited reports whether the run was parked for waitedFor, or for something that has it as its first word, before this
+// holder, which goes on from there.
+func (w *waiting) waited(waitedFor string) bool { return w.from != nil && isFor(w.from.For, waitedFor) }
+
+// isFor reports whether what is waitedFor, or has it as its first word.
+func isFor(what, waitedFor string) bool {
+	return what == waitedFor || strings.HasPrefix(what, waitedFor+" ")
+}
+
+// begin notes what the run is to wait for. It returns [chat.ErrParked], which ends the work of the holder up to LetGo.
+func (w *waiting) begin(what action.Wait) error {
+	w.now = &what
+	return chat.ErrParked
+}
+
+// chose returns the question that the run has waited for, if a choice was made. It compares the payload, or its first
+// word, so that an earlier question of the same run does not count.
+func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
+	err = w.journal.persist(ctx, func() (err error) {
+		q, err = w.store.QuestionOf(ctx, w.at.run.ID)
+		return chat.Unless(err, chat.ErrNotFound)
+	})
+	return q, err == nil && q.Run == w.at.run.ID && isFor(q.Payload, waitedFor) && q.By != "", err
+}
+
+// letGo stores what the next holder needs, and lets go of the run and its room, in one transaction. It fails with
+// [answer.ErrLost] if this process is not the holder any more. What happened just before that, when there was nothing
+// to wake, wakes the run now: a choice, or that it was stopped, which stopped reports and is asked afterwards.
+func (w *waiting) letGo(ctx context.Context, stopped func() bool) error {
+	changes, _ := w.at.answer.Since(0)
+	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.calls.Acting(), State: w.gen.State, Used: quota.UsageOf(ctx, w.at.run.Attempts > 0)}
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = w.journal.persist(ctx, func() error {
+			return w.store.Park(ctx, w.at.run.ID, w.at.run.Epoch, chat.Wait{Until: w.now.Until, Continuation: data, Lasting: w.now.Lasting})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("park %s: %w", w.at.run.ID, err)
+	}
+	w.journal.Log.Info("a run waits for a person", "run", w.at.run.ID, "until", w.now.Until)
+	end := answer.Status("")
+	if stopped() {
+		end = answer.Stopped
+	} else if _, chosen, err := w.chose(ctx, w.now.For); err == nil && !chosen {
+		return nil
+	}
+	return w.journal.persist(ctx, func() error { return chat.Unless(w.store.Wake(ctx, w.at.run.ID, end), answer.ErrLost) })
+}
