@@ -109,7 +109,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Owns: in.pairing.Owns}
 	desk := &approval.Desk{
 		Policy: b.Approval, Store: store, Owns: in.pairing.Owns, Rooms: in.pairing.OwnersRooms, Tell: in.pairing.Tell, Wake: b.waker.GoOn, Log: log,
-		End: b.waker.Supersede, Amend: in.changes.Amend,
+		End: b.waker.Supersede, Amend: in.changes.Amend, Close: in.questions.RetireNotice,
 	}
 	composer, tools, err := newTools(b)
 	if err != nil {

@@ -91,6 +91,15 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 					t.Fatalf("the second asks %q, and the first run is %+v", milk.Options, w.run(first))
 				}
 				w.model.queue([]step{write("Well.")})
+				if got := n.offered(first); got != nil {
+					t.Errorf("the request that was replaced still offers %q", got.Options)
+				}
+				if got := n.tell(chat.Choice(pressed(tea, 0))); got.Refused == "" {
+					t.Error("the request that was replaced can be chosen")
+				}
+				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ A later request has replaced this one.") {
+					t.Errorf("people see %q", shown)
+				}
 				if c.option < 0 {
 					n.stop(room)
 				} else {
@@ -103,7 +112,7 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 				}
 				if c.first == "" {
 					w.model.queue([]step{write("Tea, too.")})
-					n.tell(chat.Choice(pressed(tea, 0)))
+					n.tell(chat.Choice(pressed(w.parked(first), 0)))
 					if o, _ := w.ended(first); o.Status != answer.Completed || shop.times() != 2 {
 						t.Errorf("it ends as %+v, and %d calls were made", o, shop.times())
 					}
@@ -113,6 +122,80 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The cards in the owners' chats lose their buttons when the request can't be decided there any more, and one that waits again has them again.
+func TestCardsOfOverRequestsHaveNoButtons(t *testing.T) {
+	for name, over := range map[string]func(w *world, n *node, acc chat.Accepted, q chat.Question){
+		"another owner decides": func(w *world, n *node, _ chat.Accepted, q chat.Question) {
+			w.model.queue([]step{write("It is yours.")})
+			n.tell(chat.Choice(pressed(q, 0)))
+		},
+		"stop":    func(_ *world, n *node, _ chat.Accepted, _ chat.Question) { n.stop("fake/bob") },
+		"cleared": func(_ *world, n *node, _ chat.Accepted, _ chat.Question) { n.tell(chat.Cleared{Room: "fake/bob"}) },
+		"the time": func(w *world, _ *node, _ chat.Accepted, _ chat.Question) {
+			w.model.queue([]step{write("Too late.")})
+			time.Sleep(time.Hour)
+		},
+		"a later request": func(w *world, n *node, _ chat.Accepted, _ chat.Question) {
+			w.orderOf("silver")
+			w.parked(n.submit(w.message("fake/bob", "bob", "Silver")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.withShop()
+				w.cfg.Access.Owners["olga"], w.cfg.Access.People["olga"] = true, true
+				n := w.start()
+				n.gets("Hi", "Hello.") // so that the owners can be reached
+				w.model.queue([]step{write("Hello.")})
+				w.ended(n.submit(w.message("fake/olga", "olga", "Hi")))
+				w.orderOf("gold")
+				acc := n.submit(w.message("fake/bob", "bob", "Gold"))
+				w.parked(acc)
+				cards := w.cards()
+				if len(cards) != 2 {
+					t.Fatalf("asked is %+v", cards)
+				}
+				over(w, n, acc, cards[room])
+				time.Sleep(time.Minute)
+				for in, q := range cards {
+					if now, err := w.store.Question(w.Context(), q.ID); err == nil && now.ResultRun == "" {
+						t.Errorf("the card in %s has its buttons", in)
+					}
+				}
+				if name == "a later request" {
+					silver := w.cards()[room]
+					w.model.queue([]step{write("Well.")})
+					n.tell(chat.Choice(pressed(silver, 1))) // keep both
+					time.Sleep(time.Minute)
+					gold := w.cards()
+					if len(gold) != 2 || gold[room].Payload != cards[room].Payload {
+						t.Fatalf("what waits again is asked as %+v", gold)
+					}
+					w.model.queue([]step{write("It is yours.")})
+					n.tell(chat.Choice(pressed(gold[room], 0)))
+					w.ended(acc)
+				}
+				w.accepted = nil
+				w.chat.forget()
+			})
+		})
+	}
+}
+
+// cards are the open questions of the owners, by room.
+func (w *world) cards() map[chat.RoomID]chat.Question {
+	w.Helper()
+	all := map[chat.RoomID]chat.Question{}
+	for _, in := range []chat.RoomID{room, "fake/olga"} {
+		open, err := w.store.OpenQuestions(w.Context(), in)
+		w.must(err)
+		for _, q := range open {
+			all[in] = q
+		}
+	}
+	return all
 }
 
 // At most three calls wait in a room, of whatever users. The model is told of a fourth that it was not made.

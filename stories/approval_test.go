@@ -211,11 +211,32 @@ func TestChatApprovalByOwner(t *testing.T) {
 		c.pass(time.Hour)
 		c.read(bob, "No silver.")
 		c.wantDone(s, `order {"item":"gold"}`)
-		if len(w.Buttons(c.ada)) > 0 {
-			w.Press(connectortest.Ada, c.ada, 0) // too late
-			c.pass(time.Minute)
+		if got := w.Buttons(c.ada); len(got) > 0 {
+			t.Errorf("after the time the owner has the buttons %q", got)
 		}
 		c.wantDone(s, `order {"item":"gold"}`)
+	})
+}
+
+// A request that a later one replaces loses its buttons.
+func TestChatReplacedRequestHasNoButtons(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		s, w := withShop(c, nil), c.World.(presser)
+		for _, item := range []string{"tea", "milk"} {
+			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "shop__order", `{"item":"`+item+`"}`)})
+			c.Say(connectortest.Ada, c.ada, "Order "+item)
+			c.pass(time.Minute)
+		}
+		if own := connectortest.Own(c, c.ada); !strings.Contains(own[0], "A later request has replaced this one") {
+			t.Errorf("the first request says %q", own[0])
+		}
+		c.model.Queue(modelfake.Script{modelfake.Text("Milk it is.")})
+		w.Press(connectortest.Ada, c.ada, 3) // the newest buttons: Deny
+		c.pass(time.Minute)
+		if got := w.Buttons(c.ada); len(got) > 0 {
+			t.Errorf("the buttons are %q", got)
+		}
+		c.wantDone(s)
 	})
 }
 

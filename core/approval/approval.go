@@ -56,6 +56,8 @@ type Desk struct {
 	Wake func(ctx context.Context, run chat.RunID, room chat.RoomID) error
 	// End ends a run whose request was replaced.
 	End func(ctx context.Context, run chat.RunID, room chat.RoomID) error
+	// Close takes the options of the notice with key in room away, if there is such a notice and it has not been answered.
+	Close func(ctx context.Context, room chat.RoomID, key string) error
 	// Amend changes the text of the notice with key in room to what add returns, if there is such a notice and add returns true. below reports
 	// that its message can't be edited.
 	Amend func(ctx context.Context, room chat.RoomID, key string, add func(card string) (string, bool)) (below bool, err error)
@@ -103,7 +105,14 @@ func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a ac
 	if err != nil || full {
 		return false, fullLine, err
 	}
-	inPlace, err := d.approver(ctx, c.Turn)
+	replaced, err := d.same(ctx, r)
+	if len(replaced) > 0 {
+		shown += "\nIt replaces an earlier request for this tool."
+	}
+	inPlace := false
+	if err == nil {
+		inPlace, err = d.approver(ctx, c.Turn)
+	}
 	if err == nil {
 		r, err = d.answered(ctx, c, r, shown, inPlace)
 	}
@@ -113,6 +122,10 @@ func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a ac
 	case r.Decision == chat.Pending:
 		refused, err = d.ask(ctx, c, t, r, shown, inPlace)
 		return true, refused, err
+	case r.Decision == chat.Replaced && time.Now().Before(r.Expires):
+		if replaced, err := d.isReplaced(ctx, r); err != nil || replaced {
+			return true, "", errors.Join(err, d.waitReplaced(ctx, c, r, shown, inPlace))
+		}
 	}
 	if err = d.endReplaced(ctx, r); err == nil {
 		refused, err = d.use(ctx, r)
@@ -125,9 +138,6 @@ func (d *Desk) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.A
 	replaces, err := d.replace(ctx, r)
 	if err != nil {
 		return "", err
-	}
-	if replaces {
-		shown += "\nIt replaces an earlier request for this tool."
 	}
 	kinds := r.Kind != "" && t.Def.Effect != action.Dangerous // a dangerous action is approved call by call, whatever its kind
 	if inPlace {
@@ -143,6 +153,7 @@ func (d *Desk) answered(ctx context.Context, c *action.Call, r chat.Approval, sh
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
+	case chosen && r.Decision == chat.Replaced: // pressed just before the options went
 	case chosen:
 		c.Update(shown + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
 		err = d.chosenHere(ctx, r, q)

@@ -36,6 +36,19 @@ func (d *Desk) askHere(ctx context.Context, c *action.Call, r chat.Approval, sho
 	return "", err
 }
 
+// waitReplaced has the run of r wait without options, as long as the request that replaced r is not decided: [chat.ErrParked].
+func (d *Desk) waitReplaced(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) error {
+	line := "⏳ A later request has replaced this one."
+	if inPlace {
+		line = shown + "\n\n" + line
+	}
+	err := c.Park(ctx, line, action.Wait{For: matter + r.ID, Until: r.Expires, Lasting: true})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // chosenHere records what was chosen in the answer itself. Rights can have changed since the question was asked: then
 // the choice counts as a denial.
 func (d *Desk) chosenHere(ctx context.Context, r chat.Approval, q chat.Question) error {
@@ -102,9 +115,10 @@ func (d *Desk) mayDecide(ctx context.Context, to chat.Decision, by chat.EntityID
 	return d.mayApprove(ctx, by)
 }
 
-// decide records a decision. If another one was faster, that one counts, and decide returns nil.
+// decide records a decision. If another one was faster, that one counts, and decide returns nil. The owners can't decide it any more.
 func (d *Desk) decide(ctx context.Context, r chat.Approval, to chat.Decision, by chat.EntityID) error {
 	err := d.Store.DecideApproval(ctx, r.ID, chat.Pending, to, by, time.Now())
+	d.closeCards(ctx, r)
 	return chat.Unless(err, answer.ErrLost)
 }
 
@@ -164,16 +178,14 @@ func (d *Desk) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if may, err := d.mayDecide(ctx, to, q.By); err != nil || !may {
 		return notYoursLine, err
 	}
-	if q.Options[q.Choice] == both {
-		r, err := d.Store.Approval(ctx, q.Payload)
-		if err == nil && r.Decision == chat.Pending {
-			err = d.keep(ctx, r)
-		}
-		if chat.Unless(err, chat.ErrNotFound) != nil {
-			return "", err
-		}
+	asked, err := d.Store.Approval(ctx, q.Payload)
+	if err == nil && q.Options[q.Choice] == both && asked.Decision == chat.Pending {
+		err = d.keep(ctx, asked)
 	}
-	err := d.Store.DecideApproval(ctx, q.Payload, chat.Pending, to, q.By, time.Now())
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return "", err
+	}
+	err = d.Store.DecideApproval(ctx, q.Payload, chat.Pending, to, q.By, time.Now())
 	if chat.Unless(err, answer.ErrLost) != nil {
 		return "", err
 	}
@@ -192,6 +204,7 @@ func (d *Desk) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if err := d.Wake(ctx, now.Run, now.Room); err != nil {
 		return "", err
 	}
+	d.closeCards(ctx, asked)
 	if to == chat.Denied {
 		return deniedLine, nil
 	}

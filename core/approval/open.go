@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +24,29 @@ const (
 	maxLine  = 200  // characters of each
 )
 
-// card returns the key of the notices that ask the owners about r.
-func card(r chat.Approval) string { return "approve/" + r.ID }
+// card returns the key of the notices that ask the owners about r. A request that waits again, after another had replaced it, is asked about
+// again: the earlier notices have lost their options.
+func card(r chat.Approval) string {
+	key := "approve/" + r.ID
+	if r.Decision == chat.Pending && !r.Decided.IsZero() {
+		key += "/" + strconv.FormatInt(r.Decided.UnixNano(), 36)
+	}
+	return key
+}
+
+// closeCards takes the options of the notices about r away. A press would change nothing, so a failure is only logged.
+func (d *Desk) closeCards(ctx context.Context, r chat.Approval) {
+	if d.Close == nil {
+		return
+	}
+	rooms, err := d.Rooms(ctx)
+	for _, room := range rooms {
+		err = errors.Join(err, d.Close(ctx, room, card(r)))
+	}
+	if err != nil {
+		d.Log.Warn("can't remove the options of a request that has closed", "tool", r.Tool, "err", err)
+	}
+}
 
 // open returns the requests of room that are not decided and have not expired, the newest first.
 func (d *Desk) open(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
@@ -61,29 +83,35 @@ func (d *Desk) full(ctx context.Context, r chat.Approval) (bool, error) {
 	return waiting >= maxOpen, nil
 }
 
-// replace closes the requests in whose place r is asked, and reports whether there are any. Their runs wait on, as r may be decided so that
-// they stay. Only the newest of them can: the runs of earlier ones end.
+// replace closes the requests in whose place r is asked, and reports whether there are any. They lose their options. Only the newest of them
+// waits on, as r may be decided so that it stays: the runs of earlier ones end.
 func (d *Desk) replace(ctx context.Context, r chat.Approval) (replaces bool, err error) {
 	all, err := d.same(ctx, r)
 	for i, a := range all {
 		if err == nil && a.Decision == chat.Pending {
 			err = d.Store.DecideApproval(ctx, a.ID, chat.Pending, chat.Replaced, "", time.Now())
 			err = chat.Unless(err, answer.ErrLost)
+			d.closeCards(ctx, a)
 		}
 		if err == nil && i > 0 {
 			err = d.End(ctx, a.Run, a.Room)
+		} else if err == nil { // it goes on, and waits without options
+			err = d.Wake(ctx, a.Run, a.Room)
 		}
 	}
 	return len(all) > 0, err
 }
 
-// keep has what r has replaced wait again.
+// keep has what r has replaced wait again: its run asks again, with options.
 func (d *Desk) keep(ctx context.Context, r chat.Approval) error {
 	all, err := d.same(ctx, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
-			err = d.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Time{})
+			err = d.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Now())
 			err = chat.Unless(err, answer.ErrLost)
+			if err == nil {
+				err = d.Wake(ctx, a.Run, a.Room)
+			}
 		}
 	}
 	return err
@@ -129,7 +157,7 @@ func (d *Desk) wrote(ctx context.Context, run chat.RunID, m chat.Memory) error {
 	rooms, err := d.Rooms(ctx)
 	line := mark + text.Label(m.Name) + " wrote since: " + text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
 	for _, a := range all {
-		if a.Run != run || a.Asker != m.Author {
+		if a.Run != run || a.Asker != m.Author || a.Decision != chat.Pending {
 			continue
 		}
 		for _, room := range rooms {

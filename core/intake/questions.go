@@ -31,8 +31,10 @@ const (
 type QuestionStore interface {
 	access.PresenceStore
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
 	Retire(ctx context.Context, id string) (chat.Accepted, error)
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error
 }
 
@@ -111,6 +113,20 @@ func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string
 	defer contain.Recover(&err, "the choice handler")
 	says, err = h.Chosen(ctx, q)
 	return text.Visible(says), err
+}
+
+// RetireNotice closes the question of the notice with key in room without a choice, and removes its buttons, if there is such a question and
+// it was not answered.
+func (qs *Questions) RetireNotice(ctx context.Context, room chat.RoomID, key string) error {
+	run, err := qs.Store.RunOf(ctx, chat.NoticeID(room, key))
+	if err != nil {
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	q, err := qs.Store.QuestionOf(ctx, run.ID)
+	if err != nil || q.ResultRun != "" {
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	return qs.retire(ctx, q)
 }
 
 // retire closes q without a choice. If it is shown in messages that can still be edited, a run removes the buttons from them; otherwise

@@ -174,6 +174,9 @@ func (ak *asking) withdraw(o answer.Outcome) error {
 // go of its room. A question that people can't see is taken back, and its error returned: no one could wake the run.
 func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 	if w.Ask == nil {
+		if err := ak.withdraw(answer.Outcome{}); err != nil { // what it has asked before
+			return err
+		}
 		return ak.waiting.begin(w)
 	}
 	q := *w.Ask
