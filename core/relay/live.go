@@ -42,6 +42,7 @@ type Registry struct {
 	// held during a request to the store or the bus.
 	mu       sync.Mutex
 	runs     map[chat.RunID]*liveRun
+	ending   bool           // no other mirror begins
 	watching sync.WaitGroup // mirrors of answers from other replicas
 }
 
@@ -63,8 +64,13 @@ func NewRegistry(store watchStore, bus Bus, log *slog.Logger) *Registry {
 	return &Registry{store: store, bus: bus, log: log, runs: map[chat.RunID]*liveRun{}}
 }
 
-// Wait returns when no answers of other replicas are mirrored any more.
-func (l *Registry) Wait() { l.watching.Wait() }
+// Wait returns when no answers of other replicas are mirrored any more. No mirror begins after it was called.
+func (l *Registry) Wait() {
+	l.mu.Lock()
+	l.ending = true
+	l.mu.Unlock()
+	l.watching.Wait()
+}
 
 // Hold returns the answer for a started run to write into: the one that readers in this process already wait for,
 // unless that contains an earlier holder's output. That one is abandoned, because the new holder's text may differ from
@@ -218,7 +224,8 @@ func (l *Registry) mirror(id chat.RunID, r *liveRun, f Frame) error {
 
 // Watch returns the answer of a run, wherever it is held; if the run has ended, the complete one. If waiting on it
 // fails with [answer.ErrLost], the run has changed hands: call Watch again. It fails with [chat.ErrNotFound] if there
-// is no such run. The answer is updated until ctx is done, by a goroutine that [Registry.Wait] waits for.
+// is no such run, and with [chat.ErrShutdown] if the answer would be updated from elsewhere after [Registry.Wait] was called.
+// The answer is updated until ctx is done, by a goroutine that Wait waits for.
 func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	// Registered before the store is read: a holder that starts meanwhile in this process then writes into the same
 	// answer.
@@ -243,11 +250,26 @@ func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, er
 		}
 	}
 	a := r.answer
+	if !l.startMirror(ctx, run, r) {
+		l.unwatch(id, r)
+		return nil, fmt.Errorf("watch %s: %w", id, chat.ErrShutdown)
+	}
+	return a, nil
+}
+
+// startMirror updates the answer of a watched run in a goroutine, unless [Registry.Wait] was called. Beginning under mu keeps
+// a stream that is opened during a shutdown from beginning what Wait no longer waits for.
+func (l *Registry) startMirror(ctx context.Context, run chat.Run, r *liveRun) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ending {
+		return false
+	}
 	l.watching.Go(func() {
-		defer l.unwatch(id, r)
+		defer l.unwatch(run.ID, r)
 		l.mirrorUntilEnd(ctx, run, r)
 	})
-	return a, nil
+	return true
 }
 
 // replay returns the stored answer of a run that has ended. Its files are references, see [llm.PastFile]. An answer

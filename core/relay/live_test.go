@@ -67,6 +67,25 @@ func TestReleasedAnswerIsForgotten(t *testing.T) {
 	})
 }
 
+// A stream that is opened, or moves, while the gateway stops begins no mirror for which Wait doesn't wait. The client reconnects.
+func TestNoMirrorBeginsAfterWait(t *testing.T) {
+	r := relay.NewRegistry(openRuns{}, nil, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan error)
+	go func() { // in a race with Wait, as a handler is
+		_, err := r.Watch(ctx, "run")
+		watched <- err
+	}()
+	time.AfterFunc(time.Millisecond, cancel) // ends the mirror, if it came first
+	r.Wait()
+	if err := <-watched; err != nil && !errors.Is(err, chat.ErrShutdown) {
+		t.Errorf("in a race, watching fails with %v", err)
+	}
+	if _, err := r.Watch(t.Context(), "run"); !errors.Is(err, chat.ErrShutdown) {
+		t.Errorf("after Wait, watching fails with %v", err)
+	}
+}
+
 // waitingBus has no response for subscribers until they give up.
 type waitingBus struct{ noBus }
 
