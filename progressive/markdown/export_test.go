@@ -67,12 +67,3 @@ func Unsplit(doc Document, d Dialect, l Limits) string {
 
 // Work is how many bytes were parsed and how many atoms were handled for r.
 func (r *Renderer) Work() (parsed, atoms int) { return r.stream.reader.work, r.layout.work }
-
-// Undecided is where a text stops being shown, and where it may still change its meaning.
-func Undecided(text string) (show, sure int, closers string) {
-	s := NewStream()
-	s.Append(text)
-	v := undecided(s.seg.tail, s.seg.open)
-	at := len(text) - len(s.seg.tail)
-	return at + v.show, at + v.sure, v.closers
-}

@@ -42,7 +42,6 @@ type houseRules struct {
 
 type options struct {
 	token         string
-	botName       string
 	gatewayURL    string
 	heartbeat     time.Duration
 	nonceWindow   time.Duration
@@ -62,9 +61,6 @@ type Option func(*options)
 // WithToken sets the bot's token, without the "Bot " prefix.
 func WithToken(token string) Option { return func(o *options) { o.token = token } }
 
-// WithBotName sets the bot's user name.
-func WithBotName(name string) Option { return func(o *options) { o.botName = name } }
-
 // WithGatewayURL sets the address that /gateway, /gateway/bot and READY hand
 // out, such as "ws://127.0.0.1:8080". Without it that is the address given to
 // [Server.Serve], or else the host that the request names.
@@ -79,10 +75,6 @@ func WithHeartbeat(interval time.Duration) Option {
 // WithNonceWindow sets how long a nonce is remembered. Discord says only "the
 // past few minutes"; three are assumed here.
 func WithNonceWindow(d time.Duration) Option { return func(o *options) { o.nonceWindow = d } }
-
-// WithResumeWindow sets how long a lost session may be resumed (three minutes
-// if not set; Discord publishes no number).
-func WithResumeWindow(d time.Duration) Option { return func(o *options) { o.resumeWindow = d } }
 
 // WithPrivileged sets which privileged intents the application was granted.
 // Without it that is [IntentMessageContent] alone.
@@ -112,7 +104,7 @@ func WithSpec(spec *Spec) Option { return func(o *options) { o.spec = spec } }
 // New returns a server with a bot account, no guilds and default limits.
 func New(opts ...Option) *Server {
 	o := options{
-		token: "fake-token", botName: "parley",
+		token:     "fake-token",
 		heartbeat: 41250 * time.Millisecond, nonceWindow: 3 * time.Minute, resumeWindow: 3 * time.Minute,
 		privileged: IntentMessageContent, identifies: 1000, maxConcurrent: 1, guildsPer: 2500,
 	}
@@ -126,7 +118,7 @@ func New(opts ...Option) *Server {
 		nonces: nonceMemory{}, hub: newHub(o.identifies, now),
 	}
 	s.hub.starts.left -= o.spent
-	s.bot = s.world.addUser(s.ids.next(now), o.botName, true)
+	s.bot = s.world.addUser(s.ids.next(now), "parley", true)
 	return s
 }
 

@@ -8,15 +8,14 @@ import (
 
 // said is what a user's message has besides its text.
 type said struct {
-	replyTo  int
-	topic    int
-	entities []Entity
-	named    string
-	media    map[string]any
-	origin   *User
-	extra    map[string]any
-	unheard  bool
-	as       *Chat
+	replyTo int
+	topic   int
+	named   string
+	media   map[string]any
+	origin  *User
+	extra   map[string]any
+	unheard bool
+	as      *Chat
 }
 
 // SayOption adds to [Server.Say] and [Server.UserEdit].
@@ -27,9 +26,6 @@ func ReplyTo(id int) SayOption { return func(o *said) { o.replyTo = id } }
 
 // InTopic writes into a forum's topic; without it the message is in General.
 func InTopic(thread int) SayOption { return func(o *said) { o.topic = thread } }
-
-// WithEntities gives the entities instead of finding commands, @usernames, e-mail addresses and links in the text.
-func WithEntities(e ...Entity) SayOption { return func(o *said) { o.entities = e } }
 
 // MentionBot marks the first occurrence of name in the text as a text_mention of the bot: how clients mention who
 // has no username. A mention by username needs no option.
@@ -144,11 +140,9 @@ func (s *Server) user(u User) *User {
 
 // typed is what a client makes of a text.
 func (s *Server) typed(text string, o said) Version {
-	v := Version{Raw: text, Entities: o.entities}
-	v.Text, v.Entities = clean(text, v.Entities)
-	if o.entities == nil {
-		v.Entities = detect(v.Text)
-	}
+	v := Version{Raw: text}
+	v.Text, _ = clean(text, nil)
+	v.Entities = detect(v.Text)
 	if i := strings.Index(v.Text, o.named); o.named != "" && i >= 0 {
 		bot := s.bot
 		v.Entities = append(v.Entities, Entity{

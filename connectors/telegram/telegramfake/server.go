@@ -48,12 +48,6 @@ type Server struct {
 // Option changes a new [Server].
 type Option func(*Server)
 
-// WithToken sets the only accepted token; "<digits>:<35 characters>" is the form of real ones.
-func WithToken(token string) Option { return func(s *Server) { s.token = token } }
-
-// WithBot sets the bot's account; IsBot is set.
-func WithBot(u User) Option { return func(s *Server) { s.bot = u } }
-
 // WithReadAllGroupMessages disables the bot's privacy mode, as its owner does at BotFather (TR-27).
 func WithReadAllGroupMessages() Option { return func(s *Server) { s.readAll = true } }
 
@@ -74,7 +68,7 @@ func WithSeed(seed uint64) Option {
 	return func(s *Server) { s.luck = rand.New(rand.NewPCG(seed, seed)) }
 }
 
-// DefaultToken is accepted unless [WithToken] says otherwise.
+// DefaultToken is the only token that is accepted.
 const DefaultToken = "4200000001:AAFakeFakeFakeFakeFakeFakeFakeFake_0"
 
 // New returns a server whose bot has no chats. Privacy mode is on and [DefaultFlood] applies.
