@@ -15,7 +15,7 @@ import (
 // names are the names that the module declares.
 type names struct {
 	packages map[string]map[string]bool // the top-level names of packages, by the names of these
-	members  map[string]map[string]bool // the fields and methods of types, by the names of these, in all packages together
+	members  map[string]map[string]bool // the fields and methods of types, by Type and pkg.Type; see bare
 	embedded map[string][]string        // the types that types embed
 	imported map[string]bool            // the names of packages that come from elsewhere
 }
@@ -69,7 +69,9 @@ func TestTestsInTheDocs(t *testing.T) {
 func TestNamesAreFoundInCode(t *testing.T) {
 	declared := names{
 		packages: map[string]map[string]bool{"core": {"Config": true}},
-		members:  map[string]map[string]bool{"Config": {"Log": true}, "Call": {"Update": true}, "Base": {"Close": true}},
+		members: map[string]map[string]bool{
+			"core.Config": {"Log": true}, "Config": {"Log": true}, "Call": {"Update": true}, "Base": {"Close": true}, "actiontest.Call": {"Scene": true},
+		},
 		embedded: map[string][]string{"Call": {"Base"}, "Base": {"Call"}},
 		imported: map[string]bool{"json": true, "context": true},
 	}
@@ -102,7 +104,7 @@ func (n names) has(name []string) bool {
 	case len(first) == 1, n.imported[first] && !n.packages[first][name[1]]:
 		return true
 	case first[0] >= 'a': // a package
-		return n.packages[first][name[1]] && (len(name) == 2 || n.hasMember(name[1], name[2], nil))
+		return n.packages[first][name[1]] && (len(name) == 2 || n.hasMember(first+"."+name[1], name[2], nil))
 	}
 	return n.hasMember(name[0], name[1], nil)
 }
@@ -131,7 +133,7 @@ func declaredNames(t *testing.T) names {
 			pkg = path.Base(path.Dir(file))
 		}
 		for _, d := range f.Decls {
-			n.add(pkg, d)
+			n.add(pkg, file, d)
 		}
 		for _, spec := range f.Imports {
 			if imp := strings.Trim(spec.Path.Value, `"`); !strings.HasPrefix(imp, "parley/") {
@@ -142,19 +144,30 @@ func declaredNames(t *testing.T) names {
 	return n
 }
 
-func (n names) add(pkg string, d ast.Decl) {
+// bare reports whether the docs can name the types of a package without it. Those of tests are often called like what they test.
+func bare(pkg, file string) bool {
+	return !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(pkg, "test") && !strings.HasSuffix(pkg, "fake")
+}
+
+func (n names) add(pkg, file string, d ast.Decl) {
 	for _, id := range declared(d) {
 		put(n.packages, pkg, id.Name)
 	}
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv != nil {
-			put(n.members, receiver(d), d.Name.Name)
-		}
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			if s, ok := s.(*ast.TypeSpec); ok {
-				n.addMembers(s.Name.Name, s.Type)
+	types := []string{pkg + "."}
+	if bare(pkg, file) {
+		types = append(types, "")
+	}
+	for _, prefix := range types {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv != nil {
+				put(n.members, prefix+receiver(d), d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if s, ok := s.(*ast.TypeSpec); ok {
+					n.addMembers(prefix+s.Name.Name, s.Type)
+				}
 			}
 		}
 	}
