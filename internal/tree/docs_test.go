@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -42,6 +43,35 @@ func TestLinksOfTheDocs(t *testing.T) {
 			if problem := broken(pages, p, link); problem != "" {
 				t.Errorf("%s links to %s: %s", p.name, link, problem)
 			}
+		}
+	}
+}
+
+// The pages that everyone reads first stay short: what is longer has a page of its own.
+func TestFirstPagesAreShort(t *testing.T) {
+	t.Chdir(top)
+	pages := readPages(t)
+	for name, most := range map[string]int{"README.md": 900, "ARCHITECTURE.md": 1100, "bench/README.md": 900, "CONTRIBUTING.md": 1200} {
+		if n := len(strings.Fields(pages[name].text)); n == 0 || n > most {
+			t.Errorf("%s has %d words; at most %d", name, n, most)
+		}
+	}
+}
+
+// Each decision has a number of its own, in the name of its file and in its heading.
+func TestNumbersOfDecisions(t *testing.T) {
+	t.Chdir(top)
+	files, err := filepath.Glob("docs/engineering/adr/*.md")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("there are %d decisions: %v", len(files), err)
+	}
+	pages := readPages(t)
+	for i, file := range files {
+		if want := fmt.Sprintf("%04d-", i+1); !strings.HasPrefix(path.Base(file), want) {
+			t.Errorf("%s should have the number %s", file, want)
+		}
+		if !strings.HasPrefix(pages[filepath.ToSlash(file)].text, fmt.Sprintf("# %d. ", i+1)) {
+			t.Errorf("the heading of %s does not begin with %d", file, i+1)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (c *chunk) decodePlain(data []byte) error {
 }
 
 // BenchmarkDecoders is the time for a stream of 2,000 chunks, with the scanner, with encoding/json, and with the SDK: see
-// docs/engineering/adr/0022-three-things-that-stay.md.
+// docs/engineering/adr/0023-three-things-that-stay.md.
 func BenchmarkDecoders(b *testing.B) {
 	const events = 2000
 	stream := strings.Repeat("data: "+usual[0]+"\n\n", events)
