@@ -25,7 +25,7 @@ func TestFilesInTheDocs(t *testing.T) {
 			}
 		}
 	}
-	if n < 20 {
+	if n < 10 {
 		t.Errorf("only %d files were found", n)
 	}
 }

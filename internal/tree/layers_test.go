@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,60 +20,67 @@ import (
 // for the cache of test results.
 const top = "../.."
 
-// layer is one row of the import table.
+// imports is the file that says which package may import which, from the top of the repository.
+const imports = "internal/tree/imports.txt"
+
+// layer is what a package may import.
 type layer struct {
 	pkg    string   // a path below the module, or a pattern of path.Match
-	ours   []string // what it may import of ours
-	others []string // what it may import beyond the standard library: prefixes
+	ours   []string // packages of the module
+	others []string // beyond the standard library: prefixes
 }
 
-// layers reads the import table of ARCHITECTURE.md, which is the only place where it stands.
-func layers(t *testing.T) (all []layer) {
+// layers reads the file of imports.
+func layers(t *testing.T) []layer {
 	t.Helper()
-	text, err := os.ReadFile("ARCHITECTURE.md")
+	text, err := os.ReadFile(imports)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, ok := strings.Cut(string(text), "| package | what it contains | of ours | of others |\n|---|---|---|---|\n")
-	if !ok {
-		t.Fatal("ARCHITECTURE.md has no import table")
-	}
-	for line := range strings.Lines(table) {
-		if !strings.HasPrefix(line, "|") {
-			break
-		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if len(cells) != 4 {
-			t.Fatalf("a row of the import table has %d cells: %s", len(cells), line)
-		}
-		name := named(t, cells[0])
-		if len(name) != 1 {
-			t.Fatalf("a row of the import table names no package: %s", line)
-		}
-		all = append(all, layer{name[0], named(t, cells[2]), named(t, cells[3])})
+	all, err := parseLayers(string(text))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
-var quotedName = regexp.MustCompile("`([^`]*)`")
-
-// named returns the names in a cell of the import table.
-func named(t *testing.T, cell string) (names []string) {
-	t.Helper()
-	switch cell = strings.TrimSpace(cell); cell {
-	case "–":
-		return nil
-	case "everything":
-		return []string{"*"}
+// parseLayers reads packages, each with a colon and a description, and below it what it may import, indented.
+func parseLayers(text string) (all []layer, err error) {
+	for i, line := range strings.Split(text, "\n") {
+		name, indented := strings.CutPrefix(line, "\t")
+		pkg, what, ok := strings.Cut(line, ": ")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case !indented && ok && what != "":
+			all = append(all, layer{pkg: strings.TrimPrefix(pkg, ".")})
+		case !indented || len(all) == 0 || strings.TrimSpace(name) != name || name == "":
+			return nil, fmt.Errorf("%s:%d: %q is neither a package with its description nor an indented import", imports, i+1, line)
+		default:
+			l := &all[len(all)-1]
+			if first, _, _ := strings.Cut(name, "/"); strings.Contains(strings.TrimPrefix(first, "."), ".") {
+				l.others = append(l.others, name)
+			} else {
+				l.ours = append(l.ours, strings.TrimPrefix(name, "."))
+			}
+		}
 	}
-	for _, m := range quotedName.FindAllStringSubmatch(cell, -1) {
-		names = append(names, strings.TrimPrefix(m[1], "."))
-	}
-	if len(names) == 0 {
-		t.Fatalf("a cell of the import table is %q: write names in backquotes, a dash, or everything", cell)
-	}
-	return names
+	return all, nil
 }
+
+func TestParseLayers(t *testing.T) {
+	got, err := parseLayers("# comment\n\n.: builds everything\n\teverything\n\ncore/*: rooms\n\t.\n\tcore/chat\n\tgithub.com/x/y\n")
+	want := []layer{{pkg: "", ours: []string{"everything"}}, {pkg: "core/*", ours: []string{"", "core/chat"}, others: []string{"github.com/x/y"}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, wrong := range []string{"\tcore/chat\n", "core/chat\n", "core/chat: \n", "core/chat: x\n\t\n", "core/chat: x\n\t core/llm\n"} {
+		if _, err := parseLayers(wrong); err == nil {
+			t.Errorf("%q is accepted", wrong)
+		}
+	}
+}
+
+var quotedName = regexp.MustCompile("`([^`]*)`")
 
 func TestLayers(t *testing.T) {
 	t.Chdir(top)
@@ -87,7 +96,7 @@ func TestLayers(t *testing.T) {
 			return ok
 		})
 		if i < 0 {
-			t.Errorf("%s: package %q has no row in the import table of ARCHITECTURE.md", name, pkg)
+			t.Errorf("%s: package %q is missing in %s", name, pkg, imports)
 			return
 		}
 		used[i] = true
@@ -97,7 +106,7 @@ func TestLayers(t *testing.T) {
 	})
 	for i, l := range layers {
 		if !used[i] {
-			t.Errorf("the import table has a row for %q, of which there is no package", l.pkg)
+			t.Errorf("%s has %q, which is no package", imports, l.pkg)
 		}
 	}
 }
@@ -119,10 +128,10 @@ func checkImport(t *testing.T, name, imp string, ours, others []string) {
 	}
 }
 
-// allows reports whether a pattern of the table is for a package: * alone is everything, and in a path any name.
+// allows reports whether a pattern is for a package: * in a path is any name.
 func allows(pattern, pkg string) bool {
 	ok, err := path.Match(pattern, pkg)
-	return pattern == "*" || err == nil && ok
+	return pattern == "everything" || err == nil && ok
 }
 
 // TestNoPlatformInCore: what is common to all platforms names none of them.
