@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,12 +11,14 @@ import (
 	"parley/connectors"
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/storage"
 	"parley/core/text"
 	"parley/internal/settings"
+	"parley/plugins/tasks"
 )
 
 // initLimit bounds how long all plugins together may take to start: the start of the gateway waits for them.
@@ -89,4 +92,57 @@ func (s pluginState) key(name string) string { return pluginKey(s.plugin, name) 
 // pluginKey quotes the plugin's name, so that no two plugins share a key.
 func pluginKey(plugin, name string) string {
 	return fmt.Sprintf("plugin %q %s", plugin, text.Clean(name))
+}
+
+// observedEmbedder is an embedder that reports its requests to observers.
+type observedEmbedder struct {
+	llm.Embedder
+	emit func(event.Event)
+}
+
+// Embed implements [llm.Embedder].
+func (o observedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	begun := time.Now()
+	o.emit(event.EmbeddingRequested{Texts: len(texts)})
+	vectors, err := o.Embedder.Embed(ctx, texts)
+	if err != nil {
+		o.emit(event.EmbeddingFailed{Texts: len(texts), Duration: time.Since(begun), Err: err.Error()})
+	} else {
+		o.emit(event.EmbeddingCompleted{Texts: len(texts), Duration: time.Since(begun)})
+	}
+	return vectors, err
+}
+
+// observed returns e with events; a nil e stays nil, as it means that there is none.
+func observed(e llm.Embedder, emit func(event.Event)) llm.Embedder {
+	if e == nil {
+		return nil
+	}
+	return observedEmbedder{e, emit}
+}
+
+// newTasks returns the schedules and hooks of the configuration as a plugin.
+func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, error) {
+	o := tasks.Options{Store: store, Quiet: cfg.Initiative.Quiet(), Log: env.Log}
+	for _, s := range cfg.Schedules {
+		times, err := s.Times(cfg.Initiative)
+		if err != nil {
+			return nil, fmt.Errorf("the schedule %s: %w", s.Name, err)
+		}
+		o.Schedules = append(o.Schedules, tasks.Schedule{
+			Name: s.Name, Times: times, Spec: s.Cron + " " + cmp.Or(s.Timezone, cfg.Initiative.Timezone), Jitter: s.Jitter,
+			Once: s.Missed == config.MissedOnce, Drop: s.Quiet == config.QuietDrop, What: what(s.Room, s.Prompt, s.Text),
+		})
+	}
+	for _, h := range cfg.Hooks {
+		o.Hooks = append(o.Hooks, tasks.Hook{
+			Name: h.Name, Secret: h.Secret.Reveal(), PerMinute: h.PerMinute, Drop: h.Quiet == config.QuietDrop, What: what(h.Room, h.Prompt, h.Text),
+		})
+	}
+	return tasks.New(o), nil
+}
+
+// what returns what a schedule or hook does: say a text, or have the agent act on a prompt.
+func what(room config.Place, prompt, text string) tasks.What {
+	return tasks.What{Room: string(room), Text: cmp.Or(text, prompt), Speak: text != ""}
 }

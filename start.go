@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
 	stores "parley/backends"
 	"parley/backends/redis"
 	"parley/config"
+	programs "parley/core/turn"
 )
 
 const (
@@ -156,4 +158,36 @@ func readiness(store stores.Store) func(context.Context) error {
 		}
 		return errors.New("the store can't be read")
 	}
+}
+
+// about returns what commands such as /model and /status tell users about this gateway.
+func about(g *Gateway) programs.Program {
+	a := programs.Program{Version: version(), Models: []programs.Model{{Work: "answers", Name: g.models.name}}}
+	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {
+		if s.config.Model != "" {
+			a.Models = append(a.Models, programs.Model{Work: s.task, Name: s.config.Model})
+		}
+	}
+	a.Health = func(ctx context.Context) []programs.Service {
+		all := []programs.Service{{Name: "Store", Err: g.backends.ready(ctx)}}
+		if g.backends.shared != nil {
+			all = append(all, programs.Service{Name: "Redis", Err: g.backends.shared(ctx)})
+		}
+		return all
+	}
+	return a
+}
+
+// version returns the commit of the build, or else the version of the module; "" without build information.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value[:min(len(s.Value), 12)]
+		}
+	}
+	return info.Main.Version
 }

@@ -11,7 +11,7 @@
 //  1. node.go (YAML) and json.go (character files) parse the text to nodes with positions. Features of YAML that configurations don't need
 //     are rejected.
 //  2. character.go adds what a character file sets to the section agent.
-//  3. decode.go walks the structs by reflection. form.go says how each type is written, reference.go replaces ${env:…} and ${file:…}, suggest.go
+//  3. decode.go walks the structs by reflection. form.go says how each type is written, reference.go replaces ${env:…} and ${file:…}, problem.go
 //     finds the key that was meant.
 //  4. check.go and the files of the subjects report values that are well-formed but invalid together.
 //  5. documents.go loads the agent's knowledge, whose problems are only warnings.
@@ -218,82 +218,6 @@ type ChatModel struct {
 	PromptTokens int `yaml:"prompt_tokens"`
 	// The names of the models that continue when it fails, in order.
 	Fallback []string `yaml:"fallback"`
-}
-
-// Access defines who can talk to the bots, and where.
-type Access struct {
-	// Direct messages from unknown users:
-	//   pairing   = they get a code, and the owner is asked in a direct message whether to approve them. The owner
-	//               can also send the code to the bot, or run "gateway pair CODE". Without an owner, no one can
-	//               be approved.
-	//   allowlist = they are told once that they have no access
-	//   open      = everyone is answered, at your expense
-	//   off       = no direct messages are answered
-	Direct DirectAccess `yaml:"direct" default:"pairing"`
-	// Groups, for allowed and approved users: mention_only = answer mentions and replies; ambient = also answer messages that
-	// begin with its name or that the model judges to be meant for it (one short call per message); off = answer nothing.
-	Group GroupAccess `yaml:"group" default:"mention_only"`
-	// The allowlist: who can talk to the agent without approval.
-	Allow Allow `yaml:"allow"`
-	// The groups and channels where the agent answers, in the same form. A Discord channel includes its threads.
-	// If rooms and worlds are both empty: everywhere.
-	Rooms []Chat `yaml:"rooms"`
-	// The Discord servers where the agent answers, with all their channels.
-	Worlds []World `yaml:"worlds"`
-	// What is answered in groups without a mention, if the author can talk to the agent.
-	Always Always `yaml:"always"`
-	// Other bots, if allowed like users: mention = answer mentions and replies, at most three in a row until a person writes,
-	// and at most 20 a minute; off = answer nothing.
-	Bots BotAccess `yaml:"bots" default:"off"`
-	// Overrides for some rooms or worlds, each with any of: group, as above; system, a system prompt instead of agent.system;
-	// tools, the only actions that can be used there; model, one of models.chat that answers there. Such as
-	//   - rooms: ["discord:80351110224678912"]
-	//     group: ambient
-	//     system: You help with the homework of the seventh class.
-	//     tools: []
-	// Or a model for some people, wherever they write:
-	//   - users: ["telegram:123456789"]
-	//     model: fast
-	// An override for a thread or channel takes precedence over one for its server.
-	Overrides []Override `yaml:"overrides"`
-}
-
-// Allow is the allowlist.
-type Allow struct {
-	// Accounts, in the same form as owner.
-	Users []Account `yaml:"users"`
-	// Roles on Discord, such as ["discord:80351110224678912"]: everyone with the role, on its server.
-	Roles []Role `yaml:"roles"`
-	// Groups and channels, such as ["discord:80351110224678912", "telegram:-1001234567890"]: everyone who writes there.
-	Rooms []Chat `yaml:"rooms"`
-	// Discord servers: everyone who writes there.
-	Worlds []World `yaml:"worlds"`
-}
-
-// Always lists what is answered without a mention.
-type Always struct {
-	// Groups and channels, in the same form: every message there.
-	Rooms []Chat `yaml:"rooms"`
-	// Sources of messages sent through the API, by their exact name: every message from them.
-	Sources []string `yaml:"sources" default:"client_chat, api, postman"`
-}
-
-// Override changes the rules in some rooms or worlds.
-type Override struct {
-	// The groups and channels to which it applies.
-	Rooms []Chat `yaml:"rooms"`
-	// The servers to which it applies.
-	Worlds []World `yaml:"worlds"`
-	// What is answered there: one of the values of access.group. auto = as everywhere.
-	Group *GroupAccess `yaml:"group"`
-	// The system prompt there, instead of agent.system. Empty = agent.system.
-	System string `yaml:"system"`
-	// The only actions that can be used there, by name. Empty = all.
-	Tools []string `yaml:"tools"`
-	// The model that answers there, by its name in models.chat. Empty = the first one. A model chosen with /model takes precedence.
-	Model string `yaml:"model"`
-	// Instead of rooms and worlds: the accounts that the model answers wherever they write. It takes precedence over that of the room.
-	Users []Account `yaml:"users"`
 }
 
 // DayLimits are daily limits on model usage. With web.public, the token limits per person and in total must not be 0.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"parley/internal/cron"
+	"parley/internal/quiethours"
+	"parley/internal/sections"
 )
 
 // Schedule has the agent do something at certain times.
@@ -31,24 +33,6 @@ type Schedule struct {
 	Quiet QuietRule `yaml:"quiet" default:"wait"`
 }
 
-// MissedRule is what becomes of what is missed.
-type MissedRule string
-
-// MissedOnce makes up for the latest.
-const MissedOnce MissedRule = "once"
-
-// Words returns the allowed values.
-func (MissedRule) Words() []string { return []string{"skip", string(MissedOnce)} }
-
-// QuietRule is what becomes of what is due in quiet hours.
-type QuietRule string
-
-// QuietDrop leaves it out.
-const QuietDrop QuietRule = "drop"
-
-// Words returns the allowed values.
-func (QuietRule) Words() []string { return []string{"wait", string(QuietDrop)} }
-
 // Times returns the times of the schedule.
 func (s Schedule) Times(i Initiative) (cron.Schedule, error) {
 	zone := i.Zone()
@@ -60,6 +44,24 @@ func (s Schedule) Times(i Initiative) (cron.Schedule, error) {
 	}
 	return cron.Parse(s.Cron, zone)
 }
+
+// MissedRule is what becomes of what is missed.
+type MissedRule string
+
+// Words returns the allowed values.
+func (MissedRule) Words() []string { return []string{"skip", string(MissedOnce)} }
+
+// MissedOnce makes up for the latest.
+const MissedOnce MissedRule = "once"
+
+// QuietRule is what becomes of what is due in quiet hours.
+type QuietRule string
+
+// Words returns the allowed values.
+func (QuietRule) Words() []string { return []string{"wait", string(QuietDrop)} }
+
+// QuietDrop leaves it out.
+const QuietDrop QuietRule = "drop"
 
 const longestJitter = time.Hour
 
@@ -99,4 +101,82 @@ func (d checker) checkTask(path, name string, names map[string]bool, room Place,
 		d.reject(path, "has not exactly one of prompt and text", "set one of them")
 	}
 	names[name] = true
+}
+
+// Hook has the agent do something when another program calls it.
+type Hook struct {
+	// A short name, which ends the address: lower-case letters, digits and hyphens.
+	Name string `yaml:"name"`
+	// What calls must bring as "Authorization: Bearer SECRET": at least 16 characters. Empty = no calls are accepted.
+	Secret Secret `yaml:"secret"`
+	// Where: a group or channel, or an account for its direct chat. The agent must have had a message there.
+	Room Place `yaml:"room"`
+	// What the agent is asked to do. {{build.status}} is a value of the JSON body, in quotation marks. The whole body comes with it as a
+	// file. It answers with the rights of a guest.
+	Prompt string `yaml:"prompt"`
+	// Instead of prompt: what it says, without asking the model.
+	Text string `yaml:"text"`
+	// How many calls are accepted in a minute.
+	PerMinute int `yaml:"per_minute" default:"30"`
+	// Calls in initiative.quiet_hours: wait = it is done when they end; drop = it is left out.
+	Quiet QuietRule `yaml:"quiet" default:"wait"`
+}
+
+const shortestSecret = 16
+
+func (d checker) checkHooks(all []Hook) {
+	names := map[string]bool{}
+	for i, h := range all {
+		path := fmt.Sprintf("hooks[%d]", i)
+		if d.broken(path) {
+			continue
+		}
+		d.checkTask(path, h.Name, names, h.Room, h.Prompt, h.Text)
+		sections.Reject(d.reject).Secret(path+".secret", h.Secret, nil, "set the secret alone, without spaces or line breaks")
+		if n := len(h.Secret.Reveal()); n > 0 && n < shortestSecret {
+			d.reject(path+".secret", "is shorter than 16 characters", "make a random one, for example with openssl rand -hex 32")
+		}
+		if h.PerMinute < 1 || h.PerMinute > 600 {
+			d.reject(path+".per_minute", "is not between 1 and 600", "the default is 30")
+		}
+	}
+}
+
+// Initiative configures what the agent sends without being asked right then.
+type Initiative struct {
+	// The time zone of reminders and quiet hours, and of the time that the agent knows: UTC, Local for this machine's
+	// time zone, or a name such as Europe/Berlin.
+	Timezone string `yaml:"timezone" default:"Local"`
+	// Hours of each day in which nothing is sent on the agent's initiative, such as "22:00-07:00". What is due then is sent when they
+	// end. Empty = none.
+	QuietHours string `yaml:"quiet_hours"`
+	// true = users can have the agent remind them of something.
+	Reminders bool `yaml:"reminders" default:"true"`
+}
+
+// Zone returns the time zone.
+func (i Initiative) Zone() *time.Location {
+	zone, err := time.LoadLocation(i.Timezone)
+	if err != nil {
+		return time.Local // Parse has validated the name
+	}
+	return zone
+}
+
+// Quiet returns the quiet hours.
+func (i Initiative) Quiet() quiethours.Hours {
+	h, err := quiethours.Parse(i.QuietHours, i.Zone())
+	if err != nil {
+		return quiethours.Hours{} // Parse has validated them
+	}
+	return h
+}
+
+func (d checker) checkInitiative(i Initiative) {
+	if _, err := time.LoadLocation(i.Timezone); err != nil || i.Timezone == "" {
+		d.reject("initiative.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
+	}
+	if _, err := quiethours.Parse(i.QuietHours, time.UTC); err != nil {
+		d.reject("initiative.quiet_hours", "are not hours of the day", `write them such as "22:00-07:00"`)
+	}
 }

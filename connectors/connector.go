@@ -16,11 +16,18 @@ package connectors
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/text"
+	"parley/internal/sections"
 	"parley/progressive"
 )
 
@@ -128,3 +135,91 @@ type Settings interface {
 
 // Dialer has the signature of [net.Dialer.DialContext], so that tests can replace the network.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Display is how a platform shows answers. Sections of the configuration embed it.
+type Display struct {
+	// Whether to show a line per action call with the answer: compact = while it is being written; full = also afterwards; off.
+	Progress progressive.Progress `yaml:"progress" default:"compact"`
+	// How to send code blocks longer than two messages: message = as several messages, which can be searched and quoted;
+	// file = as a file below the answer, which is easier to copy. While code is being written, at most half a message of it is
+	// shown. If the chat rejects files, the code is sent as messages.
+	LongCode progressive.LongCode `yaml:"long_code" default:"message"`
+	// The maximum number of messages per answer. The rest of a longer answer is sent as a file, with a notice. 0 = no limit.
+	MaxMessages int `yaml:"max_messages" default:"10"`
+}
+
+// Check implements [sections.Checker].
+func (d Display) Check(reject sections.Reject) { reject.Limit("max_messages", d.MaxMessages) }
+
+// Messages returns a converter for one answer, on a platform that o describes.
+func (d Display) Messages(o progressive.MarkdownOptions) *progressive.MarkdownMessages {
+	o.Progress, o.LongCode, o.MaxMessages = d.Progress, d.LongCode, d.MaxMessages
+	return progressive.NewMarkdownMessages(o)
+}
+
+// Unreadable stands for a message in a direct chat of a kind that bots can't read, so that its author gets an answer.
+const Unreadable = "*A message of a kind that can't be read here*"
+
+// Described returns what a message with files is, for [chat.Quoted.What], such as "a voice message 0:12"; "" without files. length is that
+// of a recording, and 0 if it is unknown.
+func Described(files []chat.Attachment, length time.Duration) string {
+	if len(files) == 0 {
+		return ""
+	}
+	what := "a file"
+	switch f := files[0]; {
+	case len(files) > 1:
+		return fmt.Sprintf("a message with %d files", len(files))
+	case f.Voice:
+		what = "a voice message"
+	case f.Type == "image/gif":
+		what = "an animation"
+	case strings.HasPrefix(f.Type, "image/"):
+		what = "a photo"
+	case strings.HasPrefix(f.Type, "audio/"):
+		what = "an audio file"
+	case strings.HasPrefix(f.Type, "video/"):
+		what = "a video"
+	}
+	if length > 0 {
+		what += fmt.Sprintf(" %d:%02d", length/time.Minute, length%time.Minute/time.Second)
+	}
+	return what
+}
+
+// Poll returns a poll as text.
+func Poll(question string, options []string) string {
+	return text.Passed("Poll", question+"\nOptions: "+strings.Join(options, "; "))
+}
+
+// From returns files as those of another message than the one that they are attached to.
+func From(origin chat.FileOrigin, files []chat.Attachment) []chat.Attachment {
+	for i := range files {
+		files[i].Origin = origin
+	}
+	return files
+}
+
+const longestName = 180 // bytes; file systems allow 255
+
+// FileName makes name safe for a platform: at most 180 bytes on one line, without header separators and directories. It
+// also removes bidirectional control characters, which can disguise a file's extension.
+func FileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || strings.ContainsRune(`"\/`, r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "_"))
+	if cut := len(name) - longestName; cut > 0 {
+		for !utf8.RuneStart(name[cut]) {
+			cut++
+		}
+		// The end is kept, because the extension is there.
+		name = name[cut:]
+	}
+	if strings.Trim(name, "_. ") == "" {
+		return "file"
+	}
+	return name
+}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"parley/internal/encoding"
 )
 
 // kind is how a file is read.
@@ -97,3 +99,18 @@ var packedTypes = map[string]bool{ // never changed
 
 // pictureTypes are the media types that models with image input accept.
 var pictureTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true} // never changed
+
+// maxDocument is the number of bytes of a document that are decoded: more than maxText characters take in any encoding.
+const maxDocument = 1 << 20
+
+// isText reports whether data is text.
+func isText(data []byte) bool { return encoding.IsText(data[:min(len(data), maxDocument)]) }
+
+// plainText decodes a text document.
+func plainText(data []byte) (string, error) {
+	text, known := encoding.Decode(data[:min(len(data), maxDocument)])
+	if !known {
+		return "", garbled
+	}
+	return text, nil
+}

@@ -3,7 +3,7 @@
 //
 // Nothing about a file is trusted: not its name, its type, its size or its unpacked size. What it is, its content
 // decides (kind.go). Images are only measured, never decoded here (picture.go); text is decoded within bounds
-// (text.go); everything that needs a parser is read in another process (package document). A file that can't be read
+// (kind.go); everything that needs a parser is read in another process (package document). A file that can't be read
 // never fails a turn: it gets a reason that users see.
 package media
 

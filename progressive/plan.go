@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 
 	"parley/core/chat"
 	"parley/core/llm"
@@ -37,6 +41,22 @@ type partState struct {
 	replacements   int       // how often the message was deleted and posted again; part of its nonce
 }
 
+// mayHaveSent reports whether the create request with an unknown outcome had the content p.
+func (h partState) mayHaveSent(p Part) bool {
+	if h.intent.Sent == "" {
+		return h.assumeFinal
+	}
+	return h.intent.Sent == hash(p)
+}
+
+// repeated reports whether p was sent more than once, or will be, so that people may see it twice and it needs a mark.
+func (h partState) repeated(p Part) bool { return h.intent.Tries > 1 && h.intent.Sent == hash(p) }
+
+// mayRepeat reports whether a create request with an unknown outcome can be repeated: once, and within a day.
+func (h partState) mayRepeat(now time.Time) bool {
+	return h.intent.Sent != "" && h.intent.Tries < mostTries && (h.intent.At.IsZero() || now.Before(h.intent.At.Add(giveUpAfter)))
+}
+
 // messageState says whether a part's message exists, as far as is known.
 type messageState uint8
 
@@ -58,22 +78,6 @@ type step struct {
 	repeats   bool       // the same create request had an unknown outcome: it waits until the platform works again
 	notBefore time.Time  // the earliest time of the request; zero means now
 	intent    chat.Shown // of a Post: the journal's record, written before the request
-}
-
-// mayHaveSent reports whether the create request with an unknown outcome had the content p.
-func (h partState) mayHaveSent(p Part) bool {
-	if h.intent.Sent == "" {
-		return h.assumeFinal
-	}
-	return h.intent.Sent == hash(p)
-}
-
-// repeated reports whether p was sent more than once, or will be, so that people may see it twice and it needs a mark.
-func (h partState) repeated(p Part) bool { return h.intent.Tries > 1 && h.intent.Sent == hash(p) }
-
-// mayRepeat reports whether a create request with an unknown outcome can be repeated: once, and within a day.
-func (h partState) mayRepeat(now time.Time) bool {
-	return h.intent.Sent != "" && h.intent.Tries < mostTries && (h.intent.At.IsZero() || now.Before(h.intent.At.Add(giveUpAfter)))
 }
 
 // probe is posted in place of a part that is no longer wanted and may exist. The platform answers the old nonce with the
@@ -181,4 +185,57 @@ func (p Part) sameButtons(o Part) bool {
 		return p.Offer == o.Offer
 	}
 	return p.Offer.ID == o.Offer.ID
+}
+
+// readable returns the text of p without markup, as people read it.
+func (p Part) readable() string {
+	if p.Plain != "" {
+		return p.Plain
+	}
+	return p.Text
+}
+
+// length returns the number of runes of the answer in parts, without lines about calls.
+func length(parts []Part) (n int) {
+	for _, p := range parts {
+		n += utf8.RuneCountInString(p.readable()) - p.StatusRunes
+	}
+	return n
+}
+
+// visible returns the number of characters of s, as people count them, from its first to its last visible one. It stops
+// counting at enough, because it is called for each change of a growing text.
+func visible(s string, enough int) (n int) {
+	all, state := 0, -1
+	for s != "" && n < enough {
+		var c string
+		c, s, _, state = uniseg.FirstGraphemeClusterInString(s, state)
+		if shows(c) {
+			n = all + 1
+		}
+		if n > 0 {
+			all++
+		}
+	}
+	return n
+}
+
+// shows reports whether the cluster c is visible.
+func shows(c string) bool {
+	for _, r := range c {
+		if unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.M, r) && !filler(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// filler reports whether r is one of the letters and symbols that fonts draw as nothing. Platforms count a message of them
+// as empty and refuse it.
+func filler(r rune) bool {
+	switch r {
+	case '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800':
+		return true
+	}
+	return false
 }

@@ -1,3 +1,12 @@
+// Package record defines the forms in which the SQL stores keep values: JSON columns, times, ids that the stores
+// compute, and the lists of columns with the functions that scan them. Both stores use it, so their tables hold the
+// same values, rows can be moved from one store to the other, and searches find the same messages in both.
+//
+// What is stored stays: rows were written by earlier versions, and during a rolling deployment earlier versions read
+// the rows of this one. So a form is only ever extended: with JSON fields that can be missing, or with columns that a
+// migration adds.
+//
+// Nothing here has state; all functions are safe for concurrent use.
 package record
 
 import (
@@ -180,3 +189,60 @@ func ScanShown(r Row, all map[chat.RunID][]chat.Shown) (id chat.RunID, err error
 	all[id] = shown
 	return id, nil
 }
+
+// ReminderColumns are the columns that [ScanReminder] reads.
+const ReminderColumns = `id, room, person, due, content`
+
+// reminder is the stored form of the fields of a [chat.Reminder] that no query compares.
+type reminder struct {
+	Name   string        `json:"name,omitempty"`
+	Text   string        `json:"text"`
+	First  time.Time     `json:"first"`
+	Repeat string        `json:"repeat,omitempty"`
+	Zone   string        `json:"zone,omitempty"`
+	Asked  chat.MemoryID `json:"asked,omitempty"`
+}
+
+// Reminder returns the stored form of the fields of r that have no column of their own.
+func Reminder(r chat.Reminder) string {
+	return JSON(reminder{r.Name, r.Text, r.First.UTC(), r.Repeat, r.Zone, r.Asked})
+}
+
+// ScanReminder reads [ReminderColumns].
+func ScanReminder(from Row) (r chat.Reminder, err error) {
+	var c reminder
+	err = from.Scan(&r.ID, &r.Room, &r.Person, TimeInto(&r.Due), JSONInto(&c))
+	r.Name, r.Text, r.First, r.Repeat, r.Zone, r.Asked = c.Name, c.Text, c.First, c.Repeat, c.Zone, c.Asked
+	return r, Found(err)
+}
+
+// CheckReminder returns an error if r could not be read back as it is.
+func CheckReminder(r chat.Reminder) error {
+	return CheckText(r.ID, string(r.Room), string(r.Person), r.Name, r.Text, r.Repeat, r.Zone, string(r.Asked))
+}
+
+// UploadColumns are the columns that [ScanUpload] reads.
+const UploadColumns = `id, room, sender, message, name, type, size, at, attempt, complete, thumbnail, evicted`
+
+// ScanUpload reads [UploadColumns].
+func ScanUpload(r Row) (u chat.Upload, err error) {
+	err = r.Scan(&u.ID, &u.Room, &u.Sender, &u.Message, &u.Name, &u.Type, &u.Size, TimeInto(&u.At), &u.Attempt, &u.Complete, &u.Thumbnail, &u.Evicted)
+	return u, Found(err)
+}
+
+// CheckUpload returns an error if u could not be read back as it is.
+func CheckUpload(u chat.Upload) error {
+	return CheckText(u.ID, string(u.Room), string(u.Sender), u.Name, u.Type, u.Attempt)
+}
+
+// UploadBytes is how many bytes of an upload are stored, as an expression over the table uploads: of one that is not
+// complete, those that have arrived.
+const UploadBytes = `CASE WHEN complete THEN size ELSE (SELECT CAST(coalesce(sum(length(data)), 0) AS bigint) FROM upload_pieces WHERE upload = uploads.id AND n >= 0) END`
+
+// StoredBytes selects the bytes of all uploads. The sizes are read from an index; only the few uploads that are not
+// complete are looked at one by one.
+const StoredBytes = `SELECT CAST((SELECT coalesce(sum(size), 0) FROM uploads WHERE NOT evicted) -
+	(SELECT coalesce(sum(size - ` + UploadBytes + `), 0) FROM uploads WHERE message = '' AND NOT complete) AS bigint)`
+
+// LargestSender selects the sender with the most stored bytes; of several, the one with the oldest upload.
+const LargestSender = `SELECT sender FROM uploads WHERE NOT evicted GROUP BY sender ORDER BY sum(` + UploadBytes + `) DESC, min(at) LIMIT 1`

@@ -15,11 +15,12 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
-	_ "time/tzdata" // limits.timezone must work on machines without time zone files, such as minimal containers
+	_ "time/tzdata"
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
@@ -47,6 +48,20 @@ type cli struct {
 	Person  personCmd  `cmd:"" help:"Export or delete everything that is stored about a person."`
 	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
 	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a file from standard input and write what it contains. For internal use."`
+}
+
+// load reads the configuration and returns where it came from. Only the default file may be missing.
+func (c *cli) load() (config.Config, string, error) {
+	if c.Config != "" {
+		cfg, err := parley.LoadConfig(c.Config, os.LookupEnv)
+		return cfg, c.Config, err
+	}
+	cfg, err := parley.LoadConfig(defaultFile, os.LookupEnv)
+	if errors.Is(err, fs.ErrNotExist) {
+		cfg, err = parley.DefaultConfig(os.LookupEnv)
+		return cfg, "the defaults", err
+	}
+	return cfg, defaultFile, err
 }
 
 func main() {
@@ -112,20 +127,6 @@ func interruptible() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// load reads the configuration and returns where it came from. Only the default file may be missing.
-func (c *cli) load() (config.Config, string, error) {
-	if c.Config != "" {
-		cfg, err := parley.LoadConfig(c.Config, os.LookupEnv)
-		return cfg, c.Config, err
-	}
-	cfg, err := parley.LoadConfig(defaultFile, os.LookupEnv)
-	if errors.Is(err, fs.ErrNotExist) {
-		cfg, err = parley.DefaultConfig(os.LookupEnv)
-		return cfg, "the defaults", err
-	}
-	return cfg, defaultFile, err
-}
-
 // withUnit writes durations with their unit, such as "1.5s": as a number, JSON would hold nanoseconds.
 func withUnit(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
@@ -150,4 +151,21 @@ func logger(cfg config.Log) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withUnit}))
 	}
 	return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+}
+
+// version returns the release of this build, or else its commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "parley (unknown version)"
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	commit := cmp.Or(settings["vcs.revision"], "unknown commit")
+	if settings["vcs.modified"] == "true" {
+		commit += ", modified"
+	}
+	return fmt.Sprintf("parley %s (%s, %s)", cmp.Or(info.Main.Version, "(devel)"), commit, info.GoVersion)
 }

@@ -13,17 +13,13 @@ import (
 	"time"
 
 	"parley"
+	"parley/media/parser"
 )
 
 // runCmd runs the gateway.
 type runCmd struct {
 	Listen string `placeholder:"HOST:PORT" help:"Address to listen on, instead of web.listen."`
 }
-
-// heapGrowth is how much garbage may come between two collections, in percent of the memory that is in use, unless the environment
-// variable GOGC says it. It is twice Go's default: the heap is small beside the stacks of a busy gateway, so this costs little
-// memory, while each collection scans all those stacks.
-const heapGrowth = 200
 
 // Run serves until ctx ends. It prints the address of the web chat to standard output, where scripts and tests find it.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
@@ -68,6 +64,11 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	return nil
 }
 
+// heapGrowth is how much garbage may come between two collections, in percent of the memory that is in use, unless the environment
+// variable GOGC says it. It is twice Go's default: the heap is small beside the stacks of a busy gateway, so this costs little
+// memory, while each collection scans all those stacks.
+const heapGrowth = 200
+
 // connecting is how long connectors take to connect, in general. That needs parts of the program that are not needed again for long.
 const connecting = time.Second
 
@@ -83,4 +84,20 @@ func unmapStarts(ctx context.Context, log *slog.Logger) {
 	if err != nil {
 		log.Warn("idle memory stays larger than it could be", "err", err)
 	}
+}
+
+// readCmd reads a file in a process of its own, see newParser.
+type readCmd struct{}
+
+// Run implements the command.
+func (*readCmd) Run() error { return parser.Serve(os.Stdin, os.Stdout) }
+
+// newParser returns a parser that reads each file in a separate process of this program, because parsers of foreign formats
+// can crash or use up memory. It returns nil if the program's path is unknown; such files are then left unread.
+func newParser() parley.Parser {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return parser.Command(self, "read-document")
 }

@@ -56,45 +56,6 @@ type Discord struct {
 	busy chan struct{}
 }
 
-// account identifies the token's owner.
-type account struct {
-	ID   string `json:"id"`
-	Name string `json:"username"`
-}
-
-var (
-	_ connectors.Connector = (*Discord)(nil)
-	_ connectors.Poster    = (*Discord)(nil)
-	_ connectors.Checker   = (*Discord)(nil)
-	_ connectors.Sharded   = (*Discord)(nil)
-	_ connectors.Limited   = (*Discord)(nil)
-)
-
-// New returns a bot without making any request. Run and Check report invalid options.
-func New(c Config, deps connectors.Deps) *Discord {
-	files := newFiles(c.APIURL, deps.Dial)
-	var proxy proxy
-	if deps.Dial == nil {
-		proxy = http.ProxyFromEnvironment
-		deps.Dial = (&net.Dialer{Timeout: tlsTime, KeepAlive: 30 * time.Second}).DialContext
-	}
-	d := &Discord{
-		config: c, client: newClient(c.Token.Reveal(), c.APIURL, deps.Dial, proxy), files: files,
-		dialer: &websocket.Dialer{NetDialContext: deps.Dial, Proxy: proxy},
-		log:    deps.Log.With("connector", Name), busy: make(chan struct{}, 1),
-		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2),
-	}
-	if d.shards == nil {
-		d.shards = connectors.NewShards(nil, deps.Memo, Name, "", d.log)
-	}
-	d.logins = newLoginQueue(d.client, d.shards, d.log)
-	if c.Token == "" {
-		d.client.wrong = errors.New("connectors.discord.token is empty; create a token at " + portal + " (your application, Bot, Reset Token)")
-	}
-	d.places = newPlaces(d.client)
-	return d
-}
-
 // Name implements [connectors.Connector].
 func (d *Discord) Name() string { return Name }
 
@@ -185,23 +146,6 @@ func (d *Discord) me(ctx context.Context) (account, error) {
 	return bot, nil
 }
 
-// application holds the bot's application as Discord reports it.
-type application struct {
-	ID    string `json:"id"`
-	Flags int    `json:"flags"`
-	known bool
-}
-
-// Flags of applications with the Message Content intent; the second is for small ones.
-const (
-	messageContent        = 1 << 18
-	messageContentLimited = 1 << 19
-)
-
-// permissions are those that an invitation requests: view channels, send messages there and in threads, attach files,
-// and read the message history.
-const permissions = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
-
 // application looks up the bot's application. A failure is logged and not returned: without it the bot still works,
 // with the intents that it most probably has.
 func (d *Discord) application(ctx context.Context) (a application) {
@@ -213,6 +157,80 @@ func (d *Discord) application(ctx context.Context) (a application) {
 	}
 	a.known = true
 	return a
+}
+
+// Check implements [connectors.Checker].
+func (d *Discord) Check(ctx context.Context) (found connectors.CheckResult, err error) {
+	if d.client.wrong != nil {
+		return found, d.client.wrong
+	}
+	defer d.client.http.CloseIdleConnections()
+	me, err := d.me(ctx)
+	if err != nil {
+		return found, advise(err)
+	}
+	var gateway struct {
+		Limit struct {
+			Remaining int `json:"remaining"`
+			Total     int `json:"total"`
+		} `json:"session_start_limit"`
+	}
+	if err := d.client.do(ctx, http.MethodGet, "gateway/bot", nil, &gateway); err != nil {
+		return found, advise(fmt.Errorf("get the Discord gateway URL: %w", err))
+	}
+	app := d.application(ctx)
+	found.Text = fmt.Sprintf("%s has %d of %d logins left today; invite it with %s",
+		me.Name, gateway.Limit.Remaining, gateway.Limit.Total, app.invitation(me))
+	if !app.readsContent() {
+		found.Unheard = "the Message Content intent is off, so in servers it only receives messages that mention it: switch it on at " + portal
+	}
+	return found, nil
+}
+
+// account identifies the token's owner.
+type account struct {
+	ID   string `json:"id"`
+	Name string `json:"username"`
+}
+
+var (
+	_ connectors.Connector = (*Discord)(nil)
+	_ connectors.Poster    = (*Discord)(nil)
+	_ connectors.Checker   = (*Discord)(nil)
+	_ connectors.Sharded   = (*Discord)(nil)
+	_ connectors.Limited   = (*Discord)(nil)
+)
+
+// New returns a bot without making any request. Run and Check report invalid options.
+func New(c Config, deps connectors.Deps) *Discord {
+	files := newFiles(c.APIURL, deps.Dial)
+	var proxy proxy
+	if deps.Dial == nil {
+		proxy = http.ProxyFromEnvironment
+		deps.Dial = (&net.Dialer{Timeout: tlsTime, KeepAlive: 30 * time.Second}).DialContext
+	}
+	d := &Discord{
+		config: c, client: newClient(c.Token.Reveal(), c.APIURL, deps.Dial, proxy), files: files,
+		dialer: &websocket.Dialer{NetDialContext: deps.Dial, Proxy: proxy},
+		log:    deps.Log.With("connector", Name), busy: make(chan struct{}, 1),
+		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2),
+	}
+	if d.shards == nil {
+		d.shards = connectors.NewShards(nil, deps.Memo, Name, "", d.log)
+	}
+	d.logins = newLoginQueue(d.client, d.shards, d.log)
+	if c.Token == "" {
+		d.client.wrong = errors.New("connectors.discord.token is empty; create a token at " + portal + " (your application, Bot, Reset Token)")
+	}
+	d.places = newPlaces(d.client)
+	return d
+}
+
+// application holds the bot's application as Discord reports it.
+type application struct {
+	ID    string `json:"id"`
+	Flags int    `json:"flags"`
+	known bool
 }
 
 // readsContent reports whether messages come with their text. If the application is unknown, the intent is assumed to
@@ -238,4 +256,26 @@ func (a application) invitation(me account) string {
 		id = me.ID
 	}
 	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot&permissions=%d", id, permissions)
+}
+
+// Flags of applications with the Message Content intent; the second is for small ones.
+const (
+	messageContent        = 1 << 18
+	messageContentLimited = 1 << 19
+)
+
+// permissions are those that an invitation requests: view channels, send messages there and in threads, attach files,
+// and read the message history.
+const permissions = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
+
+// advise adds to err what to do about it.
+func advise(err error) error {
+	var r *refusal
+	switch {
+	case errors.As(err, &r) && r.status == http.StatusNotFound:
+		return fmt.Errorf("%w: no Discord API there; check connectors.discord.api_url", err)
+	case errors.Is(err, errUnsent):
+		return fmt.Errorf("%w; check the network and connectors.discord.api_url", err)
+	}
+	return err
 }

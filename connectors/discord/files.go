@@ -1,8 +1,18 @@
 package discord
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
 	"parley/connectors"
 	"parley/core/chat"
+	"parley/core/llm"
+	"parley/internal/guard"
 )
 
 // voiceMessage is the flag of a voice message.
@@ -48,4 +58,100 @@ func (m message) filesOf(part message) (all []chat.Attachment) {
 		})
 	}
 	return all
+}
+
+var _ connectors.Fetcher = (*Discord)(nil)
+
+// fetchTries limits how often a message is requested while Discord rate limits the request.
+const fetchTries = 3
+
+// newFiles returns the client for Discord's file servers. It refuses other hosts, whatever URL a message contains, so
+// that a message can't make the gateway send requests to internal addresses. Only a compatible server configured by the
+// owner may serve files from its API host.
+func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
+	o := guard.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}, Dial: dial}
+	if u, err := url.Parse(apiURL); err == nil && u.Host != "" {
+		o.Trusted = u.Scheme + "://" + u.Host
+	}
+	return guard.New(o)
+}
+
+// Fetch implements [connectors.Fetcher]. The URLs of files are signed and expire after a day, so it fetches the message
+// again for a fresh one. The stated size is checked first, to save the request; the limit is enforced while reading
+// too, because the size is only a claim.
+func (d *Discord) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
+	if f.Size > limit {
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, chat.ErrTooLarge)
+	}
+	at, err := d.attachment(ctx, f.Ref)
+	if err != nil {
+		return llm.File{}, fmt.Errorf("fetch a file: %w", err)
+	}
+	data, _, err := d.files.Get(ctx, at.URL, limit)
+	switch {
+	case errors.Is(err, guard.ErrGone):
+		err = fmt.Errorf("%w: %w", chat.ErrNotFound, err)
+	case errors.Is(err, guard.ErrTooLarge):
+		err = fmt.Errorf("%w: %w", chat.ErrTooLarge, err)
+	}
+	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
+}
+
+// attachment returns a file with a fresh URL. ref is what fileRef returned. It fails with [chat.ErrNotFound] if the
+// message or the file was deleted, or is invisible to the bot.
+func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error) {
+	channel, rest, _ := strings.Cut(ref, "/")
+	id, file, _ := strings.Cut(rest, "/")
+	if snowflake(channel) == 0 || snowflake(id) == 0 || snowflake(file) == 0 {
+		return attachment{}, fmt.Errorf("%w: the reference names no file", chat.ErrNotFound)
+	}
+	type holder struct {
+		Attachments []attachment `json:"attachments"`
+	}
+	var m struct {
+		holder
+		Forwarded []struct {
+			Message holder `json:"message"`
+		} `json:"message_snapshots"`
+	}
+	err := d.patiently(ctx, func() error {
+		return d.client.do(ctx, http.MethodGet, "channels/"+channel+"/messages/"+id, nil, &m)
+	})
+	var no *refusal
+	switch {
+	case errors.As(err, &no) && (no.status == http.StatusNotFound || no.status == http.StatusForbidden):
+		return attachment{}, fmt.Errorf("%w: %w", chat.ErrNotFound, err)
+	case err != nil:
+		return attachment{}, err
+	}
+	all := m.Attachments
+	for _, f := range m.Forwarded {
+		all = append(all, f.Message.Attachments...)
+	}
+	for _, a := range all {
+		if a.ID == file {
+			return a, nil
+		}
+	}
+	return attachment{}, fmt.Errorf("%w: the message no longer has this file", chat.ErrNotFound)
+}
+
+// patiently retries ask while Discord rate limits it, at most fetchTries times. If the wait would outlast ctx, the
+// error is returned at once.
+func (d *Discord) patiently(ctx context.Context, ask func() error) error {
+	for try := 1; ; try++ {
+		err := ask()
+		var h held
+		if !errors.As(err, &h) || try == fetchTries {
+			return err
+		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < h.after {
+			return err
+		}
+		select {
+		case <-time.After(h.after):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }

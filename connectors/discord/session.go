@@ -1,6 +1,10 @@
 package discord
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
 	"time"
 
 	"parley/connectors"
@@ -41,3 +45,122 @@ func (s session) since() uint64 {
 	}
 	return idAt(s.At.Add(-clockSkew))
 }
+
+const (
+	// keepEvery is the least time between two writes. Each event changes the position, so storing each would write to
+	// the database hundreds of times a second on busy servers.
+	keepEvery = 2 * time.Second // at most this often, to limit writes
+	keepRetry = 30 * time.Second
+	keepTime  = 5 * time.Second
+)
+
+// keeper stores the session and the channels in use, so that the next process can resume. They are stored under the id
+// of the bot's account: after a change of the token to another bot, the old session is not used.
+type keeper struct {
+	memo   connectors.StateStore
+	name   string // of the bot's account and the shard
+	events *connectors.Intake[string, session]
+	used   *used
+	log    *slog.Logger
+
+	// stored is what was stored last. It belongs to the goroutine of run, and to the caller of run when that has ended.
+	stored session
+}
+
+// newKeeper loads what an earlier process stored for a shard, and creates the intake's queue, which continues from
+// there. An error of the store ends the connector, which is restarted: going on without the session would lose the
+// messages since.
+func newKeeper(ctx context.Context, of keeperOf) (*keeper, error) {
+	k := &keeper{memo: of.state, name: of.division.state(of.bot, of.shard), log: of.log, used: newUsed()}
+	found, err := k.load(ctx, k.session(), &k.stored)
+	if err == nil {
+		_, err = k.load(ctx, k.channels(), &k.used.all)
+	}
+	if err == nil && !found {
+		err = k.inherit(ctx, of.bot, of.division, of.shard)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := connectors.IntakeOptions{PerKey: mostQueued, Total: mostWaiting, Log: k.log}
+	k.events = connectors.NewIntake[string](ctx, o, k.stored)
+	return k, nil
+}
+
+func (k *keeper) session() string { return k.name + sessionName }
+
+func (k *keeper) channels() string { return k.name + channelsName }
+
+// load reads a stored value into into, and reports whether there was one. One that can't be read is ignored: only what
+// was missed while no process ran is lost then, and an error would keep the bot offline.
+func (k *keeper) load(ctx context.Context, name string, into any) (found bool, err error) {
+	text, err := k.memo.Kept(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("read the state of the last connection to Discord: %w", err)
+	}
+	if text == "" {
+		return false, nil
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		k.log.Warn("the state of the last Discord connection is unreadable and ignored", "name", name, "err", err)
+	}
+	return true, nil
+}
+
+// run stores changes until ctx is done, a few seconds late. After a crash the events of those seconds are redelivered
+// and recognized by their ids.
+func (k *keeper) run(ctx context.Context) {
+	wait := keepEvery
+	for {
+		select {
+		case <-k.events.Advanced():
+		case <-ctx.Done():
+			return
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+		wait = keepEvery
+		if !k.flush(ctx) {
+			wait = keepRetry
+		}
+	}
+}
+
+// flush stores the changes. It logs a failure and returns false. It also works when ctx is done, for the last call at a
+// shutdown.
+func (k *keeper) flush(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	defer cancel()
+	// The channels come first: if the process dies between both writes, the next one knows every channel with an
+	// accepted message and searches it. Reached is read before them for the same reason.
+	safe := k.events.Reached()
+	err := k.used.save(time.Now(), func(text string) error { return k.memo.Keep(ctx, k.channels(), text) })
+	if err == nil && safe != k.stored {
+		var text []byte
+		if text, err = json.Marshal(safe); err == nil {
+			err = k.memo.Keep(ctx, k.session(), string(text))
+		}
+	}
+	if err != nil {
+		k.log.Warn("the state of the Discord connection can't be saved; after a restart some messages may arrive twice", "err", err)
+		return false
+	}
+	k.stored = safe
+	return true
+}
+
+// keeperOf is what a keeper is for.
+type keeperOf struct {
+	state    connectors.StateStore
+	bot      string // the id of its account
+	division division
+	shard    int
+	log      *slog.Logger
+}
+
+// The ends of the names of stored values.
+const (
+	sessionName  = "/session"
+	channelsName = "/channels"
+)

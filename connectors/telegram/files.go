@@ -2,10 +2,19 @@ package telegram
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
+	"parley/connectors"
 	"parley/core/chat"
+	"parley/core/llm"
 )
 
 // filesOf returns the attachments of m. A ref is the id by which the server returns the file to this bot; other bots
@@ -55,4 +64,81 @@ func sticker(s *tgbotapi.Sticker) string {
 		return "*Sticker*"
 	}
 	return "*Sticker " + s.Emoji + "*"
+}
+
+// maxDownload is the largest file that Telegram's server lets bots download. A self-hosted server may allow more, but
+// we don't rely on it.
+const maxDownload = 20 << 20
+
+var _ connectors.Fetcher = (*Telegram)(nil)
+
+// Fetch implements [connectors.Fetcher]: it asks for the file's path, then downloads it. The path is valid for an hour,
+// so it is not stored. The stated sizes save requests; the limit is enforced while reading, because they are only
+// claims.
+func (t *Telegram) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
+	limit = min(limit, maxDownload)
+	if f.Size > limit {
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, chat.ErrTooLarge)
+	}
+	var at struct {
+		Path string `json:"file_path"`
+		Size int64  `json:"file_size"`
+	}
+	err := t.client.call(ctx, "getFile", tgbotapi.Params{"file_id": f.Ref}, &at)
+	var r *refusal
+	switch {
+	case errors.As(err, &r) && r.says("too big"):
+		return llm.File{}, fmt.Errorf("%w: %w", chat.ErrTooLarge, err)
+	case errors.As(err, &r) && r.code == http.StatusBadRequest:
+		return llm.File{}, fmt.Errorf("%w: %w", chat.ErrNotFound, err)
+	case err != nil:
+		return llm.File{}, err
+	case at.Size > limit:
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, chat.ErrTooLarge)
+	}
+	data, err := t.client.download(ctx, at.Path, limit)
+	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
+}
+
+// errOnDisk means a self-hosted Bot API server in --local mode, which returns paths on its own disk. They are refused:
+// reading them would let the server choose any file of this machine.
+var errOnDisk = errors.New("the Bot API server keeps its files on its disk; start it without --local")
+
+// download reads the file at path from the server. The address contains the token, so it must not appear in errors or
+// logs. The path comes from the server: segments that would leave its folder are refused.
+func (c *client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
+	if strings.HasPrefix(path, "/") {
+		return nil, errOnDisk
+	}
+	var segments []string
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return nil, errors.New("download: the server names no file")
+		}
+		segments = append(segments, url.PathEscape(segment))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.files+strings.Join(segments, "/"), nil)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", c.redact(err))
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", c.redact(err))
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("download: %w", chat.ErrNotFound)
+	case res.StatusCode != http.StatusOK:
+		return nil, &refusal{method: "download", code: res.StatusCode, text: http.StatusText(res.StatusCode)}
+	}
+	// One byte more than allowed tells a file that is too large from one that fits exactly.
+	data, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", c.redact(err))
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("download: %w", chat.ErrTooLarge)
+	}
+	return data, nil
 }

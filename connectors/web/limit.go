@@ -1,6 +1,7 @@
 package web
 
 import (
+	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
@@ -48,4 +49,73 @@ func (l *limiter) take(who netip.Prefix) time.Duration {
 	}
 	l.next[who] = at.Add(step)
 	return 0
+}
+
+const (
+	seldomPause = time.Hour
+	maxSeldom   = 100 // remembered names; further ones are not reported
+)
+
+// seldom limits how often a name is reported. The names come from strangers, so it remembers only a few. Safe for
+// concurrent use.
+type seldom struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func newSeldom() *seldom { return &seldom{until: map[string]time.Time{}} }
+
+// first reports whether name is due to be reported.
+func (s *seldom) first(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for n, until := range s.until {
+		if !now.Before(until) {
+			delete(s.until, n)
+		}
+	}
+	if _, known := s.until[name]; known || len(s.until) >= maxSeldom {
+		return false
+	}
+	s.until[name] = now.Add(seldomPause)
+	return true
+}
+
+// failuresApart is the shortest time between two log lines about the same failure.
+const failuresApart = time.Minute
+
+// failures logs internal errors of requests: each kind at most once a minute, with the number of those that were left
+// out since. Otherwise every visitor's request would write a line while the store is away. It is safe for concurrent use.
+type failures struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	kinds map[string]failed // by what failed: a few constants, so they need no bound
+}
+
+func newFailures(log *slog.Logger) *failures { return &failures{log: log, kinds: map[string]failed{}} }
+
+// note logs err, unless there was a line about what a moment ago.
+func (f *failures) note(what string, err error) {
+	now := time.Now()
+	f.mu.Lock()
+	k := f.kinds[what]
+	silent := !k.logged.IsZero() && now.Sub(k.logged) < failuresApart
+	if silent {
+		k.leftOut++
+		f.kinds[what] = k
+	} else {
+		f.kinds[what] = failed{logged: now}
+	}
+	f.mu.Unlock()
+	if !silent {
+		f.log.Error("a web request failed", "what", what, "err", err, "others_before", k.leftOut)
+	}
+}
+
+// failed is what happened to one kind.
+type failed struct {
+	logged  time.Time
+	leftOut int // since then
 }

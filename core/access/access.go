@@ -1,3 +1,5 @@
+// Package access decides which messages are answered, based on accounts, roles and rooms only, never on a message's
+// text.
 package access
 
 import (
@@ -36,72 +38,9 @@ type Policy struct {
 	Switch    SwitchPolicy
 }
 
-// A RoomSet lists chats, as "connector:id" with the platform's own id, and whole worlds.
-type RoomSet struct {
-	Chats  map[string]bool
-	Worlds map[chat.WorldID]bool
-}
-
-// An Override changes settings in some rooms.
-type Override struct {
-	RoomSet
-	Group  GroupAccess            // empty: unchanged
-	System string                 // replaces the agent's system prompt; empty: unchanged
-	Tools  []string               // the names of the actions that can be used there; nil: all
-	Model  string                 // the name of the model that answers; empty: the default one
-	Users  map[chat.EntityID]bool // those that Model answers in every room; such an override has neither rooms nor other settings
-}
-
-// BotAccess decides which messages of allowed bots are answered. The default is BotsOff.
-type BotAccess string
-
-// The values of BotAccess.
-const (
-	BotsOff     BotAccess = "off"     // none, so that two bots can't talk to each other endlessly
-	BotsMention BotAccess = "mention" // those addressed to the agent in groups, rate-limited
-)
-
 // IsAlways reports whether m is answered even if it is not addressed to the agent.
 func (a Policy) IsAlways(m chat.Message) bool {
 	return a.Always.hold(m.Place) || m.Source != "" && a.Sources[m.Source]
-}
-
-// DirectAccess decides who is answered in direct chats.
-type DirectAccess string
-
-// The values of DirectAccess: who is answered in addition to allowed and approved users. The default is
-// DirectAllowlist.
-const (
-	DirectOpen      DirectAccess = "open"      // everyone
-	DirectAllowlist DirectAccess = "allowlist" // no other users; each is told the reason once
-	DirectPairing   DirectAccess = "pairing"   // no other users; each receives a pairing code that the owner can approve
-	DirectOff       DirectAccess = "off"       // no users at all
-)
-
-// GroupAccess decides which messages of allowed users are answered in a group.
-type GroupAccess string
-
-// The values of GroupAccess. The default is GroupMentionOnly.
-const (
-	GroupMentionOnly GroupAccess = "mention_only" // messages addressed to the agent
-	GroupAmbient     GroupAccess = "ambient"      // also messages that seem to be meant for the agent
-	GroupOff         GroupAccess = "off"          // none
-)
-
-// none reports whether p is empty.
-func (p RoomSet) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
-
-// Includes reports whether p is empty, or contains r.
-func (p RoomSet) Includes(r chat.Room) bool { return p.none() || p.hold(r) }
-
-// hold reports whether p contains r, or a chat or world that r belongs to.
-func (p RoomSet) hold(r chat.Room) bool {
-	for _, id := range r.Chats {
-		if p.Chats[r.Connector+":"+id] {
-			return true
-		}
-	}
-	return r.World != "" && p.Worlds[r.World]
 }
 
 // OverrideFor returns the override that applies to r.
@@ -176,3 +115,100 @@ func (a Policy) Decide(r chat.Room, author chat.EntityID, roles []string) Decisi
 func (a Policy) HasRole(r chat.Room, roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return a.Roles[r.Connector+":"+role] })
 }
+
+// ModelFor returns the name of the model that the overrides give to author in r: their own, else that of the room. Empty means
+// the default one.
+func (a Policy) ModelFor(r chat.Room, author chat.EntityID) string {
+	for _, o := range a.Overrides {
+		if o.Users[author] && o.Model != "" {
+			return o.Model
+		}
+	}
+	return a.OverrideFor(r).Model
+}
+
+// A RoomSet lists chats, as "connector:id" with the platform's own id, and whole worlds.
+type RoomSet struct {
+	Chats  map[string]bool
+	Worlds map[chat.WorldID]bool
+}
+
+// none reports whether p is empty.
+func (p RoomSet) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
+
+// Includes reports whether p is empty, or contains r.
+func (p RoomSet) Includes(r chat.Room) bool { return p.none() || p.hold(r) }
+
+// hold reports whether p contains r, or a chat or world that r belongs to.
+func (p RoomSet) hold(r chat.Room) bool {
+	for _, id := range r.Chats {
+		if p.Chats[r.Connector+":"+id] {
+			return true
+		}
+	}
+	return r.World != "" && p.Worlds[r.World]
+}
+
+// An Override changes settings in some rooms.
+type Override struct {
+	RoomSet
+	Group  GroupAccess            // empty: unchanged
+	System string                 // replaces the agent's system prompt; empty: unchanged
+	Tools  []string               // the names of the actions that can be used there; nil: all
+	Model  string                 // the name of the model that answers; empty: the default one
+	Users  map[chat.EntityID]bool // those that Model answers in every room; such an override has neither rooms nor other settings
+}
+
+// BotAccess decides which messages of allowed bots are answered. The default is BotsOff.
+type BotAccess string
+
+// The values of BotAccess.
+const (
+	BotsOff     BotAccess = "off"     // none, so that two bots can't talk to each other endlessly
+	BotsMention BotAccess = "mention" // those addressed to the agent in groups, rate-limited
+)
+
+// DirectAccess decides who is answered in direct chats.
+type DirectAccess string
+
+// The values of DirectAccess: who is answered in addition to allowed and approved users. The default is
+// DirectAllowlist.
+const (
+	DirectOpen      DirectAccess = "open"      // everyone
+	DirectAllowlist DirectAccess = "allowlist" // no other users; each is told the reason once
+	DirectPairing   DirectAccess = "pairing"   // no other users; each receives a pairing code that the owner can approve
+	DirectOff       DirectAccess = "off"       // no users at all
+)
+
+// GroupAccess decides which messages of allowed users are answered in a group.
+type GroupAccess string
+
+// The values of GroupAccess. The default is GroupMentionOnly.
+const (
+	GroupMentionOnly GroupAccess = "mention_only" // messages addressed to the agent
+	GroupAmbient     GroupAccess = "ambient"      // also messages that seem to be meant for the agent
+	GroupOff         GroupAccess = "off"          // none
+)
+
+// SwitchPolicy says who can choose the model that answers in a room, besides the owner. The zero value allows no user.
+type SwitchPolicy struct {
+	Users      map[chat.EntityID]bool // in every room where they give commands
+	Direct     bool                   // every user, in direct chats
+	Connectors map[string]bool        // every user, in direct chats of these connectors
+}
+
+// Allows reports whether author can choose the model of r.
+func (p SwitchPolicy) Allows(r chat.Room, author chat.EntityID) bool {
+	return p.Users[author] || r.Kind.Private() && (p.Direct || p.Connectors[r.Connector])
+}
+
+// Decision is the outcome of an access check for a message.
+type Decision uint8
+
+// The decisions.
+const (
+	No          Decision = iota // the message is not answered
+	ContextOnly                 // it starts no turn, but can continue the author's previous message
+	Yes                         // answered by rule, without asking a model: its turn can be claimed at once
+	Maybe                       // a model decides when the message's turn comes
+)

@@ -1,3 +1,5 @@
+// Package action defines what plugins provide: actions, providers and evaluators, and the [Call] through which an
+// action shows its progress. It does not depend on the runtime.
 package action
 
 import (
@@ -72,6 +74,14 @@ func (s Spec) Tool() llm.Tool {
 // written as plain text are executed.
 type Effect uint8
 
+// Changes reports whether calls have lasting side effects.
+func (e Effect) Changes() bool { return e != Reads }
+
+// String returns the word of the configuration for the effect.
+func (e Effect) String() string {
+	return [...]string{"write", "read", "write", "dangerous"}[e]
+}
+
 // The effects, from harmless to grave. A call that Writes is journaled before and after, never canceled and never repeated. So is
 // a Dangerous one, whose approval is for this call alone.
 const (
@@ -80,14 +90,6 @@ const (
 	Writes
 	Dangerous
 )
-
-// Changes reports whether calls have lasting side effects.
-func (e Effect) Changes() bool { return e != Reads }
-
-// String returns the word of the configuration for the effect.
-func (e Effect) String() string {
-	return [...]string{"write", "read", "write", "dangerous"}[e]
-}
 
 // Result is the outcome of an action.
 type Result struct {
@@ -108,4 +110,45 @@ type Acted struct {
 	Result     Result
 	Err        string // as reported to the model; empty on success
 	NotMade    bool   // Err is why it could not be made; its parameters may be no JSON
+}
+
+// ForModel returns the result as the model sees it.
+func (a Acted) ForModel() string {
+	if a.Err != "" {
+		return "Error: " + a.Err
+	}
+	return a.Result.Text
+}
+
+// A PublicError is an error of an action whose text people read too, as the end of the call: a sentence without anything internal. Of
+// other errors they learn only that the call failed.
+type PublicError struct {
+	Text   string
+	Detail bool // only those who see the details of calls read it: the text was written for a model, such as that of an MCP server
+}
+
+// Error implements error.
+func (e *PublicError) Error() string { return e.Text }
+
+// A Guarded action needs an approval for some of its calls. The runtime asks for it before the call is made.
+type Guarded interface {
+	// Guard returns what has to be approved, or nil if the call can be made at once. It must not have side effects.
+	Guard(c *Call) *Approval
+}
+
+// Approval describes a call that needs one.
+type Approval struct {
+	// Server is where the action comes from, such as the name of an MCP server, and Tool its name there.
+	Server, Tool string
+	// Shown is what will be done, for users. Empty: the parameters.
+	Shown string
+	// Kind identifies the definition of the action: its name, description, schema and effect. An approval for all calls lapses when
+	// it changes. If it is empty, there is none for all calls.
+	Kind string
+}
+
+// A Delegate is an action that stands for others: the call is made as one of another action.
+type Delegate interface {
+	// Delegated returns the name of the other action and its parameters. An error is told to the model.
+	Delegated(params json.RawMessage) (name string, inner json.RawMessage, err error)
 }

@@ -3,11 +3,14 @@ package action
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -41,24 +44,6 @@ func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext,
 	b := &Block{Answer: a, ID: id, Name: id}
 	b.Show(answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	return &Call{ID: id, Parameters: params, Turn: s, block: b, say: say, ask: ask}
-}
-
-// Host contains what a run provides to its calls.
-type Host struct {
-	Say    func(context.Context, chat.Notice) error                           // sends a message to another room
-	Await  func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until users see the answer up to a cursor
-	Ask    func(context.Context, chat.Question) (<-chan chat.Question, error) // asks users a question
-	Park   func(context.Context, Wait) error                                  // see [Call.Park]
-	Chose  func(context.Context, string) (chat.Question, bool, error)         // see [Call.Chose]
-	Waited func(string) bool                                                  // see [Call.Waited]
-	Read   func() Read                                                        // what the model has been given to read; nil: only the conversation and Earlier
-}
-
-// Call returns the [Call] to pass to the action; its output appears in the block. Output after ctx is done is dropped,
-// because the model was already told that the call was canceled.
-func (b *Block) Call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
-	b.heard(ctx)
-	return &Call{ID: b.ID, Parameters: params, Turn: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask, park: h.Park, chose: h.Chose, waited: h.Waited, read: h.Read}
 }
 
 // Parts returns what the model has been given to read before this call, by origin.
@@ -173,3 +158,89 @@ func (c *Call) Post(ctx context.Context, room chat.RoomID, text, image string) e
 	key := fmt.Sprintf("%s/%s/%d", c.Turn.Run, ShortID(c.ID), c.said.Add(1))
 	return c.say(ctx, chat.Notice{To: chat.Address{Room: room, BilledTo: c.Turn.Message.Author}, Text: text, Key: key, Image: image})
 }
+
+// Park shows text as the output of this call, and has the whole run wait for a person, without its room: it always fails, with
+// [chat.ErrParked], which the caller returns at once. The run goes on, in whatever process, when it is woken: the call is then made again
+// from its beginning, so nothing with effects may come before Park, and what has come of the waiting must be found in the store. Park
+// fails with [chat.ErrUnseen] if the platform can't show the question, and with the cause of ctx.
+func (c *Call) Park(ctx context.Context, text string, w Wait) error {
+	if c.park == nil {
+		return errors.New("this run can't wait")
+	}
+	c.Update(text)
+	return c.park(ctx, w)
+}
+
+// Chose returns the question that this run has waited for, if a choice was made.
+func (c *Call) Chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
+	if c.chose == nil {
+		return q, false, nil
+	}
+	return c.chose(ctx, waitedFor)
+}
+
+// Waited reports whether this run was parked for waitedFor last. It goes on because of a choice, see [Call.Chose], or because the time is
+// over.
+func (c *Call) Waited(waitedFor string) bool { return c.waited != nil && c.waited(waitedFor) }
+
+// Key identifies a call of the action name, of a kind that can be empty, in stored records of what people decided about
+// it. It is the same when the call is made again, also by another process: it is computed from the run, the action, the
+// parameters and how many such calls came before. The model's own ids are not the same in a new round.
+func (c *Call) Key(name, kind string) string {
+	nth := 0
+	for _, e := range c.Earlier {
+		if e.Action == name && string(e.Parameters) == string(c.Parameters) {
+			nth++
+		}
+	}
+	return Hash(string(c.Turn.Run), name, kind, Hash(string(c.Parameters)), fmt.Sprint(nth))
+}
+
+// Host contains what a run provides to its calls.
+type Host struct {
+	Say    func(context.Context, chat.Notice) error                           // sends a message to another room
+	Await  func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until users see the answer up to a cursor
+	Ask    func(context.Context, chat.Question) (<-chan chat.Question, error) // asks users a question
+	Park   func(context.Context, Wait) error                                  // see [Call.Park]
+	Chose  func(context.Context, string) (chat.Question, bool, error)         // see [Call.Chose]
+	Waited func(string) bool                                                  // see [Call.Waited]
+	Read   func() Read                                                        // what the model has been given to read; nil: only the conversation and Earlier
+}
+
+// Wait is what a run is parked for.
+type Wait struct {
+	For   string    // identifies it among all that runs wait for
+	Until time.Time // when the run goes on without it
+	// Lasting has later messages answered beside the run. Otherwise they end it where they supersede answers.
+	Lasting bool
+	// Ask is asked below the answer until then; a choice wakes the run. It can be nil: then others wake it. Its Chooser,
+	// Payload and Expires are set by the run. Without For, only the author of the message can choose.
+	Ask *chat.Question
+}
+
+// ShortID returns the id of a call as a part of stored ids. Some models make ids of thousands of bytes, which a database
+// can't index.
+func ShortID(id string) string {
+	if len(id) <= maxShortID {
+		return id
+	}
+	return Hash(id)
+}
+
+const maxShortID = 128 // bytes
+
+// Hash identifies texts. Their lengths are part of it, so that no other division of the same characters has the same
+// hash.
+func Hash(texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		fmt.Fprintf(h, "%d:%s", len(t), t)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Awaited is the [chat.Question] of questions whose action waits for the choice.
+const Awaited = "awaited"
+
+// Parked is the [chat.Question] of questions that a parked run waits for: a choice wakes it.
+const Parked = "parked"

@@ -3,11 +3,13 @@ package action
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"time"
 
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/llm"
 )
 
 // A Plugin bundles capabilities of the agent. It is plain data, listed by the program that builds the gateway.
@@ -102,30 +104,6 @@ type ProviderResult struct {
 	Own bool
 }
 
-// TurnContext describes the current turn to providers, evaluators and actions.
-type TurnContext struct {
-	Agent   chat.Agent
-	Run     chat.RunID
-	Room    chat.Room
-	Message chat.Memory   // the newest message to answer
-	Recent  []chat.Memory // the room's messages up to this turn, oldest first; others read them too, so they must not be changed
-	Private bool
-	// Attached are the room's latest messages with files, oldest first, with the full text extracted from the files:
-	// Recent can contain shortened texts, or no longer contain the message.
-	Attached []chat.Memory
-	// Owner reports whether all messages to answer are from owners of the agent, and Allowed, whether all are from
-	// known users, by account or role, rather than guests. Both follow from platform accounts, never from the text of a
-	// message, which its author can forge.
-	Owner, Allowed bool
-	// Settings are the settings of the room, except those that the runtime itself follows. Nil: not read yet.
-	Settings []chat.RoomNote
-	Summary  string // a summary of what was said before Recent; empty if there is none
-	Actions  []Spec // the actions available in this turn
-
-	Answered []chat.MemoryID // the messages to answer
-	AskModel func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)
-}
-
 // An Evaluator reviews a turn after it has been answered, in the background: every few turns of a room, or after those that it asks for
 // as a [TurnEvaluator]. The turns of a room are reviewed in order. When too many wait, a turn is left out, counted and logged.
 type Evaluator interface {
@@ -146,3 +124,64 @@ type TurnEvaluator interface {
 	// Wants reports whether to review a turn. It must return at once.
 	Wants(s TurnContext) bool
 }
+
+// Services is what [Plugin.Init] is given. The plugin can keep it until its Work returns. Safe for concurrent use.
+type Services struct {
+	Log    *slog.Logger // adds the name of the plugin to every line
+	State  State        // each plugin has its own
+	Models llm.Models   // what they cost counts towards the limits
+	// Say sends a message of the agent, on its own initiative: see [core.Runtime].
+	Say func(ctx context.Context, n chat.Notice) (chat.Accepted, error)
+	// TellOwners sends a text to each owner in their direct chat, as far as these are known, once for each key.
+	TellOwners func(ctx context.Context, key, text string) error
+	// Task gives the agent a task. [chat.ErrNotFound] or [chat.ErrUnreached] if it can't be done in that room; after any other error it
+	// is not accepted and must come again.
+	Task func(ctx context.Context, t chat.Task) (chat.Accepted, error)
+}
+
+// State stores what must survive a restart: little, and rarely written.
+type State interface {
+	// Keep stores value in place of what was stored under name. It is safe when Keep returns.
+	Keep(ctx context.Context, name, value string) error
+	// Kept returns what was stored last under name, or "".
+	Kept(ctx context.Context, name string) (string, error)
+	// Swap stores value under name if old is what is stored there, where "" is nothing, and reports whether it was: several gateways can
+	// share what is stored.
+	Swap(ctx context.Context, name, old, value string) (bool, error)
+}
+
+// A Command carries out a message such as "/reminders" that is one of [chat.CommandName]. It is answered at once, without a model,
+// and is no part of prompts.
+type Command struct {
+	Name chat.CommandName
+	// Run returns the reply. It is not called for people who can't talk to the agent, and can be called again after a crash.
+	Run func(ctx context.Context, c CommandCall) (string, error)
+}
+
+// A PromptCommand is a message such as "/review main.go" that the model answers like any other, with context that a plugin adds.
+// What it is made of can come from outside.
+type PromptCommand struct {
+	Name        string // without the slash
+	Arguments   string // what can follow the name, in one line; can be empty
+	Description string // in one line; can be empty
+}
+
+// CommandCall is one use of a command.
+type CommandCall struct {
+	Room      chat.Room
+	Message   chat.Memory // the command as it was written
+	Arguments string      // what follows the name
+	Owner     bool        // whether an owner of the agent wrote it
+}
+
+// A ChoiceHandler processes a choice that a user made. Plugins provide them.
+type ChoiceHandler interface {
+	Name() string
+	// Chosen processes the choice and returns a reply, which can be empty. A choice is final, but after a crash Chosen
+	// can be called again, so it should be idempotent.
+	Chosen(ctx context.Context, q chat.Question) (says string, err error)
+}
+
+// A SchemaCompiler compiles the JSON schema of an object to a check, whose errors name the field and the violation. The
+// check is safe for concurrent use.
+type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)

@@ -1,7 +1,10 @@
+// Package answer defines a run's output as a versioned value: an ordered list of segments with one writer and any
+// number of readers, each with its own cursor. Writers never wait for readers.
 package answer
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -28,38 +31,6 @@ type Answer struct {
 	seen      seen
 	changed   Signal // of the next change
 	ended     chan struct{}
-}
-
-// mostImportant is the maximum number of important updates per answer on platforms that can't edit messages.
-const mostImportant = 20
-
-// key identifies the segment that a change belongs to.
-type key struct {
-	step   int
-	call   string
-	notice bool
-}
-
-type segment struct {
-	key
-	tool       Tool
-	parameters strings.Builder  // of a call, while they are streamed
-	text       *strings.Builder // the call's output; each callback starts a new builder. Strings taken from a builder stay valid
-	said       string           // at the newest callback
-	brought    []llm.File       // at the newest callback
-	files      []llm.File       // currently shown
-	first      Cursor           // the first and the newest callback in the log, which is what a slow reader gets
-	last       Cursor
-}
-
-// entry is a change in the log. Its content is looked up when it is read.
-type entry struct {
-	end    Cursor
-	grown  *strings.Builder // the builder that text or parameters were appended to, and the n bytes from there
-	from   int
-	n      int
-	seg    *segment
-	change Change
 }
 
 // Apply adds a change to the answer. It never blocks. Changes that are already present, or come after the end, are
@@ -328,3 +299,45 @@ func (a *Answer) endedLocked() chan struct{} {
 	}
 	return a.ended
 }
+
+// mostImportant is the maximum number of important updates per answer on platforms that can't edit messages.
+const mostImportant = 20
+
+// key identifies the segment that a change belongs to.
+type key struct {
+	step   int
+	call   string
+	notice bool
+}
+
+type segment struct {
+	key
+	tool       Tool
+	parameters strings.Builder  // of a call, while they are streamed
+	text       *strings.Builder // the call's output; each callback starts a new builder. Strings taken from a builder stay valid
+	said       string           // at the newest callback
+	brought    []llm.File       // at the newest callback
+	files      []llm.File       // currently shown
+	first      Cursor           // the first and the newest callback in the log, which is what a slow reader gets
+	last       Cursor
+}
+
+// entry is a change in the log. Its content is looked up when it is read.
+type entry struct {
+	end    Cursor
+	grown  *strings.Builder // the builder that text or parameters were appended to, and the n bytes from there
+	from   int
+	n      int
+	seg    *segment
+	change Change
+}
+
+// structural reports whether e is more than text or parameters appended to what a reader at at has already begun to
+// read.
+func (e entry) structural(at Cursor) bool {
+	begins := e.from == 0 && at <= e.end-Cursor(e.n)
+	return e.grown == nil || begins || e.change.Kind == Text && e.change.Call != ""
+}
+
+// ErrLost means that another process holds the run, or has finished it.
+var ErrLost = errors.New("another process holds the run")

@@ -1,7 +1,8 @@
 package answer
 
 import (
-	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 
 	"parley/core/llm"
@@ -26,19 +27,6 @@ func BlockOf(id string, t Tool, files []llm.File) ToolBlock {
 	return b
 }
 
-// Public returns what everyone who reads the answer may see of a call: its label, its stage, and what the action says for
-// people. The parameters and the result are for owners only.
-func (t Tool) Public() Tool {
-	p := Tool{Name: cmp.Or(t.Label, text.NameLabel(t.Name)), Hidden: t.Hidden, Stage: t.Stage, ShortResult: t.ShortResult, Success: t.Success, Error: t.Error}
-	if t.Worded {
-		p.CompactParams, p.Worded = t.CompactParams, true
-	}
-	if t.Detail {
-		p.Error = ItFailed
-	}
-	return p
-}
-
 // ItFailed is the error of a call about which people are told nothing more.
 const ItFailed = "It failed."
 
@@ -55,12 +43,6 @@ const (
 	maxCallsBytes = maxResult // total size of stored parameters and results, so that they don't crowd out the conversation
 	maxGallery    = 24 << 20  // total size of stored files
 )
-
-// Calls returns the calls of v in their stored form.
-func (v View) Calls() []PastCall {
-	var k CallSnapshot
-	return k.Keep(v)
-}
 
 // CallSnapshot builds the stored form of an answer's calls.
 type CallSnapshot struct {
@@ -137,4 +119,64 @@ func (a *Answer) Replay(text string, history []string, calls []PastCall, files f
 // parts reports whether text can be split at at: a piece of text ends there.
 func parts(text string, at int) bool {
 	return at == len(text) || 0 < at && at < len(text) && strings.HasPrefix(text[at:], between)
+}
+
+// The history is bounded, however much an action writes. If it exceeds the limits, the first and the newest texts stay,
+// with a mark between them.
+const (
+	mostSaid   = 100      // texts, including the mark
+	maxSaid    = 64 << 10 // total size of the texts, in bytes
+	maxOneSaid = 2 << 10  // size of one text, in bytes
+	firstSaid  = 10       // texts that always stay
+)
+
+// callbackHistory collects the outputs of calls, oldest first, trimmed, without immediate repetitions. The zero value
+// is empty.
+type callbackHistory struct {
+	texts []string // append-only once returned
+	bytes int
+	left  int // number of omitted texts: texts[firstSaid] is then the mark
+}
+
+func (s *callbackHistory) add(txt string) {
+	txt = strings.TrimSpace(txt)
+	if len(txt) > maxOneSaid {
+		txt = text.CutBytes(txt, maxOneSaid) + "…"
+	}
+	if txt == "" || len(s.texts) > 0 && s.texts[len(s.texts)-1] == txt {
+		return
+	}
+	s.texts, s.bytes = append(s.texts, txt), s.bytes+len(txt)
+	if len(s.texts) > mostSaid || s.bytes > maxSaid {
+		s.shorten()
+	}
+}
+
+// shorten drops texts that are neither among the first nor in the newer half, so that the amortized cost per text is
+// small.
+func (s *callbackHistory) shorten() {
+	from := firstSaid
+	if s.left > 0 {
+		from++ // the mark
+	}
+	kept := slices.Clone(s.texts[:firstSaid])
+	for i := from; i < len(s.texts)-1 && (len(s.texts)-i > mostSaid/2 || s.bytes > maxSaid*3/4); i++ {
+		s.bytes -= len(s.texts[i])
+		s.left++
+		from = i + 1
+	}
+	kept = append(kept, fmt.Sprintf("… %d more …", s.left))
+	s.texts = append(kept, s.texts[from:]...)
+}
+
+func (s *callbackHistory) list() []string { return slices.Clip(s.texts) }
+
+const maxResult = 64 << 10 // maximum size of a result for the model and the store, in bytes
+
+// LimitResult cuts a result that would leave too little room for the conversation in the prompt.
+func LimitResult(s string) string {
+	if len(s) <= maxResult {
+		return s
+	}
+	return text.CutBytes(s, maxResult) + "\n[truncated: the result was longer]"
 }

@@ -1,11 +1,15 @@
 package answer
 
 import (
+	"cmp"
+	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/core/llm"
+	"parley/core/text"
 )
 
 // Cursor is a position in an answer's changes. Text and pieces of parameters count their bytes, every other change
@@ -31,6 +35,34 @@ type Change struct {
 	Choices *Choices   `json:"offer,omitempty"`   // of ChoicesChanged
 	Outcome *Outcome   `json:"outcome,omitempty"` // of Ended
 	History []string   `json:"history,omitempty"` // of Ended: the complete history, for readers that missed parts of it
+}
+
+// valid reports whether c is well-formed. A foreign sender on the bus could produce others.
+func (c Change) valid() bool {
+	return (c.Kind != ToolStage || c.Tool != nil) && (c.Kind != Ended || c.Outcome != nil && c.Outcome.Done())
+}
+
+// size returns how far c moves the cursor.
+func (c Change) size() Cursor {
+	switch {
+	case c.Kind == Text, c.Kind == Reasoning:
+		return Cursor(len(c.Text))
+	case c.Kind == ToolStage && c.Tool != nil && c.Tool.Stage == StageStreaming:
+		return Cursor(len(c.Tool.ParametersChunk))
+	}
+	return 1
+}
+
+// from returns c without its first n bytes.
+func (c Change) from(n int) Change {
+	if c.Kind == Text || c.Kind == Reasoning {
+		c.Text = c.Text[n:]
+	} else {
+		t := *c.Tool
+		t.ParametersChunk = t.ParametersChunk[n:]
+		c.Tool = &t
+	}
+	return c
 }
 
 // Kind is the kind of a [Change].
@@ -100,6 +132,19 @@ type Tool struct {
 	Error       string `json:"error,omitempty"` // a sentence for users
 }
 
+// Public returns what everyone who reads the answer may see of a call: its label, its stage, and what the action says for
+// people. The parameters and the result are for owners only.
+func (t Tool) Public() Tool {
+	p := Tool{Name: cmp.Or(t.Label, text.NameLabel(t.Name)), Hidden: t.Hidden, Stage: t.Stage, ShortResult: t.ShortResult, Success: t.Success, Error: t.Error}
+	if t.Worded {
+		p.CompactParams, p.Worded = t.CompactParams, true
+	}
+	if t.Detail {
+		p.Error = ItFailed
+	}
+	return p
+}
+
 // Status is the final state of a run.
 type Status string
 
@@ -135,34 +180,6 @@ func (o Outcome) Interrupted() bool {
 	return o.Status == Stopped || o.Status == Superseded || o.Partial
 }
 
-// valid reports whether c is well-formed. A foreign sender on the bus could produce others.
-func (c Change) valid() bool {
-	return (c.Kind != ToolStage || c.Tool != nil) && (c.Kind != Ended || c.Outcome != nil && c.Outcome.Done())
-}
-
-// size returns how far c moves the cursor.
-func (c Change) size() Cursor {
-	switch {
-	case c.Kind == Text, c.Kind == Reasoning:
-		return Cursor(len(c.Text))
-	case c.Kind == ToolStage && c.Tool != nil && c.Tool.Stage == StageStreaming:
-		return Cursor(len(c.Tool.ParametersChunk))
-	}
-	return 1
-}
-
-// from returns c without its first n bytes.
-func (c Change) from(n int) Change {
-	if c.Kind == Text || c.Kind == Reasoning {
-		c.Text = c.Text[n:]
-	} else {
-		t := *c.Tool
-		t.ParametersChunk = t.ParametersChunk[n:]
-		c.Tool = &t
-	}
-	return c
-}
-
 // View is an immutable snapshot of an answer.
 type View struct {
 	At       Cursor
@@ -175,16 +192,24 @@ type View struct {
 	Thinking  bool // the model reasons, and nothing else has come since
 }
 
-// Segment is the text of one step, or one call with its stage and current output.
-type Segment struct {
-	Call string // empty for text of a step
-	Tool Tool
-	Text string // of a step it only grows from view to view, until it is withdrawn; of a call it can be replaced
-	// Files are the files that the call currently shows: replaced together with Text until the call ends. Their data is
-	// immutable.
-	Files []llm.File
-	// Notice reports whether the text is only for people who read along: see [Change].
-	Notice bool
+// Calls returns the calls of v in their stored form.
+func (v View) Calls() []PastCall {
+	var k CallSnapshot
+	return k.Keep(v)
+}
+
+// Copied returns v with lists of its own, for readers that may modify a view. Texts and files are shared.
+func (v View) Copied() View {
+	v.History, v.Important = slices.Clone(v.History), slices.Clone(v.Important)
+	for i := range v.Segments { // these are created per view
+		v.Segments[i].Files = slices.Clone(v.Segments[i].Files)
+	}
+	for _, o := range []**Choices{&v.Choices, &v.Outcome.Offer} {
+		if *o != nil {
+			*o = &Choices{ID: (*o).ID, Options: slices.Clone((*o).Options)}
+		}
+	}
+	return v
 }
 
 // Files returns the files of all calls, in the order of the calls.
@@ -214,9 +239,6 @@ func (v View) Placed() iter.Seq2[int, Segment] {
 	}
 }
 
-// between separates nonempty segments.
-const between = "\n\n"
-
 // Text returns the complete text: the nonempty segments in order, separated by blank lines.
 func (v View) Text() string {
 	if len(v.Segments) == 1 {
@@ -239,4 +261,48 @@ func (v View) Text() string {
 func (v View) Remembered() View {
 	v.Segments = slices.DeleteFunc(slices.Clone(v.Segments), func(s Segment) bool { return s.Notice })
 	return v
+}
+
+// Segment is the text of one step, or one call with its stage and current output.
+type Segment struct {
+	Call string // empty for text of a step
+	Tool Tool
+	Text string // of a step it only grows from view to view, until it is withdrawn; of a call it can be replaced
+	// Files are the files that the call currently shows: replaced together with Text until the call ends. Their data is
+	// immutable.
+	Files []llm.File
+	// Notice reports whether the text is only for people who read along: see [Change].
+	Notice bool
+}
+
+// between separates nonempty segments.
+const between = "\n\n"
+
+// Choices is the visible part of a question.
+type Choices struct {
+	ID      string   `json:"id"`
+	Options []string `json:"options"`
+}
+
+// Named returns the index of the option that text names by its title or number, optionally after the agent's name. A
+// title takes precedence over a number: an option titled "2" is chosen by "2".
+func (o Choices) Named(text string) (option int, ok bool) {
+	text = strings.TrimSpace(text)
+	if i := slices.IndexFunc(o.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {
+		return i, true
+	}
+	if called, rest, more := strings.Cut(text, " "); more && strings.HasPrefix(called, "@") {
+		return o.Named(rest)
+	}
+	n, err := strconv.Atoi(strings.TrimRight(text, ".)"))
+	return n - 1, err == nil && n >= 1 && n <= len(o.Options)
+}
+
+// Numbered returns the options as a numbered list, for platforms without buttons.
+func (o Choices) Numbered() string {
+	var b strings.Builder
+	for i, option := range o.Options {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, option)
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/action"
@@ -147,6 +150,86 @@ func (rd *Reading) learn(s *action.TurnContext, m chat.Memory, read []chat.Attac
 	}
 }
 
+// View fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
+// each is shown with one question, also if that is answered again. For other questions it is words.
+func (rd *Reading) View(ctx context.Context, s *action.TurnContext) []llm.File {
+	if !rd.Vision || rd.Reader == nil {
+		return nil
+	}
+	var files []chat.Attachment
+	about := rd.about(*s)
+	for _, m := range slices.Backward(about) {
+		for _, f := range m.Files {
+			if f.Unread == "" && (f.Seen == "" || f.Seen == questionOf(*s)) {
+				files = append(files, f)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	shown, fetched := rd.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
+	if ctx.Err() != nil {
+		return nil
+	}
+	for i := range fetched {
+		fetched[i].Seen = questionOf(*s)
+	}
+	for _, m := range about {
+		rd.learn(s, m, fetched)
+	}
+	return shown
+}
+
+// Worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
+// describes them anyway.
+func (rd *Reading) Worded(s action.TurnContext) func(chat.Attachment) bool {
+	return func(f chat.Attachment) bool { return f.Seen != questionOf(s) || rd.Describes }
+}
+
+// AddLinks attaches the pages that the question links to, if it does not have them yet, and returns the hosts of those that are still to
+// be read.
+func (rd *Reading) AddLinks(ctx context.Context, s *action.TurnContext) (hosts []string, err error) {
+	if rd.Reader == nil {
+		return nil, nil
+	}
+	for i, m := range s.Recent {
+		if m.ID != s.Message.ID && !slices.Contains(rd.Inputs, m.ID) {
+			continue
+		}
+		if !slices.ContainsFunc(m.Files, func(f chat.Attachment) bool { return f.Link }) {
+			if m, err = rd.addLinks(ctx, m); err != nil {
+				return nil, err
+			}
+			s.Replace(i, m)
+			if s.Message.ID == m.ID {
+				s.Message = m
+			}
+		}
+		for _, f := range m.Files {
+			if f.Link && !f.Read() {
+				u, _ := url.Parse(f.Ref) // Links has parsed it
+				hosts = append(hosts, u.Hostname())
+			}
+		}
+	}
+	return hosts, nil
+}
+
+// addLinks attaches the pages that a message links to, and stores that.
+func (rd *Reading) addLinks(ctx context.Context, m chat.Memory) (chat.Memory, error) {
+	pages := Links(m.Text)
+	if len(pages) == 0 {
+		return m, nil
+	}
+	m.Files = append(slices.Clone(m.Files), pages...)
+	err := rd.Store.Revise(ctx, m.ID, m.Text, m.Files)
+	if errors.Is(err, chat.ErrNotFound) { // forgotten meanwhile
+		err = nil
+	}
+	return m, err
+}
+
 // merged are files with what was read of them.
 func merged(files, read []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)
@@ -179,44 +262,30 @@ func Any(chat.Attachment) bool { return true }
 // Voice reports whether f is a voice message of the person who sent it. [Reading.Read] and [Reading.HasUnread] take it as a filter.
 func Voice(f chat.Attachment) bool { return f.Spoken() }
 
-// View fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
-// each is shown with one question, also if that is answered again. For other questions it is words.
-func (rd *Reading) View(ctx context.Context, s *action.TurnContext) []llm.File {
-	if !rd.Vision || rd.Reader == nil {
-		return nil
-	}
-	var files []chat.Attachment
-	about := rd.about(*s)
-	for _, m := range slices.Backward(about) {
-		for _, f := range m.Files {
-			if f.Unread == "" && (f.Seen == "" || f.Seen == questionOf(*s)) {
-				files = append(files, f)
-			}
-		}
-	}
-	if len(files) == 0 {
-		return nil
-	}
-	shown, fetched := rd.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
-	if ctx.Err() != nil {
-		return nil
-	}
-	for i := range fetched {
-		fetched[i].Seen = questionOf(*s)
-	}
-	for _, m := range about {
-		rd.learn(s, m, fetched)
-	}
-	return shown
-}
-
 // questionOf is the message that a turn answers, by its id.
 func questionOf(s action.TurnContext) chat.MemoryID {
 	return cmp.Or(s.Message.ID, chat.MemoryID(s.Run))
 }
 
-// Worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
-// describes them anyway.
-func (rd *Reading) Worded(s action.TurnContext) func(chat.Attachment) bool {
-	return func(f chat.Attachment) bool { return f.Seen != questionOf(s) || rd.Describes }
+// maxLinks is how many pages of one message are read.
+const maxLinks = 3
+
+// links are addresses. Chinese and Japanese punctuation, fullwidth forms of signs and typographic quotes end one.
+var links = regexp.MustCompile("https://[^\\s<>\"'`«»‹›\\x{2018}-\\x{201F}\\x{3000}-\\x{303F}\\x{FF01}-\\x{FF0F}\\x{FF1A}-\\x{FF20}\\x{FF3B}-\\x{FF40}\\x{FF5B}-\\x{FF65}]+")
+
+// Links returns the pages that a text links to, as attachments to be read, without duplicates.
+func Links(text string) (all []chat.Attachment) {
+	for _, found := range links.FindAllString(text, -1) {
+		found = strings.TrimRight(found, ".,;:!?)]}*_")
+		u, err := url.Parse(found)
+		if err != nil || u.Hostname() == "" || u.User != nil || len(found) > chat.MaxOwn {
+			continue
+		}
+		u.Fragment, u.RawFragment = "", ""
+		page := chat.Attachment{Ref: u.String(), Name: u.Host + u.EscapedPath(), Type: "text/html", Link: true}
+		if len(all) < maxLinks && !slices.ContainsFunc(all, page.Same) {
+			all = append(all, page)
+		}
+	}
+	return all
 }

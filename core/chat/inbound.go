@@ -2,7 +2,10 @@ package chat
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"parley/core/text"
 )
 
 // Inbound is a platform event. The set is closed: the types of this file. Any event can be delivered more than once.
@@ -108,11 +111,6 @@ type (
 	}
 )
 
-// Message returns the id of the memory of t.
-func (t Task) Message() MemoryID {
-	return MemoryID(fmt.Sprintf("%s/task/%s/%s", t.Room, t.By, t.Key))
-}
-
 // Here returns m's room with an address for later messages, which reply to nothing.
 func (m Message) Here() Room {
 	r := m.Place
@@ -123,15 +121,49 @@ func (m Message) Here() Room {
 	return r
 }
 
-func (Message) inbound()  {}
-func (Command) inbound()  {}
-func (Edited) inbound()   {}
-func (Deleted) inbound()  {}
+func (Message) inbound() {}
+
+func (Command) inbound() {}
+
+func (Edited) inbound() {}
+
+func (Deleted) inbound() {}
+
 func (Reaction) inbound() {}
-func (Joined) inbound()   {}
-func (Left) inbound()     {}
-func (Cleared) inbound()  {}
-func (Task) inbound()     {}
+
+// Verb says what was done.
+func (r Reaction) Verb() string {
+	if r.Added {
+		return "Added"
+	}
+	return "Removed"
+}
+
+// Line is what the reaction to on reads like. Own reports whether on is an answer of the agent.
+func (r Reaction) Line(on Memory, own bool) string {
+	if on.ID == "" {
+		return fmt.Sprintf("*%s %s to a message*", r.Verb(), r.Emoji)
+	}
+	quote := text.Excerpt(strings.Join(strings.Fields(on.Text), " "), quoted)
+	what := ""
+	if own {
+		what = " your answer"
+	}
+	return fmt.Sprintf("*%s %s to%s: \"%s\"*", r.Verb(), r.Emoji, what, strings.ReplaceAll(quote, `"`, "'"))
+}
+
+func (Joined) inbound() {}
+
+func (Left) inbound() {}
+
+func (Cleared) inbound() {}
+
+// Message returns the id of the memory of t.
+func (t Task) Message() MemoryID {
+	return MemoryID(fmt.Sprintf("%s/task/%s/%s", t.Room, t.By, t.Key))
+}
+
+func (Task) inbound() {}
 
 // Accepted confirms that an inbound is stored, and names the run that answers it; Run is empty if there is none.
 type Accepted struct {
@@ -145,3 +177,27 @@ type Accepted struct {
 	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
 	Deleted int  // of a [Cleared]: the number of deleted memories
 }
+
+// quoted is how many characters of a message a reaction quotes.
+const quoted = 50
+
+// Notice is a message that the agent sends on its own, without a question.
+type Notice struct {
+	// To is the destination. A room alone is enough if it has messages: then its last address is used, or that of the
+	// message that is replied to.
+	To   Address
+	Text string
+	// Image describes a picture that is generated and shown below the text, at the expense of To.BilledTo; can be empty.
+	Image string
+	// Key is an idempotency key: of several notices in a room with the same key, only the first is sent. Without a key
+	// every notice is sent.
+	Key string
+	// Ask is a question attached to the notice; can be nil.
+	Ask *Question
+}
+
+// ImageToGenerate is the file name that marks the attachment of a draft whose description is that of an image to be generated. It is stored.
+const ImageToGenerate = "an image to generate"
+
+// NoticeID returns the id of the memory that holds the notice with key in room.
+func NoticeID(room RoomID, key string) MemoryID { return MemoryID(string(room) + "/notice/" + key) }

@@ -1,24 +1,19 @@
+// Package chat defines the data types that the whole program shares: ids, rooms, messages, people, platform events,
+// runs and questions. It contains data and pure functions; storage and transport live in other packages.
 package chat
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"parley/core/answer"
 	"parley/core/llm"
-)
-
-// Ids are opaque. Connectors derive them deterministically from the platform's ids, with everything that makes them
-// unique ("telegram/<bot>/<chat>/<message>"), so that a redelivered message has the same MemoryID. They are stored, so
-// their format must not change.
-type (
-	AgentID  string
-	WorldID  string
-	RoomID   string
-	EntityID string
-	MemoryID string
-	RunID    string
+	"parley/core/text"
 )
 
 // The beginnings of the ids of [Task.By].
@@ -27,19 +22,11 @@ const (
 	HookPrefix     = "hook/"
 )
 
-// Automatic reports whether id stands for a schedule or a hook of the configuration, not for an account.
-func (id EntityID) Automatic() bool {
-	return strings.HasPrefix(string(id), SchedulePrefix) || strings.HasPrefix(string(id), HookPrefix)
-}
-
 // ResponseID is a room's turn number; later turns have greater numbers. A run keeps its number.
 type ResponseID uint64
 
 // EveryTurn is after every turn of a room: to stop up to it stops all. It fits the signed numbers of SQL stores.
 const EveryTurn ResponseID = math.MaxInt64
-
-// RoomKind is the type of a room. Connectors set it; access, decisions and turn policies depend on it.
-type RoomKind string
 
 // The kinds of rooms.
 const (
@@ -52,12 +39,6 @@ const (
 	API        RoomKind = "api"
 )
 
-// Private reports whether all messages in such a room are addressed to the agent.
-func (k RoomKind) Private() bool { return k == Direct || k == API }
-
-// Attention is the agent's attention to the messages in a room.
-type Attention string
-
 // The levels of attention.
 const (
 	Normal     Attention = ""
@@ -65,22 +46,6 @@ const (
 	Muted      Attention = "muted"      // it answers nothing until the room is unmuted
 	Unfollowed Attention = "unfollowed" // it was asked to be quiet, and is until it is addressed, which resets this to Normal
 )
-
-// Room is a conversation on a platform.
-type Room struct {
-	ID        RoomID
-	World     WorldID // the server or workspace it belongs to; can be empty
-	Kind      RoomKind
-	Connector string // the name of its connector
-	Name      string // its display name; can be empty
-	// Chats are the platform's ids of the chat that the room is, or is part of, as used in the configuration, smallest
-	// first. The world is not included.
-	Chats   []string
-	Created time.Time
-	// Address is its last known address, which replies to nothing; Connector is empty if there is none.
-	Address Address
-	Gone    bool // the agent has left it
-}
 
 // MemoryKind is the type of a memory. Only messages appear in the transcript and as messages in prompts, are indexed, and
 // become facts and summaries; other kinds belong to the turn that created them, or to users without access.
@@ -119,6 +84,56 @@ type Memory struct {
 	Failure     llm.FailureKind   // it reports a failure; unless Interrupted, it is not part of the conversation
 }
 
+// Empty reports whether m has neither text nor files, except those of the message that it replies to.
+func (m Memory) Empty() bool {
+	return strings.TrimSpace(m.Text) == "" && !slices.ContainsFunc(m.Files, Attachment.sent)
+}
+
+// Unheard reports whether m consists only of voice messages without a transcript.
+func (m Memory) Unheard() bool {
+	other := func(f Attachment) bool { return f.sent() && (!f.Spoken() || f.Heard()) }
+	return !m.Empty() && strings.TrimSpace(m.Text) == "" && !slices.ContainsFunc(m.Files, other)
+}
+
+// PromptText returns m as a model reads it: the quoted message, the text, and the attachments.
+func (m Memory) PromptText() string {
+	if m.Quoted.Text+m.Quoted.What == "" && len(m.Files) == 0 {
+		return m.Text // as most messages
+	}
+	lines := make([]string, 0, 2+len(m.Files))
+	if q := m.Quoted.promptText(); q != "" {
+		lines = append(lines, q)
+	}
+	if m.Text != "" {
+		lines = append(lines, m.Text)
+	}
+	for _, f := range m.Files {
+		if !f.Heard() { // transcripts are part of the text
+			lines = append(lines, f.promptText())
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// InTranscript reports whether m is part of the conversation. Failure reports and messages about access requests are
+// not.
+func (m Memory) InTranscript() bool {
+	return (m.Failure == "" || m.Interrupted) && !slices.Contains(m.Actions, AccessAction)
+}
+
+// Words divides the text of m. What can't be told from the words of others is theirs.
+func (m Memory) Words() (w Words) {
+	if found := reactionLine.FindStringSubmatch(m.Text); found != nil && m.InReplyTo != "" {
+		return Words{Reaction: found[1]}
+	}
+	w.Own, w.Forwarded = text.SplitForwarded(m.Text)
+	if strings.HasPrefix(string(m.Author), HookPrefix) {
+		w.Values = strings.Join(hookValue.FindAllString(w.Own, -1), "\n")
+		w.Own = hookValue.ReplaceAllString(w.Own, "")
+	}
+	return w
+}
+
 // Quoted is the message, or part of one, that another message replies to. The platform shows it with the reply, so the
 // model needs it too, however old it is.
 // Its files are among those of the reply, see [RepliedFile].
@@ -130,8 +145,22 @@ type Quoted struct {
 	What string `json:"what,omitempty"`
 }
 
-// FileOrigin is the message that a file belongs to, if it is not the message that it is attached to.
-type FileOrigin string
+// promptText returns q in one line, in brackets; "" if it says nothing.
+func (q Quoted) promptText() string {
+	to, said := inBrackets(q.Name), inBrackets(q.Text)
+	switch {
+	case q.What != "" && to != "":
+		to = inBrackets(q.What) + " from " + to
+	case q.What != "":
+		to = inBrackets(q.What)
+	case said == "":
+		return ""
+	}
+	if to = cmp.Or(to, "a message"); said == "" {
+		return "[In reply to " + to + "]"
+	}
+	return fmt.Sprintf("[In reply to %s: %s]", to, said)
+}
 
 // The origins of files. Files with an origin are not the words of the author of the message, even if they are voice messages.
 const (
@@ -140,51 +169,24 @@ const (
 	ForwardedFile FileOrigin = "forward" // of a message that this one forwards
 )
 
-// Attachment is a file attached to a message. The connector that issued Ref fetches its content on demand.
-type Attachment struct {
-	Ref         string `json:"ref,omitempty"`         // the connector's reference; at most MaxOwn bytes, and never containing a secret
-	Name        string `json:"name,omitempty"`        // the sender's file name: a label, never to be used as a path
-	Type        string `json:"type,omitempty"`        // MIME type, as reported by the platform
-	Size        int64  `json:"size,omitempty"`        // in bytes; 0 if unknown
-	Voice       bool   `json:"voice,omitempty"`       // a voice message to the agent
-	Title       string `json:"title,omitempty"`       // a title from the sender or the file's reader
-	Description string `json:"description,omitempty"` // of an analyzed image
-	Text        string `json:"text,omitempty"`        // extracted text of a document, an image or a voice message
-	// Seen is the message with which a model with vision was shown the image. In turns about other messages its
-	// description is used.
-	Seen      MemoryID `json:"seen,omitempty"`
-	Unread    string   `json:"unread,omitempty"`    // why it can't be read, in a few words for users
-	Link      bool     `json:"link,omitempty"`      // a page that the message links to; Ref is its address
-	Thumbnail bool     `json:"thumbnail,omitempty"` // the connector has a small picture of it
-
-	Origin FileOrigin `json:"origin,omitempty"`
-}
-
-// Read reports whether reading f is finished, successfully or not.
-func (f Attachment) Read() bool { return f.Text != "" || f.Description != "" || f.Unread != "" }
-
 // MaxOwn is the maximum length of [Address.ConnectorData], in bytes.
 const MaxOwn = 1024
 
-// Address is the destination of a conversation. It is stored with the run, and any replica can open it at any time.
-type Address struct {
-	Connector        string   `json:"connector"`
-	Room             RoomID   `json:"room"`
-	ReplyTo          MemoryID `json:"replyTo,omitempty"`
-	BilledTo         EntityID `json:"payer,omitempty"` // whose limits the answer counts against; empty: the author's
-	AuthorizedByRole EntityID `json:"known,omitempty"` // the author, if a platform role authorizes them; not stored elsewhere
-	// Details reports whether those who read the answer see how it came about, like the owner: a chat on the gateway's own
-	// machine.
-	Details       bool   `json:"details,omitempty"`
-	ConnectorData []byte `json:"own,omitempty"` // connector-specific; at most MaxOwn bytes
+// AccessAction marks messages about access requests. They contain names chosen by unknown users, so they must not reach
+// a prompt.
+const AccessAction = "ACCESS"
+
+// Words are the parts of a message's text by who chose the words.
+type Words struct {
+	Own       string // the author
+	Forwarded string // others, whose message the author passes on
+	Reaction  string // the author of the message that a reaction quotes
+	Values    string // the sender of a request to a hook
 }
 
-// For returns the address for a reply that who, instead of the author, has triggered: payer is billed, the author's
-// role does not authorize who, and who sees no more than anyone.
-func (a Address) For(who, payer EntityID) Address {
-	a.BilledTo, a.Details = payer, false
-	if a.AuthorizedByRole != who {
-		a.AuthorizedByRole = ""
-	}
-	return a
-}
+var (
+	// reactionLine is what [Reaction.Line] returns.
+	reactionLine = regexp.MustCompile(`(?s)^\*(?:Added|Removed) .* to(?: your answer)?: "(.*)"\*$`)
+	// hookValue is how the text of a hook contains a value: in quotation marks, which have none inside.
+	hookValue = regexp.MustCompile(`"[^"]*"`)
+)

@@ -1,5 +1,7 @@
 package chat
 
+import "crypto/sha256"
+
 // Search says which messages to look for.
 type Search struct {
 	Room RoomID // of the asker
@@ -34,4 +36,13 @@ type Ticket struct{ Seq, Version int64 }
 type Vector struct {
 	Ticket Ticket
 	Vector []float32
+}
+
+// PieceKey names a piece of the agent's knowledge by its text.
+type PieceKey [16]byte
+
+// PieceKeyOf returns the key of a text.
+func PieceKeyOf(text string) PieceKey {
+	sum := sha256.Sum256([]byte(text))
+	return PieceKey(sum[:16])
 }

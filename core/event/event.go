@@ -1,3 +1,5 @@
+// Package event defines the events for observers: plugins, metrics and embedding programs. Events carry copies that
+// must not be modified.
 package event
 
 import (
@@ -139,31 +141,55 @@ type (
 	}
 )
 
-func (MessageReceived) event() string      { return "MESSAGE_RECEIVED" }
+func (MessageReceived) event() string { return "MESSAGE_RECEIVED" }
+
 func (VoiceMessageReceived) event() string { return "VOICE_MESSAGE_RECEIVED" }
-func (RunStarted) event() string           { return "RUN_STARTED" }
-func (RunEnded) event() string             { return "RUN_ENDED" }
-func (RunTimeout) event() string           { return "RUN_TIMEOUT" }
-func (MessageSent) event() string          { return "MESSAGE_SENT" }
-func (MessageDeleted) event() string       { return "MESSAGE_DELETED" }
-func (ReactionReceived) event() string     { return "REACTION_RECEIVED" }
-func (ChannelCleared) event() string       { return "CHANNEL_CLEARED" }
-func (EntityJoined) event() string         { return "ENTITY_JOINED" }
-func (EntityLeft) event() string           { return "ENTITY_LEFT" }
-func (EntityUpdated) event() string        { return "ENTITY_UPDATED" }
-func (WorldJoined) event() string          { return "WORLD_JOINED" }
-func (WorldConnected) event() string       { return "WORLD_CONNECTED" }
-func (WorldLeft) event() string            { return "WORLD_LEFT" }
-func (RoomJoined) event() string           { return "ROOM_JOINED" }
-func (RoomLeft) event() string             { return "ROOM_LEFT" }
-func (ActionStarted) event() string        { return "ACTION_STARTED" }
-func (ActionCompleted) event() string      { return "ACTION_COMPLETED" }
-func (EvaluatorStarted) event() string     { return "EVALUATOR_STARTED" }
-func (EvaluatorCompleted) event() string   { return "EVALUATOR_COMPLETED" }
-func (EmbeddingRequested) event() string   { return "EMBEDDING_GENERATION_REQUESTED" }
-func (EmbeddingCompleted) event() string   { return "EMBEDDING_GENERATION_COMPLETED" }
-func (EmbeddingFailed) event() string      { return "EMBEDDING_GENERATION_FAILED" }
-func (ModelUsed) event() string            { return "MODEL_USED" }
+
+func (RunStarted) event() string { return "RUN_STARTED" }
+
+func (RunEnded) event() string { return "RUN_ENDED" }
+
+func (RunTimeout) event() string { return "RUN_TIMEOUT" }
+
+func (MessageSent) event() string { return "MESSAGE_SENT" }
+
+func (MessageDeleted) event() string { return "MESSAGE_DELETED" }
+
+func (ReactionReceived) event() string { return "REACTION_RECEIVED" }
+
+func (ChannelCleared) event() string { return "CHANNEL_CLEARED" }
+
+func (EntityJoined) event() string { return "ENTITY_JOINED" }
+
+func (EntityLeft) event() string { return "ENTITY_LEFT" }
+
+func (EntityUpdated) event() string { return "ENTITY_UPDATED" }
+
+func (WorldJoined) event() string { return "WORLD_JOINED" }
+
+func (WorldConnected) event() string { return "WORLD_CONNECTED" }
+
+func (WorldLeft) event() string { return "WORLD_LEFT" }
+
+func (RoomJoined) event() string { return "ROOM_JOINED" }
+
+func (RoomLeft) event() string { return "ROOM_LEFT" }
+
+func (ActionStarted) event() string { return "ACTION_STARTED" }
+
+func (ActionCompleted) event() string { return "ACTION_COMPLETED" }
+
+func (EvaluatorStarted) event() string { return "EVALUATOR_STARTED" }
+
+func (EvaluatorCompleted) event() string { return "EVALUATOR_COMPLETED" }
+
+func (EmbeddingRequested) event() string { return "EMBEDDING_GENERATION_REQUESTED" }
+
+func (EmbeddingCompleted) event() string { return "EMBEDDING_GENERATION_COMPLETED" }
+
+func (EmbeddingFailed) event() string { return "EMBEDDING_GENERATION_FAILED" }
+
+func (ModelUsed) event() string { return "MODEL_USED" }
 
 // Received returns the event for m.
 func Received(m chat.Message, acc chat.Accepted) Event {
@@ -214,3 +240,54 @@ type ActionOutput struct {
 	Files []llm.File
 	Last  bool // the model is not called again
 }
+
+// An AnswerObserver is an [Observer] that also receives the growth of answers, on the process that generates them. Each
+// answer has its own goroutine: events of one answer arrive in order, those of several answers concurrently. A slow
+// observer misses nothing: pending changes are merged. Its behavior, including panics, has no effect on the answer.
+type AnswerObserver interface {
+	ObserveAnswer(AnswerEvent)
+}
+
+// AnswerEvent is one step of an answer, for those who watch. The set is closed. Systems that come from the agent SDK know
+// the events by these names:
+//
+//	MessageAdded     onAssistantMessageAdded
+//	ContentUpdated   onAssistantContentUpdated
+//	ToolUpdated      onToolBlockUpdated
+//	MessagesChanged  onMessagesChange
+type AnswerEvent interface{ answerEvent() }
+
+type (
+	// MessageAdded is emitted when a model round produces its first text or tool call. Text from the gateway, such as
+	// why an answer is incomplete, also counts as a message.
+	MessageAdded struct {
+		RunInfo
+		Step int
+	}
+	// ContentUpdated contains the added text of a round, and its whole text so far. Do not modify them.
+	ContentUpdated struct {
+		RunInfo
+		Step               int
+		Chunk, Accumulated string
+	}
+	// ToolUpdated is emitted when a call reaches another stage, or when parameters arrive: then ParametersChunk was
+	// added.
+	ToolUpdated struct {
+		RunInfo
+		answer.ToolBlock
+	}
+	// MessagesChanged is emitted when a part of the answer begins, ends or is replaced, after the events of the parts.
+	// It is not emitted for growing text.
+	MessagesChanged struct {
+		RunInfo
+		View answer.View
+	}
+)
+
+func (MessageAdded) answerEvent() {}
+
+func (ContentUpdated) answerEvent() {}
+
+func (ToolUpdated) answerEvent() {}
+
+func (MessagesChanged) answerEvent() {}

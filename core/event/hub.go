@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/core/answer"
 	"parley/internal/contain"
 )
 
@@ -25,6 +26,32 @@ type listener struct {
 	log    *slog.Logger
 
 	following atomic.Int32 // number of answers
+}
+
+// miss counts an event that was dropped because l is too slow.
+func (l *listener) miss() {
+	if l.missed.Add(1) == 1 {
+		l.log.Warn("an observer is too slow; events were dropped", "observer", fmt.Sprintf("%T", l.Observer))
+	}
+}
+
+func (l *listener) serve(end <-chan struct{}) {
+	for {
+		select {
+		case e := <-l.queue:
+			l.enqueue(e)
+		case <-end:
+			for len(l.queue) > 0 {
+				l.enqueue(<-l.queue)
+			}
+			return
+		}
+	}
+}
+
+// enqueue calls the observer and recovers its contain.
+func (l *listener) enqueue(e Event) {
+	observe(l.log, l.Observer, e, func() { l.Observe(e) })
 }
 
 // Hub distributes events to observers, each of which has its own queue.
@@ -54,13 +81,6 @@ func (h *Hub) Emit(e Event) {
 	}
 }
 
-// miss counts an event that was dropped because l is too slow.
-func (l *listener) miss() {
-	if l.missed.Add(1) == 1 {
-		l.log.Warn("an observer is too slow; events were dropped", "observer", fmt.Sprintf("%T", l.Observer))
-	}
-}
-
 // Missed returns the number of events that slow observers missed.
 func (h *Hub) Missed() (n uint64) {
 	for _, l := range h.listeners {
@@ -87,23 +107,24 @@ func (h *Hub) Listen() (stop func()) {
 	}
 }
 
-func (l *listener) serve(end <-chan struct{}) {
-	for {
-		select {
-		case e := <-l.queue:
-			l.enqueue(e)
-		case <-end:
-			for len(l.queue) > 0 {
-				l.enqueue(<-l.queue)
-			}
-			return
+// Follow reports the growth of a to the observers. It never blocks.
+func (h *Hub) Follow(info RunInfo, a *answer.Answer) {
+	for _, l := range h.listeners {
+		o, ok := l.Observer.(AnswerObserver)
+		if !ok {
+			continue
 		}
+		if l.following.Add(1) > mostFollowed {
+			l.following.Add(-1)
+			l.miss()
+			continue
+		}
+		h.following.Go(func() {
+			defer l.following.Add(-1)
+			f := follower{listener: l, observer: o, info: info, step: -1}
+			f.follow(a)
+		})
 	}
-}
-
-// enqueue calls the observer and recovers its contain.
-func (l *listener) enqueue(e Event) {
-	observe(l.log, l.Observer, e, func() { l.Observe(e) })
 }
 
 // observe gives e to an observer, and logs its panic.
@@ -115,4 +136,65 @@ func observe(log *slog.Logger, observer, e any, call func()) {
 	if err != nil {
 		log.Error("an observer panicked", "observer", fmt.Sprintf("%T", observer), "event", fmt.Sprintf("%T", e), "err", err)
 	}
+}
+
+// mostFollowed is the maximum number of answers that an observer can be behind before it misses some.
+const mostFollowed = 64
+
+// follower reports one answer to one observer.
+type follower struct {
+	*listener
+	observer AnswerObserver
+	info     RunInfo
+	step     int // the last reported step
+}
+
+// follow returns when the answer has ended or was abandoned.
+func (f *follower) follow(a *answer.Answer) {
+	var at answer.Cursor
+	for a.Wait(context.Background(), at) == nil { // every answer held in this process ends or is abandoned
+		var steps []answer.Step
+		var v answer.View
+		steps, v, at = a.StepsSince(at)
+		for _, s := range steps {
+			f.emit(s)
+		}
+		if v.At > 0 {
+			f.deliver(MessagesChanged{RunInfo: f.info, View: v.Copied()})
+		}
+	}
+}
+
+func (f *follower) emit(s answer.Step) {
+	switch {
+	case s.Kind == answer.Ended, s.Kind == answer.Thinking, s.Kind == answer.Reasoning: // observers see what is answered
+		return
+	case s.Call == "" || s.Kind == answer.ToolStage && s.Tool.Stage == answer.StageStart:
+		f.add(s.Step)
+	case f.step < 0:
+		f.add(0)
+	}
+	switch {
+	case s.Kind == answer.Withdrawn, s.Kind == answer.Text && s.Call == "" && !s.Notice: // withdrawn: nothing has accumulated
+		f.deliver(ContentUpdated{RunInfo: f.info, Step: s.Step, Chunk: s.Text, Accumulated: s.Whole})
+	case s.Tool != nil:
+		t := *s.Tool
+		if t.Stage == answer.StageStreaming {
+			t.Parameters = s.Whole
+		}
+		f.deliver(ToolUpdated{RunInfo: f.info, ToolBlock: answer.BlockOf(s.Call, t, s.NewFiles)})
+	}
+}
+
+// add reports the beginning of a round, once.
+func (f *follower) add(step int) {
+	if step != f.step {
+		f.step = step
+		f.deliver(MessageAdded{RunInfo: f.info, Step: step})
+	}
+}
+
+// deliver calls the observer and recovers its contain.
+func (f *follower) deliver(e AnswerEvent) {
+	observe(f.log, f.observer, e, func() { f.observer.ObserveAnswer(e) })
 }

@@ -1,9 +1,14 @@
+// Package llm defines the input and output of language models, independently of the provider: requests, messages,
+// streamed chunks, usage and failures. Models are implemented elsewhere; the core calls them through the small
+// interfaces of this package.
 package llm
 
 import (
 	"context"
 	"encoding/json"
 	"iter"
+
+	"parley/core/text"
 )
 
 // Model generates text and tool calls.
@@ -32,22 +37,6 @@ type Models struct {
 	Chat []Named
 }
 
-// Named is a model that can answer, by the owner's name for it.
-type Named struct {
-	Name     string
-	Model    Model
-	Label    string   // what its provider calls it, for people; can be empty
-	Vision   bool     // it accepts images, see [Message.Images]
-	NoTools  bool     // it can't call tools
-	Agent    bool     // it is an agent with tools of its own: it only answers people
-	Thinking Thinking // what people see while it reasons
-	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
-	Fallback []string // the names of those that continue for it when it fails, in order
-}
-
-// DefaultName is the name of the model that answers, where the owner gives none.
-const DefaultName = "default"
-
 // Answering returns the models that can answer, at least one.
 func (m Models) Answering() []Named {
 	if len(m.Chat) > 0 {
@@ -63,6 +52,22 @@ func (m Models) SmallOrLarge() Model {
 	}
 	return m.Small
 }
+
+// Named is a model that can answer, by the owner's name for it.
+type Named struct {
+	Name     string
+	Model    Model
+	Label    string   // what its provider calls it, for people; can be empty
+	Vision   bool     // it accepts images, see [Message.Images]
+	NoTools  bool     // it can't call tools
+	Agent    bool     // it is an agent with tools of its own: it only answers people
+	Thinking Thinking // what people see while it reasons
+	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
+	Fallback []string // the names of those that continue for it when it fails, in order
+}
+
+// DefaultName is the name of the model that answers, where the owner gives none.
+const DefaultName = "default"
 
 // Transcriber transcribes speech. Its errors are like those of [Model].
 type Transcriber interface {
@@ -188,14 +193,14 @@ type Usage struct {
 	CacheWritten       int // of Prompt: written to it, where that has its own price
 }
 
-// mostReported is more tokens than a call can have.
-const mostReported = 1_000_000_000
-
 // Plausible reports whether a usage that a provider reported can be true: no number is below zero, or more than a billion. Others are
 // ignored, as if nothing was reported.
 func (u Usage) Plausible() bool {
 	return min(u.Prompt, u.Completion, u.Cached, u.CacheWritten) >= 0 && max(u.Prompt, u.Completion, u.Cached, u.CacheWritten) <= mostReported
 }
+
+// mostReported is more tokens than a call can have.
+const mostReported = 1_000_000_000
 
 // UsageSum is the number of tokens that the calls of language models for one answer used. It is stored as JSON.
 type UsageSum struct {
@@ -216,4 +221,51 @@ func (u UsageSum) Add(later UsageSum) UsageSum {
 		u.Provider, u.Model = later.Provider, later.Model
 	}
 	return u
+}
+
+// RemoteCall is one piece of a tool call that the model's own side makes, such as an external agent with tools of its own.
+// The runtime shows it and never makes it. Its pieces come in this order: the first one, parameters, Running, Ended.
+type RemoteCall struct {
+	ID         string // the same in every piece of the call, and unique within the answer
+	Name       string // in the first piece
+	Parameters string // the next piece, of JSON
+	Running    bool   // the parameters are complete
+	Ended      bool
+	Result     string // with Ended
+	Error      string // with Ended: why it failed, for the record; empty if it succeeded
+}
+
+// Thinking is what people see while a model reasons before it answers.
+type Thinking string
+
+// Words returns the words of the configuration.
+func (Thinking) Words() []string {
+	return []string{string(ThinkingOff), string(ThinkingStatus), string(ThinkingFull)}
+}
+
+// The ways. The empty Thinking is [ThinkingStatus].
+const (
+	ThinkingOff    Thinking = "off"    // nothing
+	ThinkingStatus Thinking = "status" // that it does
+	ThinkingFull   Thinking = "full"   // also its reasoning, where that can be collapsed: never in messages
+)
+
+const (
+	TokensPerMessage = 4    // overhead of a message, in tokens
+	imageTokens      = 1000 // estimate for one image
+)
+
+// EstimateTokens estimates the number of tokens of a request.
+func EstimateTokens(req Request) int {
+	n := text.Tokens(req.System)
+	for _, t := range req.Messages {
+		n += text.Tokens(t.Text) + TokensPerMessage + imageTokens*len(t.Images)
+		for _, c := range t.Calls {
+			n += text.Tokens(c.ID, c.Name) + text.Tokens([]byte(c.Parameters))
+		}
+	}
+	for _, t := range req.Tools {
+		n += text.Tokens(t.Name, t.Description) + text.Tokens([]byte(t.Parameters)) + TokensPerMessage
+	}
+	return n
 }

@@ -5,12 +5,34 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"parley/core/chat"
 )
 
 var tagName = regexp.MustCompile(`</?([A-Za-z][A-Za-z0-9_-]*)`)
 
 // tags are the names of the tags that delimit the parts of a prompt.
 type tags []string
+
+// begin reports whether the text after a "<" makes it one of the tags, in any spelling: with spaces, or with invisible
+// characters between its letters, which models ignore.
+func (t tags) begin(text string) bool {
+	var name []rune
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Mn):
+		case unicode.IsLetter(r), unicode.IsDigit(r), len(name) > 0 && (r == '_' || r == '-'):
+			name = append(name, r)
+		case len(name) > 0 || r != '/' && !unicode.IsSpace(r):
+			return t.has(string(name))
+		}
+	}
+	return t.has(string(name))
+}
+
+func (t tags) has(name string) bool {
+	return slices.ContainsFunc(t, func(n string) bool { return strings.EqualFold(n, name) })
+}
 
 // delimiters returns the tags in the text of a template, opening or closing, whatever they are for.
 func delimiters(text string) (all tags) {
@@ -41,26 +63,6 @@ func guard(text string, delimiters tags) string {
 	return b.String() + text
 }
 
-// begin reports whether the text after a "<" makes it one of the tags, in any spelling: with spaces, or with invisible
-// characters between its letters, which models ignore.
-func (t tags) begin(text string) bool {
-	var name []rune
-	for _, r := range text {
-		switch {
-		case unicode.In(r, unicode.Cf, unicode.Mn):
-		case unicode.IsLetter(r), unicode.IsDigit(r), len(name) > 0 && (r == '_' || r == '-'):
-			name = append(name, r)
-		case len(name) > 0 || r != '/' && !unicode.IsSpace(r):
-			return t.has(string(name))
-		}
-	}
-	return t.has(string(name))
-}
-
-func (t tags) has(name string) bool {
-	return slices.ContainsFunc(t, func(n string) bool { return strings.EqualFold(n, name) })
-}
-
 // guarded guards all values of v in place, except those written by the operator, and returns it. Values that the
 // template does not use are left as they are, to save the work.
 func guarded(v Values, delimiters tags, uses func(string) bool) Values {
@@ -82,3 +84,6 @@ func guarded(v Values, delimiters tags, uses func(string) bool) Values {
 	}
 	return v
 }
+
+// bioOf returns the whole biography.
+func bioOf(c chat.Character) string { return strings.Join(c.Bio, "\n") }

@@ -3,13 +3,17 @@ package prompt
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"unicode"
 
 	"parley/core/action"
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
+	"parley/internal/contain"
 )
 
 // Request builds the prompt of an answer, most stable part first for the provider's prompt cache: stable context,
@@ -92,4 +96,116 @@ func (st *Builder) shown(req llm.Request) llm.Request {
 		}
 	}
 	return req
+}
+
+// AsksForm reports whether a template asks for an answer in the form of a response with tags.
+func (st *Builder) AsksForm(name string) bool { return st.set[name].delimiters.has("response") }
+
+// withBeginning adds the beginning of an answer to a continuation prompt that lacks it: without it, a model writes a
+// different answer. It is lacking if the template does not use it, or if it was cut to fit.
+func withBeginning(text string, p preparedTemplate, beginning string) string {
+	if p.Uses("partialAnswer") && strings.Contains(text, strings.TrimSpace(guard(beginning, p.delimiters))) {
+		return text
+	}
+	return fmt.Sprintf(beginningForm, text, guard(beginning, tags{"beginning"}))
+}
+
+const beginningForm = `%s
+
+<beginning>
+%s
+</beginning>
+
+That is the beginning. Continue exactly where it ends, without repeating anything.`
+
+// retryLine is what a model reads as the words of a person who retries the question of another.
+const retryLine = "Answer this again."
+
+// Retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and
+// rights stay with the person who retries, whose words only quote the question of another: otherwise anyone could have
+// an owner's question answered with the owner's rights.
+func Retried(s action.TurnContext, at int) action.TurnContext {
+	by, asked := s.Message, s.Recent[at]
+	s.Recent = slices.Clone(s.Recent[:at+1])
+	if asked.Author == by.Author {
+		s.Message, s.Answered = asked, []chat.MemoryID{asked.ID}
+		return s
+	}
+	by.Kind, by.InReplyTo, by.Text = chat.Said, asked.ID, retryLine
+	by.Quoted = chat.Quoted{Name: text.Label(asked.Name), Text: text.OneLine(asked.PromptText(), chat.ShortQuote)}
+	s.Recent = append(s.Recent, by)
+	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
+	s.Message = by
+	return s
+}
+
+// AskedStore finds the run that answers a message. It fails with [chat.ErrNotFound] if there is none.
+type AskedStore interface {
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+}
+
+// LastAsked returns the last question to agent among recent: its index, and its run. It fails with [chat.ErrNotFound] if there is none.
+// Messages that the agent decided to ignore are no questions.
+func LastAsked(ctx context.Context, store AskedStore, agent chat.EntityID, recent []chat.Memory) (at int, run chat.Run, err error) {
+	for at = len(recent) - 1; at >= 0; at-- {
+		if recent[at].Author == agent {
+			continue
+		}
+		run, err = store.RunOf(ctx, recent[at].ID)
+		switch {
+		case chat.Unless(err, chat.ErrNotFound) != nil:
+			return 0, chat.Run{}, fmt.Errorf("find the last question: %w", err)
+		case err == nil && run.Outcome.Status != answer.Ignored:
+			return at, run, nil
+		}
+	}
+	return 0, chat.Run{}, chat.ErrNotFound
+}
+
+// Decisive finds the decision in what a model said to [ShouldRespond]: RESPOND, STOP, IGNORE, or "" if there is none.
+// What is in an <action> counts; otherwise the first word in capitals, or else the first in small letters: models talk
+// about their decision, and "no" in a sentence is no decision while "NO" is.
+func Decisive(text string) string {
+	meaning := map[string]string{
+		"RESPOND": "RESPOND", "REPLY": "RESPOND", "YES": "RESPOND", "STOP": "STOP", "IGNORE": "IGNORE", "NONE": "IGNORE", "NO": "IGNORE",
+	}
+	if _, action, ok := strings.Cut(text, "<action>"); ok {
+		text, _, _ = strings.Cut(action, "<")
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, as := range []func(string) string{strings.Clone, strings.ToUpper} {
+		for _, w := range words {
+			if found := meaning[as(w)]; found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+const maxCommandLine = 120 // characters of a description
+
+// Commands lists the commands of plugins that the model answers in the turn s, one in each line, for the help text.
+// Their text can come from outside (an MCP server), so it is shortened to one line and quoted. A plugin that panics is
+// left out.
+func Commands(plugins []action.Plugin, s action.TurnContext, log *slog.Logger) string {
+	var b strings.Builder
+	for _, p := range plugins {
+		if p.Prompts == nil {
+			continue
+		}
+		var all []action.PromptCommand
+		if err := contain.Call("the plugin", func() error { all = p.Prompts(s); return nil }); err != nil {
+			log.Warn("a plugin failed to list its prompts", "plugin", p.Name, "err", err)
+		}
+		for _, c := range all {
+			use := text.OneLine(text.Clean(strings.TrimSpace("/"+c.Name+" "+c.Arguments)), maxCommandLine)
+			fmt.Fprintf(&b, "- `%s`", strings.ReplaceAll(use, "`", "'"))
+			if c.Description != "" {
+				fmt.Fprintf(&b, ": %s", text.OneLine(text.Clean(c.Description), maxCommandLine))
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
 }

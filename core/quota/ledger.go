@@ -2,6 +2,8 @@ package quota
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"parley/core/chat"
 )
@@ -12,10 +14,28 @@ type Cost struct {
 	USD              USD
 }
 
+// bound names the limit of money, if there is one.
+func (c Cost) bound() string {
+	if c.USD == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (of %s a day)", c.USD)
+}
+
+// Add returns the sum of two costs, within MostTotal.
+func (c Cost) Add(other Cost) Cost {
+	return Cost{sum(c.Messages, other.Messages), sum(c.Tokens, other.Tokens), sum(c.USD, other.USD)}
+}
+
 // Counts are the tokens behind a cost, without what is only reserved.
 type Counts struct {
 	Input, Cached, Output int // Cached is a part of Input
 	Unpriced              int // those of Input and Output whose price is unknown
+}
+
+// Add returns the sum of two counts, within MostTotal.
+func (c Counts) Add(other Counts) Counts {
+	return Counts{sum(c.Input, other.Input), sum(c.Cached, other.Cached), sum(c.Output, other.Output), sum(c.Unpriced, other.Unpriced)}
 }
 
 // Charge is an amount for one bucket.
@@ -26,11 +46,60 @@ type Charge struct {
 	Max    Cost // the daily limit; 0 for none
 }
 
+// Within returns how many tokens of the reservation, up to Most, a charge's limit leaves if so much was spent.
+func (c Charge) Within(r Reservation, spent Cost) int {
+	tokens := r.Most
+	if c.Max.Tokens > 0 {
+		tokens = min(tokens, c.Max.Tokens-spent.Tokens)
+	}
+	if c.Max.USD > 0 {
+		tokens = min(tokens, r.Fitting(c.Max.USD-spent.USD))
+	}
+	return tokens
+}
+
+// Exceeds reports whether the charge exceeds its limit if the bucket's usage including it is sum.
+func (c Charge) Exceeds(sum Cost) bool {
+	over := func(add, sum, limit int) bool { return add > 0 && limit > 0 && sum > limit }
+	return over(c.Messages, sum.Messages, c.Max.Messages) || over(c.Tokens, sum.Tokens, c.Max.Tokens) || over(int(c.USD), int(sum.USD), int(c.Max.USD))
+}
+
+// Bounded returns the charge within MostTotal.
+func (c Charge) Bounded() Charge {
+	c.Cost, c.Counts = c.Cost.Add(Cost{}), c.Counts.Add(Counts{})
+	return c
+}
+
 // Total is the usage of one bucket.
 type Total struct {
 	Bucket string
 	Cost
 	Counts
+}
+
+// String returns the total for users.
+func (t Total) String() string {
+	if t.Input+t.Output == 0 && t.USD == 0 {
+		return "nothing"
+	}
+	var parts []string
+	if t.Messages > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", t.Messages, plural(t.Messages, "message")))
+	}
+	in := thousands(t.Input) + " tokens in"
+	if t.Cached > 0 {
+		in += fmt.Sprintf(" (%s cached)", thousands(t.Cached))
+	}
+	parts = append(parts, in, thousands(t.Output)+" out")
+	switch {
+	case t.Unpriced == 0:
+		parts = append(parts, t.USD.String())
+	case t.Unpriced >= t.Input+t.Output && t.USD == 0:
+		parts = append(parts, "price unknown")
+	default:
+		parts = append(parts, fmt.Sprintf("%s and %s tokens whose price is unknown", t.USD, thousands(t.Unpriced)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Reservation is what a call can cost: a number of tokens, of which the first Included cost Base together, and each further one Rate.
@@ -53,18 +122,6 @@ func (r Reservation) Fitting(usd USD) int {
 		return r.Most
 	}
 	return min(r.Most, r.Included+int((usd-r.Base)*1000/USD(r.Rate)))
-}
-
-// Within returns how many tokens of the reservation, up to Most, a charge's limit leaves if so much was spent.
-func (c Charge) Within(r Reservation, spent Cost) int {
-	tokens := r.Most
-	if c.Max.Tokens > 0 {
-		tokens = min(tokens, c.Max.Tokens-spent.Tokens)
-	}
-	if c.Max.USD > 0 {
-		tokens = min(tokens, r.Fitting(c.Max.USD-spent.USD))
-	}
-	return tokens
 }
 
 // A UsageStore counts daily usage by bucket. Days are dates such as 2006-01-02. Its operations take constant time, except Used: days
@@ -102,31 +159,9 @@ const (
 	AnswerBuckets = "run/"
 )
 
-// Exceeds reports whether the charge exceeds its limit if the bucket's usage including it is sum.
-func (c Charge) Exceeds(sum Cost) bool {
-	over := func(add, sum, limit int) bool { return add > 0 && limit > 0 && sum > limit }
-	return over(c.Messages, sum.Messages, c.Max.Messages) || over(c.Tokens, sum.Tokens, c.Max.Tokens) || over(int(c.USD), int(sum.USD), int(c.Max.USD))
-}
-
 // MostTotal is the highest total of a bucket on a day, in tokens and in nano-dollars, and -MostTotal the lowest. A [UsageStore] stores
 // no charge beyond it and reads no total beyond it, so sums of charges, and of the days that are kept, can't overflow.
 const MostTotal = 1 << 56
-
-// Add returns the sum of two costs, within MostTotal.
-func (c Cost) Add(other Cost) Cost {
-	return Cost{sum(c.Messages, other.Messages), sum(c.Tokens, other.Tokens), sum(c.USD, other.USD)}
-}
-
-// Add returns the sum of two counts, within MostTotal.
-func (c Counts) Add(other Counts) Counts {
-	return Counts{sum(c.Input, other.Input), sum(c.Cached, other.Cached), sum(c.Output, other.Output), sum(c.Unpriced, other.Unpriced)}
-}
-
-// Bounded returns the charge within MostTotal.
-func (c Charge) Bounded() Charge {
-	c.Cost, c.Counts = c.Cost.Add(Cost{}), c.Counts.Add(Counts{})
-	return c
-}
 
 func sum[N ~int | ~int64](a, b N) N { return within(within(a) + within(b)) }
 

@@ -1,174 +1,271 @@
+// Package quota computes the cost of model calls in US dollars, and enforces daily limits on them: the cost of a call is reserved
+// before it and settled after it, by person, by room and in total.
 package quota
 
 import (
 	"context"
-	"errors"
-	"iter"
-	"slices"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/text"
-	"parley/internal/sound"
 )
 
-// Tokens to reserve while the actual usage is unknown.
-const (
-	replyTokens   = 1000 // tokens that the provider may have generated after an interruption
-	stepTokens    = 4000 // reserved for an answer without a maximum, at first and for each extension
-	leastTokens   = 256  // the minimum for starting or continuing an answer
-	paintTokens   = 4000 // of a generated image
-	bytesPerToken = 3    // of an answer without a reported usage
-	soundTokens   = 5    // of a second of audio
-	// bytes of a second of audio whose length is unknown, where that costs nothing
-	soundPerSecond = 2000
-	settleTime     = 5 * time.Second
-)
+// Limits are daily limits. A day begins at midnight in Zone. The zero value has no limits.
+type Limits struct {
+	Person Cost           // of one person in all rooms
+	Room   Cost           // of one room
+	Total  Cost           // of all users
+	Soft   Soft           // after which people are asked
+	Zone   *time.Location // nil is UTC
+}
 
-// Models wraps models so that their calls are charged. It is called once, before the meter is used.
-func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
-	if m == nil {
-		return of
+// money reports whether a limit is in money.
+func (l Limits) money() bool { return l.Person.USD > 0 || l.Room.USD > 0 || l.Total.USD > 0 }
+
+// LimitError reports which limit is reached, and when it resets.
+type LimitError struct {
+	Bucket string
+	Whose  string // a description for users
+	Until  time.Time
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the limit of %s is reached until %s", e.Bucket, e.Until.Format(time.RFC3339))
+}
+
+// Sentence returns the text for users, shown instead of an answer or below a partial one.
+func (e *LimitError) Sentence() string {
+	return fmt.Sprintf(limitLine, e.Whose, about(time.Until(e.Until)))
+}
+
+// A Meter enforces limits on model calls: the possible cost of a call is reserved before it, and settled after it,
+// however it ends. After a crash the reservation stays. If its store fails, no calls are made. Without limits it only counts what is
+// used. A nil Meter does neither. It is safe for concurrent use.
+type Meter struct {
+	limits Limits
+	ledger UsageStore
+	log    *slog.Logger
+	// pending is the usage that is not stored yet; nil with limits.
+	pending *pending
+	chat    map[string]Tariff // of the models that can answer
+}
+
+// NewMeter returns a Meter. Without limits, what is used is stored by [Meter.Run].
+func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
+	m := &Meter{limits: l, ledger: ledger, log: log}
+	if m.limits.Zone == nil {
+		m.limits.Zone = time.UTC
 	}
-	wrap := func(model llm.Model, t Tariff, answers bool) llm.Model {
-		if model == nil {
-			return nil
+	if l.Soft == (Soft{}) && l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
+		m.pending = newPending()
+	}
+	return m
+}
+
+// limited reports whether there are limits.
+func (m *Meter) limited() bool { return m.pending == nil }
+
+// buckets returns the buckets that p is charged to, narrowest first, because that is the most helpful one to report.
+func (m *Meter) buckets(p spender) []bucket {
+	all := make([]bucket, 0, 3)
+	if p.person != "" {
+		all = append(all, bucket{personBucket + string(p.person), "You've reached your daily limit", m.limits.Person})
+	}
+	if p.room != "" {
+		all = append(all, bucket{roomBucket + string(p.room), "This chat has reached its daily limit", m.limits.Room})
+	}
+	return append(all, bucket{totalBucket, "I've reached my daily limit", m.limits.Total})
+}
+
+// charges returns the charges of cost c for p, within the limits: a cost of nothing only for the buckets that have one.
+func (m *Meter) charges(p spender, c Cost) []Charge {
+	all := make([]Charge, 0, 3)
+	for _, u := range m.buckets(p) {
+		if c != (Cost{}) || u.max != (Cost{}) {
+			all = append(all, Charge{Bucket: u.bucket, Cost: c, Max: u.max})
 		}
-		return meteredModel{model, m, t, answers}
 	}
-	m.chat = t.Chat
-	first := t.Chat[of.Answering()[0].Name]
-	of.Large, of.Small, of.Vision = wrap(of.Large, first, true), wrap(of.Small, t.Small, false), wrap(of.Vision, t.Vision, false)
-	of.Chat = slices.Clone(of.Chat)
-	for i, named := range of.Chat {
-		of.Chat[i].Model = wrap(named.Model, t.Chat[named.Name], true)
-	}
-	if of.Transcriber != nil {
-		of.Transcriber = meteredTranscriber{of.Transcriber, m, t.Transcription}
-	}
-	if of.Painter != nil {
-		of.Painter = meteredImageGenerator{of.Painter, m, t.Image}
-	}
-	if of.Embedder != nil {
-		of.Embedder = meteredEmbedder{of.Embedder, m, t.Embedding}
-	}
-	return of
+	return all
 }
 
-type meteredModel struct {
-	llm.Model
-	meter   *Meter
-	tariff  Tariff
-	answers bool // it is one of those that answer
-}
-
-// MaxTokens implements [llm.Bounded].
-func (g meteredModel) MaxTokens() int { return maxTokens(g.Model) }
-
-// Generate implements [llm.Model]. The answer ends with a [*LimitError] when a limit is reached.
-func (g meteredModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		b, err := g.meter.open(ctx, g.tariff, llm.EstimateTokens(req), least(maxTokens(g.Model), req.MaxTokens))
-		if err != nil {
-			yield(llm.Chunk{}, err)
-			return
-		}
-		b.held, b.answers = b.payer.held.take(), g.answers
-		defer b.settle(ctx)
-		req.MaxTokens = b.most
-		for c, err := range g.Model.Generate(ctx, req) {
-			if c.Usage != nil && !c.Usage.Plausible() { // it would give tokens back, or overflow sums
-				c.Usage, b.ended = nil, true
-			}
-			b.take(c, err)
-			if !yield(c, err) {
-				return
-			}
-			if err := b.extend(ctx); err != nil {
-				yield(llm.Chunk{}, err)
-				return
-			}
-		}
-		b.whole = !b.failed && ctx.Err() == nil
-	}
-}
-
-func maxTokens(m llm.Model) int {
-	if b, ok := m.(llm.Bounded); ok {
-		return max(0, b.MaxTokens())
-	}
-	return 0
-}
-
-// least returns the smaller of two limits, where 0 means none.
-func least(a, b int) int {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
-
-// metered makes a call with a fixed cost. It is reserved before it, and returned if the provider refuses it.
-func metered[T any](ctx context.Context, m *Meter, t Tariff, tokens int, usd USD, call func() (T, error)) (T, error) {
-	b, err := m.reserve(ctx, t, Reservation{Least: tokens, Most: tokens, Included: tokens, Base: usd})
+// refusal returns the error for a result of the store: nil, unless a bucket is over its limit.
+func (m *Meter) refusal(p spender, day time.Time, over string, err error) error {
 	if err != nil {
-		var none T
-		return none, err
+		return fmt.Errorf("charge usage: %w", err)
 	}
-	b.money = usd // also if nothing was to be reserved
-	got, err := call()
-	var f *llm.Failure
-	b.flat, b.refused = true, errors.As(err, &f) && f.Kind.Unpaid()
-	b.settle(ctx)
-	return got, err
+	for _, u := range m.buckets(p) {
+		if u.bucket == over {
+			return &LimitError{Bucket: over, Whose: u.whose, Until: time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, m.limits.Zone)}
+		}
+	}
+	return nil
 }
 
-type meteredTranscriber struct {
-	llm.Transcriber
-	meter  *Meter
-	tariff Tariff
-}
+func (m *Meter) now() time.Time { return time.Now().In(m.limits.Zone) }
 
-// Transcribe implements [llm.Transcriber]. Sound whose length is unknown is refused where its length is paid or limited: see
-// [sound.Length] for the errors.
-func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, data []byte) (string, error) {
-	length, err := sound.Length(data)
-	switch {
-	case err != nil && (t.meter.limited() || t.tariff.Price.Hour > 0):
-		return "", err
-	case err != nil:
-		length = time.Duration(len(data)) * time.Second / soundPerSecond
-	}
-	tokens := int(length * soundTokens / time.Second)
-	return metered(ctx, t.meter, t.tariff, tokens, t.tariff.Price.Sound(length), func() (string, error) {
-		return t.Transcriber.Transcribe(ctx, name, mime, data)
+// CountMessage counts the run of a context as one message, before its first cost. A run is counted once, however often
+// it starts. It fails with a [*LimitError] if a limit is reached.
+func (m *Meter) CountMessage(ctx context.Context) error {
+	p := spenderOf(ctx)
+	return m.CountWith(ctx, func(day string, message ...Charge) (over string, err error) {
+		if len(message) == 0 {
+			return "", nil
+		}
+		return m.ledger.Count(ctx, day, p.run, message...)
 	})
 }
 
-type meteredImageGenerator struct {
-	llm.ImageGenerator
-	meter  *Meter
-	tariff Tariff
-}
-
-// Paint implements [llm.ImageGenerator].
-func (p meteredImageGenerator) Paint(ctx context.Context, prompt string) (llm.File, error) {
-	return metered(ctx, p.meter, p.tariff, text.Tokens(prompt)+paintTokens, p.tariff.Price.Image, func() (llm.File, error) {
-		return p.ImageGenerator.Paint(ctx, prompt)
-	})
-}
-
-type meteredEmbedder struct {
-	llm.Embedder
-	meter  *Meter
-	tariff Tariff
-}
-
-// Embed implements [llm.Embedder].
-func (e meteredEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	n := 0
-	for _, t := range texts {
-		n += text.Tokens(t)
+// CountWith is CountMessage for a store that counts something else in the same transaction. There are no charges where nothing of the
+// message is to be stored now.
+func (m *Meter) CountWith(ctx context.Context, count func(day string, message ...Charge) (over string, err error)) error {
+	p := spenderOf(ctx)
+	if m == nil || p.run == "" || p.counted.Load() {
+		_, err := count("")
+		return err
 	}
-	return metered(ctx, e.meter, e.tariff, n, e.tariff.Price.Input.Of(n), func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
+	day := m.now()
+	if !m.limited() {
+		if _, err := count(""); err != nil {
+			return err
+		}
+		if !p.counted.Swap(true) {
+			m.pending.add(date(day), m.charges(p, Cost{Messages: 1}))
+		}
+		return nil
+	}
+	over, err := count(date(day), m.charges(p, Cost{Messages: 1})...)
+	if err := m.refusal(p, day, over, err); err != nil {
+		return err
+	}
+	p.counted.Store(true)
+	return nil
+}
+
+// CountSent counts a message that the agent sends to person in room without being asked right then. It fails with a [*LimitError] if a
+// limit is reached.
+func (m *Meter) CountSent(ctx context.Context, room chat.RoomID, person chat.EntityID) error {
+	if m == nil {
+		return nil
+	}
+	p, day := spender{person: person, room: room}, m.now()
+	if !m.limited() {
+		m.pending.add(date(day), m.charges(p, Cost{Messages: 1}))
+		return nil
+	}
+	over, err := m.ledger.Spend(ctx, date(day), m.charges(p, Cost{Messages: 1})...)
+	return m.refusal(p, day, over, err)
+}
+
+// FirstNotice reports whether this is the first notice today for the spender of ctx about a limit.
+func (m *Meter) FirstNotice(ctx context.Context) (bool, error) {
+	return m.ledger.Warn(ctx, date(m.now()), m.buckets(spenderOf(ctx))[0].bucket)
+}
+
+// spender identifies who is charged in a context.
+type spender struct {
+	person  chat.EntityID
+	room    chat.RoomID
+	run     chat.RunID   // counted as a message before its first cost; empty: no message is counted
+	counted *atomic.Bool // avoids repeated calls of the store
+	spent   *spent       // nil: it is not summed up
+
+	settling *settling // nil: calls are settled before they end
+	held     *held     // nil: nothing can be held
+}
+
+// spent is the sum over the calls for one run in this process. It is safe for concurrent use.
+type spent struct {
+	mu     sync.Mutex
+	usd    USD
+	usage  llm.UsageSum
+	answer bool // the model of usage is one that answers
+}
+
+// add counts one call. answers reports whether its model is one that answers: others do not take the place of its name.
+func (s *spent) add(cost USD, u llm.UsageSum, answers bool) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usd += cost
+	if s.answer && !answers {
+		u.Provider, u.Model = "", ""
+	}
+	s.usage = s.usage.Add(u)
+	s.answer = s.answer || answers && u.Provider != ""
+}
+
+// CostOf returns what the calls in a context of [WithSpender] cost so far.
+func CostOf(ctx context.Context) USD {
+	s := spenderOf(ctx).spent
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usd
+}
+
+// UsageOf returns the tokens of the calls of language models in a context of [WithSpender] so far; nil if there were none. begun
+// reports whether an earlier process has begun the run, and has not handed on its usage: then the sum is an estimate.
+func UsageOf(ctx context.Context, begun bool) *llm.UsageSum {
+	s := spenderOf(ctx).spent
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.usage.Calls == 0 {
+		return nil
+	}
+	u := s.usage
+	u.Estimated = u.Estimated || begun
+	return &u
+}
+
+// AddUsage adds the usage of earlier calls for the run, which are paid already, to what [UsageOf] returns.
+func AddUsage(ctx context.Context, earlier llm.UsageSum) {
+	spenderOf(ctx).spent.add(0, earlier, true)
+}
+
+type spenderKey struct{}
+
+// WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
+// count toward the total. What a call cost is stored beside the run, see [WaitSettled].
+func WithSpender(ctx context.Context, run *chat.Run) context.Context {
+	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(spent), newSettling(), new(held)})
+}
+
+func spenderOf(ctx context.Context) spender {
+	p, _ := ctx.Value(spenderKey{}).(spender)
+	return p
+}
+
+// bucket is a usage counter with its limit.
+type bucket struct {
+	bucket, whose string
+	max           Cost
+}
+
+func date(day time.Time) string { return day.Format(time.DateOnly) }
+
+const limitLine = "%s. It resets in %s."
+
+// about formats d for users.
+func about(d time.Duration) string {
+	n, unit := int(math.Ceil(d.Hours())), "hour"
+	if d <= time.Hour {
+		n, unit = int(math.Ceil(d.Minutes())), "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("%d %s", n, unit)
 }

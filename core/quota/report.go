@@ -95,39 +95,6 @@ func models(totals map[string]Total) (lines []string) {
 	return lines
 }
 
-// bound names the limit of money, if there is one.
-func (c Cost) bound() string {
-	if c.USD == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (of %s a day)", c.USD)
-}
-
-// String returns the total for users.
-func (t Total) String() string {
-	if t.Input+t.Output == 0 && t.USD == 0 {
-		return "nothing"
-	}
-	var parts []string
-	if t.Messages > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s", t.Messages, plural(t.Messages, "message")))
-	}
-	in := thousands(t.Input) + " tokens in"
-	if t.Cached > 0 {
-		in += fmt.Sprintf(" (%s cached)", thousands(t.Cached))
-	}
-	parts = append(parts, in, thousands(t.Output)+" out")
-	switch {
-	case t.Unpriced == 0:
-		parts = append(parts, t.USD.String())
-	case t.Unpriced >= t.Input+t.Output && t.USD == 0:
-		parts = append(parts, "price unknown")
-	default:
-		parts = append(parts, fmt.Sprintf("%s and %s tokens whose price is unknown", t.USD, thousands(t.Unpriced)))
-	}
-	return strings.Join(parts, ", ")
-}
-
 func plural(n int, word string) string {
 	if n == 1 {
 		return word

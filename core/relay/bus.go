@@ -1,7 +1,21 @@
+// Package relay keeps the answers that are generated or watched in this process, and mirrors them between processes
+// over a bus that can lose frames: watchers send requests, the holder publishes changes, and the store is authoritative
+// for the end.
+//
+// A [Registry] has one answer for each run, for all its users. The process that holds the run writes into it, and
+// readers in the same process read the same value. In any other process a mirror is filled from frames. Nothing is
+// published that is not asked for: most answers have no readers elsewhere.
+//
+// Three things can go wrong, and each has its remedy. A frame is lost: the mirror sees the gap, since a frame says
+// where it begins, and asks for everything. The end is lost: the watcher looks into the store from time to time. The
+// run moves to another process: its epoch is higher, and the mirror is abandoned, so that readers call [Registry.Watch]
+// again and start over.
 package relay
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -27,4 +41,32 @@ type Frame struct {
 	From    answer.Cursor   `json:"from,omitempty"`
 	Changes []answer.Change `json:"changes,omitempty"`
 	Chosen  bool            `json:"chosen,omitempty"`
+}
+
+// Shown is what people see of a run that is parked. It is a part of its continuation, as JSON.
+type Shown struct {
+	Changes []answer.Change `json:"changes"`
+}
+
+// showParked fills the answer of a run that no process holds because it is parked, unless it has changed hands
+// meanwhile.
+func (l *Registry) showParked(ctx context.Context, run chat.Run, r *liveRun) error {
+	data, err := l.store.Continuation(ctx, run.ID)
+	if err != nil {
+		return chat.Unless(err, chat.ErrNotFound) // it was just woken
+	}
+	var shown Shown
+	if err := json.Unmarshal(data, &shown); err != nil {
+		return fmt.Errorf("read what the parked run %s has shown: %w", run.ID, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.held || r.epoch != 0 {
+		return nil
+	}
+	r.epoch = run.Epoch
+	for _, c := range shown.Changes {
+		r.answer.Apply(c)
+	}
+	return nil
 }

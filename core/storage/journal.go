@@ -134,3 +134,42 @@ type Upkeep interface {
 	// what was forgotten or removed before the call is gone from where the store keeps its bytes.
 	Expire(ctx context.Context, before chat.Expiry) (more bool, err error)
 }
+
+// Approvals record which calls of actions were approved, and who approved them.
+type Approvals interface {
+	// RequestApproval stores a, once by its id, and returns what is stored under it.
+	RequestApproval(ctx context.Context, a chat.Approval) (chat.Approval, error)
+	// Approval returns one by its id, or [chat.ErrNotFound].
+	Approval(ctx context.Context, id string) (chat.Approval, error)
+	// DecideApproval changes the decision from one to another: [answer.ErrLost] if it is not the first, or there is no such approval.
+	DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error
+	// StandingApproval returns the newest of room whose kind is kind and whose decision is [chat.Always], or [chat.ErrNotFound].
+	StandingApproval(ctx context.Context, room chat.RoomID, kind string) (chat.Approval, error)
+	// OpenApprovals returns those of room that are [chat.Pending] or [chat.Replaced], the newest first, at most limit. They may have expired.
+	OpenApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
+	// RecentApprovals returns the newest of room, the newest first.
+	RecentApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
+}
+
+// Questions know what people were asked, and what they chose.
+type Questions interface {
+	// Ask stores q, in place of an earlier question of its run that was not answered.
+	Ask(ctx context.Context, q chat.Question) error
+	// Question returns one by its id, or [chat.ErrNotFound].
+	Question(ctx context.Context, id string) (chat.Question, error)
+	// QuestionOf returns the newest that a run has asked, or the one that it carries out, or [chat.ErrNotFound].
+	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
+	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
+	// Choose answers a question, once: [answer.ErrLost] if it is not open any more, of another room than in, or asked by a run that has expired. It stores in as the
+	// input of a run of the kind [chat.RunChoiceResult], which goes on in the conversation of the run that asked, and with its messages if
+	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
+	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
+	// then returns what [Inbox.Known] does.
+	Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error)
+	// Retire closes an unanswered question, once, also one whose time was over: [answer.ErrLost] otherwise, or if the run that asked has expired. It opens a
+	// run as Choose does, without an input, to take the options away.
+	Retire(ctx context.Context, id string) (chat.Accepted, error)
+	// Withdraw closes the open questions of room, or the one of a run of it.
+	Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error
+}

@@ -2,6 +2,7 @@ package text
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -30,4 +31,52 @@ func Brief(s string, most int) string {
 		s += "…"
 	}
 	return s
+}
+
+const charsIn = 4 // Latin letters per token
+
+// CutMark stands where the rest of a text was cut off.
+const CutMark = "\n[truncated]"
+
+// Tokens estimates the number of tokens of texts in a row, rather too high than too low: a token for four Latin
+// characters, for two of other alphabets, and for each character that is a word by itself.
+func Tokens[T string | []byte](texts ...T) int {
+	quarters := 0
+	for _, t := range texts {
+		for i := 0; i < len(t); {
+			if t[i] < utf8.RuneSelf {
+				quarters++
+				i++
+				continue
+			}
+			r, size := utf8.DecodeRuneInString(string(t[i:min(len(t), i+utf8.UTFMax)])) // so short a string takes no memory
+			i += size
+			if r < 0x2E80 || unicode.IsMark(r) {
+				quarters += 2
+			} else {
+				quarters += charsIn
+			}
+		}
+	}
+	return (quarters + charsIn - 1) / charsIn
+}
+
+// CutTokens returns text, or its beginning within limit tokens, with a mark.
+func CutTokens(text string, limit int) string {
+	if len(text)/charsIn <= limit && Tokens(text) <= limit {
+		return text
+	}
+	quarters := charsIn * (limit - Tokens(CutMark))
+	for i, r := range text {
+		quarters -= charsIn
+		if r < 0x80 {
+			quarters += charsIn - 1
+		} else if r < 0x2E80 {
+			quarters += charsIn / 2
+		}
+		if quarters < 0 {
+			return text[:i] + CutMark
+		}
+	}
+	return text
 }

@@ -2,7 +2,14 @@
 // section, secrets, and common checks. So config knows no platform and no provider, and they don't depend on config.
 package sections
 
-import "fmt"
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
 
 // Section describes the section connectors.NAME of the configuration, or providers.NAME if it has abilities. After a
 // configuration was read, Values points to what it contains.
@@ -60,4 +67,79 @@ type ID struct {
 type Checker interface {
 	// Check calls reject for each wrong value.
 	Check(reject Reject)
+}
+
+const hidden = "***"
+
+// Secret is text that is hidden when it is printed, logged or marshaled: as "***", or as "" if it is empty. Two uses would
+// reveal it, so avoid them: printing a struct with a Secret in an unexported field, because fmt does not call methods of
+// such fields, and marshaling a map with Secrets as keys as JSON.
+type Secret string
+
+// Reveal returns the secret itself.
+func (s Secret) Reveal() string { return string(s) }
+
+// String hides the secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the secret from %#v.
+func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
+
+// Format hides the secret from every verb, including those that do not apply to text.
+func (s Secret) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), s.String()) }
+
+// MarshalText hides the secret from JSON, YAML, XML and flags.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue hides the secret from slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Reject reports a wrong value: its key, the problem as the end of a sentence, and the remedy. Keys are relative to the
+// section, such as limits.edits. Only the first report about a value counts.
+type Reject func(key, what, hint string)
+
+// Pace rejects pauses between edits that are too short or too long to be useful.
+func (r Reject) Pace(key string, t time.Duration) {
+	if t < 100*time.Millisecond || t > time.Minute {
+		r(key, "is not between 100ms and 1m", "set a duration, such as 1.1s")
+	}
+}
+
+// Rate rejects a request rate below 1, with which nothing could be sent.
+func (r Reject) Rate(key string, n int) {
+	if n < 1 {
+		r(key, "is less than 1", "nothing could be sent")
+	}
+}
+
+// Limit rejects a limit below 0, which means none.
+func (r Reject) Limit(key string, n int) {
+	if n < 0 {
+		r(key, "is negative", "set 0 for no limit")
+	}
+}
+
+// URL rejects the address of a server that is not plain. Addresses are shown in logs, so they have no passwords and no
+// parameters.
+func (r Reject) URL(key, address string) {
+	u, err := url.Parse(address)
+	plain := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		u.User == nil && u.RawQuery == "" && !u.ForceQuery && !strings.Contains(address, "#")
+	if address != "" && !plain {
+		r(key, "is not a plain server URL", "use http:// or https://, a host and optionally a path; keys don't belong in the URL")
+	}
+}
+
+// Secret rejects a secret that does not match shape, and one with characters that would make a header or URL invalid,
+// because the resulting error could contain it. A nil shape matches everything.
+func (r Reject) Secret(key string, s Secret, shape *regexp.Regexp, hint string) {
+	unfit := func(c rune) bool { return c <= ' ' || c > '~' }
+	if s != "" && (strings.ContainsFunc(s.Reveal(), unfit) || shape != nil && !shape.MatchString(s.Reveal())) {
+		r(key, "does not look like a token or key", hint)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core/action"
+	"parley/core/text"
 	"parley/internal/redact"
 	"parley/plugins/mcp/oauth"
 )
@@ -53,18 +56,6 @@ type client struct {
 	shown map[string]string       // their last progress
 	count int
 	stray string // a line of the standard output that is no message
-}
-
-// state is what is known of a server. It is not changed, but replaced, so that a turn that has read it has one
-// consistent view.
-type state struct {
-	session   *sdk.ClientSession // nil while it is not connected
-	tools     []*tool
-	resources []*sdk.Resource
-	prompts   []*sdk.Prompt
-	odd       []string  // oddities of its lists
-	err       error     // why it is not connected
-	since     time.Time // when it was lost, or was to be started for the first time
 }
 
 // newClient returns a client that is not connected.
@@ -179,13 +170,6 @@ func (c *client) serve(ctx context.Context) error {
 	}
 }
 
-func errOr(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
-}
-
 // connect initializes a session. end closes it, and ends the server's process; it must be called once.
 func (c *client) connect(ctx context.Context) (session *sdk.ClientSession, end func(), err error) {
 	// The library ties the connection to this context, so it must outlast the call of Connect.
@@ -209,34 +193,6 @@ func (c *client) connect(ctx context.Context) (session *sdk.ClientSession, end f
 		return nil, nil, fmt.Errorf("it could not be initialized: %w", err)
 	}
 	return session, end, nil
-}
-
-var errSlow = errors.New("it took too long")
-
-// within calls do, and waits no longer than limit: not every call of the library ends with its context. A call that is
-// left behind ends with the connection; its result is dropped.
-func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
-	defer cancel()
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := do(ctx)
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil && ctx.Err() != nil {
-			r.err = context.Cause(ctx)
-		}
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
-	}
 }
 
 // sdk returns a client that offers servers no more than questions with options. It never samples: servers can't use the
@@ -276,4 +232,82 @@ func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error 
 	c.report(next)
 	c.set(next)
 	return nil
+}
+
+// redact hides secrets in s, which a server can repeat in its errors, and shortens s for the log.
+func (c *client) redact(s string) string { return text.Brief(text.Visible(c.hide(s)), 300) }
+
+// hide replaces the secrets of the configuration, and the tokens of its login. Whatever a server says of a failure
+// passes through it before people, the model or the log get it.
+func (c *client) hide(s string) string {
+	if c.tokens != nil {
+		s = redact.New(c.tokens.Secrets()...).Clean(s)
+	}
+	return c.secrets.Clean(s)
+}
+
+// said returns what a server says about a call, for people and the model.
+func (c *client) said(words string, limit int) string {
+	return text.Brief(text.Clean(c.hide(words)), limit)
+}
+
+// state is what is known of a server. It is not changed, but replaced, so that a turn that has read it has one
+// consistent view.
+type state struct {
+	session   *sdk.ClientSession // nil while it is not connected
+	tools     []*tool
+	resources []*sdk.Resource
+	prompts   []*sdk.Prompt
+	odd       []string  // oddities of its lists
+	err       error     // why it is not connected
+	since     time.Time // when it was lost, or was to be started for the first time
+}
+
+func errOr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+var errSlow = errors.New("it took too long")
+
+// within calls do, and waits no longer than limit: not every call of the library ends with its context. A call that is
+// left behind ends with the connection; its result is dropped.
+func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
+	defer cancel()
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := do(ctx)
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil && ctx.Err() != nil {
+			r.err = context.Cause(ctx)
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// secretsOf returns the redactor for the secrets of a configuration: the values of the environment and of the
+// headers, the client's secret, and the secret parts of the server's address.
+func secretsOf(s Server) redact.Redactor {
+	values := slices.Concat(slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers)))
+	var secrets []string
+	if s.OAuth != nil {
+		secrets = append(secrets, s.OAuth.ClientSecret)
+	}
+	if u, err := url.Parse(s.URL); err == nil {
+		secrets = append(secrets, redact.Address(u)...)
+	}
+	return redact.Settings(values, secrets...)
 }

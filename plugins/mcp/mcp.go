@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -105,9 +107,6 @@ func (p *plugin) init(_ context.Context, s action.Services) error {
 	return nil
 }
 
-// loginLine tells the owner.
-const loginLine = "I can't use the MCP server %s any more, because its login has ended. Run `gateway mcp login %s` on the machine that runs me to log in again."
-
 // work serves all servers until ctx is done.
 func (p *plugin) work(ctx context.Context) {
 	var all sync.WaitGroup
@@ -136,6 +135,9 @@ func (p *plugin) client(name string, s action.TurnContext) *client {
 	}
 	return nil
 }
+
+// loginLine tells the owner.
+const loginLine = "I can't use the MCP server %s any more, because its login has ended. Run `gateway mcp login %s` on the machine that runs me to log in again."
 
 // callTool is CALL_MCP_TOOL, for models that write their calls as text.
 type callTool struct{ p *plugin }
@@ -194,8 +196,6 @@ func (provider) Spec() action.ProviderSpec {
 	return action.ProviderSpec{Name: "MCP", Description: "MCP servers, their tools and resources.", Stable: true}
 }
 
-const maxListed = 50 // tools and resources of one server in a prompt
-
 // Provide implements [action.Provider].
 func (a provider) Provide(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var b strings.Builder
@@ -220,4 +220,43 @@ func (a provider) Provide(_ context.Context, s action.TurnContext) (action.Provi
 		return action.ProviderResult{}, nil
 	}
 	return action.ProviderResult{Text: "# MCP servers\n" + strings.TrimSpace(b.String()), Own: own}, nil
+}
+
+const maxListed = 50 // tools and resources of one server in a prompt
+
+// Limits bound what a program can use. Each of its processes has them.
+type Limits struct {
+	Memory int           // MiB for data, on Linux; 0: no limit
+	CPU    time.Duration // of computing in all, after which it is ended and started again; 0: no limit
+}
+
+// limited returns a command that sets limits and then becomes the given one. Memory is limited by what the program can
+// write to, not by the addresses that it reserves: Node reserves a gigabyte and uses a tenth of that.
+func (l Limits) limited(command []string) []string {
+	var script strings.Builder
+	if l.Memory > 0 {
+		fmt.Fprintf(&script, "ulimit -d %d || :; ", l.Memory<<10)
+	}
+	if l.CPU > 0 {
+		fmt.Fprintf(&script, "ulimit -t %d || :; ", max(1, int(l.CPU.Seconds())))
+	}
+	if _, err := exec.LookPath(shell); err != nil || script.Len() == 0 { // an image without a shell, or Windows
+		return command
+	}
+	return append([]string{shell, "-c", script.String() + `exec "$@"`, "sh"}, command...)
+}
+
+const shell = "/bin/sh"
+
+// found returns command with the path of its program, so that one that is missing is named as such, and not by a shell.
+func found(command []string, dir string) ([]string, error) {
+	program := command[0]
+	if strings.ContainsRune(program, '/') && !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program)
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", command[0], reason(err))
+	}
+	return append([]string{path}, command[1:]...), nil
 }

@@ -52,12 +52,6 @@ func (f *flow) table(t Table) {
 	g.flush()
 }
 
-// alone reports whether row does not even fit into a group of its own.
-func (g *columns) alone(row []string) bool {
-	own := columns{f: g.f, align: g.align, name: g.name}
-	return !own.fits(row)
-}
-
 // texts returns the visible text of cells, each in one line.
 func texts(cells [][]Inline) []string {
 	out := make([]string, len(cells))
@@ -78,6 +72,12 @@ type columns struct {
 	size   cost // of the cells, without what aligns them
 }
 
+// alone reports whether row does not even fit into a group of its own.
+func (g *columns) alone(row []string) bool {
+	own := columns{f: g.f, align: g.align, name: g.name}
+	return !own.fits(row)
+}
+
 // add adds a row.
 func (g *columns) add(row []string, head bool) {
 	g.widths, g.size = g.grown(row)
@@ -94,15 +94,6 @@ func (g *columns) grown(row []string) ([]int, cost) {
 		size = size.plus(g.f.d.measure(g.f.d.escape(s, 0, len(s), Place{InCode: true}), s))
 	}
 	return widths, size
-}
-
-// total returns the width of a row, with three columns between two cells.
-func total(widths []int) int {
-	n := 3 * (len(widths) - 1)
-	for _, w := range widths {
-		n += w
-	}
-	return n
 }
 
 // tooWide reports whether the rows and one more are wider than a phone or the terminal shows without wrapping, which
@@ -158,13 +149,6 @@ func (g *columns) flush() {
 	g.rows, g.widths, g.head, g.size = nil, nil, false, cost{}
 }
 
-// loosen marks the atoms from on as ones that further rows may change.
-func (f *flow) loosen(from int) {
-	for i := from; i < len(f.atoms); i++ {
-		f.atoms[i].loose = true
-	}
-}
-
 // line returns a row with its cells aligned.
 func (g *columns) line(row []string) string {
 	cells := make([]string, len(g.widths))
@@ -188,6 +172,22 @@ func (g *columns) rule() string {
 		rules[i] = strings.Repeat("─", n)
 	}
 	return strings.Join(rules, "─┼─")
+}
+
+// total returns the width of a row, with three columns between two cells.
+func total(widths []int) int {
+	n := 3 * (len(widths) - 1)
+	for _, w := range widths {
+		n += w
+	}
+	return n
+}
+
+// loosen marks the atoms from on as ones that further rows may change.
+func (f *flow) loosen(from int) {
+	for i := from; i < len(f.atoms); i++ {
+		f.atoms[i].loose = true
+	}
 }
 
 // rows shows a table row by row: each cell on a line, after the name of its column.

@@ -1,0 +1,119 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"parley/progressive"
+)
+
+// judge classifies a failed request in the terms of package progressive: RetryAfter and ErrUnsent mean that it had no
+// effect and can be repeated, ErrAmbiguous that its outcome is unknown, ErrGone that the message no longer exists,
+// ErrStale that it can't be edited any more, ErrForbidden that no request will succeed. An error that is none of these
+// is a definite failure of this request.
+func (s *sink) judge(op progressive.Op, chat int64, err error) error {
+	var r *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errRevoked):
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, err)
+	case errors.Is(err, errUnsent):
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, err)
+	case !errors.As(err, &r), r.code >= http.StatusInternalServerError:
+		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
+	case r.code == http.StatusTooManyRequests:
+		return progressive.RetryAfter{After: max(r.after, leastWait), Err: r} // a proxy may omit the time
+	case r.code == http.StatusRequestTimeout: // the request did not arrive
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
+	case r.code == http.StatusForbidden:
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+	// The message stays in the old group, where it can't be edited. A post is repeated under the new id by its caller.
+	case r.migrated != 0 && op != progressive.Post:
+		s.move(chat, r.migrated)
+		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
+	case r.code != http.StatusBadRequest:
+		return r
+	}
+	return s.judgeBad(op, r)
+}
+
+// judgeBad classifies a 400 by its description, because the Bot API has no error codes. The words are those of the
+// server's source and of answers seen in practice. An unknown description is a definite failure: the request had no
+// effect.
+func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
+	switch {
+	case op == progressive.Edit && r.says("message is not modified"):
+		// The message already has this content, for example because an earlier edit had an unknown outcome.
+		return nil
+	case r.says("can't parse entities"):
+		return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r) // the formatting can't be parsed
+	case r.says("message to be replied not found", "message to reply not found"):
+		s.alone = true
+		// The next attempt has no reply, so it is a different request.
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
+	case r.says("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid"):
+		if s.leaveTopic() {
+			// The next attempt names no topic, so it is a different request.
+			return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
+		}
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+	case r.says("chat not found",
+		"peer_id_invalid", "chat_id_invalid", "user_is_blocked", "deactivated", "not enough rights", "have no rights",
+		"need administrator rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required", "was kicked"):
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+	case op == progressive.Edit && r.says("can't be edited"):
+		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
+	case op != progressive.Post && r.says("not found", "can't be deleted", "message_id_invalid"):
+		return fmt.Errorf("%w: %w", progressive.ErrGone, r) // the message is gone
+	}
+	return r
+}
+
+// migrated returns the chat's new id from err, or 0.
+func migrated(err error) int64 {
+	if r := (*refusal)(nil); errors.As(err, &r) {
+		return r.migrated
+	}
+	return 0
+}
+
+// deletedTopic is what a sink knows about the deletion of its topic. In a private chat, the answer then continues in the chat without the
+// topic, where the same person reads it.
+type deletedTopic struct {
+	known   bool
+	outside int // the first message posted since; 0 if there is none
+}
+
+// posted records a new message.
+func (d *deletedTopic) posted(message int) {
+	if d.known && d.outside == 0 {
+		d.outside = message
+	}
+}
+
+// had reports whether a message was in the topic, and so was deleted with it.
+func (d *deletedTopic) had(message int) bool {
+	return d.known && (d.outside == 0 || message < d.outside)
+}
+
+// leaveTopic makes later requests name no topic, and reports whether that changes them.
+func (s *sink) leaveTopic() bool {
+	if s.to.Kind != private || s.to.Topic == 0 || s.topic.known {
+		return false
+	}
+	s.topic.known = true
+	return true
+}
+
+// goneWithTopic reports whether a message that is gone was deleted together with its topic, and not by itself: to delete the answer is to
+// end it. The server tells only by refusing to write into the topic, so this shows the typing indicator there.
+func (s *sink) goneWithTopic(ctx context.Context, message int) bool {
+	if s.to.Kind == private && s.to.Topic != 0 && !s.topic.known {
+		// leaveTopic takes note of a refusal. Other errors don't tell.
+		_ = s.showTyping(ctx)
+	}
+	return s.topic.had(message)
+}

@@ -1,0 +1,93 @@
+package chat
+
+import (
+	"time"
+
+	"parley/core/text"
+)
+
+// Question asks users to choose from options: buttons where the platform has them. One of the users in For chooses
+// once, by a button, or, as long as nothing else was said since, by writing the option or its number.
+type Question struct {
+	Options []string   `json:"options"` // 1 to 10, each of up to 60 characters
+	For     []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
+	Expires time.Time  `json:"expires"` // default: an hour from now, 5 minutes if an action waits for it
+	// Chooser names the [action.ChoiceHandler] that processes the choice, and Payload is passed to it.
+	Chooser string `json:"chooser"`
+	Payload string `json:"payload,omitempty"`
+
+	// Set by the runtime:
+	ID    string    `json:"id"` // random; the only content of a button
+	Run   RunID     `json:"run"`
+	Room  RoomID    `json:"room"`
+	Asked time.Time `json:"asked,omitzero"` // questions of earlier versions have none
+	// After a choice: the option, the user, and the run that carries it out. If the question was closed without a
+	// choice, By is empty and the run only removes the options.
+	Choice    int      `json:"choice,omitempty"`
+	By        EntityID `json:"by,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	BilledTo  EntityID `json:"payer,omitempty"` // whose limits the result counts against; empty: By's
+	ResultRun RunID    `json:"carrier,omitempty"`
+}
+
+// Open reports whether the question can still be answered.
+func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Before(q.Expires) }
+
+// ChoiceLine describes the choice, and the user who made it if others could have.
+func (q Question) ChoiceLine(where RoomKind) string {
+	mark := "→ **" + q.Options[q.Choice] + "**"
+	if !where.Private() && q.Name != "" {
+		mark += " (" + text.Unmarked(q.Name) + ")"
+	}
+	return mark
+}
+
+// Choice is an [Inbound]: a user pressed a button.
+type Choice struct {
+	Question string // the question's ID
+	Option   int    // from 0
+	Room     RoomID
+	Author   EntityID
+	BilledTo EntityID // whose limits the result counts against, like [Address.BilledTo]; empty: the author's
+	Name     string
+	Roles    []string
+}
+
+func (Choice) inbound() {}
+
+// Approval is the record of a call of an action that needs one: what is asked for, and what came of it. It holds no content, only
+// hashes.
+type Approval struct {
+	ID        string
+	Room      RoomID
+	Run       RunID
+	Call      string // the id of the call within its run
+	Tool      string // "server/tool"
+	Kind      string // a hash of the tool's definition
+	Arguments string // a hash of the arguments
+	Effect    string
+	Asker     EntityID
+	At        time.Time
+	Expires   time.Time
+	Decision  Decision
+	By        EntityID // who decided
+	Decided   time.Time
+}
+
+// Decision is what came of an [Approval].
+type Decision string
+
+// The decisions. An approval is pending at first, then one of the others; Approved becomes Used when the call is made.
+const (
+	Pending  Decision = "pending"
+	Approved Decision = "approved" // for this call
+	Used     Decision = "used"     // the call was made
+	Always   Decision = "always"   // for this call and later ones of this kind in this room
+	Standing Decision = "standing" // the call was made because of an earlier Always
+	Denied   Decision = "denied"
+	Expired  Decision = "expired" // no one decided in time
+	Stopped  Decision = "stopped" // the turn ended first
+	Lapsed   Decision = "lapsed"  // it was Always once
+	// Replaced is of a request in whose place a later one of the same user for the same tool is asked. It can become Pending again.
+	Replaced Decision = "replaced"
+)

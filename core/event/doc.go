@@ -1,3 +1,0 @@
-// Package event defines the events for observers: plugins, metrics and embedding programs. Events carry copies that
-// must not be modified.
-package event
