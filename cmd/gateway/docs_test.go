@@ -23,6 +23,7 @@ var notRun = map[string]string{
 	"go test ./...":                           "it would run this test, and takes minutes",
 	"make test":                               "it would run this test, and takes minutes; the target is checked",
 	"make soak":                               "it takes three minutes; the target is checked",
+	"go generate ./core/storage/storagetest":  "it writes a file of the repository",
 	"./bench/run.sh":                          "it takes ten minutes",
 	"COUNT=1 ./bench/run.sh":                  "it takes two minutes",
 	"docker compose up -d --build":            "there is no Docker; deploy_test.go reads the files",
