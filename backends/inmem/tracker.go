@@ -1,3 +1,6 @@
+// Package inmem keeps in memory what replicas share through Redis: the latest turns and live answers. It serves a
+// single-process gateway, and is the local part of each replica of a larger one. Nothing here starts a goroutine that
+// outlives its work.
 package inmem
 
 import (
@@ -20,26 +23,6 @@ type Tracker struct {
 	rooms map[place]*room
 	held  map[*room]struct{} // those with claims
 	aged  list.List          // of *room: the one that was left alone longest comes first
-}
-
-var _ core.Tracker = (*Tracker)(nil)
-
-type place struct {
-	agent chat.AgentID
-	room  chat.RoomID
-}
-
-type room struct {
-	place
-	marks   Marks
-	claims  map[*claim]struct{}
-	touched time.Time
-	age     *list.Element
-}
-
-type claim struct {
-	id     chat.ResponseID
-	cancel context.CancelCauseFunc
 }
 
 // NewTracker returns an empty tracker.
@@ -95,13 +78,6 @@ func (t *Tracker) Learn(agent chat.AgentID, in chat.RoomID, m Marks) {
 	if r := t.rooms[place{agent, in}]; r != nil {
 		r.raise(m)
 	}
-}
-
-// Held is a turn with an active claim.
-type Held struct {
-	Agent chat.AgentID
-	Room  chat.RoomID
-	ID    chat.ResponseID
 }
 
 // Held returns the latest claimed turn of each room that has one, in no particular order.
@@ -165,6 +141,21 @@ func (t *Tracker) release(r *room, c *claim) {
 	t.touch(r)
 }
 
+var _ core.Tracker = (*Tracker)(nil)
+
+type place struct {
+	agent chat.AgentID
+	room  chat.RoomID
+}
+
+type room struct {
+	place
+	marks   Marks
+	claims  map[*claim]struct{}
+	touched time.Time
+	age     *list.Element
+}
+
 // raise never lowers a mark. Claims are cancelled before it returns.
 func (r *room) raise(m Marks) {
 	r.marks = r.marks.Raised(m)
@@ -173,4 +164,38 @@ func (r *room) raise(m Marks) {
 			c.cancel(err)
 		}
 	}
+}
+
+type claim struct {
+	id     chat.ResponseID
+	cancel context.CancelCauseFunc
+}
+
+// Held is a turn with an active claim.
+type Held struct {
+	Agent chat.AgentID
+	Room  chat.RoomID
+	ID    chat.ResponseID
+}
+
+// Marks are a tracker's record of a room. They only increase.
+type Marks struct {
+	Latest  chat.ResponseID // the greatest claimed turn; 0 if there is none
+	Stopped chat.ResponseID // this turn and all before it are stopped; 0 if there is none
+}
+
+// Settle returns the state of turn id: nil, [chat.ErrSuperseded] or [chat.ErrStopped].
+func (m Marks) Settle(id chat.ResponseID) error {
+	switch {
+	case id <= m.Stopped:
+		return chat.ErrStopped
+	case id < m.Latest:
+		return chat.ErrSuperseded
+	}
+	return nil
+}
+
+// Raised returns the greater of both, mark by mark.
+func (m Marks) Raised(by Marks) Marks {
+	return Marks{max(m.Latest, by.Latest), max(m.Stopped, by.Stopped)}
 }

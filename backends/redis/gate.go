@@ -2,11 +2,13 @@ package redis
 
 import (
 	"context"
-	_ "embed" // the scripts
+	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -64,24 +66,11 @@ type Ledger struct {
 	holds    map[progressive.Scope]time.Time // the holds of this replica that have not ended, to be published again
 }
 
-var _ progressive.SharedBudget = (*Ledger)(nil)
-
-// errForgotten means that Redis was emptied, by a restart, a failover or a FLUSHALL. It has no record of what was spent,
-// so budgets are treated as after an outage.
-var errForgotten = errors.New("redis: it has lost its data, which is published again")
-
 func newLedger(breaker *circuit, at layout, log *slog.Logger) *Ledger {
 	return &Ledger{
 		circuit: breaker, at: at, log: log, id: strconv.FormatUint(rand.Uint64(), 36),
 		wanted: make(chan struct{}), more: make(chan struct{}, 1), replicas: unknown, holds: map[progressive.Scope]time.Time{},
 	}
-}
-
-// Ledger returns the budgets shared by all replicas with the same server and prefix. From the first call on this
-// replica is counted, so a gateway that doesn't use shared budgets takes no share of them.
-func (b *Backend) Ledger() *Ledger {
-	b.ledger.once.Do(func() { close(b.ledger.wanted) })
-	return b.ledger
 }
 
 // Book implements [progressive.SharedBudget]. After an error the booking may be in the log; it then counts until its
@@ -219,6 +208,63 @@ func (l *Ledger) found(replicas int) {
 		l.log.Info("redis: budgets are shared again", "replicas", replicas)
 	}
 	l.lost, l.replicas = false, replicas
+}
+
+// Hold implements [progressive.SharedBudget]. It only records the hold and wakes keep, which publishes it.
+func (l *Ledger) Hold(scope progressive.Scope, until time.Time) {
+	l.mu.Lock()
+	if until.After(l.holds[scope]) {
+		l.holds[scope] = until
+	}
+	l.mu.Unlock()
+	l.checkSoon()
+}
+
+// checkSoon asks keep to publish the holds and announce this replica, without waiting for it.
+func (l *Ledger) checkSoon() {
+	select {
+	case l.more <- struct{}{}:
+	default: // keep is already asked to
+	}
+}
+
+// tell publishes all holds of this replica, also those published before: Redis may have lost them, or never received
+// them. The script keeps the later end, so repeating it is harmless.
+func (l *Ledger) tell(ctx context.Context) error {
+	ends := l.held(time.Now())
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(ends)), batch) {
+		var keys []string
+		var args []any
+		for _, s := range some {
+			keys = append(keys, l.at.scopeKeys(s)[1])
+			args = append(args, millis(time.Until(ends[s])))
+		}
+		if err := l.run(ctx, holdScript, keys, args); err != nil {
+			return fmt.Errorf("redis: publish holds: %w", err)
+		}
+	}
+	return nil
+}
+
+// held returns the holds that have not ended, and deletes the others.
+func (l *Ledger) held(now time.Time) map[progressive.Scope]time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.holds, func(_ progressive.Scope, until time.Time) bool { return !until.After(now) })
+	return maps.Clone(l.holds)
+}
+
+var _ progressive.SharedBudget = (*Ledger)(nil)
+
+// errForgotten means that Redis was emptied, by a restart, a failover or a FLUSHALL. It has no record of what was spent,
+// so budgets are treated as after an outage.
+var errForgotten = errors.New("redis: it has lost its data, which is published again")
+
+// Ledger returns the budgets shared by all replicas with the same server and prefix. From the first call on this
+// replica is counted, so a gateway that doesn't use shared budgets takes no share of them.
+func (b *Backend) Ledger() *Ledger {
+	b.ledger.once.Do(func() { close(b.ledger.wanted) })
+	return b.ledger
 }
 
 // scopeKeys returns the keys of a scope: its log of bookings, and its state. The hash tag {gate} puts all scopes into

@@ -16,6 +16,7 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,53 +62,6 @@ type Backend struct {
 	ledger  *Ledger
 	quit    context.CancelCauseFunc
 	running sync.WaitGroup
-}
-
-var errClosed = errors.New("redis: closed")
-
-// Open starts to connect in the background and returns immediately: Redis need not be running yet. An error means that
-// the URL or the options are invalid; it doesn't contain the URL, which can hold a password. URLs are
-// redis://[user:password@]host[:port][/db] for one server, redis+sentinel://[user:password@]host[:port][/db]?master_name=NAME
-// for servers behind Sentinel, and redis+cluster://[user:password@]host[:port] for a cluster; further nodes follow as
-// addr=host:port, and rediss in place of redis means TLS.
-func Open(url string, o Options) (*Backend, error) {
-	if o.TTL == 0 {
-		o.TTL = inmem.Remembered
-	}
-	if o.TTL < inmem.Remembered {
-		return nil, fmt.Errorf("redis: marks kept for %v may expire before their run ends; use at least %v", o.TTL, inmem.Remembered)
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	logging.Disable() // the library's own log, on stderr; callers report what fails
-	client, err := connect(url, o.Dial)
-	if err != nil {
-		return nil, err
-	}
-	at := layout{o.prefix(), o.TTL}
-	breaker := newCircuit(client)
-	tracker := newTracker(breaker, at, o.Log)
-	if o.check > 0 {
-		tracker.every = o.check
-	}
-	ear := newListener(breaker, at, tracker, o.Log)
-	ctx, quit := context.WithCancelCause(context.Background())
-	b := &Backend{
-		client: client, circuit: breaker, log: o.Log, name: newName(client, o), quit: quit,
-		tracker: tracker, ear: ear, bus: &Bus{breaker, at, ear}, ledger: newLedger(breaker, at, o.Log),
-	}
-	b.running.Go(func() {
-		breaker.watch(ctx, func() {
-			tracker.checkSoon()
-			b.ledger.checkSoon()
-		})
-	})
-	b.running.Go(func() { tracker.keep(ctx) })
-	b.running.Go(func() { ear.run(ctx) })
-	b.running.Go(func() { b.ledger.keep(ctx) })
-	b.running.Go(func() { b.keepName(ctx) })
-	return b, nil
 }
 
 // Tracker returns the turn tracker shared with the replicas that use the same server and prefix.
@@ -161,4 +115,65 @@ func (b *Backend) Close() error {
 		return fmt.Errorf("redis: close: %w", err)
 	}
 	return nil
+}
+
+var errClosed = errors.New("redis: closed")
+
+// Open starts to connect in the background and returns immediately: Redis need not be running yet. An error means that
+// the URL or the options are invalid; it doesn't contain the URL, which can hold a password. URLs are
+// redis://[user:password@]host[:port][/db] for one server, redis+sentinel://[user:password@]host[:port][/db]?master_name=NAME
+// for servers behind Sentinel, and redis+cluster://[user:password@]host[:port] for a cluster; further nodes follow as
+// addr=host:port, and rediss in place of redis means TLS.
+func Open(url string, o Options) (*Backend, error) {
+	if o.TTL == 0 {
+		o.TTL = inmem.Remembered
+	}
+	if o.TTL < inmem.Remembered {
+		return nil, fmt.Errorf("redis: marks kept for %v may expire before their run ends; use at least %v", o.TTL, inmem.Remembered)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	logging.Disable() // the library's own log, on stderr; callers report what fails
+	client, err := connect(url, o.Dial)
+	if err != nil {
+		return nil, err
+	}
+	at := layout{o.prefix(), o.TTL}
+	breaker := newCircuit(client)
+	tracker := newTracker(breaker, at, o.Log)
+	if o.check > 0 {
+		tracker.every = o.check
+	}
+	ear := newListener(breaker, at, tracker, o.Log)
+	ctx, quit := context.WithCancelCause(context.Background())
+	b := &Backend{
+		client: client, circuit: breaker, log: o.Log, name: newName(client, o), quit: quit,
+		tracker: tracker, ear: ear, bus: &Bus{breaker, at, ear}, ledger: newLedger(breaker, at, o.Log),
+	}
+	b.running.Go(func() {
+		breaker.watch(ctx, func() {
+			tracker.checkSoon()
+			b.ledger.checkSoon()
+		})
+	})
+	b.running.Go(func() { tracker.keep(ctx) })
+	b.running.Go(func() { ear.run(ctx) })
+	b.running.Go(func() { b.ledger.keep(ctx) })
+	b.running.Go(func() { b.keepName(ctx) })
+	return b, nil
+}
+
+// ErrRefused means that the server is there and does not accept the connection, for a reason that doesn't pass by itself.
+var ErrRefused = errors.New("redis: the connection is refused; check the user, the password and their rights, and with rediss:// the certificate")
+
+// refused reports whether err lasts until someone changes the configuration, of the gateway or of the server.
+func refused(err error) bool {
+	for _, prefix := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
+		if goredis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate)
 }

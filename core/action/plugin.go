@@ -185,3 +185,14 @@ type ChoiceHandler interface {
 // A SchemaCompiler compiles the JSON schema of an object to a check, whose errors name the field and the violation. The
 // check is safe for concurrent use.
 type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)
+
+// The handlers of choices that are always there, by which a [chat.Question] names them. See also [Awaited] and [Parked].
+const (
+	// AsMessage answers the option as if its chooser had written it.
+	AsMessage = "message"
+	// Forget clears the room if the first option was chosen.
+	Forget = "forget"
+)
+
+// MaxOptions bounds the options of a question, on every platform: Telegram's and Discord's buttons could show more, but not well.
+const MaxOptions = 10

@@ -59,31 +59,6 @@ type Client struct {
 	resolver       *net.Resolver // of host names, without Dial; nil is the system's
 }
 
-// New returns a Client. It ignores the proxy of the environment: the proxy would resolve the host, so the address could
-// not be checked.
-func New(o Options) *Client {
-	c := &Client{options: o, schemes: []string{"https"}, ports: []string{"443"}, limit: wholeTime}
-	if u, err := url.Parse(o.Trusted); err == nil && o.Trusted != "" {
-		c.trusted = net.JoinHostPort(u.Hostname(), portOf(u))
-	}
-	c.http = &http.Client{
-		Transport: &http.Transport{
-			// Connections are not kept: each is made, and so checked, for one request.
-			DialContext: c.dial, TLSHandshakeTimeout: dialTime, DisableKeepAlives: true,
-			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-			DisableCompression: true, // otherwise a small response could grow beyond the limit in memory
-		},
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects {
-				return fmt.Errorf("%w: more than %d redirects", ErrForbidden, maxRedirects)
-			}
-			req.Header.Del("Referer") // the address of the last request may be signed
-			return c.allowed(req.URL)
-		},
-	}
-	return c
-}
-
 // Get downloads at most limit bytes from address, and returns them with the content type that the server reports. Its
 // errors are [ErrForbidden], [ErrTooLarge] and [ErrGone], and others; a timeout is one of [net.Error].
 func (c *Client) Get(ctx context.Context, address string, limit int64) (data []byte, mime string, err error) {
@@ -95,16 +70,6 @@ func (c *Client) Get(ctx context.Context, address string, limit int64) (data []b
 	}
 	return data, mime, err
 }
-
-// errSlow is a timeout in the sense of [net.Error].
-var errSlow error = slow{}
-
-// slow is a timeout, so that callers recognize it as they do one of the network.
-type slow struct{}
-
-func (slow) Error() string   { return "it took too long" }
-func (slow) Timeout() bool   { return true }
-func (slow) Temporary() bool { return true }
 
 func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, string, error) {
 	u, err := url.Parse(address)
@@ -142,14 +107,6 @@ func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, 
 	return data, res.Header.Get("Content-Type"), nil
 }
 
-// bare returns err without the address that [url.Error] adds.
-func bare(err error) error {
-	for outer := (*url.Error)(nil); errors.As(err, &outer); {
-		err = outer.Err
-	}
-	return err
-}
-
 // allowed checks the text of an address, before a request and at each redirect. Only the owner's own server is exempt,
 // and only by its exact scheme, host and port.
 func (c *Client) allowed(u *url.URL) error {
@@ -171,14 +128,6 @@ func (c *Client) allowed(u *url.URL) error {
 		return fmt.Errorf("%w: it is not on the public internet", ErrForbidden)
 	}
 	return nil
-}
-
-// portOf returns the port of an address, or that of its scheme.
-func portOf(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	return map[string]string{"https": "443", "http": "80"}[u.Scheme]
 }
 
 // dial connects, if the resolved address is public. Control is called with the address that the socket is about to
@@ -208,6 +157,59 @@ func (c *Client) dialled(ctx context.Context, network, address string) (net.Conn
 	return c.options.Dial(ctx, network, address)
 }
 
+// New returns a Client. It ignores the proxy of the environment: the proxy would resolve the host, so the address could
+// not be checked.
+func New(o Options) *Client {
+	c := &Client{options: o, schemes: []string{"https"}, ports: []string{"443"}, limit: wholeTime}
+	if u, err := url.Parse(o.Trusted); err == nil && o.Trusted != "" {
+		c.trusted = net.JoinHostPort(u.Hostname(), portOf(u))
+	}
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			// Connections are not kept: each is made, and so checked, for one request.
+			DialContext: c.dial, TLSHandshakeTimeout: dialTime, DisableKeepAlives: true,
+			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+			DisableCompression: true, // otherwise a small response could grow beyond the limit in memory
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("%w: more than %d redirects", ErrForbidden, maxRedirects)
+			}
+			req.Header.Del("Referer") // the address of the last request may be signed
+			return c.allowed(req.URL)
+		},
+	}
+	return c
+}
+
+// errSlow is a timeout in the sense of [net.Error].
+var errSlow error = slow{}
+
+// slow is a timeout, so that callers recognize it as they do one of the network.
+type slow struct{}
+
+func (slow) Error() string { return "it took too long" }
+
+func (slow) Timeout() bool { return true }
+
+func (slow) Temporary() bool { return true }
+
+// bare returns err without the address that [url.Error] adds.
+func bare(err error) error {
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
+		err = outer.Err
+	}
+	return err
+}
+
+// portOf returns the port of an address, or that of its scheme.
+func portOf(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"https": "443", "http": "80"}[u.Scheme]
+}
+
 // checkDialled rejects an address that is not public.
 func checkDialled(address string) error {
 	to, err := netip.ParseAddrPort(address)
@@ -215,4 +217,46 @@ func checkDialled(address string) error {
 		return fmt.Errorf("%w: it is not on the public internet", ErrForbidden)
 	}
 	return nil
+}
+
+// inside lists the ranges that are not on the public internet and that [netip.Addr] has no method for: first IPv4, then
+// IPv6, including the ways to write an IPv4 address in IPv6, by which a private address could be disguised.
+var inside = []netip.Prefix{ // never changed; from IANA's registries of special-purpose addresses, November 2026
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; also Alibaba's metadata, 100.100.100.200
+	netip.MustParsePrefix("192.0.0.0/24"),     // IETF protocols; also Oracle's metadata, 192.0.0.192
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),   // 6to4 relays
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, and broadcast
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's own services, which look public
+
+	netip.MustParsePrefix("::/96"),           // IPv4-compatible
+	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4-translated
+	netip.MustParsePrefix("64:ff9b::/96"),    // NAT64
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // NAT64 of a network's own
+	netip.MustParsePrefix("100::/64"),        // discarded
+	netip.MustParsePrefix("2001::/23"),       // IETF protocols, Teredo among them
+	netip.MustParsePrefix("2001:db8::/32"),   // documentation
+	netip.MustParsePrefix("2002::/16"),       // 6to4
+	netip.MustParsePrefix("3fff::/20"),       // documentation
+	netip.MustParsePrefix("5f00::/16"),       // segment routing
+	netip.MustParsePrefix("fec0::/10"),       // site-local, of old
+}
+
+// public reports whether ip is on the public internet. Metadata services of clouds, private networks and this machine
+// are not.
+func public(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	if !ip.IsValid() || !ip.IsGlobalUnicast() || ip.IsPrivate() { // global leaves out loopback, link-local and multicast
+		return false
+	}
+	for _, p := range inside {
+		if p.Contains(ip) {
+			return false
+		}
+	}
+	return true
 }

@@ -9,7 +9,7 @@
 //
 //   - request.go writes requests, and tools.go the tools in them.
 //   - stream.go and wire.EventReader read answers; scan.go and json.go decode their events, chunk.go those of unusual form.
-//   - calls.go tells parallel calls apart; reasoning.go returns reasoning to servers that want it back.
+//   - stream.go tells parallel calls apart; reasoning.go returns reasoning to servers that want it back.
 package openai
 
 import (
