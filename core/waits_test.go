@@ -10,6 +10,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/generate"
 	"parley/core/llm"
 )
 
@@ -59,6 +60,41 @@ func TestLaterMessagesLeaveAnApprovalWaiting(t *testing.T) {
 					t.Errorf("it ended as %+v with %q, made %d times", o, said, shop.times())
 				}
 				w.wants(last, answer.Completed, "Fine.")
+			})
+		})
+	}
+}
+
+// A model that is asked beside a call that waits reads so, in every form of answers, and a model that is asked later does not.
+func TestModelReadsThatACallWaits(t *testing.T) {
+	for _, mode := range []generate.Config{{}, {Mode: generate.XML}} {
+		t.Run(string(mode.Mode), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Generation = mode
+				says := func(text string) []step {
+					if mode.Mode == generate.XML {
+						text = "<response><text>" + text + "</text></response>"
+					}
+					return []step{write(text)}
+				}
+				first := []step{call(0, "o", "ORDER", `{"item":"tea"}`)}
+				if mode.Mode == generate.XML {
+					first = []step{write(`<response><thought>t</thought><actions><action><name>ORDER</name><params>{"item":"tea"}</params></action></actions><text></text></response>`)}
+				}
+				w.withShop()
+				n := w.start()
+				w.model.queue(first, says("I wait."), says("Ordered."), says("Yes."))
+				acc := n.say("Order tea")
+				q := w.parked(acc)
+				w.wants(n.say("Hello?"), answer.Completed, "I wait.")
+				n.tell(chat.Choice(pressed(q, 0)))
+				w.ended(acc)
+				w.wants(n.say("Done?"), answer.Completed, "Yes.")
+				for i, want := range []int{0, 1, 0, 0} {
+					if got := strings.Count(strings.Join(w.model.asked()[i].texts(), "\n"), "A call of ORDER waits for an approval"); got != want {
+						t.Errorf("request %d says %d times that a call waits, want %d: %q", i, got, want, w.model.asked()[i].texts())
+					}
+				}
 			})
 		})
 	}

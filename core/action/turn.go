@@ -28,7 +28,9 @@ type TurnContext struct {
 	// Settings are the settings of the room, except those that the runtime itself follows. Nil: not read yet.
 	Settings []chat.RoomNote
 	Summary  string // a summary of what was said before Recent; empty if there is none
-	Actions  []Spec // the actions available in this turn
+	// Waiting tells the model which calls of the room wait for an approval; empty if none does.
+	Waiting string
+	Actions []Spec // the actions available in this turn
 
 	Answered []chat.MemoryID // the messages to answer
 	AskModel func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)

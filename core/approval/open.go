@@ -134,6 +134,31 @@ func (d *Desk) endReplaced(ctx context.Context, r chat.Approval) error {
 	return err
 }
 
+// Waiting returns the line that tells the model which calls of runs, all of one room, wait for an approval, or "". Without the line an answer is
+// still right, so a failure is only logged.
+func (d *Desk) Waiting(ctx context.Context, runs []chat.Run) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	all, err := d.open(ctx, runs[0].Room)
+	if err != nil {
+		d.Log.Warn("can't tell the model which calls wait for an approval", "err", err)
+		return ""
+	}
+	var tools []string
+	for _, a := range all {
+		_, tool, _ := strings.Cut(a.Tool, "/")
+		if a.Decision == chat.Pending && slices.ContainsFunc(runs, func(r chat.Run) bool { return r.ID == a.Run }) {
+			tools = append(tools, text.Label(tool))
+		}
+	}
+	if len(tools) == 0 {
+		return ""
+	}
+	slices.Sort(tools)
+	return "A call of " + strings.Join(slices.Compact(tools), " and one of ") + " waits for an approval in this chat. It has not been made. Don't repeat it unless the user changes it."
+}
+
 // Wrote shows the owners who are asked about the calls of runs that wait what their askers write now: those of recent that are inputs. A
 // failure to show it changes nothing else, so it is only logged.
 func (d *Desk) Wrote(ctx context.Context, runs []chat.Run, recent []chat.Memory, inputs []chat.MemoryID) {

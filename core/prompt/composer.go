@@ -171,6 +171,9 @@ func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) str
 			texts = append(texts, text)
 		}
 	}
+	if w := st.turn.Waiting; w != "" && pick(action.ProviderSpec{}) { // like a provider whose result changes with every turn
+		texts = append(texts, w)
+	}
 	return strings.Join(texts, "\n\n")
 }
 

@@ -62,6 +62,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recall %s: %w", pn.at.run.Room, err)
 	}
+	turn.Waiting = pn.Desk.Waiting(ctx, pn.at.waits)
 	pn.at.turn = turn
 	pn.Desk.Wrote(ctx, pn.at.waits, turn.Recent, pn.at.run.Inputs)
 	if err := pn.refuse(ctx, turn.Recent, turn.Message); err != nil {
