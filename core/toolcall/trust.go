@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/generate/xmlform"
 	"parley/core/llm"
 	"parley/core/text"
@@ -59,7 +59,6 @@ const (
 	confirmLine = "This call came from content I was given to read:\n```\n%s\n%s\n```\nRun it?"
 	doIt        = "Run it"
 	dont        = "Don't"
-	maxConfirm  = 1500 // characters of the parameters
 )
 
 // What the model is told of a call that is not confirmed.
@@ -73,37 +72,36 @@ const (
 // confirm asks the person who is answered whether to carry out c. The run waits for that without its room:
 // [chat.ErrParked]. Then confirm is called again when it goes on. Refused is why the call can't be made; any other error
 // ends the turn. The question shows all parameters, so a call whose parameters are too long to be read is refused.
-// Invisible characters are made visible, and backticks replaced, which would end the code block.
 func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if tc.Run.Kind == chat.RunTask {
 		return noUserLine, nil
 	}
-	if len([]rune(string(params))) > maxConfirm {
+	quoted, ok := consent.Quote(string(params))
+	if !ok {
 		return longQuoteLine, nil
 	}
 	call := tc.call(ctx, c, params)
-	what, shown := quote(call, t), fmt.Sprintf(confirmLine, t.Def.Name, strings.ReplaceAll(text.Visible(string(params)), "`", "'"))
-	q, chosen, err := call.Chose(ctx, what)
-	switch {
-	case err != nil:
+	subject, shown := quote(call, t), fmt.Sprintf(confirmLine, t.Def.Name, quoted)
+	state, q, err := consent.Of(ctx, call, subject)
+	if err != nil {
 		return "", fmt.Errorf("read the confirmation of %s: %w", t.Def.Name, err)
-	case chosen:
-		call.Update(shown + "\n\n" + q.ChoiceLine(tc.Turn.Room.Kind))
-		if q.Options[q.Choice] == doIt {
-			return "", nil
+	}
+	if state == consent.Open {
+		state, err = consent.Ask(ctx, call, consent.Request{
+			Subject: subject, Description: shown, Options: []string{doIt, dont}, Until: time.Now().Add(tc.ConfirmFor),
+		})
+		if err != nil {
+			return "", err
 		}
-		return declinedLine, nil
-	case call.Waited(what): // no one has chosen in time
+	}
+	if state != consent.Chosen { // late, or unseen
 		return unconfirmedLine, nil
 	}
-	err = call.Park(ctx, shown, action.Wait{For: what, Until: time.Now().Add(tc.ConfirmFor), Ask: &chat.Question{Options: []string{doIt, dont}}})
-	switch {
-	case errors.Is(err, chat.ErrUnseen):
-		return unconfirmedLine, nil
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
+	call.Update(shown + "\n\n" + q.ChoiceLine(tc.Turn.Room.Kind))
+	if q.Options[q.Choice] == doIt {
+		return "", nil
 	}
-	return "", err
+	return declinedLine, nil
 }
 
 // corpus is what the prompts of a turn contain that the asker did not write, in two forms.

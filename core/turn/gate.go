@@ -13,6 +13,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/quota"
@@ -41,18 +42,14 @@ type Gate struct {
 
 // costlyAnswer is an answer that is being written. It belongs to one goroutine.
 type costlyAnswer struct {
-	Turn   *action.TurnContext
-	Route  *generate.Route
-	Begun  bool // a call of the model was made for it
-	Waited bool // it has waited, and the time for that may be over
-	// Allowed are the soft limits that it can exceed, because someone wanted that. It is asked once for each of them.
-	Allowed []string
-	// Chose returns the question that the run has waited for, if a choice was made. It is called once; nil if there can be none.
-	Chose func(ctx context.Context, waitedFor string) (chat.Question, bool, error)
-	// Wait asks, and has the run wait: it fails with [chat.ErrParked].
-	Wait func(ctx context.Context, w action.Wait) error
-	// Say shows a text: a notice is not remembered.
-	Say func(text string, notice bool)
+	Run     consent.Run
+	Turn    *action.TurnContext
+	Route   *generate.Route
+	Begun   bool                           // a call of the model was made for it
+	Allowed []string                       // the soft limits that it can exceed by consent, which is asked for once for each of them
+	Say     func(text string, notice bool) // shows a text: a notice is not remembered
+
+	resumed bool // the consent that the run has waited for was taken into account
 }
 
 // The options. Which of them there are depends on who asks, and on the models.
@@ -81,25 +78,25 @@ func (g *Gate) pass(ctx context.Context, a *costlyAnswer, req llm.Request) error
 	if !known {
 		return nil
 	}
-	chose, waited := a.Chose, a.Waited
-	a.Chose, a.Waited = nil, false
+	first := !a.resumed
+	a.resumed = true
 	beyond, err := g.Meter.Hold(ctx, cost, a.Allowed...)
 	if err != nil {
 		return err
 	}
-	if chose != nil {
-		q, chosen, err := chose(ctx, waitsForBudget)
-		if err != nil {
-			return fmt.Errorf("read who lets the answer go on: %w", err)
-		} else if chosen {
-			return g.chosen(ctx, a, req, q, cost, beyond)
+	state, q := consent.Open, chat.Question{}
+	if first {
+		if state, q, err = consent.Of(ctx, a.Run, waitsForBudget); err != nil {
+			return fmt.Errorf("read the consent to the cost of an answer: %w", err)
 		}
 	}
 	switch {
+	case state == consent.Chosen:
+		return g.chosen(ctx, a, req, q, cost, beyond)
 	case len(beyond) == 0:
 		a.Begun = true
 		return nil
-	case waited:
+	case state == consent.Late:
 		return a.decline(lateLine)
 	}
 	return g.ask(ctx, a, req, cost, beyond[0])
@@ -169,9 +166,10 @@ func (g *Gate) ask(ctx context.Context, a *costlyAnswer, req llm.Request, cost q
 		a.Say(why+absentLine, false)
 		return errDeclined
 	}
-	a.Say(answer.CostSign+why, true)
-	err = a.Wait(ctx, action.Wait{For: waitsForBudget + " " + beyond.Kind, Until: time.Now().Add(waits), Ask: &q})
-	if errors.Is(err, chat.ErrUnseen) { // where no one can be asked
+	state, err := consent.Ask(ctx, a.Run, consent.Request{
+		Subject: waitsForBudget + " " + beyond.Kind, Description: why, Options: q.Options, From: q.For, Until: time.Now().Add(waits),
+	})
+	if state == consent.Unseen { // where no user can be asked
 		return a.decline(unseenLine)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/generate"
@@ -29,17 +30,8 @@ func (sp *spending) passes() func(context.Context, llm.Request) error {
 	if !sp.Meter.Asks() {
 		return nil
 	}
-	a := costlyAnswer{
-		Turn: &sp.at.turn, Route: sp.gen.Route, Begun: s != nil, Waited: sp.waiting.waited(waitsForBudget),
-		Allowed: sp.gen.Allowed, Wait: sp.asking.wait,
-		Say: func(text string, notice bool) {
-			step := -1 - int(sp.at.answer.View().At) // each is a segment of its own
-			sp.at.answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: notice, Text: text})
-		},
-	}
-	if a.Waited || s == nil { // an answer that starts again after a crash is not asked again
-		a.Chose = sp.waiting.chose
-	}
+	run := budgetRun{spending: sp, chooses: s == nil || sp.waiting.waited(waitsForBudget)}
+	a := costlyAnswer{Run: run, Turn: &sp.at.turn, Route: sp.gen.Route, Begun: s != nil, Allowed: sp.gen.Allowed, Say: sp.say}
 	return func(ctx context.Context, req llm.Request) error {
 		before := len(sp.gen.Route.Names())
 		err := sp.pass(ctx, &a, req)
@@ -49,6 +41,35 @@ func (sp *spending) passes() func(context.Context, llm.Request) error {
 		sp.gen.Allowed = a.Allowed
 		return err
 	}
+}
+
+// say shows a text in a segment of its own. A notice is not remembered.
+func (sp *spending) say(text string, notice bool) {
+	step := -1 - int(sp.at.answer.View().At)
+	sp.at.answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: notice, Text: text})
+}
+
+// budgetRun is a run that asks for the consent to exceed a soft limit.
+type budgetRun struct {
+	*spending
+	chooses bool // the run can have asked: an answer that continues after another wait has not
+}
+
+// Chose implements [consent.Run].
+func (r budgetRun) Chose(ctx context.Context, subject string) (q chat.Question, ok bool, err error) {
+	if !r.chooses {
+		return q, false, nil
+	}
+	return r.waiting.chose(ctx, subject)
+}
+
+// Waited implements [consent.Run].
+func (r budgetRun) Waited(subject string) bool { return r.waiting.waited(subject) }
+
+// Park implements [consent.Run].
+func (r budgetRun) Park(ctx context.Context, description string, w action.Wait) error {
+	r.say(answer.CostSign+description, true)
+	return r.asking.wait(ctx, w)
 }
 
 // reportLimit tells people of a limit that is reached: each of them once a day, so that the notices don't become a flood of their own. An
