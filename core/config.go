@@ -7,9 +7,9 @@ import (
 
 	"parley/core/access"
 	"parley/core/action"
-	"parley/core/approval"
 	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/llm"
@@ -43,7 +43,7 @@ type Config struct {
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation generate.Config
 	Access     access.Policy
-	Approval   approval.Policy // says which calls of actions a person must approve first
+	Approval   consent.Policy // says which calls of actions a person must approve first
 	Recall     prompt.Recall
 	Parallel   int                    // how many answers are made for one person at the same time; 0 is no limit
 	Total      int                    // and how many for all; 0 is no limit

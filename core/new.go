@@ -7,9 +7,9 @@ import (
 
 	"parley/core/access"
 	"parley/core/action"
-	"parley/core/approval"
 	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/intake"
@@ -107,15 +107,15 @@ func newInbox(b *base) *inbox {
 func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	store, log := b.Store, b.Log
 	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Owns: in.pairing.Owns}
-	desk := &approval.Desk{
-		Policy: b.Approval, Store: store, Owns: in.pairing.Owns, Rooms: in.pairing.OwnersRooms, Tell: in.pairing.Tell, Wake: b.waker.GoOn, Log: log,
-		End: b.waker.Supersede, Amend: in.changes.Amend, Close: in.questions.RetireNotice,
+	approvals := &consent.Approvals{
+		Policy: b.Approval, Store: store, Owners: in.pairing, Runs: b.waker, Tell: in.pairing.Tell, Log: log,
+		Amend: in.changes.Amend, Close: in.questions.RetireNotice,
 	}
 	composer, tools, err := newTools(b)
 	if err != nil {
 		return nil, err
 	}
-	in.questions.Handle(desk, models)
+	in.questions.Handle(approvals, models)
 	if err := addChoosers(in.questions, b.Plugins); err != nil {
 		return nil, err
 	}
@@ -126,12 +126,12 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		Journals: &turn.Journals{Store: store, Meter: b.Meter, Lease: b.lease, Claims: b.claims, Jitter: b.Jitter, Log: log},
 		Decider:  &turn.Decider{Recaller: recaller, Tools: tools, Composer: composer, Counters: b.counters, Log: log},
 		Preparer: &turn.Preparer{
-			Store: store, Recaller: recaller, Tools: tools, Composer: composer, Desk: desk, Log: log, ReadLinks: b.ReadLinks, Deaf: b.Models.Transcriber == nil,
+			Store: store, Recaller: recaller, Tools: tools, Composer: composer, Approvals: approvals, Log: log, ReadLinks: b.ReadLinks, Deaf: b.Models.Transcriber == nil,
 			Reading: attachment.Reading{Reader: b.Reader, Store: store, Describes: b.Models.Vision != nil, Describe: composer.Describe, Log: log},
 		},
 		Generator: &turn.Generator{
-			Config: b.Generation, Turns: b.Turns, Tools: tools, Desk: desk, Emit: b.hub.Emit, Log: log,
-			Gate: &turn.Gate{Meter: b.Meter, Approvers: b.Spenders, Owns: in.pairing.Owns, Owners: in.pairing.OwnersRooms, Log: log},
+			Config: b.Generation, Turns: b.Turns, Tools: tools, Approvals: approvals, Emit: b.hub.Emit, Log: log,
+			Gate: &turn.Gate{Meter: b.Meter, Approvers: b.Spenders, Owners: in.pairing, Log: log},
 			Say: func(ctx context.Context, n chat.Notice) error {
 				_, err := in.notices.Say(ctx, n)
 				return err
@@ -139,11 +139,11 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		},
 		Asking: &turn.Asking{Store: store, Parking: store, Questions: in.questions, Waker: b.waker, Live: b.live, Log: log},
 		Replies: &turn.Replies{
-			Store: store, Recaller: recaller, Desk: desk, Plugins: b.Plugins, Program: b.About, Counters: b.counters, Limit: b.Turns.Limit,
+			Store: store, Recaller: recaller, Approvals: approvals, Plugins: b.Plugins, Program: b.About, Counters: b.counters, Limit: b.Turns.Limit,
 			Painter: b.Models.Painter, Log: log,
 		},
 		Endings: &turn.Endings{
-			Store: store, Agent: b.Agent, Bots: b.Access.Bots, Pairing: in.pairing, Desk: desk, Log: log,
+			Store: store, Agent: b.Agent, Bots: b.Access.Bots, Pairing: in.pairing, Approvals: approvals, Log: log,
 			After: &turn.Evaluators{
 				Store: store, Agent: b.Agent, Plugins: b.Plugins, Asker: asker, Lanes: b.lanes, Counters: b.counters, Emit: b.hub.Emit, Log: log,
 			},

@@ -38,7 +38,7 @@ type Run interface {
 type Request struct {
 	Subject     string          // identifies it among all that the run waits for; the first word can be shared by several
 	Description string          // the complete description
-	Options     []string        // in the order in which they are shown
+	Options     []string        // in the order in which they are shown; none: users are asked elsewhere, and a [schedule.Waker] ends the wait
 	From        []chat.EntityID // the users who can choose; empty is the author of the message
 	Until       time.Time
 	Lasting     bool // later messages are answered meanwhile, and don't end the run
@@ -69,16 +69,21 @@ func Of(ctx context.Context, run Run, subject string) (State, chat.Question, err
 	return Open, q, nil
 }
 
-// Ask asks for r. It returns [Unseen] if users can't be asked, and fails otherwise: with [chat.ErrParked] while the run waits, or with the
+// Ask asks for r. It returns [Unseen] if r has options that users can't see, and always fails otherwise: with [chat.ErrParked] while the run waits, or with the
 // cause of ctx if the turn ended while the question was being shown.
 func Ask(ctx context.Context, run Run, r Request) (State, error) {
-	q := chat.Question{Options: r.Options, For: r.From}
-	err := run.Park(ctx, r.Description, action.Wait{For: r.Subject, Until: r.Until, Lasting: r.Lasting, Ask: &q})
+	w := action.Wait{For: r.Subject, Until: r.Until, Lasting: r.Lasting}
+	if len(r.Options) > 0 {
+		w.Ask = &chat.Question{Options: r.Options, For: r.From}
+	}
+	err := run.Park(ctx, r.Description, w)
 	switch {
-	case errors.Is(err, chat.ErrUnseen):
+	case w.Ask != nil && errors.Is(err, chat.ErrUnseen):
 		return Unseen, nil
 	case ctx.Err() != nil:
 		return Open, context.Cause(ctx)
+	case err == nil: // it would count as consent
+		return Open, errors.New("the run does not wait for a consent")
 	}
 	return Open, err
 }

@@ -246,10 +246,10 @@ func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 // made, empty if it can.
 func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage, a *action.Approval) (refused string, err error) {
 	if a != nil {
-		if tc.Desk == nil {
+		if tc.Approvals == nil {
 			return "It needs an approval, and no one can be asked.", nil
 		}
-		asked, refused, err := tc.Desk.Approve(ctx, tc.call(ctx, c, params), t, *a)
+		asked, refused, err := tc.Approvals.Approve(ctx, tc.call(ctx, c, params), t, *a)
 		if asked || refused != "" || err != nil {
 			return refused, err
 		}

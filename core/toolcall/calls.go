@@ -40,13 +40,13 @@ type Calls struct {
 	Answer  *answer.Answer
 	Toolbox *action.Toolbox
 	// Await waits for an action that is not in Toolbox, and returns the actions of that moment; see [action.LiveToolbox].
-	Await   func(ctx context.Context, s action.TurnContext, name string, params json.RawMessage) (*action.Toolbox, error)
-	Offers  func(*action.Tool, action.TurnContext) bool // whether an action can be used in a turn
-	Outputs func() []prompt.Output                      // what providers have told the model
-	Host    action.Host
-	Journal Journal
-	Risk    *Risk    // can be nil
-	Desk    Approver // asked about calls that need an approval
+	Await     func(ctx context.Context, s action.TurnContext, name string, params json.RawMessage) (*action.Toolbox, error)
+	Offers    func(*action.Tool, action.TurnContext) bool // whether an action can be used in a turn
+	Outputs   func() []prompt.Output                      // what providers have told the model
+	Host      action.Host
+	Journal   Journal
+	Risk      *Risk    // can be nil
+	Approvals Approver // asked about calls that need an approval
 	// ConfirmFor is how long the run waits until a call is confirmed that may be a quote.
 	ConfirmFor time.Duration
 	// Life outlives the turn: an action that has begun to write is not cut off by a later message or a stop, since half

@@ -11,8 +11,8 @@ import (
 
 	"parley/core/access"
 	"parley/core/answer"
-	"parley/core/approval"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/quota"
@@ -28,13 +28,13 @@ type EndStore interface {
 
 // Endings judges how turns end. Its fields are set before use. It is safe for concurrent use.
 type Endings struct {
-	Store   EndStore
-	Agent   chat.Agent
-	Bots    access.BotAccess
-	Pairing *access.Pairing
-	Desk    *approval.Desk
-	After   *Evaluators
-	Log     *slog.Logger
+	Store     EndStore
+	Agent     chat.Agent
+	Bots      access.BotAccess
+	Pairing   *access.Pairing
+	Approvals *consent.Approvals
+	After     *Evaluators
+	Log       *slog.Logger
 }
 
 // ending judges how a turn ends.
@@ -195,7 +195,7 @@ func (e *ending) fromBot(ctx context.Context) bool {
 
 // abandon closes what the run waits for, or has waited for, when it ends without it.
 func (e *ending) abandon() {
-	if err := e.Desk.Abandon(e.at.life, e.waiting.waitedFor()); err != nil {
+	if err := e.Approvals.Abandon(e.at.life, e.waiting.waitedFor()); err != nil {
 		e.Log.Warn("an approval can't be closed; it ends by itself", "run", e.at.run.ID, "err", err)
 	}
 }

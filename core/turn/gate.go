@@ -33,11 +33,8 @@ var errDeclined = errors.New("the answer costs too much")
 type Gate struct {
 	Meter     *quota.Meter
 	Approvers map[chat.EntityID]bool // who can have answers go on, besides the owners
-	// Owns reports whether an account owns the agent.
-	Owns func(ctx context.Context, id chat.EntityID) (bool, error)
-	// Owners returns the accounts of the owners, as far as they are known, with their direct chats.
-	Owners func(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
-	Log    *slog.Logger
+	Owners    consent.Owners
+	Log       *slog.Logger
 }
 
 // costlyAnswer is an answer that is being written. It belongs to one goroutine.
@@ -201,7 +198,7 @@ func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, c
 		who[asker] = true
 	}
 	if may || asker == "" {
-		owners, err := g.Owners(ctx)
+		owners, err := g.Owners.OwnersRooms(ctx)
 		if err != nil {
 			return q, err
 		}
@@ -221,5 +218,5 @@ func (g *Gate) may(ctx context.Context, id chat.EntityID) (bool, error) {
 	if g.Approvers[id] {
 		return true, nil
 	}
-	return g.Owns(ctx, id)
+	return g.Owners.Owns(ctx, id)
 }

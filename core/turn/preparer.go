@@ -8,9 +8,9 @@ import (
 
 	"parley/core/action"
 	"parley/core/answer"
-	"parley/core/approval"
 	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
@@ -28,13 +28,13 @@ type PrepareStore interface {
 
 // Preparer collects the material of prompts. Its fields are set before use. It is safe for concurrent use.
 type Preparer struct {
-	Store    PrepareStore
-	Recaller *Recaller
-	Tools    *Tools
-	Composer *prompt.Composer
-	Desk     *approval.Desk
-	Reading  attachment.Reading // of any run: without its messages and its life
-	Log      *slog.Logger
+	Store     PrepareStore
+	Recaller  *Recaller
+	Tools     *Tools
+	Composer  *prompt.Composer
+	Approvals *consent.Approvals
+	Reading   attachment.Reading // of any run: without its messages and its life
+	Log       *slog.Logger
 
 	ReadLinks bool // the pages that questions link to are read, too
 	Deaf      bool // voice messages can't be transcribed
@@ -62,9 +62,9 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recall %s: %w", pn.at.run.Room, err)
 	}
-	turn.Waiting = pn.Desk.Waiting(ctx, pn.at.waits)
+	turn.Waiting = pn.Approvals.Waiting(ctx, pn.at.waits)
 	pn.at.turn = turn
-	pn.Desk.Wrote(ctx, pn.at.waits, turn.Recent, pn.at.run.Inputs)
+	pn.Approvals.Wrote(ctx, pn.at.waits, turn.Recent, pn.at.run.Inputs)
 	if err := pn.refuse(ctx, turn.Recent, turn.Message); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
 	err = cr.journal.persist(ctx, func() error {
 		all, err := cr.details(ctx, m)
 		if err == nil {
-			text, err = cr.Desk.List(ctx, cr.at.run.Room, m.Author, all)
+			text, err = cr.Approvals.List(ctx, cr.at.run.Room, m.Author, all)
 		}
 		return err
 	})

@@ -72,8 +72,8 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 	reading := ts.Preparer.Reading
 	reading.Inputs, reading.Life = at.run.Inputs, at.life
 	calls := &toolcall.Calls{
-		Run: at.run, Info: at.info, Turn: &at.turn, Answer: at.answer, Toolbox: g.Tools.Live.Now(), Await: g.Tools.Live.Await, Desk: g.Desk,
-		Offers: g.Tools.offers, Journal: j, Risk: &j.risk, ConfirmFor: g.Desk.Waits(), Life: at.life, Emit: g.Emit, Log: g.Log,
+		Run: at.run, Info: at.info, Turn: &at.turn, Answer: at.answer, Toolbox: g.Tools.Live.Now(), Await: g.Tools.Live.Await, Approvals: g.Approvals,
+		Offers: g.Tools.offers, Journal: j, Risk: &j.risk, ConfirmFor: g.Approvals.Waits(), Life: at.life, Emit: g.Emit, Log: g.Log,
 	}
 	gen := &generate.Writer{
 		Config: g.Config, First: g.Turns.First, Idle: g.Turns.Idle, Answer: at.answer, Calls: calls,

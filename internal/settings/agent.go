@@ -8,8 +8,8 @@ import (
 
 	"parley/config"
 	"parley/core/action"
-	"parley/core/approval"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/prompt"
 )
 
@@ -54,8 +54,8 @@ func InPlace(cfg config.Config, err error) error {
 }
 
 // Approval returns who can approve calls.
-func Approval(cfg config.Config) approval.Policy {
-	return approval.Policy{Users: set(cfg.Approvals.Users, Entity), Timeout: cfg.Approvals.Timeout}
+func Approval(cfg config.Config) consent.Policy {
+	return consent.Policy{Users: set(cfg.Approvals.Users, Entity), Timeout: cfg.Approvals.Timeout}
 }
 
 // Users returns a function that reports whether a tool can be used in a turn: in these rooms, and by these users.

@@ -1,4 +1,4 @@
-package approval_test
+package consent_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"parley/core/action"
 	"parley/core/answer"
-	"parley/core/approval"
 	"parley/core/chat"
+	"parley/core/consent"
 )
 
 // rows is a store of approvals.
@@ -72,9 +72,9 @@ func (s rows) RecentApprovals(_ context.Context, room chat.RoomID, _ int) (all [
 	return all, nil
 }
 
-// desk is a desk of Olga, who owns the agent, with what it does outside.
-type desk struct {
-	*approval.Desk
+// office has the approvals of Olga, who owns the agent, with what it does outside.
+type office struct {
+	*consent.Approvals
 	rows
 	owner  chat.EntityID
 	told   []chat.Notice
@@ -83,30 +83,36 @@ type desk struct {
 	chosen *chat.Question // in the answer itself
 }
 
-func newDesk() *desk {
-	d := &desk{rows: rows{map[string]chat.Approval{}}, owner: "olga"}
-	d.Desk = &approval.Desk{
+func newApprovals() *office {
+	d := &office{rows: rows{map[string]chat.Approval{}}, owner: "olga"}
+	d.Approvals = &consent.Approvals{
 		Store: d.rows, Log: slog.New(slog.DiscardHandler),
-		Owns: func(_ context.Context, id chat.EntityID) (bool, error) { return id == d.owner, nil },
-		Rooms: func(context.Context) (map[chat.EntityID]chat.RoomID, error) {
-			return map[chat.EntityID]chat.RoomID{"olga": "fake/olga"}, nil
-		},
 		Tell: func(_ context.Context, n chat.Notice) error {
 			d.told = append(d.told, n)
 			return nil
 		},
-		Wake: func(_ context.Context, run chat.RunID, _ chat.RoomID) error {
-			d.woken = append(d.woken, run)
-			return nil
-		},
 	}
+	d.Approvals.Owners, d.Approvals.Runs = d, d
 	return d
 }
+
+func (d *office) Owns(_ context.Context, id chat.EntityID) (bool, error) { return id == d.owner, nil }
+
+func (d *office) OwnersRooms(context.Context) (map[chat.EntityID]chat.RoomID, error) {
+	return map[chat.EntityID]chat.RoomID{"olga": "fake/olga"}, nil
+}
+
+func (d *office) GoOn(_ context.Context, run chat.RunID, _ chat.RoomID) error {
+	d.woken = append(d.woken, run)
+	return nil
+}
+
+func (d *office) Supersede(context.Context, chat.RunID, chat.RoomID) error { return nil }
 
 var shop = action.Approval{Server: "shop", Tool: "order", Kind: "kind"}
 
 // asks has author call a tool with params.
-func (d *desk) asks(author chat.EntityID, params string, effect action.Effect, a action.Approval) (asked bool, refused string, err error) {
+func (d *office) asks(author chat.EntityID, params string, effect action.Effect, a action.Approval) (asked bool, refused string, err error) {
 	s := action.TurnContext{Run: "room#1", Room: chat.Room{ID: "room", Name: "room", Connector: "fake"}, Message: chat.Memory{Author: author, Name: string(author)}, Owner: author == d.owner}
 	b := &action.Block{Answer: &answer.Answer{}, ID: "c", Name: "ORDER"}
 	c := b.Call(context.Background(), json.RawMessage(params), s, nil, action.Host{
@@ -140,7 +146,7 @@ func TestAskedInTheAnswer(t *testing.T) {
 		refused bool
 		want    chat.Decision
 	}{"Once": {false, chat.Used}, "Always here": {false, chat.Always}, "Deny": {true, chat.Denied}} {
-		d := newDesk()
+		d := newApprovals()
 		if _, _, err := d.asks("olga", `{}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) || len(d.waits) != 1 || d.waits[0].Ask == nil {
 			t.Fatalf("asked: %v, %+v", err, d.waits)
 		}
@@ -162,7 +168,7 @@ func TestAskedInTheAnswer(t *testing.T) {
 
 // Others are asked in their own chat. Only an owner decides, once, and the run goes on.
 func TestAskedElsewhere(t *testing.T) {
-	d := newDesk()
+	d := newApprovals()
 	if _, _, err := d.asks("bob", `{}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) || len(d.told) != 1 || d.waits[0].Ask != nil {
 		t.Fatalf("asked: %v, %+v", err, d.told)
 	}
@@ -193,7 +199,7 @@ func TestAskedElsewhere(t *testing.T) {
 // What is dangerous, or has no kind, is never approved for all calls, nor by someone who is no owner. A standing approval ends with the
 // kind and with the rights of who gave it.
 func TestStanding(t *testing.T) {
-	d := newDesk()
+	d := newApprovals()
 	d.Users = map[chat.EntityID]bool{"ada": true}
 	for _, c := range []struct {
 		who    chat.EntityID
@@ -205,7 +211,7 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s is offered %+v, %v", c.who, d.waits, err)
 		}
 	}
-	d = newDesk()
+	d = newApprovals()
 	_, _, _ = d.asks("olga", `{"n":1}`, action.Writes, shop)
 	d.chosen = presses(*d.waits[0].Ask, "Always here", "olga")
 	_, _, _ = d.asks("olga", `{"n":1}`, action.Writes, shop)
@@ -224,7 +230,7 @@ func TestStanding(t *testing.T) {
 // A call that can't be shown is refused; the end of the time and of the run close what is pending, and rights are checked when it is used.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk()
+		d := newApprovals()
 		if _, refused, err := d.asks("olga", `{"text":"`+strings.Repeat("x", 1500)+`"}`, action.Writes, shop); err != nil || !strings.Contains(refused, "too long") {
 			t.Errorf("long arguments: %q, %v", refused, err)
 		}

@@ -1,6 +1,7 @@
-package approval
+package consent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,22 +36,22 @@ func card(r chat.Approval) string {
 }
 
 // closeCards takes the options of the notices about r away. A press would change nothing, so a failure is only logged.
-func (d *Desk) closeCards(ctx context.Context, r chat.Approval) {
-	if d.Close == nil {
+func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
+	if ap.Close == nil {
 		return
 	}
-	rooms, err := d.Rooms(ctx)
+	rooms, err := ap.Owners.OwnersRooms(ctx)
 	for _, room := range rooms {
-		err = errors.Join(err, d.Close(ctx, room, card(r)))
+		err = errors.Join(err, ap.Close(ctx, room, card(r)))
 	}
 	if err != nil {
-		d.Log.Warn("can't remove the options of a request that has closed", "tool", r.Tool, "err", err)
+		ap.Log.Warn("can't remove the options of a request that has closed", "tool", r.Tool, "err", err)
 	}
 }
 
 // open returns the requests of room that are not decided and have not expired, the newest first.
-func (d *Desk) open(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
-	all, err := d.Store.OpenApprovals(ctx, room, maxRows)
+func (ap *Approvals) open(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
+	all, err := ap.Store.OpenApprovals(ctx, room, maxRows)
 	if err != nil {
 		return nil, fmt.Errorf("read what waits for an approval: %w", err)
 	}
@@ -59,8 +60,8 @@ func (d *Desk) open(ctx context.Context, room chat.RoomID) ([]chat.Approval, err
 }
 
 // same returns the open requests of other runs that r replaces: those of the same user for the same tool.
-func (d *Desk) same(ctx context.Context, r chat.Approval) ([]chat.Approval, error) {
-	all, err := d.open(ctx, r.Room)
+func (ap *Approvals) same(ctx context.Context, r chat.Approval) ([]chat.Approval, error) {
+	all, err := ap.open(ctx, r.Room)
 	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !replaces(r, a) }), err
 }
 
@@ -69,8 +70,8 @@ func replaces(r, earlier chat.Approval) bool {
 }
 
 // full reports whether as many requests of other runs wait in the room of r as can, without those that r replaces.
-func (d *Desk) full(ctx context.Context, r chat.Approval) (bool, error) {
-	all, err := d.open(ctx, r.Room)
+func (ap *Approvals) full(ctx context.Context, r chat.Approval) (bool, error) {
+	all, err := ap.open(ctx, r.Room)
 	if err != nil {
 		return false, err
 	}
@@ -85,32 +86,32 @@ func (d *Desk) full(ctx context.Context, r chat.Approval) (bool, error) {
 
 // replace closes the requests in whose place r is asked, and reports whether there are any. They lose their options. Only the newest of them
 // waits on, as r may be decided so that it stays: the runs of earlier ones end.
-func (d *Desk) replace(ctx context.Context, r chat.Approval) (replaces bool, err error) {
-	all, err := d.same(ctx, r)
+func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces bool, err error) {
+	all, err := ap.same(ctx, r)
 	for i, a := range all {
 		if err == nil && a.Decision == chat.Pending {
-			err = d.Store.DecideApproval(ctx, a.ID, chat.Pending, chat.Replaced, "", time.Now())
+			err = ap.Store.DecideApproval(ctx, a.ID, chat.Pending, chat.Replaced, "", time.Now())
 			err = chat.Unless(err, answer.ErrLost)
-			d.closeCards(ctx, a)
+			ap.closeCards(ctx, a)
 		}
 		if err == nil && i > 0 {
-			err = d.End(ctx, a.Run, a.Room)
+			err = ap.Runs.Supersede(ctx, a.Run, a.Room)
 		} else if err == nil { // it goes on, and waits without options
-			err = d.Wake(ctx, a.Run, a.Room)
+			err = ap.Runs.GoOn(ctx, a.Run, a.Room)
 		}
 	}
 	return len(all) > 0, err
 }
 
 // keep has what r has replaced wait again: its run asks again, with options.
-func (d *Desk) keep(ctx context.Context, r chat.Approval) error {
-	all, err := d.same(ctx, r)
+func (ap *Approvals) keep(ctx context.Context, r chat.Approval) error {
+	all, err := ap.same(ctx, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
-			err = d.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Now())
+			err = ap.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Now())
 			err = chat.Unless(err, answer.ErrLost)
 			if err == nil {
-				err = d.Wake(ctx, a.Run, a.Room)
+				err = ap.Runs.GoOn(ctx, a.Run, a.Room)
 			}
 		}
 	}
@@ -118,17 +119,17 @@ func (d *Desk) keep(ctx context.Context, r chat.Approval) error {
 }
 
 // isReplaced reports whether a request that is not decided has replaced r.
-func (d *Desk) isReplaced(ctx context.Context, r chat.Approval) (bool, error) {
-	all, err := d.open(ctx, r.Room)
+func (ap *Approvals) isReplaced(ctx context.Context, r chat.Approval) (bool, error) {
+	all, err := ap.open(ctx, r.Room)
 	return slices.ContainsFunc(all, func(a chat.Approval) bool { return a.Decision == chat.Pending && replaces(a, r) }), err
 }
 
 // endReplaced ends the runs whose requests r has replaced, now that r is decided.
-func (d *Desk) endReplaced(ctx context.Context, r chat.Approval) error {
-	all, err := d.same(ctx, r)
+func (ap *Approvals) endReplaced(ctx context.Context, r chat.Approval) error {
+	all, err := ap.same(ctx, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
-			err = d.End(ctx, a.Run, a.Room)
+			err = ap.Runs.Supersede(ctx, a.Run, a.Room)
 		}
 	}
 	return err
@@ -136,13 +137,13 @@ func (d *Desk) endReplaced(ctx context.Context, r chat.Approval) error {
 
 // Waiting returns the line that tells the model which calls of runs, all of one room, wait for an approval, or "". Without the line an answer is
 // still right, so a failure is only logged.
-func (d *Desk) Waiting(ctx context.Context, runs []chat.Run) string {
+func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	if len(runs) == 0 {
 		return ""
 	}
-	all, err := d.open(ctx, runs[0].Room)
+	all, err := ap.open(ctx, runs[0].Room)
 	if err != nil {
-		d.Log.Warn("can't tell the model which calls wait for an approval", "err", err)
+		ap.Log.Warn("can't tell the model which calls wait for an approval", "err", err)
 		return ""
 	}
 	var tools []string
@@ -161,34 +162,34 @@ func (d *Desk) Waiting(ctx context.Context, runs []chat.Run) string {
 
 // Wrote shows the owners who are asked about the calls of runs that wait what their askers write now: those of recent that are inputs. A
 // failure to show it changes nothing else, so it is only logged.
-func (d *Desk) Wrote(ctx context.Context, runs []chat.Run, recent []chat.Memory, inputs []chat.MemoryID) {
+func (ap *Approvals) Wrote(ctx context.Context, runs []chat.Run, recent []chat.Memory, inputs []chat.MemoryID) {
 	for _, run := range runs {
 		for _, m := range recent {
 			if !slices.Contains(inputs, m.ID) {
 				continue
 			}
-			if err := d.wrote(ctx, run.ID, m); err != nil {
-				d.Log.Warn("can't show the approvers what the asker has written since", "run", run.ID, "err", err)
+			if err := ap.wrote(ctx, run.ID, m); err != nil {
+				ap.Log.Warn("can't show the approvers what the asker has written since", "run", run.ID, "err", err)
 			}
 		}
 	}
 }
 
-func (d *Desk) wrote(ctx context.Context, run chat.RunID, m chat.Memory) error {
-	all, err := d.open(ctx, m.Room)
+func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) error {
+	all, err := ap.open(ctx, m.Room)
 	if err != nil {
 		return err
 	}
-	rooms, err := d.Rooms(ctx)
+	rooms, err := ap.Owners.OwnersRooms(ctx)
 	line := mark + text.Label(m.Name) + " wrote since: " + text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
 	for _, a := range all {
 		if a.Run != run || a.Asker != m.Author || a.Decision != chat.Pending {
 			continue
 		}
 		for _, room := range rooms {
-			below, failed := d.Amend(ctx, room, card(a), func(card string) (string, bool) { return amended(card, line) })
+			below, failed := ap.Amend(ctx, room, card(a), func(card string) (string, bool) { return amended(card, line) })
 			if failed == nil && below {
-				failed = d.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(a) + "/" + action.Hash(line)})
+				failed = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(a) + "/" + action.Hash(line)})
 			}
 			err = errors.Join(err, failed)
 		}
@@ -204,4 +205,35 @@ func amended(card, line string) (string, bool) {
 		return "", false
 	}
 	return card + "\n" + line, true
+}
+
+const listed = 20 // decisions in a list
+
+// List returns the newest decisions of room in text: all, for the owner, or those about calls that asker asked for. These name
+// neither servers nor the people who decided.
+func (ap *Approvals) List(ctx context.Context, room chat.RoomID, asker chat.EntityID, all bool) (string, error) {
+	recent, err := ap.Store.RecentApprovals(ctx, room, listed)
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, a := range recent {
+		if all || a.Asker == asker {
+			lines = append(lines, "- "+a.At.UTC().Format("2006-01-02 15:04")+": "+listing(a, all))
+		}
+	}
+	return cmp.Or(strings.Join(lines, "\n"), "Nothing has needed an approval here."), nil
+}
+
+// listing describes one decision.
+func listing(a chat.Approval, all bool) string {
+	if !all {
+		_, tool, _ := strings.Cut(a.Tool, "/")
+		return fmt.Sprintf("%s, %s", text.Label(text.NameLabel(tool)), a.Decision)
+	}
+	line := fmt.Sprintf("%s (%s), %s", text.Label(a.Tool), a.Effect, a.Decision)
+	if a.By != "" {
+		line += " by " + text.Label(string(a.By))
+	}
+	return line
 }

@@ -1,15 +1,4 @@
-// Package approval asks people whether calls of actions may be made, and records what they decide. A call that needs an
-// approval is made only after a user who may approve has chosen so, once for this call, or for all calls of its kind in
-// this room.
-//
-// Where everyone who is answered may approve, the question is a part of the answer itself; otherwise the owners are
-// asked in their direct chats. Either way the run is parked meanwhile. When it goes on, it makes the same call again,
-// and [Desk.Approve] finds the record with its decision by an id that is computed from the call.
-//
-// The decision is taken from the account that pressed the button, never from text, and checked again when it is
-// recorded. An approval is used once, in the store: a call that was approved and started before a crash is not started
-// again. What can't be shown completely can't be approved.
-package approval
+package consent
 
 import (
 	"cmp"
@@ -19,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/core/action"
@@ -41,26 +29,45 @@ type Policy struct {
 // Waits returns how long a run waits for a decision.
 func (p Policy) Waits() time.Duration { return cmp.Or(p.Timeout, usual) }
 
-// A Desk asks for approvals and records them. Its fields are set before use. It is safe for concurrent use, also by
-// several processes with one store: the store makes each decision once.
-type Desk struct {
+// Owners finds the owners of the agent: see [access.Pairing].
+type Owners interface {
+	// Owns reports whether an account owns the agent. It fails with the error of the store.
+	Owns(ctx context.Context, id chat.EntityID) (bool, error)
+	// OwnersRooms returns the accounts of the owners with their direct chats, as far as these are known. It fails with the error of the store.
+	OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
+}
+
+// Runs wakes parked runs: see [schedule.Waker].
+type Runs interface {
+	// GoOn makes a parked run continue. It has no effect on other runs, and fails with the error of the store.
+	GoOn(ctx context.Context, run chat.RunID, room chat.RoomID) error
+	// Supersede ends a parked run because its request was replaced. It has no effect on other runs, and fails with the error of the store.
+	Supersede(ctx context.Context, run chat.RunID, room chat.RoomID) error
+}
+
+// Approvals asks whether calls of actions may be made, and records the decisions. A call that needs an approval is made only after a user
+// who may approve has chosen so, once for this call, or for all calls of its kind in this room.
+//
+// Where everyone who is answered may approve, the question is a part of the answer itself; otherwise the owners are
+// asked in their direct chats. Either way the run is parked meanwhile. When it continues, it makes the same call again,
+// and [Approvals.Approve] finds the record with its decision by an id that is computed from the call.
+//
+// An approval is used once, in the store: a call that was approved and started before a crash is not started again.
+//
+// The fields are set before use. Approvals is safe for concurrent use, also by several processes with one store: the store makes each
+// decision once.
+type Approvals struct {
 	Policy
-	Store storage.Approvals
-	// Owns reports whether an account owns the agent.
-	Owns func(ctx context.Context, id chat.EntityID) (bool, error)
-	// Rooms returns the direct chats of the owners, as far as they are known.
-	Rooms func(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
+	Store  storage.Approvals
+	Owners Owners
+	Runs   Runs
 	// Tell sends a notice, which can hold a question.
 	Tell func(ctx context.Context, n chat.Notice) error
-	// Wake has a run go on that waits for an approval.
-	Wake func(ctx context.Context, run chat.RunID, room chat.RoomID) error
-	// End ends a run whose request was replaced.
-	End func(ctx context.Context, run chat.RunID, room chat.RoomID) error
-	// Close takes the options of the notice with key in room away, if there is such a notice and it has not been answered.
-	Close func(ctx context.Context, room chat.RoomID, key string) error
-	// Amend changes the text of the notice with key in room to what add returns, if there is such a notice and add returns true. below reports
+	// Amend changes the text of the notice with key in room to the result of add, if there is such a notice and add returns true. below reports
 	// that its message can't be edited.
 	Amend func(ctx context.Context, room chat.RoomID, key string, add func(card string) (string, bool)) (below bool, err error)
+	// Close removes the options of the notice with key in room, if there is such a notice and it has not been answered.
+	Close func(ctx context.Context, room chat.RoomID, key string) error
 	Log   *slog.Logger
 }
 
@@ -73,9 +80,8 @@ const (
 )
 
 const (
-	maxOpen  = 3         // requests that wait in a room
-	maxShown = 1500      // characters of the arguments; longer ones can't be judged, and are refused
-	usual    = time.Hour // the timeout
+	maxOpen = 3         // requests that wait in a room
+	usual   = time.Hour // the timeout
 )
 
 // What the model is told of a call that is refused.
@@ -93,80 +99,81 @@ const (
 // Approve asks for the approval of a call, unless there is one already. Asked reports whether a user has just decided
 // about this call. Refused is why the call can't be made; it is told to the model. An error ends the run, or has it
 // wait for the decision: [chat.ErrParked]. Then Approve is called again when the run goes on.
-func (d *Desk) Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error) {
-	if standing, err := d.standing(ctx, c, t, a); err != nil || standing {
+func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error) {
+	if standing, err := ap.standing(ctx, c, t, a); err != nil || standing {
 		return false, "", err
 	}
 	shown, ok := describe(c, t, a)
 	if !ok {
 		return false, tooLongLine, nil
 	}
-	r, full, err := d.request(ctx, c, t, a)
+	r, full, err := ap.request(ctx, c, t, a)
 	if err != nil || full {
 		return false, fullLine, err
 	}
-	replaced, err := d.same(ctx, r)
+	replaced, err := ap.same(ctx, r)
 	if len(replaced) > 0 {
 		shown += "\nIt replaces an earlier request for this tool."
 	}
 	inPlace := false
 	if err == nil {
-		inPlace, err = d.approver(ctx, c.Turn)
+		inPlace, err = ap.approver(ctx, c.Turn)
 	}
 	if err == nil {
-		r, err = d.answered(ctx, c, r, shown, inPlace)
+		r, err = ap.answered(ctx, c, r, shown, inPlace)
 	}
 	switch {
 	case err != nil:
 		return false, "", err
 	case r.Decision == chat.Pending:
-		refused, err = d.ask(ctx, c, t, r, shown, inPlace)
+		refused, err = ap.ask(ctx, c, t, r, shown, inPlace)
 		return true, refused, err
 	case r.Decision == chat.Replaced && time.Now().Before(r.Expires):
-		if replaced, err := d.isReplaced(ctx, r); err != nil || replaced {
-			return true, "", errors.Join(err, d.waitReplaced(ctx, c, r, shown, inPlace))
+		if replaced, err := ap.isReplaced(ctx, r); err != nil || replaced {
+			return true, "", errors.Join(err, ap.waitReplaced(ctx, c, r, shown, inPlace))
 		}
 	}
-	if err = d.endReplaced(ctx, r); err == nil {
-		refused, err = d.use(ctx, r)
+	if err = ap.endReplaced(ctx, r); err == nil {
+		refused, err = ap.use(ctx, r)
 	}
 	return true, refused, err
 }
 
 // ask asks about r, in place of earlier requests of the same user for the same tool, and has the run wait.
-func (d *Desk) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, inPlace bool) (refused string, err error) {
-	replaces, err := d.replace(ctx, r)
+func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, inPlace bool) (refused string, err error) {
+	replaces, err := ap.replace(ctx, r)
 	if err != nil {
 		return "", err
 	}
 	kinds := r.Kind != "" && t.Def.Effect != action.Dangerous // a dangerous action is approved call by call, whatever its kind
 	if inPlace {
-		return d.askHere(ctx, c, r, shown, options(kinds && c.Turn.Owner, replaces))
+		return ap.askHere(ctx, c, r, shown, options(kinds && c.Turn.Owner, replaces))
 	}
-	return d.askOwners(ctx, c, t, r, shown, options(kinds, replaces))
+	return ap.askOwners(ctx, c, t, r, shown, options(kinds, replaces))
 }
 
 // answered returns r as it is after the run has waited for it: with what was chosen in the answer, or expired. The line
 // that asked is replaced by one that shows the choice.
-func (d *Desk) answered(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
-	q, chosen, err := c.Chose(ctx, matter+r.ID)
+func (ap *Approvals) answered(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
+	state, q, err := Of(ctx, c, matter+r.ID)
+	chosen := state == Chosen
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
 	case chosen && r.Decision == chat.Replaced: // pressed just before the options went
 	case chosen:
 		c.Update(shown + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
-		err = d.chosenHere(ctx, r, q)
+		err = ap.chosenHere(ctx, r, q)
 	case r.Decision == chat.Pending && time.Now().Before(r.Expires):
 		return r, nil
 	case r.Decision == chat.Pending:
-		err = d.decide(ctx, r, chat.Expired, "")
+		err = ap.decide(ctx, r, chat.Expired, "")
 	}
 	if !chosen { // it waits no longer
 		c.Update(map[bool]string{true: shown}[inPlace])
 	}
 	if err == nil {
-		r, err = d.Store.Approval(ctx, r.ID)
+		r, err = ap.Store.Approval(ctx, r.ID)
 	}
 	if err != nil {
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
@@ -176,45 +183,45 @@ func (d *Desk) answered(ctx context.Context, c *action.Call, r chat.Approval, sh
 
 // standing reports whether all calls of this kind are approved in this room, and records the use, so that the list of
 // approvals shows each call. The approval ends with the ownership of the user who gave it.
-func (d *Desk) standing(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (bool, error) {
+func (ap *Approvals) standing(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (bool, error) {
 	if a.Kind == "" || t.Def.Effect == action.Dangerous {
 		return false, nil
 	}
-	granted, err := d.Store.StandingApproval(ctx, c.Turn.Room.ID, a.Kind)
+	granted, err := ap.Store.StandingApproval(ctx, c.Turn.Room.ID, a.Kind)
 	if errors.Is(err, chat.ErrNotFound) {
 		return false, nil
 	} else if err != nil {
 		return false, fmt.Errorf("look for an approval of %s: %w", t.Def.Name, err)
 	}
 	// The user may not be an owner any more.
-	if owns, err := d.Owns(ctx, granted.By); err != nil || !owns {
+	if owns, err := ap.Owners.Owns(ctx, granted.By); err != nil || !owns {
 		return false, err
 	}
-	r := d.record(c, t, a)
+	r := ap.record(c, t, a)
 	r.ID, r.Decision, r.By, r.Decided = "standing/"+r.ID, chat.Standing, granted.By, r.At
-	_, err = d.Store.RequestApproval(ctx, r)
+	_, err = ap.Store.RequestApproval(ctx, r)
 	return err == nil, err
 }
 
 // record returns what is asked for. Its id is that of the same call after a restart.
-func (d *Desk) record(c *action.Call, t *action.Tool, a action.Approval) chat.Approval {
+func (ap *Approvals) record(c *action.Call, t *action.Tool, a action.Approval) chat.Approval {
 	now := time.Now()
 	return chat.Approval{
 		ID: c.Key(t.Def.Name, a.Kind), Room: c.Turn.Room.ID, Run: c.Turn.Run, Call: c.ID, Tool: a.Server + "/" + a.Tool,
-		Kind: a.Kind, Arguments: action.Hash(string(c.Parameters)), Effect: t.Def.Effect.String(), Asker: c.Turn.Message.Author, At: now, Expires: now.Add(d.Waits()), Decision: chat.Pending,
+		Kind: a.Kind, Arguments: action.Hash(string(c.Parameters)), Effect: t.Def.Effect.String(), Asker: c.Turn.Message.Author, At: now, Expires: now.Add(ap.Waits()), Decision: chat.Pending,
 	}
 }
 
 // request stores the record of a call, or returns the one that is stored already. A new one is not stored if full reports that too many wait
 // in the room.
-func (d *Desk) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (r chat.Approval, full bool, err error) {
-	r = d.record(c, t, a)
-	_, err = d.Store.Approval(ctx, r.ID)
+func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (r chat.Approval, full bool, err error) {
+	r = ap.record(c, t, a)
+	_, err = ap.Store.Approval(ctx, r.ID)
 	if errors.Is(err, chat.ErrNotFound) {
-		full, err = d.full(ctx, r)
+		full, err = ap.full(ctx, r)
 	}
 	if err == nil && !full {
-		r, err = d.Store.RequestApproval(ctx, r)
+		r, err = ap.Store.RequestApproval(ctx, r)
 	}
 	if err != nil {
 		return r, full, fmt.Errorf("ask for the approval of %s: %w", t.Def.Name, err)
@@ -224,12 +231,12 @@ func (d *Desk) request(ctx context.Context, c *action.Call, t *action.Tool, a ac
 
 // use takes an approval, once. The change from approved to used is one conditional write, so of two processes with the
 // same run only one makes the call.
-func (d *Desk) use(ctx context.Context, r chat.Approval) (refused string, err error) {
+func (ap *Approvals) use(ctx context.Context, r chat.Approval) (refused string, err error) {
 	switch r.Decision {
 	case chat.Always: // this call is the first of its kind
 		return "", nil
 	case chat.Approved:
-		err := d.Store.DecideApproval(ctx, r.ID, chat.Approved, chat.Used, r.By, r.Decided)
+		err := ap.Store.DecideApproval(ctx, r.ID, chat.Approved, chat.Used, r.By, r.Decided)
 		if errors.Is(err, answer.ErrLost) {
 			return repeatedLine, nil
 		}
@@ -246,35 +253,34 @@ func (d *Desk) use(ctx context.Context, r chat.Approval) (refused string, err er
 
 // approver reports whether everyone whose messages are answered may approve. If several people are answered, it is
 // unclear who of them asked for the call.
-func (d *Desk) approver(ctx context.Context, s action.TurnContext) (bool, error) {
+func (ap *Approvals) approver(ctx context.Context, s action.TurnContext) (bool, error) {
 	if s.Owner {
 		return true, nil
 	}
 	if s.Several() || s.Message.Author == "" {
 		return false, nil
 	}
-	return d.mayApprove(ctx, s.Message.Author)
+	return ap.mayApprove(ctx, s.Message.Author)
 }
 
 // mayApprove reports whether an account may approve single calls.
-func (d *Desk) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
-	if d.Users[id] {
+func (ap *Approvals) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
+	if ap.Users[id] {
 		return true, nil
 	}
-	return d.Owns(ctx, id)
+	return ap.Owners.Owns(ctx, id)
 }
 
-// describe returns what the approver reads, or false if it can't be shown completely. Invisible characters are made
-// visible, and backticks replaced, so that the arguments can't imitate another text.
+// describe returns the text that the approver reads, or false if it can't be shown completely.
 func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) {
 	shown := a.Shown
 	if shown == "" {
 		shown = string(c.Parameters)
 	}
-	if len([]rune(shown)) > maxShown {
+	quoted, ok := Quote(shown)
+	if !ok {
 		return "", false
 	}
-	quoted := strings.ReplaceAll(text.Visible(shown), "`", "'")
 	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), t.Def.Effect, quoted), true
 }
 
@@ -303,13 +309,13 @@ func decision(option string) chat.Decision {
 }
 
 // approvers returns the accounts that may approve and can be named; only they see the buttons work.
-func (d *Desk) approvers(asker chat.EntityID, owners map[chat.EntityID]chat.RoomID, all bool) []chat.EntityID {
+func (ap *Approvals) approvers(asker chat.EntityID, owners map[chat.EntityID]chat.RoomID, all bool) []chat.EntityID {
 	who := map[chat.EntityID]bool{asker: true}
 	for id := range owners {
 		who[id] = true
 	}
 	if !all { // what only an owner may choose is offered to owners alone
-		maps.Copy(who, d.Users)
+		maps.Copy(who, ap.Users)
 	}
 	return slices.Sorted(maps.Keys(who))
 }
