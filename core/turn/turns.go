@@ -2,11 +2,13 @@ package turn
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/quota"
@@ -121,4 +123,16 @@ func ended(i event.RunInfo, o answer.Outcome, cost quota.USD) event.Event {
 // brought to a visible end, and is not dropped silently.
 func hasBegun(r *chat.Run) bool {
 	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues
+}
+
+// Generator makes the writers of answers, and the calls of actions. Its fields are set before use. It is safe for concurrent use.
+type Generator struct {
+	Config    generate.Config
+	Turns     schedule.TurnPolicy
+	Tools     *Tools
+	Approvals *consent.Approvals
+	Gate      *Gate
+	Say       func(ctx context.Context, n chat.Notice) error // sends a message to another room
+	Emit      func(event.Event)
+	Log       *slog.Logger
 }
