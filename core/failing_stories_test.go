@@ -206,12 +206,13 @@ func TestOneCallOfTheStoreFails(t *testing.T) {
 	for name, story := range failingStories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			calls, want := playFailing(t, story, 0, nil)
+			calls, want := playFailing(t, story, &failing{}, nil)
 			if len(calls) < 8 {
 				t.Fatalf("the story has only the calls %q", calls)
 			}
-			for at := range calls {
-				t.Run(fmt.Sprint(at+1, calls[at]), func(t *testing.T) { playFailing(t, story, at+1, want) })
+			for at, method := range calls {
+				nth := countOf(method, calls[:at+1])
+				t.Run(fmt.Sprint(method, nth), func(t *testing.T) { playFailing(t, story, &failing{method: method, nth: nth}, want) })
 			}
 		})
 	}
@@ -230,10 +231,10 @@ func (w *world) byRoom() (texts []string) {
 	return texts
 }
 
-// playFailing lets a call of the store fail, from 1, and wants the chat to show the same as without.
-func playFailing(t *testing.T, story func(*narrator), at int, want []string) (calls, shows []string) {
+// playFailing lets a call of the store fail, and wants the chat to show the same as without.
+func playFailing(t *testing.T, story func(*narrator), double *failing, want []string) (calls, shows []string) {
 	inWorld(t, func(w *world) {
-		s := &narrator{world: w, double: &failing{at: at}}
+		s := &narrator{world: w, double: double}
 		w.cfg.Store = s.double.around(w.cfg.Store)
 		w.cfg.Access.Direct = access.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
@@ -264,7 +265,7 @@ func playFailing(t *testing.T, story func(*narrator), at int, want []string) (ca
 			w.Errorf("the action wrote %d times", do.times())
 		}
 		if w.Failed() {
-			w.Logf("failed was call %d, %s of %q", at, s.double.failed(), s.double.calls)
+			w.Logf("failed was call %d of %s of %q", double.nth, s.double.failed(), s.double.calls)
 		}
 	})
 	return calls, shows

@@ -15,12 +15,11 @@ var errOnce = errors.New("the store failed once")
 // periodic are calls that are made again soon: stories are not played with each of them failing. Tests of leases and upkeep do that.
 var periodic = []string{"Beat", "OpenRooms", "Expire"}
 
-// unheeded is a call whose failure has an effect: an answer that is being written goes on when its message is deleted.
-const unheeded = "Wake"
-
-// failing makes one call of a store fail, once, before the store has done anything.
+// failing makes one call of a store fail, once, before the store has done anything. The call is named by its method, because calls of
+// different goroutines have no fixed order.
 type failing struct {
-	at int // which call fails, from 1; 0 is none
+	method string
+	nth    int // which call of the method fails, from 1; 0 is none
 
 	mu    sync.Mutex
 	calls []string
@@ -29,7 +28,7 @@ type failing struct {
 // around returns s with this fault.
 func (f *failing) around(s storage.Store) storage.Store {
 	return &storagetest.Interceptor{Store: s, Around: func(_ context.Context, c storagetest.Call, do func() error) error {
-		if c.Method != unheeded && !slices.Contains(periodic, c.Method) && f.counts(c.Method) {
+		if !slices.Contains(periodic, c.Method) && f.counts(c.Method) {
 			return errOnce
 		}
 		return do()
@@ -41,15 +40,25 @@ func (f *failing) counts(method string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, method)
-	return len(f.calls) == f.at
+	return method == f.method && countOf(method, f.calls) == f.nth
 }
 
 // failed is the name of the call that failed, or "".
 func (f *failing) failed() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.at == 0 || len(f.calls) < f.at {
+	if f.nth == 0 || countOf(f.method, f.calls) < f.nth {
 		return ""
 	}
-	return f.calls[f.at-1]
+	return f.method
+}
+
+// countOf is how many of calls have that method.
+func countOf(method string, calls []string) (n int) {
+	for _, c := range calls {
+		if c == method {
+			n++
+		}
+	}
+	return n
 }

@@ -108,36 +108,42 @@ func (c *Changes) edited(ctx context.Context, e chat.Edited) error {
 	return nil
 }
 
-// revise stores the new text, and has the run that answers it answered again. The run is reopened first: with the new text
-// stored and the run not reopened, the edit would be nothing new when it comes again after an error.
+// revise stores the new text, and has the run that answers it answered again.
 func (c *Changes) revise(ctx context.Context, e chat.Edited) error {
-	run, err := c.answers(ctx, e)
+	_, _, err := c.rewrite(ctx, e.Memory, func() (chat.Run, error) { return c.answers(ctx, e) })
+	return err
+}
+
+// rewrite stores the text and files of m, and reopens the run that find returns. It reports whether it has reopened it, and the run as it
+// was. The run is reopened first: with the new text stored and the run not reopened, a repetition after an error would find nothing to do.
+func (c *Changes) rewrite(ctx context.Context, m chat.Memory, find func() (chat.Run, error)) (run chat.Run, reopened bool, err error) {
+	run, err = find()
 	if err != nil {
-		return err
+		return run, false, err
 	}
 	epoch, err := c.reopen(ctx, run)
 	if err != nil {
-		return err
+		return run, false, err
 	}
-	again := epoch > run.Epoch
+	reopened = epoch > run.Epoch
 	defer func() {
-		if again {
+		if reopened {
 			c.restart(run)
 		}
 	}()
-	if err := c.Store.Revise(ctx, e.ID, e.Text, e.Files); err != nil {
-		return chat.Unless(err, chat.ErrNotFound)
+	if err := c.Store.Revise(ctx, m.ID, m.Text, m.Files); err != nil {
+		return run, reopened, chat.Unless(err, chat.ErrNotFound)
 	}
-	now, err := c.answers(ctx, e)
+	now, err := find()
 	if err == nil && now.Epoch > epoch { // it was started meanwhile, and may have read the old text
 		run = now
 		epoch, err = c.reopen(ctx, run)
-		again = epoch > run.Epoch
+		reopened = epoch > run.Epoch
 	}
 	if err != nil {
-		c.Log.Warn("an edited message may be answered as it was before", "message", e.ID, "err", err)
+		c.Log.Warn("a changed message may be answered or shown as it was before", "message", m.ID, "err", err)
 	}
-	return nil
+	return run, reopened, nil
 }
 
 // answers returns the started run that is to be answered again after e, or none.
@@ -176,7 +182,7 @@ func (c *Changes) restart(run chat.Run) {
 }
 
 // deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
-// started, and otherwise when its turn comes.
+// started, and otherwise when its turn comes. It fails only before the message is forgotten, because a repetition finds no message.
 func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 	old, err := c.known(ctx, d.Room, d.ID)
 	if err != nil || old.ID == "" {
@@ -203,8 +209,12 @@ func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
-	if parked, err := c.Waker.End(ctx, run.ID, run.Room, answer.Stopped); parked || err != nil {
-		return err
+	parked, err := c.Waker.End(ctx, run.ID, run.Room, answer.Stopped)
+	if parked {
+		return nil
+	}
+	if err != nil { // a repetition finds no memory; the tracker stops the run, or the end of its wait
+		c.Log.Warn("can't find out whether the answer to a deleted message waits for a person", "run", run.ID, "err", err)
 	}
 	if err := c.Claims.Stop(ctx, run.Claim(), run.Turn()); err != nil {
 		c.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
@@ -345,17 +355,10 @@ func (c *Changes) Amend(ctx context.Context, room chat.RoomID, key string, add f
 	if !ok {
 		return false, nil
 	}
-	run, err := c.Store.RunOf(ctx, id)
-	if err == nil {
-		err = c.Store.Revise(ctx, id, now, was.Files)
-	}
+	was.Text = now
+	run, reopened, err := c.rewrite(ctx, was, func() (chat.Run, error) { return c.Store.RunOf(ctx, id) })
 	if err != nil {
 		return false, fmt.Errorf("amend the notice %s: %w", id, err)
 	}
-	epoch, err := c.reopen(ctx, run)
-	if err != nil || epoch == run.Epoch {
-		return err == nil && run.Epoch > 0, err // one that was not started has the new text anyway
-	}
-	c.restart(run)
-	return false, nil
+	return !reopened && run.Epoch > 0, nil // one that was not started has the new text anyway
 }
