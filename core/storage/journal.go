@@ -9,167 +9,206 @@ import (
 	"parley/core/quota"
 )
 
-// An Inbox accepts what arrives, once. Events that were accepted are told from new ones for longer than what they said is
-// remembered: a redelivery repeats nothing. A memory of a message is its own mark; Forget and Clear leave one in its place.
+// An Inbox accepts events, each of them once: a redelivery repeats nothing. A message is recognized by its memory. Forget and
+// Clear leave a mark in place of the memory, because events are recognized for longer than their content is stored.
 type Inbox interface {
 	// Accept stores a message, once by its id, with its room if that is new or changed, and assigns the room's next turn
-	// number. The message then joins a run, opens one, or is only remembered:
+	// number. The first row that applies decides:
 	//
-	//   - With j.NoRun it is only remembered.
-	//   - It joins the newest waiting run of the room, one that was never started, whose kind is [chat.RunReply] or
-	//     [chat.RunDecide]: with j.Collect any of them, otherwise one that is not ready yet and whose newest input has the
-	//     same author. It then shares the turn number of the run. The address of the run becomes that of the message. The
-	//     run becomes ready after j.Window, but at most j.Most after it was opened. Its kind becomes [chat.RunReply] if
-	//     j.Kind is that. Messages for kinds that are [chat.RunKind.Single] join nothing.
-	//   - With j.JoinOnly it is otherwise only remembered.
-	//   - Otherwise it opens a run of the kind j.Kind, ready after j.Window. The id of the run is made of its room and turn
-	//     number. If j.Limit runs of the room are waiting, and none of them is a [chat.RunOverflow], a message for a
-	//     [chat.RunReply] opens a [chat.RunOverflow] instead; any other message is only remembered.
+	//	state                                               result
+	//	the message was accepted before                     no change, regardless of j; the result of Known
+	//	j.NoRun                                             only remembered
+	//	a run can be joined (see below)                     an input of that run, with its turn number
+	//	j.JoinOnly                                          only remembered
+	//	j.Limit runs of the room are waiting, and
+	//	  j.Kind is [chat.RunReply] and none of them is
+	//	  a [chat.RunOverflow]                              opens a [chat.RunOverflow]
+	//	  otherwise                                         only remembered
+	//	otherwise                                           opens a run of the kind j.Kind, ready after j.Window
 	//
-	// If j.Ask is set, the run that it joins or opens asks that question. A message that was accepted before changes
-	// nothing, whatever j says; the result is that of Known.
+	// The run to join is the newest one of the room that was never started and whose kind is [chat.RunReply] or [chat.RunDecide];
+	// without j.Collect, the newest of these that is not ready yet and whose newest input has the same author. Messages for kinds
+	// that are [chat.RunKind.Single] join nothing. Joining changes the run:
+	//
+	//	field      new value
+	//	Address    that of the message
+	//	Ready      in j.Window, but at most j.Most after the run was opened
+	//	Kind       [chat.RunReply] if j.Kind is that
+	//
+	// With j.Again, a message that was only remembered before is accepted once more, as a new one. The id of a new run is made of
+	// its room and turn number. If j.Ask is set, the run that the message joins or opens asks that question.
 	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
-	// Known returns what in was accepted as when it first arrived, with Duplicate set. Chosen is set if it was taken as a
-	// choice. If it was forgotten since, it has a Run only while that is open, and is not Altered. [chat.ErrNotFound] if it never
-	// arrived, or its mark has expired.
+	// Known returns the result of the first delivery of a message, with Duplicate set. Chosen is set if the message was accepted
+	// as a choice. For a message that was deleted since, Run is set only while the run is open, and Altered is not. It fails with
+	// [chat.ErrNotFound] if the message never arrived, or if its mark has expired.
 	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
-	// Mark notes, once, that the event id of room was accepted, which leaves no memory, and returns the last turn of the room
-	// at that time as its Response. Of an event known already it returns what Known does.
+	// Mark records, once, that the event id of a room was accepted, for an event without a memory. It returns the room's last turn
+	// at that time as Response. For an event that was accepted before it returns the result of Known.
 	Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error)
 }
 
-// Runs reads which runs there are.
+// Runs reads runs.
 type Runs interface {
-	// Run returns one run, open or not, or [chat.ErrNotFound].
+	// Run returns a run, open or not, or [chat.ErrNotFound].
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	// RunOf returns the run that a message is an input of, or [chat.ErrNotFound].
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
-	// RunShowing returns the run whose answer is shown as the platform's message, or [chat.ErrNotFound]. It looks at the answers of the
-	// last turns of room, and if topics, at as many of each room whose id begins with that of room and a slash.
+	// RunShowing returns the run whose answer appears in a message of the platform, or [chat.ErrNotFound]. It searches the answers
+	// of the last turns of room and, if topics is set, of the last turns of each room whose id begins with that of room and a slash.
 	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
-	// ShownIn returns the messages that the runs of room, and of rooms whose id begins with that of room and a slash, show or may
-	// show, whatever became of these runs: of the newest runs only, if there are more than most.
+	// ShownIn returns the messages that runs have posted, or may have posted, in room and in rooms whose id begins with that of room
+	// and a slash, in any state of the runs. If there are more than most runs, only the newest are searched.
 	ShownIn(ctx context.Context, room chat.RoomID, most int) (map[chat.RunID][]chat.Shown, error)
-	// OpenRuns returns the runs of room that have not finished, in turn order.
+	// OpenRuns returns the runs of room that have not ended, in turn order.
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
-	// OpenRooms returns the rooms that have open runs, other than parked ones that wait.
+	// OpenRooms returns the rooms that have open runs, except for rooms whose only open runs are parked and not ready.
 	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
 }
 
-// A Journal records who holds which run, how far it came, and how it ended.
+// A Journal records the holder, the progress and the result of each run.
 type Journal interface {
-	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
-	// Inputs are all it will have. [chat.ErrBusy] if another run of the room's was started and has not finished ([chat.RunKind]
-	// ones only exclude each other), or if this one is held by another owner who is alive;
-	// [answer.ErrLost] if it has finished.
-	// If the owner before has beaten, is dead, did not [Leases.Leave], and the run has no verdict, that counts as a death. The run is blamed for
-	// it if it had [chat.SuspectDeaths] before, if its last note had a Risk, or if that owner had no other open run.
-	// The new owner has not died, even if its last heartbeat is over.
-	// A parked run can't be started before it is ready or was woken ([chat.ErrBusy]). It then claims the room with the newest turn that
-	// was started there, and keeps its Ending and its continuation.
+	// Start makes owner the only holder of a run, raises its epoch, and closes it: no more messages can join it.
+	//
+	//	state of the run                                     result
+	//	ended                                                [answer.ErrLost]
+	//	held by another owner with a valid lease             [chat.ErrBusy]
+	//	parked, neither ready nor woken                      [chat.ErrBusy]
+	//	another run of the room is started and not ended     [chat.ErrBusy]; see below
+	//	otherwise                                            started
+	//
+	// Parked runs block no other run. Runs that are [chat.RunKind.OutOfBand] and other runs block only runs of their own group.
+	// A parked run claims the room with the newest turn that was started there meanwhile, and keeps its Ending and its continuation.
+	//
+	// Start counts a crash (Deaths) if the previous owner's lease expired without [Leases.Leave] and the run has no verdict. The run
+	// is blamed for it if it had [chat.SuspectDeaths] before, if its last note had a Risk, or if that owner had no other open
+	// run. The new owner counts as alive, even if its own lease has expired.
 	Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error)
-	// Attempt counts an attempt of a run, which is about to cost something, and charges its message as [quota.UsageStore.Count] does: both,
-	// or neither if over names a limit. Without charges only the attempt is counted. [answer.ErrLost] as with Note.
+	// Attempt counts an attempt of a run before it uses a paid service, and charges its message as [quota.UsageStore.Count] does:
+	// both, or neither if over names a limit. Without charges it only counts the attempt. It fails with the errors of Note.
 	Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error)
-	// Note adds to a run. [answer.ErrLost] unless epoch is the run's and the run is open.
+	// Note adds to the journal of a run. It fails with [answer.ErrLost] if the run has ended or has another epoch.
 	Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error
-	// Finish ends a run, stores what was said if out has an id and the run still has an input or carries out a choice, and
-	// frees the room.
-	// [answer.ErrLost] as with Note.
+	// Finish ends a run and releases its room. It stores out, the answer, if out has an id and the run still has an input or is the
+	// result of a choice. It fails with the errors of Note.
 	Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error
 }
 
-// Retries lets runs be answered again.
+// Retries reopens runs.
 type Retries interface {
-	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
-	// stays as its Text; its holder has lost it, but no other owner can start it while that one is alive, unless the run
-	// had finished. [answer.ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
-	// [chat.RunKind] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
-	// at zero.
+	// Reopen makes a run one that was never answered; the next answer is edited into its posted messages. Its answer is deleted as
+	// a memory and stays as its Text. Deaths and attempts begin at zero. The previous holder loses the run; until its lease expires
+	// no other owner can start the run, unless the run had ended.
+	//
+	// It fails with [answer.ErrLost] if the run never started, was superseded, stopped or withdrawn, is not the newest run of
+	// its room (out-of-band runs, [chat.RunKind.OutOfBand], don't count), or has an action that has begun to write.
 	Reopen(ctx context.Context, id chat.RunID) error
-	// SetAside returns the runs that ended with the failure [llm.SetAside], newest first, at most limit.
+	// SetAside returns at most limit runs that ended with the failure [llm.SetAside], newest first.
 	SetAside(ctx context.Context, limit int) ([]chat.Run, error)
-	// RetryRun lets a run that SetAside returns be answered again, as Reopen does, also if it is not the newest of its room: it
-	// then claims the room as if it were. [chat.ErrNotFound] if there is no such run, [chat.ErrBusy] if another run of its room is under
-	// way, [answer.ErrLost] if an action of it has begun to write or all that it answers was taken back.
+	// RetryRun reopens a run that SetAside returns, even if it is not the newest run of its room: it then claims the room as if it
+	// were.
+	//
+	//	state                                                error
+	//	the run does not exist or is not set aside           [chat.ErrNotFound]
+	//	another run of the room is in progress               [chat.ErrBusy]
+	//	an action of the run has begun to write              [answer.ErrLost]
+	//	all inputs of the run were deleted                   [answer.ErrLost]
 	RetryRun(ctx context.Context, id chat.RunID) error
 }
 
-// Parking lets runs wait for a person without holding their room.
+// Parking stores runs that wait for a person without blocking their room.
 type Parking interface {
-	// Park lets go of a run: it stays open, but others of its room can be started, and it can't before w.Until, unless it is woken.
-	// The continuation takes the place of an earlier one, and goes when the run ends or is reopened.
-	// The epoch rises, and deaths and attempts begin at zero. [answer.ErrLost] as with [Journal.Note].
+	// Park releases a run and its room. The run stays open and can be started again at w.Until, or when it is woken. Its epoch
+	// rises, and deaths and attempts begin at zero. The continuation replaces an earlier one, and is deleted when the run ends or
+	// is reopened. It fails with the errors of [Journal.Note].
 	Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error
-	// Wake lets a parked run be started at once: to go on, or to end with a status. The first such status stays.
+	// Wake makes a parked run ready at once: to continue, or to end with a status. The first such status is kept. It fails with
 	// [answer.ErrLost] if the run is not parked.
 	Wake(ctx context.Context, id chat.RunID, end answer.Status) error
-	// Continuation returns that of a run, or [chat.ErrNotFound].
+	// Continuation returns the continuation of a run, or [chat.ErrNotFound].
 	Continuation(ctx context.Context, id chat.RunID) ([]byte, error)
 }
 
-// Leases records which processes are alive.
+// Leases records the leases of processes.
 type Leases interface {
-	// Beat says that owner is alive until then. A process beats before it starts a run.
+	// Beat sets the end of owner's lease. A process calls it before it starts a run.
 	Beat(ctx context.Context, owner string, until time.Time) error
-	// Leave records that owner ends as planned: none of its runs, now or later, counts a death for it. It changes nothing else;
-	// in particular the owner stays alive as long as it beats. It has no effect for an owner that never beat.
+	// Leave records a planned exit of owner: Start counts no crash for any of its runs. The lease itself remains valid until it
+	// expires. Leave does nothing for an owner that never had a lease.
 	Leave(ctx context.Context, owner string) error
 }
 
-// Fleet tells which processes use the store.
+// Fleet lists the processes that use the store.
 type Fleet interface {
-	// Replicas returns the processes that are alive, and those that are not but have runs that have not ended; the leases that have not
-	// ended; and how many runs wait. Its parts can be from different moments.
+	// Replicas returns the processes that are alive or have open runs, the valid leases, and the number of waiting runs. Its parts
+	// can be from different moments.
 	Replicas(ctx context.Context) (chat.Fleet, error)
 }
 
-// Upkeep removes what has outlived its use.
+// Upkeep deletes expired data.
 type Upkeep interface {
-	// Expire removes what is older than before says: marks by when they were set; uploads that no message names, by when
-	// they began; runs that have ended, by when they were opened;
-	// questions of such runs; approvals by when they expired, but for [chat.Always]; rooms of no world in which nothing is remembered, noted, set or to be reminded of and no person is reached, by their
-	// Created if they have one; and entities that nothing is remembered of, who are in no world and no people of the owner's. It does a
-	// bounded part of the work, and reports whether there is more to do: then it goes on with the next call. With the last part,
-	// what was forgotten or removed before the call is gone from where the store keeps its bytes.
+	// Expire deletes a bounded part of the expired data and reports whether there is more; the next call continues there. After the
+	// last part, data that was deleted before the call is also erased from the files of the store.
+	//
+	//	data                                 expired if
+	//	marks                                set before before.Marks
+	//	uploads without a message            begun before before.Uploads
+	//	ended runs                           opened before before.Rest
+	//	questions of deleted runs            expired before before.Rest
+	//	approvals                            expired before before.Rest; [chat.Always] stays
+	//	rooms                                created before before.Rest, of no world, and without memories, runs, notes,
+	//	                                     settings, reminders, uploads, and approved or requesting users whose address it
+	//	                                     is; a room without a Created stays
+	//	entities                             last seen before before.Rest, author of no memory, member of no world, and not
+	//	                                     approved
+	//	vectors of pieces                    last used before before.Rest
+	//	notes                                past their own Expires
 	Expire(ctx context.Context, before chat.Expiry) (more bool, err error)
 }
 
-// Approvals record which calls of actions were approved, and who approved them.
+// Approvals stores approvals of calls of actions, with the user who decided.
 type Approvals interface {
-	// RequestApproval stores a, once by its id, and returns what is stored under it.
+	// RequestApproval stores a, once by its id, and returns the stored approval with that id.
 	RequestApproval(ctx context.Context, a chat.Approval) (chat.Approval, error)
-	// Approval returns one by its id, or [chat.ErrNotFound].
+	// Approval returns an approval by its id, or [chat.ErrNotFound].
 	Approval(ctx context.Context, id string) (chat.Approval, error)
-	// DecideApproval changes the decision from one to another: [answer.ErrLost] if it is not the first, or there is no such approval.
+	// DecideApproval changes the decision from one to another. It fails with [answer.ErrLost] if the stored decision is not from, or
+	// if there is no such approval.
 	DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error
-	// StandingApproval returns the newest of room whose kind is kind and whose decision is [chat.Always], or [chat.ErrNotFound].
+	// StandingApproval returns the newest approval of room with this kind and the decision [chat.Always], or [chat.ErrNotFound].
 	StandingApproval(ctx context.Context, room chat.RoomID, kind string) (chat.Approval, error)
-	// OpenApprovals returns those of room that are [chat.Pending] or [chat.Replaced], the newest first, at most limit. They may have expired.
+	// OpenApprovals returns at most limit approvals of room that are [chat.Pending] or [chat.Replaced], newest first. They may have
+	// expired.
 	OpenApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
-	// RecentApprovals returns the newest of room, the newest first.
+	// RecentApprovals returns the newest limit approvals of room, newest first.
 	RecentApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
 }
 
-// Questions know what people were asked, and what they chose.
+// Questions stores questions to users, and the selected options.
 type Questions interface {
-	// Ask stores q, in place of an earlier question of its run that was not answered.
+	// Ask stores q, in place of an earlier unanswered question of its run.
 	Ask(ctx context.Context, q chat.Question) error
-	// Question returns one by its id, or [chat.ErrNotFound].
+	// Question returns a question by its id, or [chat.ErrNotFound].
 	Question(ctx context.Context, id string) (chat.Question, error)
-	// QuestionOf returns the newest that a run has asked, or the one that it carries out, or [chat.ErrNotFound].
+	// QuestionOf returns the newest question of a run, or the question whose result the run is, or [chat.ErrNotFound].
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
-	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
+	// OpenQuestions returns the open questions of room, oldest first.
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
-	// Choose answers a question, once: [answer.ErrLost] if it is not open any more, of another room than in, or asked by a run that has expired. It stores in as the
-	// input of a run of the kind [chat.RunChoiceResult], which goes on in the conversation of the run that asked, and with its messages if
-	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
-	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
-	// then returns what [Inbox.Known] does.
+	// Choose answers a question, once. It stores in as the input of a new run of the kind [chat.RunChoiceResult]. That run continues
+	// the conversation of the run that asked; if that has ended or has a verdict, it also continues its messages.
+	//
+	//	state                                                result
+	//	in was accepted before                               no change; the result of [Inbox.Known]
+	//	the question is not open, or of another room         [answer.ErrLost]
+	//	the run that asked has expired                       [answer.ErrLost]
+	//	otherwise                                            the accepted choice
+	//
+	// The new run acts for the author of in, not for the addressee of the question: its address names payer, and keeps the role of
+	// the asker only if both are the same person.
 	Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error)
-	// Retire closes an unanswered question, once, also one whose time was over: [answer.ErrLost] otherwise, or if the run that asked has expired. It opens a
-	// run as Choose does, without an input, to take the options away.
+	// Retire closes an unanswered question, once, including one that has expired. It opens a run as Choose does, without an
+	// input, to remove the options. It fails with [answer.ErrLost] if the question was answered or closed, or if the run that asked
+	// has expired.
 	Retire(ctx context.Context, id string) (chat.Accepted, error)
-	// Withdraw closes the open questions of room, or the one of a run of it.
+	// Withdraw closes the open questions of room, or only that of one of its runs if run is not empty.
 	Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error
 }

@@ -12,34 +12,46 @@ type People interface {
 	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
 	// People returns all approved users, in the order of approval.
 	People(ctx context.Context) ([]chat.Person, error)
-	// Approve stores p as approved, and removes their request. It makes no owner, and an owner stays one.
+	// Approve stores p as approved and deletes their request. It never makes p the owner, and an owner remains the owner.
 	Approve(ctx context.Context, p chat.Person) error
 	// Owner returns the owner, or [chat.ErrNotFound].
 	Owner(ctx context.Context) (chat.Person, error)
-	// Own makes p the owner, once: it is false if there is one. No request for an owner is open any more.
+	// Own makes p the owner if there is none, and reports whether it did. It closes all requests for an owner.
 	Own(ctx context.Context, p chat.Person) (bool, error)
-	// Dismiss forgets a user who is approved or waits for approval. [chat.ErrNotFound] if there is none.
+	// Dismiss deletes an approved user, or the request of a user. It fails with [chat.ErrNotFound] if there is neither.
 	Dismiss(ctx context.Context, id chat.EntityID) error
-	// Reject takes the code from a request: its user is told nothing until it ends. [chat.ErrNotFound] if no request has code.
+	// Reject deletes the code of a request; the user receives no other code until the request has expired. It fails with
+	// [chat.ErrNotFound] if no request has this code.
 	Reject(ctx context.Context, code string) error
-	// RequestPairing returns the open request of k.ID, or else stores k, and reports whether the user can be told of it now, which
-	// is then noted. If r.Limit requests are open it returns a zero one. A rejected one has no code. Requests that have ended are
-	// removed.
+	// RequestPairing returns the open request of k.ID, or stores k if there is none. It also deletes expired requests.
+	// tell reports whether the user can receive the code now, and Told is then updated.
+	//
+	//	state                          waiting
+	//	k.ID has an open request       that request
+	//	k.ID has a rejected request    that request, without a code
+	//	r.Limit requests are open      a zero request
+	//	otherwise                      k
 	RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error)
-	// PairingRequests returns those that have not ended and were not rejected, in the order of Since.
+	// PairingRequests returns the requests that have neither expired nor been rejected, in the order of Since.
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 }
 
-// PersonalData reads and deletes what is stored about a person. A person's own chats are the direct ones, and those of the API, in which
-// no other person has written.
+// PersonalData reads and deletes the stored data about a person. A person's own chats are the direct chats and the chats of
+// the API in which no other person has written.
 type PersonalData interface {
-	// PersonalRecords returns the next records about a person, from where a page before ended; from the beginning if after is empty. They are
-	// what stands in their own chats, and elsewhere what they wrote, the answers to that, and what names their account. A page
-	// holds records of one section.
+	// PersonalRecords returns the next page of the records about a person: after is the Next of the previous page, or empty
+	// for the first one. The records are the content of the person's own chats and, in other chats, their messages, the
+	// answers to these, and records that name their account. A page holds records of one section.
 	PersonalRecords(ctx context.Context, person chat.EntityID, after string) (chat.PersonalPage, error)
-	// DeletePersonal deletes a bounded part of what is stored about a person, and reports what that was. Called until there is no more, it
-	// deletes what PersonalRecords returns, and all that is derived from it: their own chats are cleared entirely, elsewhere their
-	// messages are forgotten as by [Memories.Forget], and replies to them don't quote them any more. Answers to others stay.
-	// Open runs lose their inputs, so that nothing comes of them, and parked ones are woken to end.
+	// DeletePersonal deletes a bounded part of the data about a person and returns a report of it. Repeated until there is no
+	// more, it deletes everything that PersonalRecords returns and all data derived from it:
+	//
+	//	data                                 effect
+	//	the person's own chats               cleared, as by [Memories.ClearEntirely]
+	//	their messages in other chats        deleted, as by [Memories.Forget]
+	//	replies to these messages            keep their text and lose the quotation
+	//	answers to other users               unchanged
+	//	open runs                            lose their inputs, so that they produce no answer
+	//	parked runs                          also woken, to end
 	DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error)
 }

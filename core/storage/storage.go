@@ -1,12 +1,14 @@
-// Package storage declares what a gateway stores: one port for each subject, whose comments are the contract of every backend,
+// Package storage declares the storage of a gateway: one port for each subject, whose comments are the contract of every backend,
 // and their sum. A consumer declares the methods that it needs; they have the contracts of the ports.
+//
+// Every method also fails with an error of the backend if the data can't be read or written, or if its context ends.
 package storage
 
 import "parley/core/quota"
 
-// A Store is all ports in one, as backends build it and the gateway hands it over. Its methods are safe for concurrent use, each is one transaction, and
-// what one has returned survives a crash of the process. Lists, maps and bytes that it returns can be shared with other callers and must not be
-// changed; to append to a list is safe.
+// A Store is the sum of all ports, as a backend implements it and the gateway passes it to consumers. Its methods are safe
+// for concurrent use, and each is one transaction: its effect survives a crash of the process as soon as it has returned.
+// Callers share the returned lists, maps and bytes and must not change them; appending to a list is safe.
 type Store interface {
 	Memories
 	Rooms
