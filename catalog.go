@@ -48,7 +48,7 @@ import (
 	"parley/progressive"
 )
 
-// backends holds the store and the shared state, under the interfaces by which they are used.
+// backends holds the store and the shared state, typed by the interfaces that the gateway uses.
 type backends struct {
 	store   storage.Store
 	id      string // the store's unique id
@@ -72,7 +72,7 @@ func (b backends) close() {
 	}
 }
 
-// ErrRunning is the error of [New] if another gateway has the configured store open.
+// ErrRunning is the error that [New] returns if another gateway has the configured store open.
 var ErrRunning = errors.New("a gateway is running")
 
 // several reports whether other gateways can use the store at the same time.
@@ -144,7 +144,7 @@ func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models
 	return d
 }
 
-// knowledgeOf returns what the agent's knowledge needs.
+// knowledgeOf returns the options of the plugin knowledge.
 func knowledgeOf(cfg config.Config, env Env, store storage.Store, models llm.Models, asker *recall.Asker) knowledge.Options {
 	convert := func(all []config.Document) (documents []knowledge.Document) {
 		for _, d := range all {
@@ -324,7 +324,7 @@ type closingGate interface {
 }
 
 // newGate returns the gate of all requests to platforms. The kind of a scope is its name up to the first slash, and has
-// its budget from the connector. What an earlier process has used counts, and so do its holds; if runs were open, it
+// its budget from the connector. The usage of an earlier process counts, and so do its holds; if runs were open, it
 // may have used more than it could save.
 func newGate(ctx context.Context, on []Connector, b backends, log *slog.Logger) (closingGate, error) {
 	budgets := map[string]progressive.Budget{}

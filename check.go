@@ -33,7 +33,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
 	quiet := env
-	quiet.Log = slog.New(slog.DiscardHandler) // what a model refuses is a finding
+	quiet.Log = slog.New(slog.DiscardHandler) // a parameter that a model refuses is a finding
 	models := newModels(cfg, quiet)
 	defer func() { _ = models.close() }() // only idle connections remain
 	var store *stores.Checked             // nil if the store can't be opened
@@ -116,7 +116,7 @@ func (p part) try(ctx context.Context) Finding {
 	return Finding{Part: p.name, OK: true, Text: text}
 }
 
-// inTime replaces Go's words for a time limit by what the owner can do about it.
+// inTime replaces Go's words for a time limit by advice for the owner.
 func inTime(text string) string {
 	late := context.DeadlineExceeded.Error()
 	if !strings.Contains(text, late) {
@@ -140,8 +140,8 @@ func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
 }
 
-// checkAgent parses the templates of the character, as the gateway does when it starts. The plugins have no models here, so what they
-// say of that is not logged.
+// checkAgent parses the templates of the character, as the gateway does when it starts. The plugins have no models here, so their
+// complaints about that are not logged.
 func checkAgent(cfg config.Config, env Env) (string, error) {
 	env.Log = slog.New(slog.DiscardHandler)
 	plugins, err := allPlugins(cfg, env, nil, nil, llm.Models{})

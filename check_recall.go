@@ -16,8 +16,9 @@ import (
 // charactersPerToken is the usual estimate for English text.
 const charactersPerToken = 4
 
-// checkRecall tells how many messages the next start embeds because the model was changed, and how many earlier ones
-// agent.recall_backfill embeds then, or would embed: the owner should know the cost before it arises.
+// checkRecall returns the number of messages that the next start embeds because the model was changed, and of earlier
+// ones that agent.recall_backfill embeds then, or would embed: the owner should know the cost before it arises. It
+// fails if the messages can't be counted.
 func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) (string, error) {
 	if embedder == nil {
 		return "", warning("meaning needs an embedding model; set models.embedding.model, or recall searches by words")

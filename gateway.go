@@ -2,8 +2,8 @@
 // the embedding program; [Gateway.Run] runs them and shuts them down in order. The command cmd/gateway is one such
 // program.
 //
-// This is the only package that knows all others. catalog.go lists which connectors, stores, models and plugins there
-// are; the other files translate the configuration into what each of them takes. Parts get what they need as values and
+// This is the only package that knows all others. catalog.go lists the connectors, stores, models and
+// plugins; the other files translate the configuration into the options of each. Parts get what they need as values and
 // functions, so that none of them reads the configuration.
 package parley
 
@@ -140,7 +140,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 			g.backends.closers = append(g.backends.closers, closer.Close)
 		}
 	}
-	// Closers run in reverse order, so the gate saves what was spent while the store is still open, and after Run has
+	// Closers run in reverse order, so the gate saves the usage while the store is still open, and after Run has
 	// ended all connectors.
 	gate, err := newGate(context.Background(), on, g.backends, g.env.Log)
 	if err != nil {
@@ -216,7 +216,7 @@ func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime
 // Templates returns the templates of the character: see [core.Runtime.Templates].
 func (g *Gateway) Templates() map[string]string { return g.runtime.Templates() }
 
-// Run serves until ctx ends. Then it stops in the order in which messages flow: connectors accept no more, answers get
+// Run serves until ctx ends. Then it stops in the order of the message flow: connectors accept no more, answers get
 // shutdown.grace to finish, and the store is closed last. Streams end at once where other gateways continue them, and
 // with the answers otherwise. It returns an error if a part failed that can't
 // be restarted. It can only be called once.

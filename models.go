@@ -253,7 +253,7 @@ func withVision(cfg config.Config) config.Config {
 	return cfg
 }
 
-// uses returns what a model that answers is used with. path is its place in the configuration.
+// uses returns the features that an answering model is used with. path is its place in the configuration.
 func uses(cfg config.Config, path string, vision, tools bool) (u wire.Uses) {
 	if tools && cfg.Agent.Generation != config.GenerateXML {
 		u.Tools = "set " + path + ".tools: false, or choose another one"

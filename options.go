@@ -19,8 +19,8 @@ import (
 	"parley/progressive"
 )
 
-// Env is what a program gives to the gateway that it embeds, in addition to the configuration. All fields are optional;
-// the zero value is that of a program without parts of its own.
+// Env holds the parts that a program adds to the gateway that it embeds, in addition to the configuration. All fields
+// are optional; the zero value is that of a program without parts of its own.
 type Env struct {
 	Log *slog.Logger // nil logs nothing
 
@@ -69,7 +69,7 @@ func (e Env) documents() func(context.Context, []byte) (string, error) {
 	return e.Parser.Text
 }
 
-// thumbnails returns what makes thumbnails, or nil.
+// thumbnails returns the function that makes thumbnails, or nil.
 func (e Env) thumbnails() func(context.Context, []byte) ([]byte, error) {
 	if e.Parser == nil {
 		return nil

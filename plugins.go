@@ -142,7 +142,7 @@ func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, er
 	return tasks.New(o), nil
 }
 
-// what returns what a schedule or hook does: say a text, or have the agent act on a prompt.
+// what returns the task of a schedule or hook: to send a text, or to let the agent act on a prompt.
 func what(room config.Place, prompt, text string) tasks.What {
 	return tasks.What{Room: string(room), Text: cmp.Or(text, prompt), Speak: text != ""}
 }

@@ -114,7 +114,7 @@ func requirePrices(cfg config.Config) error {
 	return errors.Join(wrong...)
 }
 
-// nearest returns what the name of the model that costs the same was probably meant to be, as the end of an error.
+// nearest returns the probable correction of a misspelled model name in "price: as", as the end of an error.
 func (m priced) nearest() string {
 	if m.task == sections.Painting {
 		return ": it has none of images; set " + m.key + ".price: {image: 0.04} instead"
@@ -141,7 +141,7 @@ func (m priced) remedy() string {
 	return text + ")"
 }
 
-// checkPrices returns a check that tells what each model costs, and of which day the table of prices is.
+// checkPrices returns a check that reports the price of each model and the date of the table of prices.
 func checkPrices(cfg config.Config) part {
 	return part{"prices", func(context.Context) (string, error) {
 		if err := requirePrices(cfg); err != nil {
@@ -159,7 +159,7 @@ func checkPrices(cfg config.Config) part {
 	}}
 }
 
-// String returns the price for people.
+// String returns the price as text for the owner.
 func (m priced) String() string {
 	switch {
 	case !m.known:

@@ -23,8 +23,8 @@ const (
 )
 
 // Start builds a gateway like [New]. If the store can't be opened for a reason that can pass, such as a full disk or a
-// database that starts, it retries, logs the reason, and answers 503 on web.listen meanwhile, so that probes and people
-// learn it. It gives up when ctx ends, and with every other error.
+// database that starts, it retries, logs the reason, and answers 503 on web.listen meanwhile, so that probes and
+// clients learn it. It gives up when ctx ends, and with every other error.
 func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	env = env.filled()
 	g, err := New(cfg, env)

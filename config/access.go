@@ -48,7 +48,7 @@ func (d checker) checkOverrides(c *Config) {
 	}
 }
 
-// isDefaultName reports whether a name means the default model where people choose one.
+// isDefaultName reports whether a name means the default model where users choose one.
 func isDefaultName(name string) bool { return strings.EqualFold(name, "default") }
 
 // Access defines who can talk to the bots, and where.
@@ -71,7 +71,7 @@ type Access struct {
 	Rooms []Chat `yaml:"rooms"`
 	// The Discord servers where the agent answers, with all their channels.
 	Worlds []World `yaml:"worlds"`
-	// What is answered in groups without a mention, if the author can talk to the agent.
+	// Messages in groups that are answered without a mention, if the author can talk to the agent.
 	Always Always `yaml:"always"`
 	// Other bots, if allowed like users: mention = answer mentions and replies, at most three in a row until a person writes,
 	// and at most 20 a minute; off = answer nothing.
@@ -82,7 +82,7 @@ type Access struct {
 	//     group: ambient
 	//     system: You help with the homework of the seventh class.
 	//     tools: []
-	// Or a model for some people, wherever they write:
+	// Or a model for some users, wherever they write:
 	//   - users: ["telegram:123456789"]
 	//     model: fast
 	// An override for a thread or channel takes precedence over one for its server.
@@ -101,7 +101,7 @@ type Allow struct {
 	Worlds []World `yaml:"worlds"`
 }
 
-// Always lists what is answered without a mention.
+// Always lists the messages that are answered without a mention.
 type Always struct {
 	// Groups and channels, in the same form: every message there.
 	Rooms []Chat `yaml:"rooms"`
@@ -111,11 +111,11 @@ type Always struct {
 
 // Override changes the rules in some rooms or worlds.
 type Override struct {
-	// The groups and channels to which it applies.
+	// The groups and channels that it applies to.
 	Rooms []Chat `yaml:"rooms"`
-	// The servers to which it applies.
+	// The servers that it applies to.
 	Worlds []World `yaml:"worlds"`
-	// What is answered there: one of the values of access.group. auto = as everywhere.
+	// The messages that are answered there: one of the values of access.group. auto = as everywhere.
 	Group *GroupAccess `yaml:"group"`
 	// The system prompt there, instead of agent.system. Empty = agent.system.
 	System string `yaml:"system"`

@@ -56,10 +56,11 @@ type Agent struct {
 	HistoryTokens int `yaml:"history_tokens" default:"8000"`
 	// true = the small model summarizes older messages: one short call now and then. The demo model can't.
 	Summaries bool `yaml:"summaries" default:"true"`
-	// What it remembers of earlier messages that no longer fit into the prompt: words = those that share words with the
-	// question; meaning = also those that mean something similar (needs models.embedding); off = nothing.
+	// Earlier messages that no longer fit into the prompt, but are added to it when a question needs them: words =
+	// those that share words with the question; meaning = also those that mean something similar (needs
+	// models.embedding); off = nothing.
 	Recall Recall `yaml:"recall" default:"words"`
-	// With meaning: true = embed also the messages from before that was switched on. "gateway check" tells how many there are.
+	// With meaning: true = embed also the messages from before that was switched on. "gateway check" counts them.
 	RecallBackfill bool `yaml:"recall_backfill"`
 	// true = the small model saves lasting facts that users mention, and replaces those that are no longer true: one short call every few turns.
 	Reflection bool `yaml:"reflection"`
@@ -116,7 +117,7 @@ type Templates struct {
 	ImageDescription string `yaml:"image_description"`
 	// Extracts facts to remember from a conversation.
 	Reflection string `yaml:"reflection"`
-	// Says what the agent makes of a conversation, which later prompts of the room contain. Without a text nothing is evaluated.
+	// Instructions for the agent's evaluation of a conversation, which later prompts of the room contain. Empty = no evaluation.
 	Evaluation string `yaml:"evaluation"`
 	// Summarizes the earlier part of a conversation.
 	Summary string `yaml:"summary"`

@@ -39,7 +39,7 @@ func (f *characterFile) example(m *node) *node {
 			switch {
 			case e.value.kind == nothing:
 			case e.key == "name", e.key == "text":
-				e.value.text = f.people(e.value.text)
+				e.value.text = f.fixNames(e.value.text)
 				out.fields = append(out.fields, e)
 			case e.key == "actions" && e.value.kind == list:
 				out.fields = append(out.fields, e)
@@ -49,8 +49,8 @@ func (f *characterFile) example(m *node) *node {
 	return out
 }
 
-// people replaces name placeholders with fixed names, so that prompts stay the same.
-func (f *characterFile) people(said string) string {
+// fixNames replaces name placeholders with fixed names, so that prompts stay the same.
+func (f *characterFile) fixNames(said string) string {
 	names := []string{"Ann", "Ben", "Cleo", "Dan", "Eve"}
 	var pairs []string
 	for i, name := range names {

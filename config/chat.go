@@ -12,7 +12,7 @@ import (
 // maxChat is the maximum number of models that can answer: /model shows a button for each.
 const maxChat = 20
 
-// modelName matches the names that owners give to models; people type them after /model.
+// modelName matches the names that owners give to models; users type them after /model.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
 // Sees reports whether m is set to accept images.

@@ -13,8 +13,8 @@ import (
 	"parley/internal/sections"
 )
 
-// checker checks what a decoder has read, once that is complete: values that can't be right, alone or together with others. It reports
-// through the decoder, which knows where each value stands.
+// checker checks the result of a decoder, once it is complete: values that can't be right, alone or together with others. Problems
+// are reported through the decoder, which has the position of each value.
 type checker struct{ *decoder }
 
 // check reports values that are well-formed but invalid, alone or together with others.
@@ -69,7 +69,7 @@ func (d checker) checkModel(c *Config, path string, provider Provider, m Model) 
 	}
 }
 
-// checkTokens requires credentials for what is turned on explicitly.
+// checkTokens requires credentials for connectors that are turned on explicitly.
 func (d checker) checkTokens(c *Config) {
 	for _, s := range c.sections() {
 		if s.enabled != nil && *s.enabled && !s.given && !d.broken(s.path) {
@@ -199,7 +199,7 @@ func listensLocally(listen string) (local bool, wrong *fault) {
 	return host == "localhost" || err == nil && address.Unmap().IsLoopback(), nil
 }
 
-// exactOrigin returns an origin in the form in which browsers send it, with which it is compared byte for byte.
+// exactOrigin returns an origin in the form that browsers send, because origins are compared byte for byte.
 func exactOrigin(origin string) (string, bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Hostname() == "" || u.User != nil || strings.ContainsAny(u.Host, "*, ") {

@@ -10,9 +10,9 @@
 //
 //  1. node.go (YAML) and json.go (character files) parse the text to nodes with positions. Features of YAML that configurations don't need
 //     are rejected.
-//  2. character.go adds what a character file sets to the section agent.
-//  3. decode.go walks the structs by reflection. form.go says how each type is written, reference.go replaces ${env:…} and ${file:…}, problem.go
-//     finds the key that was meant.
+//  2. character.go adds the values of a character file to the section agent.
+//  3. decode.go walks the structs by reflection. form.go describes the notation of each type, reference.go replaces ${env:…} and ${file:…},
+//     problem.go suggests the key for a misspelled one.
 //  4. check.go and the files of the subjects report values that are well-formed but invalid together.
 //  5. documents.go loads the agent's knowledge, whose problems are only warnings.
 package config
@@ -45,20 +45,20 @@ type Config struct {
 	Limits DayLimits `yaml:"limits"`
 	// Who can talk to the bots, and where. Messages from others never reach the model and cost nothing.
 	Access Access `yaml:"access"`
-	// What happens when a new message arrives while an answer is being written:
+	// The rule for a new message that arrives while an answer is being written:
 	//   supersede = stop the old answer; the new one takes both messages into account
 	//   queue     = answer each message, one after the other
 	//   collect   = answer all waiting messages together
 	Turns Turns `yaml:"turns"`
-	// What the agent sends without being asked right then. See docs/initiative.md.
+	// Messages that the agent sends on its own initiative. See docs/initiative.md.
 	Initiative Initiative `yaml:"initiative"`
-	// What the agent does at certain times: see docs/initiative.md. A list of
+	// Tasks of the agent at certain times: see docs/initiative.md. A list of
 	//   - name: standup
 	//     cron: "0 9 * * 1-5"
 	//     room: "telegram:-1001234567890"
 	//     prompt: Ask everyone what they plan to do today.
 	Schedules []Schedule `yaml:"schedules"`
-	// What the agent does when another program calls POST /api/hooks/NAME: see docs/initiative.md. A list of
+	// Tasks of the agent when another program calls POST /api/hooks/NAME: see docs/initiative.md. A list of
 	//   - name: build
 	//     secret: ${env:BUILD_SECRET}
 	//     room: "telegram:-1001234567890"
@@ -166,7 +166,7 @@ type Slot struct {
 	Provider Provider `yaml:"provider"`
 	// The model name, such as gpt-4o-mini. Empty = off.
 	Model string `yaml:"model"`
-	// What it costs: see models.large.price. A transcription has {minute: 0.006}, image generation {image: 0.04}, embeddings {input: 0.02}.
+	// Its price: see models.large.price. A transcription has {minute: 0.006}, image generation {image: 0.04}, embeddings {input: 0.02}.
 	Price Price `yaml:"price" default:"auto"`
 }
 
@@ -180,12 +180,12 @@ type Model struct {
 	// The maximum output tokens per call. A longer answer is continued, at most twice. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
 	Parameters
-	// What people see while it reasons: off = nothing; status = that it is thinking; full = also its reasoning, collapsed, on the page of the
+	// The display while it reasons: off = nothing; status = that it is thinking; full = also its reasoning, collapsed, on the page of the
 	// web chat. Reasoning is never part of an answer. With web.public, full also needs web.reasoning.
 	Thinking Thinking `yaml:"thinking" default:"status"`
 	// Whether it accepts images, and gets the images that users send. auto = by its name, for well-known models; otherwise false.
 	Vision *bool `yaml:"vision"`
-	// What it costs in US dollars per million tokens, such as {input: 0.15, cached: 0.075, output: 0.60}; also cache_write. 0 = free, for
+	// Its price in US dollars per million tokens, such as {input: 0.15, cached: 0.075, output: 0.60}; also cache_write. 0 = free, for
 	// models of your own. {as: openai/gpt-4o} = as that one, for deployments and servers with names of your own. auto = from the table of
 	// known prices: see docs/limits.md.
 	Price Price `yaml:"price" default:"auto"`
@@ -206,11 +206,11 @@ type ChatModel struct {
 	// The maximum output tokens per call. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
 	Parameters
-	// What people see while it reasons: see models.large.thinking.
+	// The display while it reasons: see models.large.thinking.
 	Thinking Thinking `yaml:"thinking" default:"status"`
 	// Whether it accepts images: see models.large.vision.
 	Vision *bool `yaml:"vision"`
-	// What it costs: see models.large.price.
+	// Its price: see models.large.price.
 	Price Price `yaml:"price" default:"auto"`
 	// false = it can't call tools, so it is given none.
 	Tools *bool `yaml:"tools"`
@@ -222,7 +222,7 @@ type ChatModel struct {
 
 // DayLimits are daily limits on model usage. With web.public, the token limits per person and in total must not be 0.
 type DayLimits struct {
-	// The time zone in which a day begins: UTC, Local for this machine's time zone, or a name such as Europe/Berlin.
+	// The time zone of the days: UTC, Local for this machine's time zone, or a name such as Europe/Berlin.
 	Timezone string `yaml:"timezone" default:"UTC"`
 	// The maximum number of answers at the same time for one person, over all rooms. More wait in order; commands and choices
 	// don't. 0 = no limit.
@@ -241,13 +241,13 @@ type DayLimits struct {
 
 // Quota is a daily limit. 0 means no limit; auto means the default, which depends on web.public.
 type Quota struct {
-	// Messages that are answered, or for which the model decides whether to answer.
+	// Messages that are answered, and those that the model decides to ignore.
 	Messages *int `yaml:"messages"`
 	// Input and output tokens. If the provider doesn't report them, they are estimated on the high side.
 	Tokens *int `yaml:"tokens"`
 	// US dollars, such as 0.50. Needs the price of every model that can be asked: see docs/limits.md.
 	USD quota.USD `yaml:"usd"`
-	// US dollars after which the one who asks decides before each answer: go on, use a cheaper model, or stop. Less than usd.
+	// US dollars after which the asker decides before each answer: continue, use a cheaper model, or stop. Less than usd.
 	SoftUSD quota.USD `yaml:"soft_usd"`
 }
 
@@ -300,7 +300,7 @@ type Player struct {
 // On reports whether the player has a folder or a URL.
 func (p Player) On() bool { return p.Folder != "" || len(p.URLs) > 0 }
 
-// Turns defines what happens when a new message arrives while an answer is being written, and the time limits.
+// Turns defines the rule for messages that arrive while an answer is being written, and the time limits.
 type Turns struct {
 	// In direct messages.
 	Direct TurnRule `yaml:"direct" default:"supersede"`

@@ -10,7 +10,7 @@ import (
 	"parley/internal/sections"
 )
 
-// mark is what is known about the value of a key: where it is, and how messages refer to it.
+// mark describes the value of a key: its position, and its name in messages.
 type mark struct {
 	file         string // its file; empty for the configuration itself
 	line, column int
@@ -75,7 +75,7 @@ func (d *decoder) decode(path string, n *node, into reflect.Value) {
 		d.reject(path, "uses "+n.text+", which is not supported here", "write the value plainly")
 	case into.Type() == reflect.TypeFor[Object]() && (n.kind == section || n.kind == absent):
 		if n.kind == section && len(n.fields) > 0 {
-			text, _ := json.Marshal(free(n)) // of what was parsed
+			text, _ := json.Marshal(free(n)) // of parsed values
 			into.SetString(string(text))
 		}
 	case into.Type() == reflect.TypeFor[Price]() && n.kind != list:

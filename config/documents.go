@@ -21,13 +21,13 @@ type Document struct {
 // Bounds of the agent's knowledge, which is kept in memory.
 const (
 	maxDocument  = 1 << 20  // bytes of a text file
-	maxFormatted = 20 << 20 // bytes of a file from which text is extracted
+	maxFormatted = 20 << 20 // bytes of a file in a format whose text is extracted
 	maxDocuments = 8 << 20  // bytes of all texts together
 	maxFiles     = 5000
 	maxDepth     = 5 // nested folders
 )
 
-// formatted are the endings of files from which text is extracted.
+// formatted are the endings of files whose text is extracted.
 var formatted = []string{".pdf", ".docx", ".html", ".htm", ".odt", ".pptx", ".xlsx"}
 
 // Sources are the sentences, files and folders of agent.knowledge. They can be read again while the gateway runs; which
@@ -55,8 +55,8 @@ type documents struct {
 	files int
 }
 
-// sources returns the sources of a. What a character file names is confined to its folder and agent.knowledge_roots:
-// such files are shared, and could otherwise send the owner's files to the model.
+// sources returns the sources of a. A file that a character file names is confined to its folder and
+// agent.knowledge_roots: such files are shared, and could otherwise send the owner's files to the model.
 func (d *decoder) sources(name string, a Agent) Sources {
 	if len(a.Knowledge) == 0 && len(a.KnowledgeRoots) == 0 {
 		return Sources{}

@@ -41,9 +41,9 @@ func (d DSN) Scheme() string {
 // query is the beginning of an address's parameters.
 var query = regexp.MustCompile(`\?[A-Za-z][A-Za-z0-9_.-]*=`)
 
-// misread reports whether the user or the password has characters that make the drivers read it otherwise: what follows
-// such a character would count as a part of the host or the path, and be shown in errors. The drivers of PostgreSQL and
-// Redis differ in which these are.
+// misread reports whether the user or the password has characters that make the drivers read it otherwise: the text
+// after such a character would count as a part of the host or the path, and appear in errors. These
+// characters differ between the drivers of PostgreSQL and Redis.
 func (d DSN) misread() bool {
 	scheme := d.Scheme()
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(string(d), scheme), "://")

@@ -3,8 +3,8 @@ package config
 // enum is a string type with a fixed set of values.
 type enum interface{ Words() []string }
 
-// TurnRule selects what a new message does to an answer in progress: supersede stops it, queue waits for its end, and
-// collect lets all waiting messages get one answer.
+// TurnRule selects the effect of a new message on an answer in progress: supersede stops it, queue waits for its end,
+// and collect lets all waiting messages get one answer.
 type TurnRule string
 
 // Words returns the allowed values.
@@ -59,7 +59,7 @@ func (DirectAccess) Words() []string {
 	return []string{string(DirectPairing), string(DirectOpen), "allowlist", "off"}
 }
 
-// GroupAccess selects what is answered in groups: mention_only is messages addressed to the agent.
+// GroupAccess selects the messages in groups that are answered: mention_only is those addressed to the agent.
 type GroupAccess string
 
 // GroupAmbient also answers messages that seem to be meant for the agent.
@@ -121,7 +121,7 @@ type World string
 // Role is a role on a server, such as "discord:80351110224678912".
 type Role string
 
-// Thinking is what people see while a model reasons.
+// Thinking is the display for users while a model reasons.
 type Thinking string
 
 // The values of [Thinking] that mean something here.

@@ -15,7 +15,7 @@ const (
 	publicTotalTokens = 2_000_000
 )
 
-// Zone returns the time zone in which days begin.
+// Zone returns the time zone of the days.
 func (l DayLimits) Zone() *time.Location {
 	zone, err := time.LoadLocation(l.Timezone)
 	if err != nil {

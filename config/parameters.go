@@ -31,7 +31,7 @@ type Parameters struct {
 	ExtraBody Object `yaml:"extra_body"`
 }
 
-// Effort says how much a model thinks.
+// Effort is the amount of reasoning of a model.
 type Effort string
 
 // Words lists the values.

@@ -10,7 +10,7 @@ import (
 	"parley/internal/sections"
 )
 
-// Price is what a model costs, in US dollars. The zero value leaves that to the table of known prices.
+// Price is the price of a model, in US dollars. The zero value leaves that to the table of known prices.
 type Price struct {
 	// Per million input tokens.
 	Input *quota.Rate `yaml:"input"`
@@ -24,7 +24,8 @@ type Price struct {
 	Minute *quota.USD `yaml:"minute"`
 	// Of image generation: per image.
 	Image *quota.USD `yaml:"image"`
-	// Instead of all of these: a provider and its name for a model, such as openai/gpt-4o. It costs what the table of known prices has for that.
+	// Instead of all of these: a provider and its name for a model, such as openai/gpt-4o. Its price is that of this model in the table of
+	// known prices.
 	As string `yaml:"as"`
 
 	// Free is the price 0.

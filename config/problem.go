@@ -15,7 +15,7 @@ type Problem struct {
 	File         string // as given to Load or Parse; can be empty
 	Line, Column int    // from 1; 0 if the problem has no position in the file
 	Key          string // such as web.origins[0]; empty for the file as a whole
-	Message      string // what is wrong
+	Message      string // a full sentence
 	Hint         string // the remedy; can be empty
 }
 
@@ -52,7 +52,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap lets errors.As find a single Problem.
+// Unwrap returns the problems, so that errors.As finds a single Problem.
 func (ps Problems) Unwrap() []error {
 	errs := make([]error, len(ps))
 	for i, p := range ps {

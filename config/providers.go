@@ -13,7 +13,8 @@ import (
 // Others are the sections of the providers besides OpenAI, like [Connectors].
 type Others []sections.Section
 
-// blank returns a configuration with empty sections. What a section can do tells providers from platforms.
+// blank returns a configuration with empty sections. The capabilities of a section distinguish providers from
+// platforms.
 func blank(described []sections.Section) (c Config) {
 	for _, s := range fresh(described) {
 		if s.Can != nil {

@@ -18,8 +18,8 @@ const maxReferenced = 64 << 10
 // fault is a problem with a value, without its position.
 type fault struct{ message, hint string }
 
-// resolver replaces references in single values. It runs after the YAML is parsed, so what a variable or a file
-// contains can't become a key or change the structure.
+// resolver replaces references in single values. It runs after the YAML is parsed, so the content of a
+// variable or a file can't become a key or change the structure.
 type resolver struct {
 	dir    string // base of relative paths in ${file:PATH}
 	getenv func(string) (string, bool)

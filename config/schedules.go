@@ -21,15 +21,16 @@ type Schedule struct {
 	Timezone string `yaml:"timezone"`
 	// Where: a group or channel, or an account for its direct chat. The agent must have had a message there.
 	Room Place `yaml:"room"`
-	// What the agent is asked to do. It answers with the rights of a guest.
+	// The task for the agent. It answers with the rights of a guest.
 	Prompt string `yaml:"prompt"`
-	// Instead of prompt: what it says, without asking the model.
+	// Instead of prompt: the text to send, without asking the model.
 	Text string `yaml:"text"`
 	// It is done up to this much later, so that not everything happens at once. At most 1h, and shorter than the time between two.
 	Jitter time.Duration `yaml:"jitter" default:"0s"`
-	// What is missed while the gateway is not running: skip = it is left out; once = it is done at the start, the latest time only.
+	// Times that are missed while the gateway is not running: skip = they are left out; once = the latest one is made up for
+	// at the start.
 	Missed MissedRule `yaml:"missed" default:"skip"`
-	// What is due in initiative.quiet_hours: wait = it is done when they end, the latest time only; drop = it is left out.
+	// Times in initiative.quiet_hours: wait = the latest one is made up for when they end; drop = they are left out.
 	Quiet QuietRule `yaml:"quiet" default:"wait"`
 }
 
@@ -45,7 +46,7 @@ func (s Schedule) Times(i Initiative) (cron.Schedule, error) {
 	return cron.Parse(s.Cron, zone)
 }
 
-// MissedRule is what becomes of what is missed.
+// MissedRule is the treatment of missed times.
 type MissedRule string
 
 // Words returns the allowed values.
@@ -54,7 +55,7 @@ func (MissedRule) Words() []string { return []string{"skip", string(MissedOnce)}
 // MissedOnce makes up for the latest.
 const MissedOnce MissedRule = "once"
 
-// QuietRule is what becomes of what is due in quiet hours.
+// QuietRule is the treatment of times in quiet hours.
 type QuietRule string
 
 // Words returns the allowed values.
@@ -111,10 +112,10 @@ type Hook struct {
 	Secret Secret `yaml:"secret"`
 	// Where: a group or channel, or an account for its direct chat. The agent must have had a message there.
 	Room Place `yaml:"room"`
-	// What the agent is asked to do. {{build.status}} is a value of the JSON body, in quotation marks. The whole body comes with it as a
+	// The task for the agent. {{build.status}} is a value of the JSON body, in quotation marks. The whole body comes with it as a
 	// file. It answers with the rights of a guest.
 	Prompt string `yaml:"prompt"`
-	// Instead of prompt: what it says, without asking the model.
+	// Instead of prompt: the text to send, without asking the model.
 	Text string `yaml:"text"`
 	// How many calls are accepted in a minute.
 	PerMinute int `yaml:"per_minute" default:"30"`
@@ -142,12 +143,12 @@ func (d checker) checkHooks(all []Hook) {
 	}
 }
 
-// Initiative configures what the agent sends without being asked right then.
+// Initiative configures messages that the agent sends on its own initiative.
 type Initiative struct {
 	// The time zone of reminders and quiet hours, and of the time that the agent knows: UTC, Local for this machine's
 	// time zone, or a name such as Europe/Berlin.
 	Timezone string `yaml:"timezone" default:"Local"`
-	// Hours of each day in which nothing is sent on the agent's initiative, such as "22:00-07:00". What is due then is sent when they
+	// Hours of each day without messages on the agent's initiative, such as "22:00-07:00". Due messages are sent when they
 	// end. Empty = none.
 	QuietHours string `yaml:"quiet_hours"`
 	// true = users can have the agent remind them of something.

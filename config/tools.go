@@ -30,7 +30,7 @@ type MCPServer struct {
 	Headers map[string]Secret `yaml:"headers"`
 	// How to log in to the server with OAuth 2.1, if it demands that: gateway mcp login NAME.
 	OAuth MCPOAuth `yaml:"oauth"`
-	// Which tools can be used, and what they do.
+	// The tools that can be used, and their effects.
 	Tools MCPTools `yaml:"tools"`
 	// Where the tools can be used, such as ["discord:80351110224678912"]. Empty = everywhere.
 	Rooms []Chat `yaml:"rooms"`
@@ -50,7 +50,7 @@ type MCPOAuth struct {
 	ClientSecret Secret `yaml:"client_secret"`
 	// The only authorization server that is accepted. Empty = the one that the MCP server names.
 	Issuer string `yaml:"issuer"`
-	// What the login allows. Empty = what the MCP server asks for.
+	// The scopes of the login. Empty = those that the MCP server asks for.
 	Scopes []string `yaml:"scopes"`
 }
 
@@ -62,9 +62,9 @@ type MCPTools struct {
 	Deny []string `yaml:"deny"`
 	// The tools that only read: they run without an approval. All others can change something, and need one.
 	Read []string `yaml:"read"`
-	// The tools of which each call needs an approval of its own.
+	// The tools whose every call needs an approval of its own.
 	Dangerous []string `yaml:"dangerous"`
-	// What people read as the names of tools, such as {get_order: Order status}. Others have the title that the server gives them,
+	// Names of tools for users, such as {get_order: Order status}. Others have the title that the server gives them,
 	// or one made from their name.
 	Labels map[string]string `yaml:"labels"`
 	// The tools whose calls only the owner sees.
@@ -75,11 +75,11 @@ type MCPTools struct {
 type WebhookTool struct {
 	// The name of the action: letters, digits and underscores, such as ORDER_STATUS.
 	Name string `yaml:"name"`
-	// What people read as its name, such as Order status. Empty = made from the name.
+	// Its name for users, such as Order status. Empty = made from the name.
 	Label string `yaml:"label"`
 	// true = only the owner sees its calls.
 	Hide bool `yaml:"hide"`
-	// What it does and when to use it, for the model.
+	// Its purpose and when to use it, for the model.
 	Description string `yaml:"description"`
 	// A JSON schema of the arguments, of type object. Empty = no arguments.
 	Parameters Object `yaml:"parameters"`
@@ -107,7 +107,7 @@ type ToolMethod string
 // Words returns the allowed values.
 func (ToolMethod) Words() []string { return []string{"POST", "PUT"} }
 
-// ToolEffect tells what a tool can do.
+// ToolEffect is the effect of a tool.
 type ToolEffect string
 
 // The effects that are treated specially.

@@ -86,7 +86,7 @@ func listenSomewhere(network, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// reachable returns the address at which this machine reaches a listener.
+// reachable returns the address of a listener for clients on this machine.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

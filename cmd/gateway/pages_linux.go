@@ -11,8 +11,8 @@ import (
 )
 
 // unmapStart removes the parts of the program's file from the memory of this process that were read so far: most of them are only
-// needed by the start, such as the initialization of packages that this configuration doesn't use. What is needed later is
-// mapped again when it is used, usually without reading the disk.
+// needed by the start, such as the initialization of packages that this configuration doesn't use. Pages that are needed
+// later are mapped again when they are used, usually without reading the disk.
 func unmapStart() error {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"parley/internal/local"
 )
 
-// personCmd exports or deletes what is stored about a person.
+// personCmd exports or deletes the data about a person.
 type personCmd struct {
 	Export exportPersonCmd `cmd:"" help:"Write everything that is stored about a person, as JSON."`
 	Delete deletePersonCmd `cmd:"" help:"Delete everything that is stored about a person."`
@@ -54,7 +54,7 @@ func (e *exportPersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	return nil
 }
 
-// openPerson checks the form of an account and returns access to what is stored about it.
+// openPerson checks the form of an account and returns access to its data.
 func openPerson(ctx context.Context, c *cli, account string) (*local.Person, error) {
 	platform, id, ok := strings.Cut(account, ":")
 	if !ok || platform == "" || id == "" {
@@ -67,7 +67,7 @@ func openPerson(ctx context.Context, c *cli, account string) (*local.Person, err
 	return local.OpenPerson(ctx, cfg, account)
 }
 
-// writeExport writes what is stored about the person as one JSON object, keeping no more than a page in memory, and
+// writeExport writes the data about the person as one JSON object, keeping no more than a page in memory, and
 // returns the number of records. Each record is on a line of its own, so that programs can read it line by line too.
 func writeExport(ctx context.Context, to io.Writer, p *local.Person, account string) (records int, err error) {
 	out := bufio.NewWriter(to)

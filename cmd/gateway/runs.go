@@ -45,7 +45,7 @@ type retryRunCmd struct {
 	ID string `arg:"" name:"run" help:"Run ID, such as '${platform}/1234#5'; quote it for the shell."`
 }
 
-// Run lets a run be answered again; see [storage.Retries].
+// Run allows another attempt at a run; see [storage.Retries].
 func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {

@@ -156,8 +156,8 @@ func (r statusReport) sharded() map[string]bool {
 	return names
 }
 
-// holds lists what a gateway holds, such as "discord shards 0, 2 (13 s), telegram (11 s)". Of several leases, the one that ends
-// first gives the time.
+// holds lists the leases of a gateway, such as "discord shards 0, 2 (13 s), telegram (11 s)". Of several leases, the one that
+// ends first gives the time.
 func (r replicaLine) holds(sharded map[string]bool) string {
 	var names []string
 	shards, ends := map[string][]int{}, map[string]float64{}
