@@ -99,17 +99,17 @@ func (s Sources) Stamp() string {
 }
 
 // permit adds a folder of agent.knowledge_roots; a relative path starts at dir.
-func (d *Sources) permit(root, dir string) {
+func (s *Sources) permit(root, dir string) {
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(dir, root)
 	}
 	path, err := filepath.Abs(root)
 	info, statErr := os.Stat(root)
 	if err != nil || statErr != nil || !info.IsDir() {
-		d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge_roots: there is no folder %s", root))
+		s.warnings = append(s.warnings, fmt.Sprintf("agent.knowledge_roots: there is no folder %s", root))
 		return
 	}
-	d.roots = append(d.roots, path)
+	s.roots = append(s.roots, path)
 }
 
 // add loads the file, or the text files of the folder, that an entry names. Any other entry is itself a text, unless it

@@ -69,7 +69,7 @@ type SavedWindows struct {
 	Ended   bool // that process has saved everything
 }
 
-// Continuing starts the gate with the budgets used by its predecessor, and saves those used by this process: with the
+// WithWindows starts the gate with the budgets used by its predecessor, and saves those used by this process: with the
 // commits of w, ten times a second at most, and otherwise once a second. If the predecessor crashed, it assumes one more second of each budget. If
 // nothing was ever saved, but open is set because runs were left open, every window starts full.
 func WithWindows(ctx context.Context, w Windows, open bool, log *slog.Logger) (GateOption, error) {

@@ -45,7 +45,7 @@ type MarkdownMessages struct {
 	truncated conversion // the last result of truncate
 }
 
-// NewProse returns a converter for one answer.
+// NewMarkdownMessages returns a converter for one answer.
 func NewMarkdownMessages(o MarkdownOptions) *MarkdownMessages {
 	if o.LongCode == InFile {
 		o.Limits.Code = 2 * o.Limits.Length

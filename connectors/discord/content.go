@@ -105,14 +105,14 @@ func (m message) words(embeds bool) string {
 }
 
 // quoteIn adds q to in, a reply to it, with its files. q is nil if it was deleted, or if Discord doesn't show it.
-func (q *message) quoteIn(in *chat.Memory, me string) {
-	if q == nil {
+func (m *message) quoteIn(in *chat.Memory, me string) {
+	if m == nil {
 		in.Quoted.What = "a message that is gone"
 		return
 	}
-	files := connectors.From(chat.RepliedFile, q.files())
-	in.Quoted = chat.Quoted{Name: q.Author.shown(q.Member), Text: q.read(q.contentWith(true), me), What: connectors.Described(files, q.length())}
-	if q.Author.ID == me {
+	files := connectors.From(chat.RepliedFile, m.files())
+	in.Quoted = chat.Quoted{Name: m.Author.shown(m.Member), Text: m.read(m.contentWith(true), me), What: connectors.Described(files, m.length())}
+	if m.Author.ID == me {
 		in.Quoted.Text = text.Excerpt(in.Quoted.Text, chat.ShortQuote)
 	}
 	if in.Quoted.Text+in.Quoted.What == "" {

@@ -20,7 +20,7 @@ type Panic struct {
 // Error implements error.
 func (e *Panic) Error() string { return fmt.Sprintf("%s panicked: %v\n%s", e.What, e.Value, e.Stack) }
 
-// Recover, when deferred, stores a panic of what in err as a [*Panic].
+// Recover stores a panic of what in err as a [*Panic]. It is deferred.
 func Recover(err *error, what string) {
 	if p := recover(); p != nil {
 		*err = &Panic{What: what, Value: p, Stack: debug.Stack()}
