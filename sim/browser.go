@@ -46,6 +46,7 @@ type Event struct {
 	FailureKind llm.FailureKind
 	Interrupted bool
 	NoResponse  string `json:"noResponseReason"`
+	Reason      string
 	After       int
 
 	At  time.Time `json:"-"`

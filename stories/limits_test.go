@@ -34,7 +34,7 @@ func quotaOf(messages, tokens int) config.Quota {
 }
 
 // SE-10: a visitor who begins one conversation after the other, and says each time to come from elsewhere, is one visitor.
-// Over the limit they are told so once, and the model is not asked. Behind a trusted proxy those are many visitors.
+// Over the limit they are told so once, clients read the reason each time, and the model is not asked. Behind a trusted proxy those are many visitors.
 func TestRotatingGuests(t *testing.T) {
 	for name, trusted := range map[string]bool{"no trusted proxy": false, "the proxy is": true} {
 		t.Run(name, func(t *testing.T) {
@@ -45,13 +45,14 @@ func TestRotatingGuests(t *testing.T) {
 				}
 			}, func(s *story) {
 				s.browser.HTTP.Transport = &through{Transport: s.browser.HTTP.Transport.(*http.Transport)}
-				var read []string
+				var read, why []string
 				for range 5 {
 					text := ""
-					if done := s.all(s.send(s.open(), "m", "Hi")); done.FullText != nil {
+					done := s.all(s.send(s.open(), "m", "Hi"))
+					if done.FullText != nil {
 						text = *done.FullText
 					}
-					read = append(read, text)
+					read, why = append(read, text), append(why, done.Reason)
 				}
 				want := []string{"You said: Hi", "You said: Hi", "You've reached your daily limit", "", ""}
 				if trusted {
@@ -61,6 +62,9 @@ func TestRotatingGuests(t *testing.T) {
 				for i := range read {
 					if !strings.HasPrefix(read[i], want[i]) || want[i] == "" && read[i] != "" {
 						t.Errorf("visit %d reads %q; want %q", i, read[i], want[i])
+					}
+					if over := !strings.HasPrefix(want[i], "You said"); over != strings.HasPrefix(why[i], "You've reached your daily limit. It resets in ") {
+						t.Errorf("visit %d is told the reason %q", i, why[i])
 					}
 					if strings.HasPrefix(want[i], "You said") {
 						answered++

@@ -105,6 +105,20 @@ func TestChatFails(t *testing.T) {
 	}
 }
 
+// At the daily limit a script reads each time what happened and when it resets, and ends with 1.
+func TestChatAtTheLimit(t *testing.T) {
+	c := command(t, nil, "chat")
+	configure(t, c, "limits:\n  person: {messages: 1}\n")
+	for i, want := range []string{"hello", "no answer: You've reached your daily limit. It resets in ", "no answer: You've reached your daily limit. It resets in "} {
+		asked := command(t, nil, "chat", "-p", "hello")
+		asked.Dir, asked.Env = c.Dir, c.Env
+		out, err := asked.CombinedOutput()
+		if code := status(t, err); code != min(i, 1) || !strings.Contains(string(out), want) {
+			t.Errorf("question %d ends with %d and %q; want %q", i, code, out, want)
+		}
+	}
+}
+
 // While a gateway of the same configuration runs, the chat is with that one.
 func TestChatWithTheRunningGateway(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{})

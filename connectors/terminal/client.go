@@ -59,6 +59,7 @@ type Frame struct {
 	Error         string          `json:"error,omitempty"`
 	FailureKind   string          `json:"failureKind,omitempty"`
 	NoResponse    string          `json:"noResponseReason,omitempty"`
+	Reason        string          `json:"reason,omitempty"` // a sentence that says why there is no whole answer
 	Choices       *answer.Choices `json:"choices,omitempty"`
 	After         int             `json:"after,omitempty"` // of reconnect, in milliseconds
 	// raw is the frame as it arrived, which a script can write.

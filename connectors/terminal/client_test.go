@@ -171,14 +171,17 @@ func TestScript(t *testing.T) {
 		out    string
 		fails  string
 	}{
-		"text":      {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, false, "Hello\n", ""},
-		"JSON":      {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, true, "{\"type\":\"token\",\"text\":\"He\"}\n{\"type\":\"done\",\"fullText\":\"Hello\"}\n", ""},
-		"choices":   {[]string{`data: {"type":"done","fullText":"Really?","choices":{"id":"x","options":["Yes","No"]}}`}, false, "Really?\n\n1. Yes\n2. No\n", ""},
-		"files":     {[]string{`data: {"type":"done","fullText":"Here.","files":[{"name":"a\u001b[2J.pdf","type":"application/pdf","size":12345,"url":"f/0"}]}`}, false, "Here.\n\na[2J.pdf (12 kB): http://gw/f/0\n", ""},
-		"a file":    {[]string{`data: {"type":"done","fullText":"","files":[{"name":"a.pdf","type":"application/pdf","size":1,"url":"f/0"}]}`}, false, "a.pdf (1 bytes): http://gw/f/0\n", ""},
-		"failed":    {[]string{`data: {"type":"done","fullText":"Try again.","failureKind":"rate_limited"}`}, false, "", "Try again."},
-		"chosen":    {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored","kind":"chosen"}`}, false, "", ""},
-		"no answer": {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored"}`}, false, "", "ignored"},
+		"text":             {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, false, "Hello\n", ""},
+		"JSON":             {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, true, "{\"type\":\"token\",\"text\":\"He\"}\n{\"type\":\"done\",\"fullText\":\"Hello\"}\n", ""},
+		"choices":          {[]string{`data: {"type":"done","fullText":"Really?","choices":{"id":"x","options":["Yes","No"]}}`}, false, "Really?\n\n1. Yes\n2. No\n", ""},
+		"files":            {[]string{`data: {"type":"done","fullText":"Here.","files":[{"name":"a\u001b[2J.pdf","type":"application/pdf","size":12345,"url":"f/0"}]}`}, false, "Here.\n\na[2J.pdf (12 kB): http://gw/f/0\n", ""},
+		"a file":           {[]string{`data: {"type":"done","fullText":"","files":[{"name":"a.pdf","type":"application/pdf","size":1,"url":"f/0"}]}`}, false, "a.pdf (1 bytes): http://gw/f/0\n", ""},
+		"failed":           {[]string{`data: {"type":"done","fullText":"Try again.","failureKind":"rate_limited"}`}, false, "", "Try again."},
+		"chosen":           {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored","kind":"chosen"}`}, false, "", ""},
+		"a limit":          {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored","reason":"It is over."}`}, false, "", "no answer: It is over."},
+		"cut off":          {[]string{`data: {"type":"done","fullText":"Well\n\nIt is over.","reason":"It is over."}`}, false, "", "no answer: Well\n\nIt is over."},
+		"a limit, as JSON": {[]string{`data: {"type":"done","fullText":"It is over.","reason":"It is over."}`}, true, "{\"type\":\"done\",\"fullText\":\"It is over.\",\"reason\":\"It is over.\"}\n", "no answer: It is over."},
+		"no answer":        {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored"}`}, false, "", "ignored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGateway(t, frames(c.frames...))

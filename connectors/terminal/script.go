@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,8 @@ func (s Script) note(f Frame, r *reply) string {
 
 // write writes the rest of an answer that has ended.
 func (s Script) write(ctx context.Context, r *reply) error {
-	switch why := r.end.NoResponse; {
-	case r.end.FailureKind != "" && !s.JSON:
+	switch why := cmp.Or(r.end.Reason, r.end.NoResponse); {
+	case r.end.FailureKind != "" && !s.JSON, r.end.Reason != "" && r.text != "" && !s.JSON: // the text says why
 		return fmt.Errorf("%w: %s", ErrNoAnswer, r.text)
 	case r.end.FailureKind != "":
 		return fmt.Errorf("%w: %s", ErrNoAnswer, r.end.FailureKind)

@@ -42,6 +42,7 @@ type frame struct {
 	FailureKind llm.FailureKind `json:"failureKind,omitempty"`
 	Interrupted bool            `json:"interrupted,omitempty"`
 	NoResponse  string          `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
+	Reason      string          `json:"reason,omitempty"`           // a sentence, for clients that wait for an answer
 	History     []string        `json:"actionCallbackHistory,omitempty"`
 	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: the current options
 	Usage       *usage          `json:"usage,omitempty"`   // done, for those who see details
@@ -322,7 +323,7 @@ func (w wishes) toolFrame(id string, t answer.Tool) frame {
 func (e *encoder) done(run chat.RunID, v answer.View) frame {
 	text := v.Text()
 	o := v.Outcome
-	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted(), Usage: e.usage(o.Usage)}
+	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted(), Reason: o.Reason, Usage: e.usage(o.Usage)}
 	if o.Withdrawn || o.Status == answer.Ignored || text == "" && len(v.Files()) == 0 {
 		text, f.NoResponse = "", string(o.Status)
 		if e.chosen {

@@ -170,6 +170,7 @@ func TestDone(t *testing.T) {
 		{answer.Outcome{Status: answer.Stopped}, "Hi", `{"type":"done","fullText":"Hi","messageId":"r","agentName":"A","interrupted":true}`},
 		{answer.Outcome{Status: answer.Superseded, Withdrawn: true}, "Hi",
 			`{"type":"done","fullText":"","agentName":"A","interrupted":true,"noResponseReason":"superseded"}`},
+		{answer.Outcome{Status: answer.Ignored, Reason: "Too much."}, "", `{"type":"done","fullText":"","agentName":"A","noResponseReason":"ignored","reason":"Too much."}`},
 		{answer.Outcome{Status: answer.Ignored}, "", `{"type":"done","fullText":"","agentName":"A","noResponseReason":"ignored"}`},
 		{answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, "Busy.",
 			`{"type":"done","fullText":"Busy.","messageId":"r","agentName":"A","failureKind":"rate_limited"}`},

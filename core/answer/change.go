@@ -166,6 +166,8 @@ type Outcome struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	// Partial reports whether the answer failed after it had begun: its text is the beginning, with a note.
 	Partial bool `json:"partial,omitempty"`
+	// Reason says in a sentence why there is no answer, or no whole one, for clients that wait for one. Chats don't show it; "" for none.
+	Reason string `json:"reason,omitempty"`
 	// Offer contains the options that remain below a completed answer; nil if there are none.
 	Offer *Choices `json:"offer,omitempty"`
 	// Usage is the sum over the calls of language models for the answer; nil if there were none, or if they are not counted.

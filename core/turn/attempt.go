@@ -23,6 +23,7 @@ type attempt struct {
 	posts  bool                    // the answer is shown in messages of its own; otherwise users watch it as a stream
 	turn   action.TurnContext      // what the turn is about, once that is recalled
 	place  *schedule.Place         // its share of the limits on parallel answers
+	reason string                  // why there is no whole answer, see [answer.Outcome]
 	waits  []chat.Run              // the runs of the room that wait for an approval
 	side   sync.WaitGroup          // goroutines that run concurrently with the turn: publishing, open questions; each ends with life
 }

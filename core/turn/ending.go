@@ -75,6 +75,9 @@ func (e *ending) of(err error) (*chat.Verdict, error) {
 // end note to the answer. A failure that no person waits for, or that a bot would answer, is not shown.
 func (e *ending) verdict(err error) chat.Verdict {
 	o := answer.Outcome{Status: chat.StatusOf(err)}
+	if o.Status == answer.Completed || o.Status == answer.Ignored {
+		o.Reason = e.at.reason
+	}
 	if o.Status == answer.Failed || o.Status == answer.TimedOut {
 		o.Failure = chat.FailureOf(err)
 		e.Log.Error("a run failed", "run", e.at.run.ID, "kind", o.Failure, "err", err)

@@ -73,13 +73,14 @@ func (r budgetRun) Park(ctx context.Context, description string, w action.Wait) 
 }
 
 // reportLimit tells people of a limit that is reached: each of them once a day, so that the notices don't become a flood of their own. An
-// answer that breaks off always says why. Other errors are returned as they are.
+// answer that breaks off always says why, and so does the outcome, for clients that wait for an answer. Other errors are returned as they are.
 func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	var over *quota.LimitError
 	err = sp.unheard(err)
 	if !errors.As(err, &over) {
 		return err
 	}
+	sp.at.reason = over.Sentence()
 	sp.Log.Info("a limit is reached", "run", sp.at.run.ID, "limit", over.Bucket, "until", over.Until)
 	first, werr := sp.Meter.FirstNotice(ctx)
 	if werr != nil {
@@ -88,7 +89,7 @@ func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	if !first && sp.at.answer.View().Text() == "" {
 		return chat.ErrNothingToSay
 	}
-	sp.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: over.Sentence()})
+	sp.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: sp.at.reason})
 	return nil
 }
 
