@@ -1,6 +1,11 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
 .PHONY: help run test fmt vet lint unit release bench profile replicas recall soak seeds tools install
 
+# Git is asked here, as the linker is not told of it where the source is copied without its .git, such as into an image.
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+DATE ?= $(shell git show -s --format=%cs HEAD 2>/dev/null)
+LDFLAGS = -s -w -X parley/internal/version.commit=$(COMMIT) -X parley/internal/version.date=$(DATE)
+
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
@@ -24,8 +29,8 @@ lint:
 unit:
 	@./tools/timed.sh tests ./tools/unit.sh
 
-release: ## build ./gateway as it is released: optimized for what it does under load
-	CGO_ENABLED=0 go build -trimpath -pgo=bench/load.pgo -o gateway ./cmd/gateway
+release: ## build ./gateway as it is released: optimized for what it does under load, without debug information
+	CGO_ENABLED=0 go build -trimpath -pgo=bench/load.pgo -ldflags "$(LDFLAGS)" -o gateway ./cmd/gateway
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"parley/backends/redis"
 	"parley/config"
 	programs "parley/core/turn"
+	"parley/internal/version"
 )
 
 const (
@@ -162,7 +162,7 @@ func readiness(store stores.Store) func(context.Context) error {
 
 // about returns what commands such as /model and /status tell users about this gateway.
 func about(g *Gateway) programs.Program {
-	a := programs.Program{Version: version(), Models: []programs.Model{{Work: "answers", Name: g.models.name}}}
+	a := programs.Program{Version: version.Current().Short(), Models: []programs.Model{{Work: "answers", Name: g.models.name}}}
 	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {
 		if s.config.Model != "" {
 			a.Models = append(a.Models, programs.Model{Work: s.task, Name: s.config.Model})
@@ -176,18 +176,4 @@ func about(g *Gateway) programs.Program {
 		return all
 	}
 	return a
-}
-
-// version returns the commit of the build, or else the version of the module; "" without build information.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(len(s.Value), 12)]
-		}
-	}
-	return info.Main.Version
 }

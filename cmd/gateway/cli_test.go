@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/version"
 )
 
 func TestUnknownCommand(t *testing.T) {
@@ -17,7 +19,7 @@ func TestUnknownCommand(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	out, err := command(t, nil, "--version").CombinedOutput()
-	if code := status(t, err); code != 0 || !strings.HasPrefix(string(out), "parley ") || !strings.Contains(string(out), "go1.") {
+	if code := status(t, err); code != 0 || !strings.HasPrefix(string(out), "parley "+version.Release+" (commit ") || !strings.Contains(string(out), "go1.") {
 		t.Errorf("it ended with %d and wrote %q", code, out)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,6 +27,7 @@ import (
 	"parley"
 	"parley/config"
 	"parley/internal/sections"
+	"parley/internal/version"
 )
 
 // defaultFile is the configuration file that is used if it exists and no other was named.
@@ -66,7 +66,7 @@ func (c *cli) load() (config.Config, string, error) {
 
 func main() {
 	var c cli
-	parser := kong.Must(&c, kong.Name("gateway"), kong.UsageOnError(), examples(), kong.Vars{"version": version()},
+	parser := kong.Must(&c, kong.Name("gateway"), kong.UsageOnError(), examples(), kong.Vars{"version": version.Current().String()},
 		kong.Description("Parley, a gateway between chat platforms and one AI agent."))
 	if name := unknownCommand(parser.Model, os.Args[1:]); name != "" {
 		parser.Fatalf("there is no command %q; gateway --help lists the commands", name)
@@ -151,21 +151,4 @@ func logger(cfg config.Log) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withUnit}))
 	}
 	return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
-}
-
-// version returns the release of this build, or else its commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "parley (unknown version)"
-	}
-	settings := map[string]string{}
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	commit := cmp.Or(settings["vcs.revision"], "unknown commit")
-	if settings["vcs.modified"] == "true" {
-		commit += ", modified"
-	}
-	return fmt.Sprintf("parley %s (%s, %s)", cmp.Or(info.Main.Version, "(devel)"), commit, info.GoVersion)
 }

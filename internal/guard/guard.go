@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"parley/internal/version"
 )
 
 // Reasons why nothing was read. No error contains the path or query of an address, because these can be signed.
@@ -33,7 +35,7 @@ const (
 	maxRedirects = 3
 	dialTime     = 10 * time.Second
 	wholeTime    = 30 * time.Second
-	userAgent    = "Parley (attachment reader)"
+	userAgent    = version.UserAgent + " (attachment reader)"
 )
 
 // Options restrict what a [Client] can reach. The zero value allows the whole public internet.

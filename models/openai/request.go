@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"parley/core/llm"
+	"parley/internal/version"
 	"parley/models/wire"
 )
 
@@ -76,7 +77,7 @@ func (m *Model) post(ctx context.Context, name string, tokens int, req llm.Reque
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Set("User-Agent", "Parley")
+	r.Header.Set("User-Agent", version.UserAgent)
 	switch header := m.options.KeyHeader; {
 	case m.APIKey == "":
 	case header == "":

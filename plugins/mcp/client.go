@@ -16,6 +16,7 @@ import (
 	"parley/core/action"
 	"parley/core/text"
 	"parley/internal/redact"
+	"parley/internal/version"
 	"parley/plugins/mcp/oauth"
 )
 
@@ -198,7 +199,7 @@ func (c *client) connect(ctx context.Context) (session *sdk.ClientSession, end f
 // sdk returns a client that offers servers no more than questions with options. It never samples: servers can't use the
 // model, which would spend the owner's money on their prompts.
 func (c *client) sdk() *sdk.Client {
-	return sdk.NewClient(&sdk.Implementation{Name: "parley", Version: "1"}, &sdk.ClientOptions{
+	return sdk.NewClient(&sdk.Implementation{Name: "parley", Version: version.Release}, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.signal(c.changed) },
 		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { c.signal(c.changed) },

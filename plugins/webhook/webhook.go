@@ -30,6 +30,7 @@ import (
 	"parley/core/chat"
 	"parley/core/text"
 	"parley/internal/redact"
+	"parley/internal/version"
 )
 
 // Tool is the configuration of one tool.
@@ -268,7 +269,7 @@ func (h *hook) send(ctx context.Context, r request, key string) (*http.Response,
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, application/x-ndjson")
-	req.Header.Set("User-Agent", "Parley")
+	req.Header.Set("User-Agent", version.UserAgent)
 	req.Header.Set("Idempotency-Key", key)
 	for name, value := range h.t.Headers {
 		req.Header.Set(name, value)
