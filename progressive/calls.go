@@ -22,7 +22,7 @@ func (Progress) Words() []string { return []string{string(Off), string(Compact),
 
 const mostLines = 8 // the number of newest calls that are shown while the answer is being written
 
-// thinkingLine tells that the model reasons. Its reasoning is never part of a message.
+// thinkingLine is shown while the model reasons. Its reasoning is never part of a message.
 const thinkingLine = "💭 Thinking…"
 
 // Lines returns the visible lines for the calls of v, oldest first, and one while the model reasons.
@@ -45,8 +45,8 @@ func (p Progress) Lines(v answer.View) (lines []string) {
 	return lines
 }
 
-// callLine describes a call in one line, as everyone in a chat may read it: a symbol for its stage, its label, and what the
-// action says of its parameters and its result.
+// callLine describes a call in one line, as everyone in a chat may read it: a symbol for its stage, its label, and the
+// action's own words for its parameters and its result.
 func callLine(t answer.Tool) string {
 	t = t.Public()
 	sign, outcome := "⏳", t.ShortResult

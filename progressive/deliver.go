@@ -113,7 +113,7 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 	case errors.Is(err, ErrGone) && s.index < chat.FirstFile && !h.replacing:
 		h.state = abandoned
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
-		h.state, h.sent = gone, was.sent // people have read the earlier content; see isLast and readsLike in plan
+		h.state, h.sent = gone, was.sent // users have read the earlier content; see isLast and readsLike in plan
 	default:
 		*h = was
 	}
@@ -167,7 +167,7 @@ func (m *Message) succeeded() {
 }
 
 // failed handles the error of a request, after the state of its part was updated. A nil result means that the next
-// comparison of wanted and existing messages decides what follows.
+// comparison of wanted and existing messages decides the next request.
 func (m *Message) failed(s step, err error) error {
 	h := m.partAt(s.index)
 	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)

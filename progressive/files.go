@@ -19,9 +19,9 @@ func Files(v answer.View, most int) (parts []Part, lines []string) {
 	for i, f := range v.Files() {
 		f.Name = nameOf(f, i+1)
 		if len(f.Data) <= most {
-			parts = append(parts, Part{File: &f, Plain: fmt.Sprintf("(%s can't be shown here.)", called(f))})
+			parts = append(parts, Part{File: &f, Plain: fmt.Sprintf("(%s can't be shown here.)", subjectOf(f))})
 		} else {
-			lines = append(lines, fmt.Sprintf("(%s is too large to show here.)", called(f)))
+			lines = append(lines, fmt.Sprintf("(%s is too large to show here.)", subjectOf(f)))
 		}
 	}
 	return parts, lines
@@ -38,8 +38,8 @@ func nameOf(f llm.File, n int) string {
 	return fmt.Sprintf("file-%d", n)
 }
 
-// called returns what a sentence for people calls a file.
-func called(f llm.File) string {
+// subjectOf returns the words for a file at the beginning of a sentence in the chat.
+func subjectOf(f llm.File) string {
 	if f.Picture() {
 		return "An image"
 	}
@@ -153,9 +153,9 @@ func (p Part) sameFileAs(o Part) bool {
 // bytesLost reports whether p stands for a file whose bytes are not stored; see [Message.alignFiles].
 func (p Part) bytesLost() bool { return p.File == nil }
 
-// includeUncertainFiles makes the text contain what is in files of which it will never be known whether they were posted:
-// text of an answer must not be missing, and twice is better. It reports whether there are more such files than before, so
-// that the text must be rendered again.
+// includeUncertainFiles puts the content of files into the text if it can no longer be found out whether the files were
+// posted. Text that appears twice is better than missing text. It reports whether there are more such files than
+// before, so that the text must be rendered again.
 func (m *Message) includeUncertainFiles(files []Part) (more bool) {
 	for i, p := range m.alignFiles(files) {
 		h := m.partAt(chat.FirstFile + i)
@@ -179,8 +179,8 @@ func (m *Message) markFileRefused(i int, p Part) {
 	}
 }
 
-// reportMissing logs how many files people may not see. It returns [core.ErrUnconfirmed] if that applies to text that was
-// sent as often as allowed.
+// reportMissing logs how many files may be missing in the chat. It returns [core.ErrUnconfirmed] if that applies to
+// text that was sent as often as allowed.
 func (m *Message) reportMissing(v answer.View) (err error) {
 	if v.Outcome.Withdrawn {
 		return nil
@@ -200,7 +200,7 @@ func (m *Message) reportMissing(v answer.View) (err error) {
 	return err
 }
 
-// missing returns the number of files of an answer that people may not see.
+// missing returns the number of files of an answer that may be missing in the chat.
 func (m *Message) missing(want []Part) (n int) {
 	for i, p := range want {
 		if p.holdsAnswerText() && slices.Contains(m.refusedFiles, p.File.Name) {

@@ -11,13 +11,14 @@ import (
 
 const (
 	leastHold = 100 * time.Millisecond // after refusals that name no time
-	// A typing indicator is shown at most this often in a chat. Several answers in it share one: people see no difference.
+	// A typing indicator is shown at most this often in a chat. Several answers in it share one: users see no
+	// difference.
 	typingEvery = 4 * time.Second
 )
 
 // MemoryGate is a [Gate] for one process. In the narrowest scope with more than one permit, one is reserved for
-// [PriorityFinal] tickets, available immediately or within one permit's time; typing indicators leave more. What it
-// learns from refusals applies for some minutes. Idle scopes use no resources.
+// [PriorityFinal] tickets, available immediately or within one permit's time; typing indicators leave more. A pace that
+// it learns from refusals applies for some minutes. Idle scopes use no resources.
 //
 // A ticket is blocked by at most one scope at a time, and waits in the queue of that scope. When a permit is returned there
 // or time passes, the first of the queue is examined again: it is admitted, or moves to the queue of the next scope that
@@ -40,7 +41,7 @@ type MemoryGate struct {
 	saveFailed    bool                  // the last attempt to store them failed, and was logged
 	closed        bool                  // nothing is stored any more
 	replicas      int                   // how many replicas share the budgets; this gate uses one share of each
-	wakeQueue     priorityQueue[*scope] // scopes in which something changes at a known time, the earliest first
+	wakeQueue     priorityQueue[*scope] // scopes that change at a known time, the earliest first
 	timer         *time.Timer
 	timerAt       time.Time // when the timer fires; zero if it is stopped
 	sequence      uint64
@@ -150,8 +151,8 @@ func (g *MemoryGate) leave(w *waiter, err error) {
 	g.release(w, s)
 }
 
-// settle counts the request of w in its scopes, and adapts them to what the platform said in err. It returns what other
-// replicas have to know.
+// settle counts the request of w in its scopes, and adapts them to the platform's response in err. It returns the news
+// for other replicas.
 func (g *MemoryGate) settle(w *waiter, err error) (said Settlement) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 
 const (
 	shortWait      = 3 * time.Second // a longer wait is a penalty, and says nothing about the pace that is allowed
-	lessonFor      = 5 * time.Minute // how long a learned pace applies, after which the configured one is tried again
+	lessonFor      = 5 * time.Minute // how long a learned pace applies; then the configured one is tried again
 	halvedFor      = time.Minute     // how long a chat runs at half its pace after a long wait
 	refusalsWithin = time.Minute     // refusals within this time count together
 	refusalsNeeded = 3               // refusals in so many chats apply to all chats of the kind
@@ -16,13 +16,13 @@ const (
 	leastUse       = 4               // a scope of many chats learns a rate if it used at least this fraction (1/4) of its budget
 )
 
-// refusal is a refused request of which the platform did not say which scope was full.
+// refusal is a refused request whose refusal did not name the full scope.
 type refusal struct {
 	chat  Scope
 	until time.Time
 }
 
-// setKind connects the chat of w with the scope in which all chats of its kind with the same bot learn together.
+// setKind connects the chat of w with the scope where all chats of its kind with the same bot learn together.
 func (g *MemoryGate) setKind(w *waiter, now time.Time) {
 	if len(w.scopes) < 2 || w.scopes[0].kind != nil {
 		return
@@ -104,8 +104,8 @@ func (s *scope) halvePace(w *waiter, until time.Time) bool {
 	return true
 }
 
-// learnPace limits a chat to one request per wait, and reports whether it does: only if it made another request within that
-// time. If it had learned a pace, that was too fast, and the waits add up, to twice what the platform said at most.
+// learnPace limits a chat to one request per wait, and reports whether it does: only if it made another request within
+// that time. If it had learned a pace, that was too fast, and the waits add up, to at most twice the platform's wait.
 func (s *scope) learnPace(w *waiter, wait time.Duration, now time.Time) bool {
 	within := wait
 	if now.Before(s.learnedUntil) && s.learned.N == 1 {

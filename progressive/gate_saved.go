@@ -45,7 +45,8 @@ func (r returns) MarshalJSON() ([]byte, error) {
 
 // Windows persists used budgets across restarts. Its methods are safe for concurrent use.
 type Windows interface {
-	// BeginWindows returns what the previous process has saved, and records the start of this one.
+	// BeginWindows returns the windows that the previous process saved, and records the start of this one. An error
+	// means that neither was possible.
 	BeginWindows(ctx context.Context) (SavedWindows, error)
 	// SaveWindows stores each window until it expires, and replaces the earlier state of its scope. With end, it
 	// records that the process ends with everything saved.
@@ -70,12 +71,13 @@ type SavedWindows struct {
 }
 
 // WithWindows starts the gate with the budgets used by its predecessor, and saves those used by this process: with the
-// commits of w, ten times a second at most, and otherwise once a second. If the predecessor crashed, it assumes one more second of each budget. If
-// nothing was ever saved, but open is set because runs were left open, every window starts full.
+// commits of w, ten times a second at most, and otherwise once a second. If the predecessor crashed, it assumes one more
+// second of each budget. If nothing was ever saved, but open is set because runs were left open, every window starts
+// full. An error means that w could not load the saved windows.
 func WithWindows(ctx context.Context, w Windows, open bool, log *slog.Logger) (GateOption, error) {
 	saved, err := w.BeginWindows(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for what was spent: %w", err)
+		return nil, fmt.Errorf("load the saved budget windows: %w", err)
 	}
 	return func(g *MemoryGate) {
 		g.windows, g.log, g.storedWindows, g.unsavedScopes = w, log, saved.Windows, map[*scope]bool{}
@@ -89,7 +91,7 @@ func WithWindows(ctx context.Context, w Windows, open bool, log *slog.Logger) (G
 	}, nil
 }
 
-// restore sets the state of s from what the previous process stored.
+// restore sets the state of s from the windows of the previous process.
 func (g *MemoryGate) restore(s *scope, now time.Time) {
 	w, ok := g.storedWindows[s.name]
 	if ok {
@@ -168,8 +170,8 @@ func (g *MemoryGate) takeChanged() (changed []ChangedWindow, done func(error)) {
 	}
 }
 
-// changed returns what a later process needs to know of s: the uses that are still in a window, which with a large budget are few of
-// those that s remembers.
+// changed returns the state of s for a later process: the uses that are still in a window. With a large budget these
+// are few of those that s remembers.
 func (s *scope) changed(now time.Time) ChangedWindow {
 	longest := max(s.of(s.replicas).Per, s.Per, s.learned.of(s.replicas).Per)
 	if now.Before(s.halvedUntil) {
@@ -207,7 +209,7 @@ func (g *MemoryGate) saveChanged(end bool) error {
 	return err
 }
 
-// Close saves the used budgets. After it, no permits are granted.
+// Close saves the used budgets, and fails if they can't be saved. After it, no permits are granted.
 func (g *MemoryGate) Close() error {
 	g.mu.Lock()
 	if g.windows == nil || g.closed {
@@ -217,12 +219,12 @@ func (g *MemoryGate) Close() error {
 	g.closed = true
 	g.mu.Unlock()
 	if err := g.saveChanged(true); err != nil {
-		return fmt.Errorf("save what was spent: %w", err)
+		return fmt.Errorf("save the budget windows: %w", err)
 	}
 	return nil
 }
 
-// Close saves the used budgets. After it, no permits are granted.
+// Close is [MemoryGate.Close] for the local gate, and returns its error.
 func (g *SharedGate) Close() error { return g.local.Close() }
 
 const (
@@ -233,18 +235,19 @@ const (
 // Holds persists long holds across restarts, so that a restart doesn't violate them. Its methods are safe for
 // concurrent use.
 type Holds interface {
-	// Holds returns the ends of the holds in effect, by scope.
+	// Holds returns the ends of the holds in effect, by scope. An error is the store's.
 	Holds(ctx context.Context) (map[string]time.Time, error)
-	// SaveHold stores that scope is closed until then, and replaces an earlier hold.
+	// SaveHold stores that scope is closed until then, and replaces an earlier hold. After an error, the hold is not
+	// stored.
 	SaveHold(ctx context.Context, scope string, until time.Time) error
 }
 
 // WithHoldStore starts the gate with the stored holds, and stores every hold longer than a minute. A hold that can't be
-// stored is logged, and applies to this process only.
+// stored is logged, and applies to this process only. An error means that h could not load the stored holds.
 func WithHoldStore(ctx context.Context, h Holds, log *slog.Logger) (GateOption, error) {
 	ends, err := h.Holds(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for holds: %w", err)
+		return nil, fmt.Errorf("load the stored holds: %w", err)
 	}
 	return func(g *MemoryGate) {
 		g.holds, g.log, g.storedHolds = h, log, map[Scope]time.Time{}

@@ -56,7 +56,7 @@ type Settlement struct {
 // SharedGate is a [Gate] whose budgets several replicas share. Tickets in one process are served in the order of a
 // [MemoryGate]; between replicas the first request wins. While the backend is unreachable, each replica uses its share
 // of every budget, by the last known number of replicas, and for one more minute after the backend returns: it has no
-// record of what was spent meanwhile.
+// record of the requests made meanwhile.
 type SharedGate struct {
 	local  *MemoryGate
 	budget SharedBudget

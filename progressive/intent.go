@@ -12,7 +12,7 @@ const mostTries = 2
 // Repetition marks a message as a possible repetition.
 const Repetition = "(sent again; it may have arrived already)"
 
-// WithMark appends [Repetition] to p, for dialects in which that line needs no markup.
+// WithMark appends [Repetition] to p, for dialects that show that line without markup.
 func WithMark(p Part) Part {
 	const line = "\n\n" + Repetition
 	if p.Text != "" {
@@ -44,8 +44,8 @@ func (m *Message) intent(s step) chat.Shown {
 	return i
 }
 
-// recordBefore returns what the journal must hold before the request s: the intent of a create request, or the record of a posted
-// message, which says whether it is about to be deleted so that its text can be posted again.
+// recordBefore returns the journal's entry before the request s: the intent of a create request, or the record of a
+// posted message. The latter states whether the message is about to be deleted so that its text can be posted again.
 func (m *Message) recordBefore(s step) chat.Shown {
 	if s.op == Post {
 		return s.intent
@@ -84,9 +84,9 @@ func refusedRecord(part int, was partState) chat.Shown {
 	return chat.Shown{Part: part, Gone: true}
 }
 
-// resume sets the state of a part from the record h of an earlier process. A record without an id is a create request with
-// an unknown outcome; its hash says what it contained. Older versions stored no hash: if the answer had ended by then, it
-// was the final text.
+// resume sets the state of a part from the record h of an earlier process. A record without an id is a create request
+// with an unknown outcome; its hash identifies the content. Older versions stored no hash: if the answer had ended by
+// then, it was the final text.
 func (m *Message) resume(h chat.Shown, run chat.Run) {
 	p := m.partAt(h.Part)
 	switch {

@@ -141,9 +141,9 @@ func (p *MarkdownMessages) truncate(text string, n int, refused []string) (texts
 	return texts[:min(len(texts), n)], files
 }
 
-// cutPosition returns the last position at which text can be cut so that the part before it fits into n messages, with line
-// below. It is the end of a block if one is near, otherwise of a line or a word. In code, open is the line that opens it,
-// to be repeated at the beginning of the rest.
+// cutPosition returns the last position where text can be cut so that the part before it fits into n messages, with
+// line below. It is the end of a block if one is near, otherwise of a line or a word. In code, open is the line that
+// opens it, to be repeated at the beginning of the rest.
 func (p *MarkdownMessages) cutPosition(text string, n int, line string) (at int, open string) {
 	renderer := markdown.NewRenderer(p.Dialect, p.Limits)
 	fits := func(end int) bool {
@@ -179,7 +179,7 @@ const (
 	restRefused = "_(The rest of this answer is too long for this chat.)_"
 )
 
-// conversion is what a text was converted to, with the arguments.
+// conversion is the result of converting a text, with the arguments.
 type conversion struct {
 	text, refused string
 	whole         bool

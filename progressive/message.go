@@ -50,8 +50,9 @@ type Message struct {
 	updates      []partState // messages about important progress, on platforms without edits; see nextUpdate
 	refusedFiles []string    // names of files with text of the answer that the platform refused: their text goes into messages
 	callFiles    int         // the number of files of calls that an earlier process showed
-	// resumed is set if an earlier process showed something that this one does not continue. The model may write another text now, or a shorter one, so
-	// existing messages are only changed to the final state. Otherwise people would see a text shrink.
+	// resumed is set if an earlier process showed something that this one does not continue. The model may write
+	// another text now, or a shorter one, so existing messages are only changed to the final state. Otherwise users
+	// would see a text shrink.
 	resumed bool
 	ended   bool // the answer has ended, and the final state is being shown
 
@@ -160,8 +161,8 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 	}
 }
 
-// reportSeen reports the position up to which a is visible, when v requires no further requests. The core waits for it
-// before it replaces the text of an action's callback, so that people can read each one.
+// reportSeen reports how far a is visible, when v requires no further requests. The core waits for it
+// before it replaces the text of an action's callback, so that users can read each one.
 func (m *Message) reportSeen(a *answer.Answer, v answer.View) {
 	switch {
 	case !m.ended && !m.canPreview(time.Now()):
@@ -277,9 +278,9 @@ func (m *Message) worthPosting(want []Part, now time.Time) bool {
 	return !now.Before(m.firstVisible.Add(firstWait)) || len(want) > 1 || visible(want[0].readable(), firstLength) >= firstLength
 }
 
-// shrinks reports whether want has less text than is shown. Unfinished markup can do that for a moment: a "[" may become
-// a link, whose address is then hidden. People should not see text disappear, so such a view is skipped. The output of
-// actions may become shorter, because callbacks replace each other.
+// shrinks reports whether want has less text than is shown. Unfinished markup can do that for a moment: a "[" may
+// become a link, whose address is then hidden. Users should not see text disappear, so such a view is skipped. The
+// output of actions may become shorter, because callbacks replace each other.
 func (m *Message) shrinks(v answer.View, want []Part) bool {
 	return len(v.History) == 0 && length(want) < m.length()
 }

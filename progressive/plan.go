@@ -15,7 +15,7 @@ import (
 	"parley/core/llm"
 )
 
-// partState is what is known about one message of the answer. It is knowledge, not the truth: a user may have deleted the
+// partState is the last known state of one message of the answer. The truth may differ: a user may have deleted the
 // message meanwhile, and the outcome of a request can be unknown.
 type partState struct {
 	state       messageState
@@ -25,11 +25,11 @@ type partState struct {
 	intent      chat.Shown // the journal's record of a create request whose outcome is unknown
 	marked      bool       // it was sent with a line that marks it as a repetition
 	lostAt      time.Time  // when the outcome of a create request became unknown; zero if that was in an earlier process
-	assumeFinal bool       // a record of an older version doesn't say what was sent: assume the final text
+	assumeFinal bool       // a record of an older version lacks the content: assume the final text
 	nonceUntil  time.Time  // the platform recognizes a repeated nonce until then; zero if it has none
 	refusedText string     // text whose markup the platform refused: it is sent without markup
 	replacing   bool       // it can't be edited: it is deleted with all messages below it, and posted again
-	unpostable  bool       // the platform refuses its text in every form: a line says that a part is missing
+	unpostable  bool       // the platform refuses its text in every form: a line reports the missing part
 	retried     bool       // a create request without markup was refused, and is repeated once
 	undeletable bool       // it can be neither edited nor deleted, or an earlier process may have deleted it
 	reposted    bool       // it was posted again after a user had deleted it; that is done once
@@ -49,7 +49,7 @@ func (h partState) mayHaveSent(p Part) bool {
 	return h.intent.Sent == hash(p)
 }
 
-// repeated reports whether p was sent more than once, or will be, so that people may see it twice and it needs a mark.
+// repeated reports whether p was sent more than once, or will be, so that it may appear twice and needs a mark.
 func (h partState) repeated(p Part) bool { return h.intent.Tries > 1 && h.intent.Sent == hash(p) }
 
 // mayRepeat reports whether a create request with an unknown outcome can be repeated: once, and within a day.
@@ -57,7 +57,7 @@ func (h partState) mayRepeat(now time.Time) bool {
 	return h.intent.Sent != "" && h.intent.Tries < mostTries && (h.intent.At.IsZero() || now.Before(h.intent.At.Add(giveUpAfter)))
 }
 
-// messageState says whether a part's message exists, as far as is known.
+// messageState is the known state of a part's message on the platform.
 type messageState uint8
 
 const (
@@ -153,8 +153,8 @@ func isLast(have []partState, i int) bool {
 	return true
 }
 
-// hash identifies the content of p as people see it, without markup and buttons. The journal stores it instead of the
-// text, to compare requests across processes.
+// hash identifies the visible content of p, without markup and buttons. The journal stores it instead of the text, to
+// compare requests across processes.
 func hash(p Part) string {
 	h := sha256.New()
 	if p.File != nil {
@@ -187,7 +187,7 @@ func (p Part) sameButtons(o Part) bool {
 	return p.Offer.ID == o.Offer.ID
 }
 
-// readable returns the text of p without markup, as people read it.
+// readable returns the visible text of p, without markup.
 func (p Part) readable() string {
 	if p.Plain != "" {
 		return p.Plain
@@ -203,7 +203,7 @@ func length(parts []Part) (n int) {
 	return n
 }
 
-// visible returns the number of characters of s, as people count them, from its first to its last visible one. It stops
+// visible returns the number of characters (grapheme clusters) of s, from its first to its last visible one. It stops
 // counting at enough, because it is called for each change of a growing text.
 func visible(s string, enough int) (n int) {
 	all, state := 0, -1

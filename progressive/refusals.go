@@ -27,9 +27,9 @@ func editLimit(p Prober) int {
 	return editTries + confirmedTries
 }
 
-// finalRefused decides what follows when a request of the final state was refused permanently, or failed too often:
-// plain text once, then a new message in place of the one that can't be edited, then a line that reports the missing
-// part. If a deletion fails as well, the platform is probably down: the edit is retried.
+// finalRefused chooses the next attempt after a request of the final state was refused permanently, or failed too
+// often: plain text once, then a new message in place of the one that can't be edited, then a line that reports the
+// missing part. If a deletion fails as well, the platform is probably down: the edit is retried.
 func (m *Message) finalRefused(s step, err error) error {
 	h := m.partAt(s.index)
 	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)

@@ -24,7 +24,7 @@ type scope struct {
 	halvedUntil    time.Time                    // it runs at half its pace until then
 	refusedAt      time.Time                    // when the platform refused a request; all that were in flight then belong to that moment
 	accepted       []time.Time                  // when the last requests ended that the platform did not refuse, oldest first
-	kind           *scope                       // of a chat: the scope in which all chats of its kind learn together
+	kind           *scope                       // of a chat: the scope where all chats of its kind learn together
 	refusedChats   map[Scope]time.Time          // of a kind: when its chats were refused last, since it learned from them
 	lastRefusal    refusal                      // of a bot: the last refusal that named no scope
 	hintUntil      time.Time                    // the platform reported a remaining budget that applies until then
@@ -130,8 +130,8 @@ func (s *scope) lessons(now time.Time) (all []lesson) {
 	return append(halved, all...)
 }
 
-// budgetPermitAt returns when w gets a permit of the budget all, of which this process has a share. A request must leave
-// some permits to those of higher priority. One of these can be borrowed if another will be returned soon.
+// budgetPermitAt returns when w gets a permit of the budget all. This process has a share of that budget. A request
+// must leave some permits to those of higher priority. One of these can be borrowed if another will be returned soon.
 func (s *scope) budgetPermitAt(w *waiter, all Budget, now time.Time) (at time.Time, ok bool) {
 	if all.N == 0 {
 		return at, true
@@ -157,7 +157,7 @@ func (s *scope) budgetPermitAt(w *waiter, all Budget, now time.Time) (at time.Ti
 func (s *scope) spreadAt(b Budget, n int, soon time.Duration, now time.Time) time.Time {
 	i := slices.IndexFunc(s.returned, func(left time.Time) bool { return left.Add(b.Per).After(now) })
 	if i < 0 || n <= len(s.returned)-i {
-		return time.Time{} // none is used, or all are: then freedAt says when
+		return time.Time{} // none is used, or all are: then freedAt returns the time
 	}
 	last := s.returned[len(s.returned)-1]
 	return last.Add(s.returned[i].Add(b.Per-soon).Sub(last) / time.Duration(n-(len(s.returned)-i)+1))
@@ -203,7 +203,7 @@ func (s *scope) place() *int { return &s.index }
 type waiter struct {
 	Ticket
 	scopes     []*scope
-	reserving  *scope // the scope in which it leaves permits to others; nil if there is none
+	reserving  *scope // the scope where it leaves permits to others; nil if there is none
 	rank       time.Time
 	sequence   uint64
 	admitted   chan struct{} // closed once it has a permit
@@ -220,7 +220,7 @@ func (w *waiter) narrowest() *scope {
 	return w.scopes[0]
 }
 
-// setReserving chooses the scope in which w leaves permits to requests of higher priority: the narrowest one that has more
+// setReserving chooses the scope where w leaves permits to requests of higher priority: the narrowest one that has more
 // than one permit.
 func (w *waiter) setReserving() {
 	for _, s := range w.scopes {
@@ -231,8 +231,9 @@ func (w *waiter) setReserving() {
 	}
 }
 
-// reserve returns how many permits a ticket like w, of priority p, leaves to others in s, of which b is the share of this
-// process. In its reserving scope the budget and the final state decide. Typing indicators leave a third of every scope.
+// reserve returns how many permits a ticket like w, of priority p, leaves to others in s. b is this process's share of
+// the scope's budget. In its reserving scope the budget and the final state decide. Typing indicators leave a third of
+// every scope.
 func (w *waiter) reserve(s *scope, b Budget, p Priority) (n int) {
 	switch {
 	case w.reserving == s:
@@ -260,7 +261,7 @@ func (w *waiter) spreadsEvenly(s *scope) bool {
 	return w.reserving == s && s.Reserve > 0 && w.Priority == PriorityStream
 }
 
-// scopeName returns name, or the narrowest scope if the platform did not say what its response applies to.
+// scopeName returns name, or the narrowest scope if the platform's response named none.
 func (w *waiter) scopeName(name Scope) Scope {
 	if name == "" && len(w.Scopes) > 0 {
 		return w.Scopes[0]

@@ -6,9 +6,9 @@
 // it renders, and makes single requests. A [Gate] decides when a request may be made, so that all answers together keep
 // to the budgets of each chat and of the bot. [MarkdownMessages] renders Markdown for most platforms.
 //
-// The package's promises, which its tests check with requests that fail at every possible point: text that people have
-// seen does not disappear; the final state is shown, or a line that says what is missing; no message appears twice
-// without a mark, even if the process dies between a request and its response.
+// The package's promises, which its tests check with requests that fail at every possible point: visible text does not
+// disappear; the final state is shown, or a line that reports the missing part; no message appears twice without a
+// mark, even if the process dies between a request and its response.
 package progressive
 
 import (
@@ -25,7 +25,7 @@ import (
 // platform's response. Requests are sequential; Render and Scopes can be called during one. A request canceled by ctx
 // counts as ambiguous.
 //
-// Errors determine what happens next: a [RetryAfter] is a temporary refusal; [ErrGone] and [ErrForbidden] are final;
+// Errors determine the next request: a [RetryAfter] is a temporary refusal; [ErrGone] and [ErrForbidden] are final;
 // [ErrUnparsable] requests the same part as plain text; [ErrAmbiguous] means that the outcome is unknown; any other
 // error means that the request had no effect. [ErrUnsent] is such an error: there was no connection, or the next
 // attempt uses another one, and the same request is repeated. After [ErrStale] the text goes into a new message; after
@@ -36,8 +36,8 @@ type Sink interface {
 	// in refused, which the platform did not accept, is part of the messages, and the files are still among the parts.
 	Render(v answer.View, refused ...string) []Part
 	// Post creates a message and returns its id. The nonce is an idempotency key, constant for one part of one run (a
-	// different one is only used to repost what a user deleted). On platforms with nonces, a repeated nonce returns the
-	// existing message, with its old text, or [ErrGone] if that was deleted.
+	// different one is only used to repost a message that a user deleted). On platforms with nonces, a repeated nonce
+	// returns the existing message, with its old text, or [ErrGone] if that was deleted.
 	Post(ctx context.Context, p Part, nonce string) (id string, err error)
 	// Scopes returns the budgets that a request uses, narrowest first: chat, bot, route.
 	Scopes(op Op) []Scope
@@ -45,25 +45,26 @@ type Sink interface {
 
 // Editor edits posted messages. A sink without it only shows the final state.
 type Editor interface {
-	// Edit sets the content of a message to p. It succeeds if the content is unchanged. A message with a file is only
-	// changed to another file, of any kind, and one with text to another text.
+	// Edit sets the content of a message to p. It succeeds if the content is unchanged. Its errors are those of [Sink].
+	// A message with a file is only changed to another file, of any kind, and one with text to another text.
 	Edit(ctx context.Context, id string, p Part) error
 }
 
 // Deleter deletes messages. With a sink that lacks it, obsolete parts stay.
 type Deleter interface {
-	// Delete succeeds if the message was already deleted.
+	// Delete deletes a message, and succeeds if it was already deleted. Its errors are those of [Sink].
 	Delete(ctx context.Context, id string) error
 }
 
 // Typer shows a typing indicator. With a sink that lacks it, nothing is shown before the first text.
 type Typer interface {
-	// Typing shows the indicator once and returns how long it stays.
+	// Typing shows the indicator once and returns how long it stays. After [ErrForbidden], [ErrGone] or [ErrStale] no
+	// indicator is shown any more; after another error it is tried again.
 	Typing(ctx context.Context) (stays time.Duration, err error)
 }
 
-// NonceKeeper is a [Sink] on which posting again with the same nonce is idempotent, within the returned time after the
-// first attempt. With a sink that lacks it, a create with an unknown outcome is only repeated as [Resender] allows.
+// NonceKeeper is a [Sink] whose Post is idempotent for equal nonces, within the returned time after the first attempt.
+// With a sink that lacks it, a create with an unknown outcome is only repeated as [Resender] allows.
 type NonceKeeper interface {
 	NonceWindow() time.Duration
 }
@@ -82,15 +83,15 @@ type Resender interface {
 // Prober is a [Sink] that can find out whether the platform works again in its chat. With a sink that lacks it, the pauses
 // between attempts are fixed.
 type Prober interface {
-	// Probe makes a call to the chat that changes nothing there, such as a typing indicator, and succeeds if the platform
-	// carried it out. It uses the scopes of [Typing].
+	// Probe makes a call to the chat that changes nothing there, such as a typing indicator, and returns an error
+	// unless the platform carried it out. It uses the scopes of [Typing].
 	Probe(ctx context.Context) error
 }
 
 // BudgetReporter is implemented for platforms that report the remaining budget in their responses. With a sink that
 // lacks it, only a [RetryAfter] closes a scope.
 type BudgetReporter interface {
-	// BudgetHint returns, once, what the last response reported; ok is false if it reported nothing. It is called after
+	// BudgetHint returns, once, the budget in the last response; ok is false if it reported none. It is called after
 	// each request, before the next.
 	BudgetHint() (l BudgetHint, ok bool)
 }
@@ -124,10 +125,9 @@ func (o Op) String() string { return [...]string{"post", "edit", "delete", "typi
 // [Budget].
 type Scope string
 
-// RetryAfter is a refusal with the time of the next attempt. A platform that does not say what it applies to leaves
-// that to the gate.
+// RetryAfter is a refusal with the time of the next attempt. If the platform names no scope, the gate chooses one.
 type RetryAfter struct {
-	Scope Scope // what it applies to; empty if that is unknown
+	Scope Scope // empty if the platform named none
 	After time.Duration
 	Err   error
 }
@@ -137,7 +137,7 @@ func (r RetryAfter) Error() string {
 	return fmt.Sprintf("%s is rate-limited for %v: %v", r.Scope, r.After, r.Err)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause, an error of the platform.
 func (r RetryAfter) Unwrap() error { return r.Err }
 
 // BudgetHint is the remaining budget that a platform reported for a scope without a refusal: Left more requests until
@@ -200,7 +200,7 @@ type Priority uint8
 const (
 	PriorityTyping Priority = iota // typing indicators: only if nothing else waits
 	PriorityStream                 // text of a growing answer
-	PriorityStatus                 // what an action does: people wonder why no text appears
+	PriorityStatus                 // the line about a running action: users wonder why no text appears
 	PriorityFirst                  // the first text of an answer
 	PriorityReply                  // a reply to a command: short, and a user waits for it
 	PriorityFinal                  // the final state of an answer

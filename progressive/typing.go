@@ -11,7 +11,7 @@ import (
 
 const (
 	typingDelay        = 200 * time.Millisecond // an answer that is ready at once needs no indicator
-	typingStall        = time.Minute            // without progress of the answer, after which the indicator would lie
+	typingStall        = time.Minute            // without progress of the answer for this long, the indicator would be wrong
 	typingRetry        = time.Second            // until the next attempt, if there was no permit
 	typingFailurePause = 5 * time.Second        // until the next attempt, after a failed request
 	typingTimeout      = 2 * time.Second        // of a request; short, because text may have to wait for it
@@ -42,7 +42,8 @@ func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func(
 	})
 }
 
-// indicator is the typing indicator of a message. It runs beside the message, and reads only what is set when that is made.
+// indicator is the typing indicator of a message. It runs beside the message, and reads only fields that are set when
+// the message is made.
 type indicator struct {
 	typer   Typer
 	message *Message

@@ -117,7 +117,7 @@ func wordByte(c byte) bool { return c != '_' && nameByte(c) }
 const joiner = "\u2060"
 
 // breakMentions removes the effect from each @name in words that does not belong to an e-mail address, unless notify
-// allows the name. A model that was told to, or that repeats what it has read, must not notify strangers. Names are
+// allows the name. A model that follows instructions, or repeats earlier text, must not notify strangers. Names are
 // those of Telegram: ASCII letters, digits and underscores, after an @ that follows no letter. A name at the end of
 // text may continue in another run, so it is treated as if it did.
 func breakMentions(text string, notify func(name string) bool) string {

@@ -9,18 +9,18 @@ import (
 const longestTag = 64 // bytes of tag characters that a flag may have; real ones have 24
 
 // cleaner makes text fit to be shown, whatever pieces it comes in: valid UTF-8, lines that end with a newline, no
-// control characters, nothing that changes the direction of what follows, no hidden characters but those of flags.
-// Hidden characters could carry instructions that people don't see, and marks of direction can make a file name or an
-// address read as another one. Joiners and marks of direction for single characters stay: Persian, Hindi and families
-// need them.
+// control characters, nothing that changes the direction of later text, no hidden characters but those of flags. Hidden
+// characters could carry instructions that users don't see, and marks of direction can make a file name or an address
+// read as another one. Joiners and marks of direction for single characters stay: Persian, Hindi and families need
+// them.
 type cleaner struct {
-	held string // the end of what was read, which can't be judged yet
-	flag bool   // what is held are the tags of a flag
+	held string // the end of the text so far, which can't be judged yet
+	flag bool   // held contains the tags of a flag
 	dark bool   // the last character was the black flag
 	cr   bool   // the last character was a carriage return
 }
 
-// add cleans more text and returns what is certain. The common case, plain ASCII, is returned without a copy.
+// add cleans more text and returns the certain part. The common case, plain ASCII, is returned without a copy.
 func (c *cleaner) add(s string) string {
 	if c.held == "" && !c.flag && !c.dark && !c.cr && plain(s) {
 		return s
@@ -59,7 +59,7 @@ func (c *cleaner) add(s string) string {
 	return b.String()
 }
 
-// end returns what is left of the text: a character that never became complete is shown as a replacement.
+// end returns the rest of the text: a character that never became complete is shown as a replacement.
 func (c *cleaner) end() string {
 	if c.held == "" || c.flag {
 		return ""
@@ -88,7 +88,7 @@ func plain(s string) bool {
 	return true
 }
 
-// isTag reports whether r is one of the tag characters, of which the flags of regions such as Scotland are made.
+// isTag reports whether r is one of the tag characters that the flags of regions such as Scotland consist of.
 func isTag(r rune) bool { return r >= 0xE0020 && r <= 0xE007F }
 
 // tags returns the length of the tags of a flag that s begins with, 0 if they are of none. whole is false if more of
@@ -147,7 +147,7 @@ func Plain() Dialect {
 
 const drawnRule = "──────────"
 
-// bullet returns what people see before an item.
+// bullet returns the visible sign before an item.
 func bullet(n int, l List, task Task) string {
 	box := map[Task]string{OpenTask: "☐ ", DoneTask: "☑ "}[task]
 	switch {

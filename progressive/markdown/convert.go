@@ -93,8 +93,8 @@ func (c *converter) list(n *ast.List, depth int) List {
 	return l
 }
 
-// joint returns how n is connected with what is before it. It depends on the blank lines before n alone, so that what
-// follows can't change it; CommonMark's loose lists depend on all items.
+// joint returns how n is connected with the text before it. It depends on the blank lines before n alone, so that later
+// text can't change it; CommonMark's loose lists depend on all items.
 func joint(n ast.Node) Joint {
 	if n.HasBlankPreviousLines() {
 		return Apart
@@ -198,7 +198,7 @@ func (c *converter) resolve(n *ast.Text) string {
 	return unescape(value)
 }
 
-// unescape resolves backslashes and references in value, and removes what must not be shown.
+// unescape resolves backslashes and references in value, and removes characters that must not be shown.
 func unescape(value []byte) string {
 	var b bytes.Buffer
 	w := bufio.NewWriterSize(&b, len(value)+16)

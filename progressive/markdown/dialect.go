@@ -62,7 +62,7 @@ type Dialect struct {
 	RuleReads   string // as it appears
 	Between     string // separates two marks that would merge; empty if none do
 	Tab         string // replaces a tab in code
-	Width       int    // columns after which lines are wrapped; 0 if the platform wraps them
+	Width       int    // lines are wrapped after this many columns; 0 if the platform wraps them
 	Read        bool   // Length counts the visible text, not the notation
 	Counts      bool   // marks count as entities
 }

@@ -1,9 +1,9 @@
 // Package markdown reads the Markdown that models write and shows it on platforms that have other markup, less of it,
 // or none.
 //
-// The text grows while it is read, and people see it meanwhile. Two requirements follow: the cost must be that of what
-// is new, and what was shown in a finished message must not change, because messages that are full can't be edited for
-// each word. So the work is done in steps, each of which finishes what nothing later can change:
+// The text grows while it is read, and users see it meanwhile. Two requirements follow. The cost must be that of the
+// new text. The content of a finished message must not change, because messages that are full can't be edited for each
+// word. So the work is done in steps. Each step finishes the parts that no later text can change:
 //
 //	text ─cleaner─► clean text ─segmenter─► segments ─reader─► pieces ─flow─► atoms ─packer─► parts
 //
@@ -58,7 +58,7 @@ type (
 	// Code is a block of code, without a newline at its end.
 	Code struct {
 		Language, Text string
-		nested         bool // it goes on from an item that was too long
+		nested         bool // it continues an item that was too long
 	}
 	// Table has as many cells in every row as in its head. A piece of a longer table repeats the head.
 	Table struct {

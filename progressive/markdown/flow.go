@@ -2,7 +2,8 @@ package markdown
 
 import "strings"
 
-// quality is how good a place is for the end of a part; higher is better. never is inside of what must stay together.
+// quality is how good a place is for the end of a part; higher is better. never is inside of text that must stay
+// together.
 type quality uint8
 
 const (
@@ -21,7 +22,7 @@ const (
 // units that the packer puts into parts. There is one for every word of an answer, so its size matters.
 type atom struct {
 	written, read string
-	run           string // the words it is cut from, for which a part of it is run[at:end]; empty if it can't be cut
+	run           string // the words it is cut from; the atom is run[at:end]; empty if it can't be cut
 	at, end       int
 	place         Place
 	frame         *frame
@@ -34,7 +35,7 @@ type atom struct {
 	cost          cost
 }
 
-// margin is what is before each line: the marks of quotes, and the indent of items. Margins are linked to the one
+// margin is the beginning of each line: the marks of quotes, and the indent of items. Margins are linked to the one
 // around them and never changed, so atoms can share them.
 type margin struct {
 	parent        *margin
@@ -89,12 +90,12 @@ type flow struct {
 	frame  *frame
 	margin *margin
 	lines  int  // newlines before the next atom
-	goesOn bool // the block that is laid out goes on from the last piece
+	goesOn bool // the block that is laid out continues the last piece
 	carry
 }
 
-// carry is what one piece leaves for the next. It is copied, so that the open end can be laid out again and again from
-// the same point.
+// carry is the state between one piece and the next. It is copied, so that the open end can be laid out again and again
+// from the same point.
 type carry struct {
 	some      bool    // there was an atom before
 	cut       quality // the best that the next atom may have
@@ -168,7 +169,7 @@ func (f *flow) in(m Mark, g func()) {
 }
 
 // may reports whether a mark of kind k adds something here and is possible: no mark within itself, none within code,
-// and what the dialect allows.
+// and only those that the dialect allows.
 func (f *flow) may(k Kind) bool {
 	for o := f.frame; o != nil; o = o.parent {
 		if o.mark.Kind == k || o.code() || f.d.Holds != nil && !f.d.Holds(o.mark.Kind, k) {
@@ -235,7 +236,7 @@ func (f *flow) heading(h Heading) {
 	}
 	from := len(f.atoms)
 	if g(); len(f.atoms) > from {
-		f.cut = word // what follows stays with its heading
+		f.cut = word // the next atom stays with its heading
 	}
 }
 
@@ -285,7 +286,7 @@ func (f *flow) list(l List) {
 
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
-// code lays a block of code out. It is on lines of its own, without the indentation of an item: people copy it.
+// code lays a block of code out. It is on lines of its own, without the indentation of an item: users copy it.
 func (f *flow) code(c Code) {
 	if strings.TrimSpace(c.Text) == "" && !f.goesOn {
 		return

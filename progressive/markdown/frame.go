@@ -14,7 +14,7 @@ type frame struct {
 // cost is what something takes of the limits of a part.
 type cost struct {
 	length, raw, entities int
-	read                  int // units of what is read
+	read                  int // units of the visible text
 }
 
 func (c cost) plus(o cost) cost {
@@ -47,8 +47,8 @@ func (f *frame) level() int {
 // code reports whether text in f is code.
 func (f *frame) code() bool { return f != nil && (f.mark.Kind == CodeSpan || f.mark.Kind == CodeBlock) }
 
-// change returns the markup between an atom in from and one in to: what is open in both stays open. entities is how
-// many marks begin.
+// change returns the markup between an atom in from and one in to: marks that are open in both stay open. entities is
+// how many marks begin.
 func (d *Dialect) change(from, to *frame) (shut, open string, entities int) {
 	a, b := from, to
 	for a.level() > b.level() {
@@ -64,8 +64,8 @@ func (d *Dialect) change(from, to *frame) (shut, open string, entities int) {
 	return shut, open, entities
 }
 
-// entities returns what a mark counts. Where styles overlap, servers split them: each style around this mark is cut
-// where it begins and where it ends. This is the most that can come of it.
+// entities returns the cost of a mark in entities. Where styles overlap, servers split them: each style around this
+// mark is cut where it begins and where it ends. The result is the upper bound.
 func (d *Dialect) entities(f *frame) int {
 	if !d.Counts {
 		return 0

@@ -7,9 +7,9 @@ import (
 
 // HTMLOptions are what differs between platforms that read a little HTML.
 type HTMLOptions struct {
-	Spoiler string // the tag for what is hidden at first; if it is empty, that is shown
-	// Mentions is for platforms that notify people named as @name: it reports whether that one may be. All others are
-	// shown and have no effect. Nil if names have none there anyway.
+	Spoiler string // the tag for text that is hidden at first; if it is empty, that text is shown
+	// Mentions is for platforms that notify users named as @name: it reports whether the user can be notified. All
+	// other names are shown and have no effect. Nil if names have none there anyway.
 	Mentions func(name string) bool
 }
 
@@ -80,7 +80,7 @@ func reference(c string) string {
 }
 
 // linkable reports whether servers make a link of an address behind words: they require a name with a dot. Addresses of
-// a platform's own scheme, which may notify people, are shown instead.
+// a platform's own scheme, which may notify users, are shown instead.
 func linkable(to string) bool {
 	u, err := url.Parse(to)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && safe(to) && strings.ContainsAny(u.Hostname(), ".:")

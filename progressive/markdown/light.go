@@ -10,8 +10,8 @@ const zeroWidth = "\u200b"
 
 // Light is Markdown for platforms that support a part of it, as Discord does: ** * ~~ || ` ``` > - 1. # ## ### and
 // links with words of their own. Smaller headings are bold, tables are code. Characters are escaped only where they
-// would become markup, because a backslash takes room and is visible to people who copy. Length counts what is written,
-// in UTF-16 units.
+// would become markup, because a backslash takes room and is visible in copied text. Length counts the written text, in
+// UTF-16 units.
 func Light() Dialect {
 	d := Plain()
 	d.Mark = lightMark
@@ -65,8 +65,8 @@ func lightMark(m Mark) (Markup, bool) {
 // parentheses are escaped in an address: a closing one would end it.
 var parentheses = strings.NewReplacer("(", "%28", ")", "%29")
 
-// lightEscape puts a backslash before what would become markup. In code, where backslashes are shown, a zero-width
-// space separates backticks that would end it.
+// lightEscape puts a backslash before characters that would become markup. In code, where backslashes are shown, a
+// zero-width space separates backticks that would end it.
 func lightEscape(text string, i, end int, at Place) string {
 	c := text[i:end]
 	if at.InCode {

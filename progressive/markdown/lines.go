@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is what a line at the top level begins.
+// kind is the kind of block that a line at the top level begins.
 type kind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	indented
 )
 
-// start is what a line begins, and what that means for the lines below.
+// start describes the block that a line begins, for the lines below.
 type start struct {
 	kind
 	indent int    // columns before it
@@ -102,7 +102,7 @@ func underlines(s string) bool {
 	return s != "" && indent < 4 && (strings.Trim(s, "=") == "" || strings.Trim(s, "-") == "")
 }
 
-// openingFence returns the run of marks that begins a block of code, and what follows it; empty if there is none.
+// openingFence returns the run of marks that begins a block of code, and the text after it; empty if there is none.
 func openingFence(s string) (mark, info string) {
 	for _, c := range []string{"`", "~"} {
 		n := len(s) - len(strings.TrimLeft(s, c))

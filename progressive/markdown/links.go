@@ -8,7 +8,7 @@ const (
 )
 
 // link lays a link out: its words with the address behind them; or its address alone, if it has no other words; or its
-// words and then its address, where people must see it or the platform takes no such link.
+// words and then its address, if users must see the address or the platform accepts no such link.
 func (f *flow) link(l Link) {
 	label := strings.TrimSpace(flat(l.Text, false))
 	url := l.URL
@@ -97,7 +97,7 @@ func flat(in []Inline, addresses bool) string {
 	return b.String()
 }
 
-// sameAddress reports whether label is the address itself, in one of the ways people write it.
+// sameAddress reports whether label is the address itself, in one of the usual spellings.
 func sameAddress(label, url string) bool {
 	return label == url || strings.TrimSuffix(url, "/") == strings.TrimSuffix(label, "/") || "mailto:"+label == url ||
 		host(label) != "" && strings.TrimSuffix(withoutScheme(url), "/") == strings.TrimSuffix(label, "/")

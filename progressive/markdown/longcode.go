@@ -34,7 +34,7 @@ func (c longCode) fork() longCode {
 	return c
 }
 
-// add returns what is certain to stay in the text once p is read.
+// add returns the pieces that are certain to stay in the text once p is read.
 func (c *longCode) add(p Piece) (sure []Piece) {
 	code, ok := p.Block.(Code)
 	ok = ok && !code.nested
@@ -64,7 +64,7 @@ func (c *longCode) all(pieces []Piece) (sure []Piece) {
 	return sure
 }
 
-// end returns what stays of the open block when it ends: all of it, or the line in place of one that is too long. Its
+// end returns the rest of the open block when it ends: all of it, or the line in place of one that is too long. Its
 // beginning is a preview then, shown as long as there is room.
 func (c *longCode) end() []Piece {
 	held, beginning, block := c.held, c.beginning(), c.block
@@ -81,7 +81,7 @@ func (c *longCode) end() []Piece {
 	return append([]Piece{block.line("📎")}, beginning...)
 }
 
-// open returns what is shown of the open block where there is room for it: of a longer one its beginning, and how long it is.
+// open returns the pieces that show the open block: all of it if there is room, otherwise its beginning and its length.
 func (c *longCode) open() []Piece {
 	if c.block.size <= c.glance {
 		return c.held
@@ -182,7 +182,7 @@ func another(name string, taken []string) string {
 }
 
 // extensions are the extensions of files, by the names that models give to languages. No others are ever used: a name
-// that the model made up must not decide what a click on the file does.
+// that the model made up must not decide which program opens the file.
 var extensions = map[string]string{
 	"ada": "adb", "asm": "asm", "bash": "sh", "c": "c", "c#": "cs", "c++": "cpp", "clojure": "clj", "cpp": "cpp", "cs": "cs",
 	"csharp": "cs", "css": "css", "csv": "csv", "dart": "dart", "diff": "diff", "elixir": "ex", "elm": "elm", "erlang": "erl",
@@ -199,12 +199,12 @@ const mostName = 60 // bytes of a file's name
 
 var (
 	nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9]+$`)
-	// A comment that holds a path and nothing else: how models say which file they mean.
+	// A comment that holds a path and nothing else: models name a file like this.
 	nameComment = regexp.MustCompile(`^\s*(?://|#|--|/\*|<!--|;|%)\s*(?:[Ff]ile(?:name)?:\s*)?([\w./-]+)\s*(?:\*/|-->)?\s*$`)
 )
 
-// fileName returns the name of a file with code: what the block of code or its first line names, if it is a plain name
-// that fits the language; otherwise "code" with an extension. Directories are removed.
+// fileName returns the name of a file with code: the name in the block's info or in its first line, if it is a plain
+// name that fits the language; otherwise "code" with an extension. Directories are removed.
 func fileName(code Code) string {
 	language, rest := code.Language, ""
 	if i := strings.IndexAny(language, " \t:{,"); i >= 0 {

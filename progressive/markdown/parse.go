@@ -11,7 +11,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// What one segment may hold before it is taken for words: beyond it parsers become slow.
+// The bounds of one segment: beyond them parsers become slow, so it is read as plain words.
 const (
 	mostNesting  = 12  // marks of quotes and lists at the beginning of a line
 	mostBrackets = 400 // opening brackets, or escaped uprights
@@ -24,11 +24,11 @@ type reader struct {
 	work   int // bytes that were parsed
 }
 
-// newReader returns a reader of GFM with spoilers, without raw HTML except <br>, which is shown as text, and without definitions of
-// links: what refers to them may have been shown already.
+// newReader returns a reader of GFM with spoilers, without raw HTML except <br>, which is shown as text, and without
+// definitions of links: references to them may have been shown already.
 func newReader() *reader { return &reader{blocks: blocks()} }
 
-// blocks returns the one parser of all readers: it keeps nothing of what it reads.
+// blocks returns the one parser of all readers: it keeps no state of the text.
 var blocks = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(

@@ -8,8 +8,8 @@ import (
 )
 
 // Renderer renders a growing text in a dialect, in parts within limits. Its results depend only on the arguments, not
-// on earlier calls, but a text that continues the last one costs only what is new and the open part. While it grows,
-// all parts but the last are final, so messages already shown don't change. It is not safe for concurrent use.
+// on earlier calls, but a text that continues the last one costs only the new and the open part. While it grows, all
+// parts but the last are final, so messages already shown don't change. It is not safe for concurrent use.
 type Renderer struct {
 	dialect Dialect
 	limits  Limits
@@ -108,7 +108,7 @@ func (r *Renderer) Lines(lines []string) (text, plain string) {
 
 func verbatim(text string) ending { return ending{pieces: []Piece{{Block: Paragraph{lines(text)}}}} }
 
-// layout contains what was laid out of the pieces that stay: full parts, and the atoms after them.
+// layout contains the output of the final pieces: full parts, and the atoms after them.
 type layout struct {
 	d Dialect
 	l Limits
@@ -174,8 +174,8 @@ func cuttable(b Block) bool {
 	return false
 }
 
-// pack makes parts of atoms; of what does not fill a part only if all is set. Atoms from unsure on may still change, so
-// they never begin another part.
+// pack makes parts of atoms. The atoms that don't fill a part become one only if all is set. Atoms from unsure on may
+// still change, so they never begin another part.
 func (r *layout) pack(parts []Rendered, atoms []atom, unsure int, all bool) ([]Rendered, []atom) {
 	p := packer{&r.d, r.l}
 	for {
@@ -236,7 +236,7 @@ func (r *layout) borrow() *buffer {
 	return b
 }
 
-// giveBack returns b to the others, without what it held.
+// giveBack empties b and returns it to the pool.
 func (r *layout) giveBack(b *buffer) {
 	clear(b.atoms)
 	clear(b.sure)

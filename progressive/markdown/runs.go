@@ -154,7 +154,7 @@ func (breakParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.No
 
 var (
 	breakTag  = regexp.MustCompile(`^(?i:<br *(?:/ *)?>)`)
-	breakOpen = regexp.MustCompile(`^(?i:<(?:b(?:r *(?:/ *)?)?)?)$`) // what may become one
+	breakOpen = regexp.MustCompile(`^(?i:<(?:b(?:r *(?:/ *)?)?)?)$`) // text that may become one
 )
 
 // lineBreak is a <br>.

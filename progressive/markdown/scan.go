@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// scanner goes once over the words of a paragraph whose end is not known yet, and finds out what is open there: styles,
-// code, links, addresses. It approximates what the parser will do when the rest is there. Where it can't know, it holds
-// the end back.
+// scanner reads the words of a paragraph with an unknown end once, and finds the open marks: styles, code, links,
+// addresses. It approximates the parser's result for the complete text. Where that is ambiguous, it holds the end back.
 type scanner struct {
 	text string
 	at   int
-	show int // the end of what may be shown
+	show int // the end of the text that may be shown
 	sure int // the end of what keeps its meaning
 
 	open     []opener // styles, the outer first
@@ -60,7 +59,7 @@ func (s *scanner) scan() {
 }
 
 // hold records that the text from at on is open. If it is short, it is not shown; a longer one is shown as it is, since
-// people would wait too long for it.
+// users would wait too long for it.
 func (s *scanner) hold(at int) {
 	s.sure = min(s.sure, at)
 	if len(s.text)-at <= mostHeld {
@@ -69,7 +68,7 @@ func (s *scanner) hold(at int) {
 	}
 }
 
-// drop removes what was opened from at on.
+// drop removes marks that were opened from at on.
 func (s *scanner) drop(at int) {
 	for len(s.open) > 0 && s.open[len(s.open)-1].at >= at {
 		s.open = s.open[:len(s.open)-1]
@@ -106,7 +105,7 @@ func runEnd(text string, i int, c byte) int {
 	return i
 }
 
-// code goes over code within a line. What has no end yet is open to the end. If that is long, the backtick is probably
+// code reads code within a line. Code without an end yet is open to the end. If that is long, the backtick is probably
 // a character.
 func (s *scanner) code() {
 	end := runEnd(s.text, s.at, '`')
@@ -206,7 +205,7 @@ func (s *scanner) bracket() {
 }
 
 // link is called after a link or something else in brackets: styles that began in it and did not end may still do so,
-// which changes what the brackets mean.
+// and then the brackets have another meaning.
 func (s *scanner) link(from int) {
 	if n := len(s.open); n > 0 && s.open[n-1].at > from {
 		s.sure = min(s.sure, from)
@@ -231,7 +230,7 @@ func addressEnd(s string) int {
 	return 0
 }
 
-// bare goes over a bare address, in which marks are no marks.
+// bare reads a bare address. Marks in it have no meaning.
 func (s *scanner) bare() {
 	n, reach := bareAddress(s.text, s.at, func(mark byte) int {
 		for i := len(s.open) - 1; i >= 0; i-- {

@@ -9,18 +9,18 @@ const (
 )
 
 // segment is the source of one or more blocks that nothing further changes. It can be parsed alone, because head,
-// number and joint have what it needs of the text before it.
+// number and joint contain the necessary state of the text before it.
 type segment struct {
 	text     string
 	joint    Joint
 	mode     mode
 	language string // of code
 	nested   bool   // it began in an item
-	head     string // lines that begin the table which text goes on with
+	head     string // the head of the table that text continues
 	number   int    // of the item, if there is one
 }
 
-// mode is what lines are read as.
+// mode is the kind of block that lines are read as.
 type mode uint8
 
 const (
@@ -35,18 +35,17 @@ const (
 	inWords // the rest of a line that was cut: words only
 )
 
-// segmenter cuts text where blocks end at the top level. It decides by complete lines, each once, so that what it cuts
-// from the beginning of a text is what it cuts from the whole. Its cost is linear. A block that is too long is cut too:
-// a text without an end, such as a line of 100 kB, must not be parsed again for each word.
+// segmenter cuts text where blocks end at the top level. It decides by complete lines, each once, so that the beginning
+// of a text gives the same segments as the whole. Its cost is linear. A block that is too long is cut too: a text
+// without an end, such as a line of 100 kB, must not be parsed again for each word.
 type segmenter struct {
 	emit func(segment)
-	tail string // of the text: the open segment, then what was not read yet
+	tail string // of the text: the open segment, then the unread rest
 	open state
 	from state // as open was when the segment began
 }
 
-// state is what segmenter has found out from the lines that it read. It is copied, so that the open end can be read
-// again.
+// state is the segmenter's result for the lines read so far. It is copied, so that the open end can be read again.
 type state struct {
 	mode  mode
 	read  int // bytes of tail
@@ -84,7 +83,7 @@ func (s *segmenter) add(text string) {
 	}
 }
 
-// end reads what is left as the last line, and ends the open segment.
+// end reads the rest as the last line, and ends the open segment.
 func (s *segmenter) end() {
 	if len(s.tail) > s.open.read {
 		s.line(len(s.tail) - s.open.read)
@@ -135,7 +134,7 @@ func (s *segmenter) line(n int) {
 		s.blank(n)
 		return
 	}
-	// A block that gets too long is ended before this line; what follows begins another one.
+	// A block that gets too long is ended before this line, which begins another one.
 	if s.open.read > 0 && s.open.read+n > mostPiece && s.open.mode != none {
 		s.overflow()
 		if s.open.mode == inCode {

@@ -44,7 +44,7 @@ func (p *packer) next(atoms []atom, unsure int) (part Rendered, n int, rest *ato
 // droppable reports whether a is not needed at the beginning and end of a part.
 func (a *atom) droppable() bool { return a.blank && !a.place.InCode }
 
-// step returns what a takes after last, nil at the top of a part, with the markup and the margin between them.
+// step returns the cost of a after last, with the markup and the margin between them. last is nil at the top of a part.
 func (p *packer) step(last, a *atom) cost {
 	if last != nil && last.frame == a.frame && a.lines == 0 {
 		return a.cost
@@ -75,8 +75,8 @@ func withMargin(markup string, a *atom) string {
 	return strings.ReplaceAll(markup, "\n", "\n"+a.margin.written)
 }
 
-// between returns what is between last and a: markup, newlines and margins. last is nil at the top of a part. Two marks
-// that would merge are separated.
+// between returns the text between last and a: markup, newlines and margins. last is nil at the top of a part. Two
+// marks that would merge are separated.
 func (p *packer) between(last, a *atom) (written, read string, entities int) {
 	if last == nil {
 		_, open, entities := p.d.change(nil, a.frame)
@@ -123,7 +123,7 @@ func newlines(from, to *margin, n int) (written, read string) {
 }
 
 // choose takes the best place before atom i that leaves the part at least half full: a paragraph's end is worth some
-// room, but not half of it. If there is none, and i belongs to what is before it, it takes the last place there is;
+// room, but not half of it. If there is none, and i belongs to the atom before it, it takes the last possible place;
 // otherwise as much as fits. It always takes something, so that packing ends.
 func (p *packer) choose(atoms []atom, i int, best, sizes [qualities]int, size cost) (n int, half, rest *atom) {
 	for q := paragraph; q > character; q-- {
@@ -154,7 +154,7 @@ func (p *packer) choose(atoms []atom, i int, best, sizes [qualities]int, size co
 func (p *packer) half(length int) bool { return p.l.Length == 0 || length >= p.l.Length/2 }
 
 // part cuts a where nothing more fits after last: between characters, or inside of one that no part has room for. Both
-// are nil if nothing fits. Escaped text grows with what it contains, so the place is found by search.
+// are nil if nothing fits. The length of escaped text depends on its characters, so the place is found by search.
 func (p *packer) part(last, a *atom, size cost) (half, rest *atom) {
 	if a.run == "" {
 		return nil, nil

@@ -20,11 +20,11 @@ func newStream(emit func(stable []Piece)) *stream {
 // add parses the next piece of the text, cut anywhere.
 func (s *stream) add(text string) { s.seg.add(s.clean.add(text)) }
 
-// whole returns what follows if the text ends here.
+// whole returns the ending if the text ends here.
 func (s *stream) whole() ending { return ending{pieces: s.open(s.seg.tail + s.clean.end())} }
 
-// interim returns what follows while the text is unfinished: open markup is closed, and an ambiguous end is held back,
-// so that no half-written markup is shown.
+// interim returns the ending while the text is unfinished: open markup is closed, and an ambiguous end is held back, so
+// that no half-written markup is shown.
 func (s *stream) interim() ending {
 	tail := s.seg.tail
 	v := undecided(tail, s.seg.open)
@@ -53,7 +53,7 @@ func (s *stream) open(tail string) (pieces []Piece) {
 	return pieces
 }
 
-// ending is what follows the stable pieces of a text.
+// ending contains the pieces after the stable ones.
 type ending struct {
 	pieces []Piece
 	sure   []Piece // of an unfinished text: the part of pieces that stays
@@ -66,7 +66,7 @@ const (
 	mostHealed = 600 // bytes of a style that has no end yet; after that it is taken for words
 )
 
-// view is what is known of the open end of a text.
+// view describes the open end of a text.
 type view struct {
 	show    int    // bytes that may be shown
 	closers string // what closes them
@@ -91,7 +91,7 @@ func (v *view) holdTable(tail string, st state) {
 	}
 }
 
-// heal closes what is open in the words from on, and holds back what can't be closed.
+// heal closes the open marks in the words from on, and holds back marks that can't be closed.
 func (v *view) heal(tail string, from int) {
 	words := tail[:v.show]
 	s := scanner{text: words, at: from, sure: v.sure, show: v.show}
@@ -167,7 +167,7 @@ func nothing(s string) bool { return strings.TrimSpace(s) == "" }
 // closesSoon reports whether line may become the end of a block of code.
 func closesSoon(line, mark string) bool { return strings.Trim(line, " \t"+mark[:1]) == "" }
 
-// onlyMarks reports whether line has only marks so far, so that it is not known what it begins.
+// onlyMarks reports whether line has only marks so far, so that its kind is still unknown.
 func onlyMarks(line string) bool {
 	s := strings.TrimSpace(bare(line))
 	if s == "" {

@@ -4,7 +4,7 @@ import "github.com/rivo/uniseg"
 
 // TerminalOptions describe a terminal.
 type TerminalOptions struct {
-	Width int  // columns after which lines are wrapped between words; 0 leaves wrapping to the terminal
+	Width int  // lines are wrapped between words after this many columns; 0 leaves wrapping to the terminal
 	Links bool // it supports links (OSC 8); otherwise URLs are shown
 }
 

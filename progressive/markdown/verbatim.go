@@ -2,7 +2,7 @@ package markdown
 
 import "strings"
 
-// verbatim reads a line of code or of a formula, in which nothing but the end has a meaning.
+// verbatim reads a line of code or of a formula. Only the end of the block has a meaning there.
 func (s *segmenter) verbatim(line string) {
 	if s.open.mode == inMath {
 		s.formula(line)
@@ -74,7 +74,7 @@ func (s *segmenter) formula(line string) {
 	}
 }
 
-// overflow ends a segment that would become too long. Code within an item goes on as a block of its own.
+// overflow ends a segment that would become too long. Code within an item continues as a block of its own.
 func (s *segmenter) overflow() {
 	o := s.open
 	s.flush()
@@ -89,8 +89,8 @@ func (s *segmenter) overflow() {
 	s.from = s.open
 }
 
-// broken reads the first n bytes of a line that is too long. What follows goes on as code or as a formula, or as words:
-// what was begun in the line, such as a style, is not followed.
+// broken reads the first n bytes of a line that is too long. The rest continues as code or as a formula, or as words:
+// marks that began in the line, such as a style, are forgotten.
 func (s *segmenter) broken(n int) {
 	switch o := s.open; o.mode {
 	case inCode:

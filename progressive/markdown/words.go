@@ -47,7 +47,7 @@ func (f *flow) words(text string, at Place) {
 			a.cut = f.before(read)
 		}
 		if a.blank && !at.InCode {
-			a.cut = never // blanks stay with what they follow
+			a.cut = never // blanks stay with the atom before them
 		}
 		f.push(a)
 		i += n
@@ -67,8 +67,8 @@ func (f *flow) starts() bool {
 	return true
 }
 
-// before returns how good a place is between what was laid out and text. A mark that combines with the character before
-// it must stay with it.
+// before returns the quality of the place between the last atom and text. A mark that combines with the character
+// before it must stay with it.
 func (f *flow) before(text string) quality {
 	if r, _ := utf8.DecodeRuneInString(text); unicode.Is(unicode.M, r) || r == '\u200d' || r >= 0x1F3FB && r <= 0x1F3FF {
 		return never
@@ -86,7 +86,7 @@ func (f *flow) before(text string) quality {
 	return word
 }
 
-// reading has what was before the next atom of a text.
+// reading describes the text before the next atom.
 type reading struct {
 	cut   quality // before the atom that was found last
 	blank bool    // it is blanks
