@@ -72,8 +72,8 @@ type Checker interface {
 
 // Limited is implemented by connectors that can be disconnected for long.
 type Limited interface {
-	// Limited returns what does not work now, and why, as a part of a sentence; "" for nothing. Everyone can read it at
-	// /readyz, so it must contain no secrets. It does not wait.
+	// Limited returns the features that don't work now, and why, as a part of a sentence; "" for none. Everyone can
+	// read it at /readyz, so it must contain no secrets. It does not wait.
 	Limited() string
 }
 
@@ -88,9 +88,9 @@ type CheckResult struct {
 // StateStore persists small, rarely written state of connectors. Names begin with the connector's own. It is safe for
 // concurrent use.
 type StateStore interface {
-	// Keep replaces the value stored under name. The value is stored when Keep returns.
+	// Keep replaces the value stored under name. The value is stored when Keep returns nil; after an error, it may be.
 	Keep(ctx context.Context, name, value string) error
-	// Kept returns the stored value, or "" if there is none.
+	// Kept returns the stored value, or "" if there is none. Its errors are those of the store.
 	Kept(ctx context.Context, name string) (string, error)
 }
 
@@ -98,8 +98,9 @@ type StateStore interface {
 // run under a [Lease] don't need it.
 type SharedState interface {
 	StateStore
-	// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was. One
-	// of several that swap the same old value at the same time succeeds.
+	// Swap stores value under name if the stored value is old, and reports whether it was. An empty old means that
+	// nothing is stored. One of several that swap the same old value at the same time succeeds. After an error, value
+	// may be stored.
 	Swap(ctx context.Context, name, old, value string) (bool, error)
 }
 
@@ -110,7 +111,7 @@ type Fatal struct{ Err error }
 // Error implements error.
 func (f Fatal) Error() string { return f.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause of the error.
 func (f Fatal) Unwrap() error { return f.Err }
 
 // Deps holds what every connector receives.
@@ -160,8 +161,8 @@ func (d Display) Messages(o progressive.MarkdownOptions) *progressive.MarkdownMe
 // Unreadable stands for a message in a direct chat of a kind that bots can't read, so that its author gets an answer.
 const Unreadable = "*A message of a kind that can't be read here*"
 
-// Described returns what a message with files is, for [chat.Quoted.What], such as "a voice message 0:12"; "" without files. length is that
-// of a recording, and 0 if it is unknown.
+// Described returns a short description of a message with files, for [chat.Quoted.What], such as "a voice message
+// 0:12"; "" without files. length is that of a recording, and 0 if it is unknown.
 func Described(files []chat.Attachment, length time.Duration) string {
 	if len(files) == 0 {
 		return ""

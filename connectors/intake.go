@@ -20,13 +20,13 @@ const (
 // Intake delivers a platform's events to the gateway, and records how far they are done, so that they can be
 // acknowledged.
 //
-// K identifies what orders events, such as a chat; M is a position in the platform's stream of events, such as an
+// K is the key that orders events, such as a chat; M is a position in the platform's stream of events, such as an
 // offset.
 //
-//   - Events of one key are delivered one after the other, in the order in which they were added. Those of different
-//     keys are delivered at the same time, which lets the store save them in one transaction.
-//   - An event that fails is tried again after a back-off. Meanwhile the later events of its key wait; other keys go
-//     on.
+//   - Events of one key are delivered one after the other, in the order of adding. Those of different keys are
+//     delivered at the same time, which lets the store save them in one transaction.
+//   - An event that fails is tried again after a back-off. Meanwhile the later events of its key wait; other keys
+//     continue.
 //   - An event that can never be delivered is logged and dropped, which counts as done: one that fails with
 //     [chat.ErrTooLarge], that panics three times, or that [IntakeOptions.GiveUp] is about.
 //   - [Intake.Reached] never passes an event that is not done. An event that is pending when the process dies is
@@ -59,7 +59,8 @@ type Intake[K comparable, M any] struct {
 // IntakeOptions bound an [Intake].
 type IntakeOptions struct {
 	PerKey, Total int // how many events wait at most
-	// GiveUp is the time after which an event is dropped that keeps failing while events of other keys don't. 0 is never.
+	// GiveUp limits how long an event can keep failing while events of other keys don't. Then it is dropped. 0 is
+	// never.
 	GiveUp time.Duration
 	Log    *slog.Logger
 }
@@ -79,7 +80,7 @@ type lane[M any] struct {
 	queue []Event[M]
 }
 
-// NewIntake returns an Intake for a stream of which everything up to reached is done.
+// NewIntake returns an Intake for a stream whose events up to reached are done.
 func NewIntake[K comparable, M any](ctx context.Context, o IntakeOptions, reached M) *Intake[K, M] {
 	return &Intake[K, M]{
 		ctx: ctx, o: o, watermark: watermark[M]{reached: reached, advanced: make(chan struct{}, 1)},
@@ -263,7 +264,7 @@ func (i *Intake[K, M]) ended() bool {
 	return i.closed
 }
 
-// failure is what is known of an event that failed.
+// failure is the state of an event that failed.
 type failure struct {
 	wait   time.Duration // before the next attempt
 	since  time.Time

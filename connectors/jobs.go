@@ -4,7 +4,7 @@ import "sync"
 
 // Jobs runs jobs in the background: a bounded number at a time, in order within a key, with keys taking turns, so that
 // a key with many jobs does not delay the others. Unlike [Intake] it neither repeats nor stores anything, so it is for
-// what may be lost. It is safe for concurrent use. Its goroutines end when there is nothing to do.
+// jobs that may be lost. It is safe for concurrent use. Its goroutines end when there is nothing to do.
 type Jobs[K comparable] struct {
 	mostWorkers, mostWaiting int
 

@@ -26,16 +26,17 @@ const (
 // errLost ends a connector whose lease could not be extended in time.
 var errLost = errors.New("the lease could not be extended in time")
 
-// Leases lets one of several processes with the same store hold a name. The clock of the store decides when a lease
-// ends, so clocks of processes may differ. Implementations are safe for concurrent use.
+// Leases stores named leases. One of several processes with the same store can hold a name. The clock of the store
+// decides when a lease ends, so clocks of processes may differ. Implementations are safe for concurrent use.
 type Leases interface {
 	// Lease gives name to owner until ttl from now, or extends it. The token of a new holder is higher than all before,
 	// and stays the same when the lease is extended. It fails with [chat.ErrBusy] while another owner holds the name.
 	Lease(ctx context.Context, name, owner string, ttl time.Duration) (token int64, err error)
-	// EndLease gives name back before its time. It has no effect for an owner that does not hold it.
+	// EndLease gives name back before its time. It has no effect for an owner that does not hold it. After an error,
+	// the lease ends at its time.
 	EndLease(ctx context.Context, name, owner string) error
-	// Held returns the owners of the leases that have not ended, by name: of the lease with the name, and of those whose
-	// names begin with it and a slash.
+	// Held returns the owners of the leases that have not ended, by name: of the lease with the name, and of those
+	// whose names begin with it and a slash. Its errors are those of the store.
 	Held(ctx context.Context, name string) (map[string]string, error)
 	// KeepUnder is [StateStore].Keep for the holder of a lease. It fails with [chat.ErrBusy] unless token is that of
 	// the latest holder; the comparison and the write are one transaction.
@@ -47,8 +48,8 @@ type Leases interface {
 // connector runs.
 //
 // A process that was paused may believe that it still holds a lease that has ended. Two things limit the harm: a timer
-// on its own clock cancels the connector before the end, and its late writes are refused by their token. What it
-// delivers twice is recognized by the ids of messages.
+// on its own clock cancels the connector before the end, and its late writes are refused by their token. Messages that
+// it delivers twice are recognized by their ids.
 type Lease struct {
 	all         Leases
 	name, owner string
@@ -67,9 +68,9 @@ func NewLease(all Leases, name, owner string, log *slog.Logger) *Lease {
 	return &Lease{all: all, name: name, owner: owner, log: log}
 }
 
-// State returns memo, with writes that fail with [chat.ErrBusy] once another process holds the lease: what a process
-// that was paused writes late must not replace what its successor wrote. Otherwise the stored position could go back,
-// or even forward past messages that were never accepted.
+// State returns memo, with writes that fail with [chat.ErrBusy] once another process holds the lease: late writes of a
+// paused process must not replace those of its successor. Otherwise the stored position could go back, or even forward
+// past messages that were never accepted.
 func (l *Lease) State(memo StateStore) StateStore {
 	if l == nil {
 		return memo
@@ -83,6 +84,7 @@ type leasedState struct {
 	lease *Lease
 }
 
+// Keep implements [StateStore]. It fails with [chat.ErrBusy] once another process holds the lease.
 func (s leasedState) Keep(ctx context.Context, name, value string) error {
 	s.lease.mu.Lock()
 	token := s.lease.token

@@ -226,7 +226,7 @@ func (r *sharding) lease(i int) string {
 	return r.name + "/" + strconv.Itoa(i)
 }
 
-// shardPlan is what a process does after a look.
+// shardPlan is a process's decision after a look at the leases.
 type shardPlan struct {
 	free []int // shards that no process holds
 	take int   // how many of them to take

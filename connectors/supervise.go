@@ -57,7 +57,8 @@ type Revocation struct {
 	revoke context.CancelCauseFunc
 }
 
-// NewRevocation returns the Revocation of a token that is not known to be revoked. reason says what to do once it is.
+// NewRevocation returns the Revocation of a token that is not known to be revoked. reason names the remedy for that
+// case.
 func NewRevocation(reason error) *Revocation {
 	ctx, revoke := context.WithCancelCause(context.Background())
 	return &Revocation{reason, ctx, revoke}

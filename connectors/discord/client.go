@@ -136,7 +136,7 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	x := &exchange{}
-	// The library builds the request and reads the response; transport passes what it hides in x.
+	// The library builds the request and reads the response; transport returns the hidden details in x.
 	raw, err := c.api.RequestWithLockedBucket(method, apiRoot+path, kind, body,
 		discordgo.NewRatelimiter().LockBucket(""), 0, discordgo.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 	// Without a response it matters whether there was a connection: then the request may have been executed, otherwise
@@ -197,8 +197,8 @@ func (c *client) refused(r route, x *exchange) error {
 	return &refusal{status: x.status, code: said.Code, message: said.Message, who: c.who}
 }
 
-// exchange holds what the library does not return of a response. One belongs to one request, and travels in its
-// context.
+// exchange holds the details of a response that the library does not return. One belongs to one request, and travels in
+// its context.
 type exchange struct {
 	connected atomic.Bool // a connection was made, secured if required: the request may have been sent
 	status    int

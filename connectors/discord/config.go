@@ -38,8 +38,8 @@ type Config struct {
 	connectors.Display `yaml:",inline"`
 }
 
-// Limits are request rates. Discord publishes only the bot's limit, 50 a second; a channel's is what users
-// report. What its replies say takes precedence over both.
+// Limits are request rates. Discord publishes only the bot's limit, 50 a second; a channel's limit comes from reports
+// of users. The limits in its replies take precedence over both.
 type Limits struct {
 	// The minimum time between two edits of an answer in a channel.
 	Edits time.Duration `yaml:"edits" default:"1.2s"`

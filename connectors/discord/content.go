@@ -131,14 +131,14 @@ func (m message) length() time.Duration {
 
 var mention = regexp.MustCompile(`<@([!&]?)([0-9]+)>`)
 
-// text returns the content as people read it, with names in place of mention codes. A mention of the bot at the
+// text returns the content as users read it, with names in place of mention codes. A mention of the bot at the
 // beginning is removed, unless there is nothing else: "@Bot" alone is a call for attention. A mention without a known
 // name is kept as a code.
 func (m message) text(me string) string { return m.read(m.content(), me) }
 
-// read returns rest, which is content of m, as people read it.
+// read returns rest, a part of m's content, as users read it.
 func (m message) read(rest, me string) string {
-	// People sometimes mention the bot twice, for example when a reply adds a mention.
+	// Users sometimes mention the bot twice, for example when a reply adds a mention.
 	for {
 		at := mention.FindStringSubmatchIndex(rest)
 		if at == nil || at[0] != 0 || !m.means(rest[at[2]:at[3]], rest[at[4]:at[5]], me) {

@@ -10,10 +10,10 @@
 // sent over the WebSockets, so no request depends on a shard, and any process can make it.
 //
 // No message is lost as long as Discord still has it. Discord has no acknowledgement of its own: a session is resumed
-// after the event that the bot names. So keeper stores the position up to which the handler has accepted everything,
-// and a later process resumes there. What a resume can't bring back (an expired session, a channel with too many
-// messages at once) is fetched over REST: see search and gap. Messages can therefore arrive twice; the runtime
-// recognizes them by their ids.
+// after the event that the bot names. So keeper stores the position of the last event before which the handler has
+// accepted everything, and a later process resumes there. Messages that a resume can't bring back (an expired session,
+// a channel with too many messages at once) are fetched over REST: see search and gap. Messages can therefore arrive
+// twice; the runtime recognizes them by their ids.
 //
 // Only one process can serve a shard. That is left to [connectors.Shards].
 package discord
@@ -93,7 +93,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	return b.run(ctx)
 }
 
-// Close closes idle connections, for a bot that posts without Run.
+// Close closes idle connections, for a bot that posts without Run. Its error is always nil.
 func (d *Discord) Close() error {
 	d.client.http.CloseIdleConnections()
 	return nil
@@ -108,7 +108,7 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
-		// The message in ConnectorData is only the last one there, and not what this text answers.
+		// The message in ConnectorData is only the last one there, not the one that this text answers.
 		to.Message = ""
 	}
 	me, err := d.me(ctx)

@@ -48,7 +48,7 @@ func (d division) next(shards int) division {
 	return division{Shards: shards, Number: d.Number + 1, Before: before[:min(len(before), mostBefore)]}
 }
 
-// state returns what the names of a shard's state begin with. The first division has the names of earlier versions.
+// state returns the prefix of the names of a shard's state. The first division has the names of earlier versions.
 func (d division) state(bot string, shard int) string {
 	name := Name + "/" + bot
 	if d.Number > 0 {
@@ -142,8 +142,8 @@ func (d *divisions) enlarge(ctx context.Context, before division) (division, err
 	return d.save(ctx, now.next(want))
 }
 
-// watch ends with errDivided when another process has changed the division, and otherwise with ctx. What can't be read
-// is read again later.
+// watch ends with errDivided when another process has changed the division, and otherwise with ctx. A failed read is
+// repeated later.
 func (d *divisions) watch(ctx context.Context, now division, end context.CancelCauseFunc) {
 	for pause(ctx, divisionEvery) {
 		if next, known, err := d.stored(ctx); err == nil && known && !next.same(now) {
@@ -153,8 +153,8 @@ func (d *divisions) watch(ctx context.Context, now division, end context.CancelC
 	}
 }
 
-// inherit fills k, for a shard that has no state yet, from the shards of earlier divisions: their channels that belong to
-// the shard now, and the earliest position, after which it searches for missed messages. It looks further back only
+// inherit fills k, for a shard that has no state yet, from the shards of earlier divisions: their channels that belong
+// to the shard now, and the earliest position. The search for missed messages starts there. It looks further back only
 // while a division had shards that were never connected.
 func (k *keeper) inherit(ctx context.Context, bot string, now division, shard int) error {
 	for _, d := range now.Before {

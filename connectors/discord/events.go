@@ -55,7 +55,7 @@ func (g *gateway) begin(ctx context.Context, l *link) (every time.Duration, err 
 
 // listen reads frames until the connection ends, and returns the reason. An unreadable frame is skipped: ending the
 // connection would only have it sent again. Until the connection is ready, each event restarts the silent timer,
-// because a resume first replays what was missed.
+// because a resume first replays the missed events.
 func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error {
 	for {
 		f, err := l.read()
@@ -93,8 +93,8 @@ func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error
 // dispatch processes one event. It never fails: an event that can't be read or makes the code panic is logged and
 // counts as done, because a resume would deliver it again, and so on without end.
 //
-// Each event gets a ticket, also those without a message, so that the stored position advances in a quiet server. The
-// hold of the ticket that this function has ends with it. What is queued for delivery adds holds of its own.
+// Each event gets a ticket, also those without a message, so that the stored position advances in a quiet server. This
+// function's hold of the ticket ends with it. Events that are queued for delivery add holds of their own.
 func (g *gateway) dispatch(ctx context.Context, f frame) {
 	// The position of a READY is that of the new session. since needs that of the old one, which it replaces.
 	before := g.session

@@ -30,8 +30,8 @@ type attachment struct {
 	Seconds float64 `json:"duration_secs"` // of a voice message
 }
 
-// fileRef returns [chat.Attachment.Ref], from which an attachment can be fetched again. Its form is stored, so it must
-// not change.
+// fileRef returns [chat.Attachment.Ref], the key to fetch an attachment again. Its form is stored, so it must not
+// change.
 func fileRef(channel, message, attachment string) string {
 	return channel + "/" + message + "/" + attachment
 }

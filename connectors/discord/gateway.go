@@ -28,9 +28,10 @@ const (
 // gateway maintains the connection of one shard to Discord's gateway: it decides when to connect, whether to resume, and
 // when to give up. It belongs to the goroutine of run, so nothing in it is locked.
 //
-// Three counters bound what a failing connection costs: resumes decides when a session is given up, failures determines
-// the pause between connections, and logins the pause between logins. The last one is separate because a login that
-// succeeds but is followed by a loss within minutes would otherwise be repeated until the day's logins are used up.
+// Three counters bound the cost of a failing connection: resumes decides when a session is given up, failures
+// determines the pause between connections, and logins the pause between logins. The last one is separate because a
+// login that succeeds but is followed by a loss within minutes would otherwise be repeated until the day's logins are
+// used up.
 type gateway struct {
 	client        *client
 	dialer        *websocket.Dialer
@@ -38,7 +39,7 @@ type gateway struct {
 	queue         *loginQueue
 	standing      *standing
 	shard, shards int
-	fixed         bool // the settings say how many shards there are
+	fixed         bool // the settings give the number of shards
 	token         string
 	intent        discordgo.Intent
 	log           *slog.Logger
@@ -55,8 +56,8 @@ type gateway struct {
 	failures int       // consecutive failed connections
 }
 
-// run keeps a connection until ctx is done, when it returns nil. Its error is a [connectors.Fatal], after which
-// reconnecting can't help, or errFull.
+// run keeps a connection until ctx is done, when it returns nil. Its error is a [connectors.Fatal] if reconnecting
+// can't help, or errFull.
 func (g *gateway) run(ctx context.Context) error {
 	for {
 		err := g.connect(ctx)
@@ -93,7 +94,8 @@ func (g *gateway) next(err error) time.Duration {
 	case g.resuming:
 		g.resumes++
 	}
-	// From here on a login is needed. What the lost session should have delivered is searched for after it.
+	// From here on a login is needed. The messages that the lost session should have delivered are searched for after
+	// it.
 	if endsSession(err) || g.resumes >= mostResumes {
 		g.session.ID, g.resumes = "", 0
 	}
@@ -161,7 +163,7 @@ func backOff(n int, most time.Duration) time.Duration {
 // portal is where the owner of a bot changes its settings.
 const portal = "https://discord.com/developers/applications"
 
-// fatalCodes are the close codes after which Discord's documentation forbids reconnecting, and the remedies.
+// fatalCodes are the close codes that forbid reconnecting, according to Discord's documentation, and the remedies.
 var fatalCodes = map[int]string{
 	4004: errRevoked.Error(),
 	4012: "Discord no longer speaks this version of its gateway; update Parley",

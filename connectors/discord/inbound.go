@@ -79,7 +79,7 @@ type user struct {
 	Member *member `json:"member"` // only in mentions
 }
 
-// member is what a server adds to an account. Messages contain it, except fetched ones.
+// member contains a server's data about an account. Messages contain it, except fetched ones.
 type member struct {
 	Nick  string   `json:"nick"`
 	Roles []string `json:"roles"`

@@ -23,7 +23,7 @@ const (
 // intake delivers messages to the gateway: in order within a channel, many channels at a time. It never blocks the
 // reader of the connection, which must answer heartbeats.
 //
-// A channel with too many waiting events accepts no more messages; what it misses is fetched after them, by the event
+// A channel with too many waiting events accepts no more messages; the missed ones are fetched after them, by the event
 // that gap returns. Other events (edits, deletions, reactions) can't be fetched later, and are dropped when there is no
 // room.
 //
@@ -54,7 +54,7 @@ type intake struct {
 	searches sync.WaitGroup
 }
 
-// channel is what is known of a channel in use. The lock of the intake guards it.
+// channel is the state of a channel in use. The lock of the intake guards it.
 type channel struct {
 	guild string
 	seen  uint64    // the latest queued or delivered message
@@ -89,7 +89,7 @@ func (q *intake) event(ctx context.Context, t *ticket, kind string, raw []byte) 
 	return q.changed(kind, raw)
 }
 
-// take queues m without blocking. A message for which there is no room is not kept in memory: its channel gets a gap,
+// take queues m without blocking. If there is no room for a message, it is not kept in memory: its channel gets a gap,
 // and its ticket is held until the gap is fetched, so that a crash before that makes Discord deliver it again.
 func (q *intake) take(m message) {
 	if m.Type == joinedMessage {
@@ -180,8 +180,8 @@ func (q *intake) close() {
 	q.answers.Wait()
 }
 
-// hand calls the handler. The end of ctx does not interrupt it, so that a shutdown finishes what has begun; its own
-// time limit does. inbound is called within that limit, because it may make requests to Discord.
+// hand calls the handler. The end of ctx does not interrupt it, so that a shutdown finishes calls that have begun; the
+// time limit of a call does. inbound is called within that limit, because it may make requests to Discord.
 func (q *intake) hand(ctx context.Context, inbound func(context.Context) chat.Inbound) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
 	defer cancel()

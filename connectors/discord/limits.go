@@ -13,8 +13,8 @@ import (
 
 const (
 	mostBuckets = 4096
-	// unnamedHold is the pause after a rate limit that states no time, which is what a banned IP address gets. It
-	// doubles with each one, up to mostUnnamed.
+	// unnamedHold is the pause after a rate limit that states no time. Discord sends such limits to a banned IP
+	// address. It doubles with each one, up to mostUnnamed.
 	unnamedHold = time.Minute
 	mostUnnamed = time.Hour //
 	// longestHold bounds times that Discord states, so that a nonsensical one can't overflow.

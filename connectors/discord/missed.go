@@ -20,11 +20,11 @@ const (
 	missedTries = 5
 )
 
-// gap returns the event that fetches the messages for which c had no room. It is put at the end of the queue, so it is
+// gap returns the event that fetches the messages that c had no room for. It is put at the end of the queue, so it is
 // delivered after those that had room. Until then, c queues no messages. It requires q.mu.
 //
 // If there is more than a page, another gap follows the found messages, and keeps the owed tickets. Otherwise an event
-// after them releases the tickets: all that they stand for is stored then.
+// after them releases the tickets: all their messages are stored then.
 func (q *intake) gap(id string, c *channel) queued {
 	c.gap = true
 	return queued{Deliver: func(ctx context.Context) error {
@@ -57,7 +57,7 @@ func (q *intake) gap(id string, c *channel) queued {
 
 // fill returns the event that fetches the latest messages of a channel after one, for a channel that may have missed
 // some while there was no session. t is held until they are stored, and can be nil. Unlike a gap, it fetches only one
-// page: what is older is hardly worth an answer.
+// page: older messages are hardly worth an answer.
 func (q *intake) fill(id string, c *channel, after uint64, t *ticket) queued {
 	return queued{Ticket: t.Hold(), Deliver: func(ctx context.Context) error {
 		found, ok := q.missed(ctx, id, after, true)
@@ -72,8 +72,8 @@ func (q *intake) fill(id string, c *channel, after uint64, t *ticket) queued {
 }
 
 // ahead queues fetched messages, and an event after them, ahead of the waiting events of a channel. Those that are
-// already waiting are left out. last is called with q.mu, which ahead takes: what it sets must be seen together with
-// the new queue.
+// already waiting are left out. last is called with q.mu, which ahead takes: its changes must be seen together with the
+// new queue.
 func (q *intake) ahead(id string, c *channel, found []message, last func() queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,7 +85,7 @@ func (q *intake) ahead(id string, c *channel, found []message, last func() queue
 		}
 		var first []queued
 		for _, m := range found {
-			// Fetched messages don't say which server they are in.
+			// Fetched messages don't name their server.
 			m.Guild = c.guild
 			c.seen = max(c.seen, snowflake(m.ID))
 			if m.concerns(q.me) && !known[m.ID] {
@@ -133,8 +133,8 @@ func (q *intake) missed(ctx context.Context, channel string, after uint64, lates
 	return nil, false
 }
 
-// fetch makes the request of missed. Messages that can't be read are logged and left out. With the latest page, Discord
-// is not told where to start, so older messages are removed here.
+// fetch makes the request of missed. Messages that can't be read are logged and left out. With the latest page, the
+// request names no start, so older messages are removed here.
 func (q *intake) fetch(ctx context.Context, channel string, after uint64, latest bool) ([]message, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

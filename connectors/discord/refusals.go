@@ -34,7 +34,7 @@ var filters = map[int]string{
 func (s *sink) judge(op progressive.Op, err error) error {
 	var h held
 	var r *refusal
-	// The order matters: an error can be several of these, and what is known for certain comes first.
+	// The order matters: an error can be several of these, and the certain ones come first.
 	switch {
 	case err == nil:
 		return nil
@@ -57,7 +57,7 @@ func (s *sink) judge(op progressive.Op, err error) error {
 		// the reply.
 		s.alone = true
 		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
-	// For a post this means that the nonce matched an earlier attempt's message, which people have deleted.
+	// For a post this means that the nonce matched an earlier attempt's message, which a user has deleted.
 	case r.code == unknownMessage:
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
 	case op == progressive.Edit && (r.code == threadArchived || r.code == editLimit): // a new message reopens the thread

@@ -12,7 +12,7 @@ const mostText = 1950
 // mostFile is the maximum size of a file, in bytes, without paid upgrades.
 const mostFile = 10 << 20
 
-// display describes messages in Markdown, most of which Discord supports.
+// display describes messages in Markdown. Discord supports most of it.
 var display = progressive.MarkdownOptions{ // never changed
 	Dialect: markdown.Light(), Limits: markdown.Limits{Length: mostText}, MostFile: mostFile, Reply: true,
 }

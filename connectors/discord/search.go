@@ -42,8 +42,8 @@ type target struct {
 }
 
 // search starts a search for messages after an id, in the session of a READY. The first start of a bot has none. READY
-// lists the servers, and each is described by an event of its own afterwards, so the search goes on in the background:
-// direct messages at once, a server's channels when it is described.
+// lists the servers, and each is described by an event of its own afterwards, so the search continues in the
+// background: direct messages at once, a server's channels when it is described.
 func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []byte) {
 	if since == 0 || q.age <= 0 {
 		return
@@ -73,7 +73,7 @@ func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []by
 		close(old.stopped)
 	}
 	s.since = max(s.since, idAt(now.Add(-q.age)))
-	// What this process has already queued needs no fetch.
+	// Messages that this process has already queued need no fetch.
 	for id, c := range q.channels {
 		s.seen[id] = c.seen
 	}
@@ -137,8 +137,8 @@ func (q *intake) described(guild string, raw []byte) {
 	})
 	for _, c := range all {
 		after, last := max(s.since, s.seen[c.ID]), snowflake(c.Last)
-		// Discord names the last message of most channels. If it is not later than what was seen, a fetch would find
-		// nothing.
+		// Discord names the last message of most channels. If it is not later than the last seen message, a fetch would
+		// find nothing.
 		if snowflake(c.ID) != 0 && (last > after || last == 0 && inUse(c) == 0) {
 			s.add(target{c.ID, guild, after})
 		}

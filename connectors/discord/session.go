@@ -12,8 +12,8 @@ import (
 
 const (
 	// Ids are ordered by time, but messages of different channels can be delivered in another order, and clocks differ.
-	// A search for missed messages therefore starts earlier than the last known message. What it finds twice is
-	// recognized by its id.
+	// A search for missed messages therefore starts earlier than the last known message. Messages that it finds twice
+	// are recognized by their ids.
 	disorder  = 10 * time.Second // messages of different channels arrive in any order
 	clockSkew = time.Minute      // between Discord's clock and ours
 )
@@ -22,8 +22,8 @@ const (
 type ticket = connectors.Ticket[session]
 
 // session holds what a resume requires: the login, and the number of the last event. gateway has the session as of the
-// last received event; the intake's watermark has it as of the last event before which everything is accepted, and that
-// is what is stored. Its JSON is a format: a later version must be able to read it.
+// last received event; the intake's watermark has it as of the last event before which everything is accepted, and only
+// that one is stored. Its JSON is a format: a later version must be able to read it.
 type session struct {
 	ID      string    `json:"id"`
 	Seq     int64     `json:"seq"`
@@ -63,13 +63,14 @@ type keeper struct {
 	used   *used
 	log    *slog.Logger
 
-	// stored is what was stored last. It belongs to the goroutine of run, and to the caller of run when that has ended.
+	// stored is the last stored value. It belongs to the goroutine of run, and to the caller of run when that has
+	// ended.
 	stored session
 }
 
-// newKeeper loads what an earlier process stored for a shard, and creates the intake's queue, which continues from
-// there. An error of the store ends the connector, which is restarted: going on without the session would lose the
-// messages since.
+// newKeeper loads the state that an earlier process stored for a shard, and creates the intake's queue, which continues
+// from there. An error of the store ends the connector, which is restarted: without the session, the messages since
+// would be lost.
 func newKeeper(ctx context.Context, of keeperOf) (*keeper, error) {
 	k := &keeper{memo: of.state, name: of.division.state(of.bot, of.shard), log: of.log, used: newUsed()}
 	found, err := k.load(ctx, k.session(), &k.stored)
@@ -150,7 +151,7 @@ func (k *keeper) flush(ctx context.Context) bool {
 	return true
 }
 
-// keeperOf is what a keeper is for.
+// keeperOf identifies the shard of a keeper.
 type keeperOf struct {
 	state    connectors.StateStore
 	bot      string // the id of its account

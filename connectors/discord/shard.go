@@ -82,8 +82,8 @@ func (b *bot) shard(ctx context.Context, now division, shard int, state connecto
 	}
 	b.standing.set(shard, false)
 	defer b.standing.drop(shard)
-	// The order of the end matters: the intake is closed first, which delivers what waits, and only then the position
-	// is stored for the last time. Otherwise the next process would receive those events again.
+	// The order of the end matters: the intake is closed first, which delivers the waiting events, and only then the
+	// position is stored for the last time. Otherwise the next process would receive those events again.
 	keeping, stop := context.WithCancel(ctx)
 	var keeps sync.WaitGroup
 	keeps.Go(func() { k.run(keeping) })

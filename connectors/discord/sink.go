@@ -18,11 +18,10 @@ import (
 )
 
 const (
-	// nonceWindow is the time for which Discord recognizes a nonce. Its reference says "in the past few minutes", so
-	// this is a careful reading.
+	// nonceWindow is how long Discord recognizes a nonce. Its reference says "in the past few minutes", so this is a
+	// careful reading.
 	nonceWindow = 120 * time.Second
-	// typingTime is shorter than the ten seconds for which clients show the indicator, so that it is renewed after
-	// eight.
+	// typingTime is shorter than the indicator's ten seconds in clients, so that it is renewed after eight.
 	typingTime = 9 * time.Second
 )
 
@@ -33,9 +32,9 @@ const (
 	botScope     = "discord.bot"     // all requests
 )
 
-// Budgets implements [connectors.Settings]. Discord publishes no limit of a channel; five messages in five seconds is
-// what bots observe. One permit is reserved for requests that matter more than edits of a growing answer. A route has
-// no budget of its own: its scope exists so that what the response headers say about it can be applied.
+// Budgets implements [connectors.Settings]. Discord publishes no limit of a channel; bots observe five messages in five
+// seconds. One permit is reserved for requests that matter more than edits of a growing answer. A route has no budget
+// of its own: its scope exists so that the limits in the response headers can be applied.
 func (c *Config) Budgets() map[string]progressive.Budget {
 	l := c.Limits
 	return map[string]progressive.Budget{
@@ -46,8 +45,8 @@ func (c *Config) Budgets() map[string]progressive.Budget {
 }
 
 // sink posts one answer to one conversation. Requests come one after the other. Render and Scopes can be called during
-// a typing request, which comes from another goroutine; they read only fields that it does not change. What the sink
-// learns (alone, closed, blocked) is learned again by the next one.
+// a typing request, which comes from another goroutine; they read only fields that it does not change. The next sink
+// learns the same state (alone, closed, blocked) for itself.
 type sink struct {
 	client  *client
 	bot     string
@@ -84,7 +83,7 @@ func (s *sink) route(op progressive.Op) progressive.Scope {
 	return progressive.Scope(routeScope + "/" + s.to.Channel + "/" + op.String())
 }
 
-// BudgetHint implements [progressive.BudgetReporter]: it returns what the last response said about its bucket, so that
+// BudgetHint implements [progressive.BudgetReporter]: it returns the state of the bucket in the last response, so that
 // requests are neither sent too early nor delayed needlessly. Each response is reported once.
 func (s *sink) BudgetHint() (l progressive.BudgetHint, ok bool) {
 	if s.learned != nil {

@@ -57,9 +57,9 @@ func encode(in any) (kind string, body []byte, err error) {
 	return "application/json", body, err
 }
 
-// judgeFile converts a permanent refusal of a part with a file to a refusal of the file (ErrUnparsable), after which
-// the caller sends the text instead. judge has closed the conversation because of the same refusal; that is undone,
-// because possibly the channel only refuses files. If it refuses the text too, it is closed then.
+// judgeFile converts a permanent refusal of a part with a file to a refusal of the file (ErrUnparsable), so that the
+// caller sends the text instead. judge has closed the conversation because of the same refusal; that is undone, because
+// possibly the channel only refuses files. If it refuses the text too, it is closed then.
 func (s *sink) judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
 	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) {

@@ -19,7 +19,7 @@ const (
 type used struct {
 	mu  sync.Mutex
 	all map[string]use
-	// dirty is whether all differs from what is stored.
+	// dirty is set if all differs from the stored value.
 	dirty bool
 }
 

@@ -56,8 +56,8 @@ func (e *Example) Run(ctx context.Context, h connectors.Handler) error {
 	return nil
 }
 
-// poll hands over all events after the last accepted one. The server keeps what was not accepted, so it is delivered
-// again after an error, and after a restart.
+// poll hands over all events after the last accepted one. The server keeps events that were not accepted, so they are
+// delivered again after an error, and after a restart.
 func (e *Example) poll(ctx context.Context, accepted *int, h connectors.Handler) error {
 	var events []event
 	if err := e.do(ctx, "GET", fmt.Sprintf("/events?after=%d", *accepted), nil, &events); err != nil {
@@ -81,7 +81,7 @@ func (e *Example) Check(ctx context.Context) (found connectors.CheckResult, err 
 	return connectors.CheckResult{Text: e.url + " accepts the token"}, nil
 }
 
-// Close closes idle connections.
+// Close closes idle connections. Its error is always nil.
 func (e *Example) Close() error {
 	e.http.CloseIdleConnections()
 	return nil

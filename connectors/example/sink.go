@@ -76,7 +76,7 @@ func (s *sink) content(p progressive.Part) content {
 	if p.ReplyTo {
 		c.ReplyTo = s.to.Message
 	}
-	if p.Offer != nil { // Example has no buttons: people write the option or its number
+	if p.Offer != nil { // Example has no buttons: users write the option or its number
 		c.Text += "\n\n" + p.Offer.Numbered()
 	}
 	return c

@@ -82,7 +82,7 @@ func redactor(token string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// errUnsent marks a request for which no connection could be made, so that it certainly had no effect.
+// errUnsent marks a request without a connection, which certainly had no effect.
 var errUnsent = errors.New("can't connect")
 
 // errRevoked means that the server rejects the token.
@@ -148,8 +148,8 @@ func request(api tgbotapi.BotAPI, method string, params tgbotapi.Params, files [
 	return answer, err
 }
 
-// failure classifies the error of a request, by what the server said, then by the status of the response, then by
-// whether there was a connection.
+// failure classifies the error of a request, by the description in the response, then by the status of the response,
+// then by whether there was a connection.
 func (c *client) failure(t *trip, method string, err error) error {
 	var said *tgbotapi.Error
 	switch {

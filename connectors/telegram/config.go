@@ -47,10 +47,10 @@ type Limits struct {
 	PerSecond int `yaml:"per_second" default:"30"`
 }
 
-// Ambiguous defines what happens to the last message of an answer if it is unknown whether it arrived.
+// Ambiguous defines the handling of the last message of an answer if it is unknown whether it arrived.
 type Ambiguous string
 
-// What happens to such a message.
+// The possible values.
 const (
 	AmbiguousResend Ambiguous = "resend" // it is sent once more, marked
 	AmbiguousSkip   Ambiguous = "skip"   // it is not sent again

@@ -17,9 +17,9 @@ import (
 	"parley/core/llm"
 )
 
-// filesOf returns the attachments of m. A ref is the id by which the server returns the file to this bot; other bots
-// can't use it. Most kinds have no name or type of their own, so they get the usual ones. Telegram sends an animation
-// as a document too, for clients without animations, so animations come first. A sticker becomes text, see [said].
+// filesOf returns the attachments of m. A ref is the server's id of the file for this bot; other bots can't use it.
+// Most kinds have no name or type of their own, so they get the usual ones. Telegram sends an animation as a document
+// too, for clients without animations, so animations come first. A sticker becomes text, see [said].
 func filesOf(m *tgbotapi.Message) []chat.Attachment {
 	switch {
 	case m.Voice != nil:

@@ -76,8 +76,8 @@ func parseAddress(own []byte) (a address, err error) {
 	return a, nil
 }
 
-// messageID returns the id under which a sink refers to a message. It includes the chat, because message numbers are
-// not kept when a group becomes a supergroup with a new id.
+// messageID returns the id that a sink uses for a message. It includes the chat, because message numbers are not kept
+// when a group becomes a supergroup with a new id.
 func messageID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
 
 // parseMessageID is the reverse of messageID.

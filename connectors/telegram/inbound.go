@@ -51,8 +51,8 @@ type self struct {
 	username string
 }
 
-// inbound converts a message to an inbound event, or returns nil if it is to be ignored: service messages, and what is
-// empty. first maps a chat's id to the one under which its room was created.
+// inbound converts a message to an inbound event, or returns nil if it is to be ignored: service messages and empty
+// ones. first maps a chat's id to the id that its room was created with.
 //
 // Rights follow from the ids of users and chats, never from names. A message in the name of a chat belongs to that
 // chat, not to the user who may have written it.

@@ -16,10 +16,10 @@ import (
 
 const (
 	keptWait    = 10 * time.Second // the longest pause between polls while events fail
-	keptTime    = 10 * time.Minute // after which an update that alone keeps failing is dropped
+	keptTime    = 10 * time.Minute // an update that alone keeps failing this long is dropped
 	mostPending = 200              // updates that are not confirmed; the server sends 100
 	handlerTime = 20 * time.Second // for one update
-	settleTime  = time.Second      // after which slow updates no longer delay the next poll
+	settleTime  = time.Second      // slow updates delay the next poll this long at most
 )
 
 // errKept means that some updates were not accepted and stay queued at the server.
@@ -28,8 +28,8 @@ var errKept = errors.New("not taken")
 // intake delivers updates to the gateway: each once, in order within a chat, many chats at a time. It belongs to the
 // poller's goroutine.
 //
-// A poll returns again what is not yet confirmed, so while one update fails, each batch holds many known ones. known
-// has their ids.
+// A poll repeats the updates that are not yet confirmed, so while one update fails, each batch holds many known ones.
+// known has their ids.
 type intake struct {
 	log    *slog.Logger
 	events *connectors.Intake[int64, int] // by chat; the position is the offset that confirms

@@ -136,8 +136,8 @@ func (o *origin) words(author chat.EntityID, said string) string {
 	return text.Forwarded(name, said)
 }
 
-// foreign reports whether author forwards a message. What people forward of their own are their words, and o is nil if nothing is
-// forwarded.
+// foreign reports whether author forwards a message. A user's forwarded own message counts as the user's words, and o
+// is nil if nothing is forwarded.
 func (o *origin) foreign(author chat.EntityID) bool {
 	if o == nil {
 		return false

@@ -69,7 +69,7 @@ func (m *moves) put(old, now int64) {
 }
 
 // add records a move and stores it. If storing fails, the caller gets the error and calls again. Until then this
-// process knows to which room the new id belongs, but treats the move as not recorded, so that the next call stores it.
+// process maps the new id to its room, but treats the move as not recorded, so that the next call stores it.
 func (m *moves) add(ctx context.Context, old, now int64) error {
 	if old == now || old == 0 || now == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 	return nil
 }
 
-// now returns the chat's current id, to which requests must go.
+// now returns the chat's current id, the one for requests.
 func (m *moves) now(chat int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +112,7 @@ func (m *moves) now(chat int64) int64 {
 	return chat
 }
 
-// first returns the id under which the chat's room was created.
+// first returns the id that the chat's room was created with.
 func (m *moves) first(chat int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -40,8 +40,8 @@ func (s self) served(m *tgbotapi.Message, first func(int64) int64) (all []chat.I
 	return all
 }
 
-// moved converts a membership change, of the bot itself or of another user. It returns nil for what does not matter. In
-// a private chat, the bot "leaves" when the user blocks it.
+// moved converts a membership change, of the bot itself or of another user. It returns nil for irrelevant changes. In a
+// private chat, the bot "leaves" when the user blocks it.
 func (s self) moved(m *tgbotapi.ChatMemberUpdated, first func(int64) int64) chat.Inbound {
 	status, u := m.NewChatMember.Status, m.NewChatMember.User
 	gone := status == "left" || status == "kicked"

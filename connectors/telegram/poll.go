@@ -19,7 +19,7 @@ import (
 
 const (
 	pollTime  = 50 * time.Second // the longest long poll that the server allows
-	pollGrace = 15 * time.Second // after which a poll without a response is abandoned
+	pollGrace = 15 * time.Second // a poll without a response for this much longer is abandoned
 	callTime  = 15 * time.Second // of every other request
 	byeTime   = 3 * time.Second
 	leastWait = time.Second
@@ -193,7 +193,7 @@ func (p *poller) allowed() string {
 }
 
 // bye confirms the delivered updates, so that they are not redelivered after a restart. A poll is the only way to do
-// that; what it returns is ignored and stays unconfirmed.
+// that; its updates are ignored and stay unconfirmed.
 func (p *poller) bye(ctx context.Context) {
 	if p.offset == 0 {
 		return
@@ -209,8 +209,8 @@ func (p *poller) bye(ctx context.Context) {
 	}
 }
 
-// pause returns how long to wait after err: what the server demands, or an increasing back-off with jitter. Updates
-// that could not be stored are worth a shorter one, because the server can be asked without harm.
+// pause returns how long to wait after err: the server's demand, or an increasing back-off with jitter. Updates that
+// could not be stored are worth a shorter one, because the server can be asked without harm.
 func (p *poller) pause(err error) time.Duration {
 	var r *refusal
 	if errors.As(err, &r) && r.after > 0 {

@@ -80,8 +80,8 @@ func migrated(err error) int64 {
 	return 0
 }
 
-// deletedTopic is what a sink knows about the deletion of its topic. In a private chat, the answer then continues in the chat without the
-// topic, where the same person reads it.
+// deletedTopic is the sink's state about the deletion of its topic. In a private chat, the answer then continues in the
+// chat without the topic, where the same person reads it.
 type deletedTopic struct {
 	known   bool
 	outside int // the first message posted since; 0 if there is none

@@ -15,7 +15,7 @@ const (
 )
 
 // display describes messages in Telegram's HTML. With reply, the first message replies to the question. The messages
-// mention only the user named asker, or no one if asker is empty: a text of the model's must not notify other people.
+// mention only the user named asker, or no one if asker is empty: a text of the model's must not notify other users.
 func display(reply bool, asker string) progressive.MarkdownOptions {
 	mention := func(name string) bool { return asker != "" && strings.EqualFold(name, asker) }
 	return progressive.MarkdownOptions{

@@ -12,7 +12,7 @@ import (
 	"parley/core/text"
 )
 
-// newerReply holds fields of Message that are newer than Bot API 5.5 and tell what the message replies to.
+// newerReply holds fields of Message that are newer than Bot API 5.5 and describe the message's reply target.
 type newerReply struct {
 	ReplyTo struct {
 		newerKinds

@@ -84,7 +84,7 @@ func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 	return t.client.token.Watch(ctx, newPoller(t, h).run)
 }
 
-// Close closes idle connections, for a bot that posts without Run.
+// Close closes idle connections, for a bot that posts without Run. Its error is always nil.
 func (t *Telegram) Close() error {
 	t.client.http.CloseIdleConnections()
 	return nil
@@ -144,7 +144,7 @@ func advise(err error) error {
 	return err
 }
 
-// privacy describes what the bot can read in groups.
+// privacy describes the bot's access to messages in groups.
 func privacy(me tgbotapi.User) string {
 	if me.CanReadAllGroupMessages {
 		return "it receives every message in its groups"

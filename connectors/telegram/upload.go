@@ -82,8 +82,8 @@ func (c carried) files(field string) []tgbotapi.RequestFile {
 	return []tgbotapi.RequestFile{{Name: field, Data: tgbotapi.FileBytes{Name: c.name, Bytes: c.data}}}
 }
 
-// judgeFile converts a permanent refusal of a part with a file to a refusal of the file (ErrUnparsable), after which
-// the caller sends the text instead. Possibly the chat only refuses files; sending the text shows whether that is so.
+// judgeFile converts a permanent refusal of a part with a file to a refusal of the file (ErrUnparsable), so that the
+// caller sends the text instead. Possibly the chat only refuses files; sending the text shows whether that is so.
 func judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
 	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) ||

@@ -94,7 +94,7 @@ func (c *Chat) atPrompt() {
 // clearLine moves to the end of the line and deletes everything before the cursor.
 const clearLine = "\x05\x15"
 
-// recall shows earlier messages, in the form in which they were shown first.
+// recall shows earlier messages, in their original form.
 func (c *Chat) recall(ctx context.Context, before []Message) {
 	for i, m := range before {
 		if m.ReplyTo != "" && slices.ContainsFunc(before[i:], func(later Message) bool { return later.ID == m.ReplyTo }) {
@@ -188,7 +188,7 @@ func (c *Chat) answers(ctx context.Context, first *typedAnswer) (err error) {
 }
 
 // follow shows the answer until its end. Frames that arrive between redraws are shown by the next redraw, and a redraw
-// waits in proportion to its own cost: rendering Markdown takes longer as the answer grows. It returns what has arrived
+// waits in proportion to its own cost: rendering Markdown takes longer as the answer grows. It returns the arrived part
 // also with an error.
 func (c *Chat) follow(ctx context.Context, a *typedAnswer) (*reply, error) {
 	frames := make(chan Frame)
@@ -245,7 +245,7 @@ func (c *Chat) draw(lines []string) {
 }
 
 // fit returns l, or a look for the terminal's current width: the next draw replaces the visible lines. A new look has
-// new renderers, because those keep what they rendered for a width.
+// new renderers, because the old ones cache rows of another width.
 func (c *Chat) fit(l *look) *look {
 	now := c.look()
 	if now.width == l.width {

@@ -1,7 +1,7 @@
 // Package terminal is a chat client of a gateway's web API, for terminals and for scripts.
 //
 // [Client] makes the requests, and reconnects. [Chat] is a conversation in a terminal: keyboard reads the keys at any
-// time, reply collects what has arrived of an answer, look renders it as rows, and screen replaces the rows that are
+// time, reply collects the arrived part of an answer, look renders it as rows, and screen replaces the rows that are
 // still visible. [Script] is for pipes: it writes complete answers, or the frames as JSON.
 //
 // All text comes from a model, from tools or from the network. It is stripped of control characters before it is shown:
@@ -77,13 +77,14 @@ type Message struct {
 }
 
 // Open starts a conversation at the gateway with the URL base, or continues the named one if the gateway still has it:
-// conversations can be deleted meanwhile.
+// conversations can be deleted meanwhile. It fails if the gateway can't be reached or refuses the request.
 func Open(ctx context.Context, base, conversation string) (*Client, error) {
 	return OpenAsOwner(ctx, base, conversation, nil)
 }
 
-// OpenAsOwner is Open for the owner, who is on the gateway's machine. token returns the gateway's present token, or "" for
-// none: another gateway that takes over has another one. It is sent to the gateway only, past any proxy.
+// OpenAsOwner is Open for the owner, who is on the gateway's machine. token returns the gateway's present token, or ""
+// for none: another gateway that takes over has another one. It is sent to the gateway only, past any proxy. The errors
+// are those of Open.
 func OpenAsOwner(ctx context.Context, base, conversation string, token func() string) (*Client, error) {
 	c := &Client{base: base, http: &http.Client{}, conversation: conversation, token: token}
 	if token != nil {
@@ -120,7 +121,8 @@ func direct() http.RoundTripper {
 // Conversation returns the conversation's id, which is sufficient to read and continue it. It is a secret.
 func (c *Client) Conversation() string { return c.conversation }
 
-// History returns the conversation so far, oldest message first.
+// History returns the conversation so far, oldest message first. It fails if the gateway can't be reached or has no
+// such conversation.
 func (c *Client) History(ctx context.Context) ([]Message, error) {
 	var said struct{ Messages []Message }
 	if err := c.call(ctx, http.MethodGet, c.path("/messages"), &said); err != nil {
@@ -129,7 +131,7 @@ func (c *Client) History(ctx context.Context) ([]Message, error) {
 	return said.Messages, nil
 }
 
-// Stop stops the current answers.
+// Stop stops the current answers. It fails if the gateway can't be reached or refuses the request.
 func (c *Client) Stop(ctx context.Context) error {
 	if err := c.call(ctx, http.MethodPost, c.path("/stop"), nil); err != nil {
 		return fmt.Errorf("stop the answer: %w", err)
@@ -143,7 +145,7 @@ func (c *Client) Stop(ctx context.Context) error {
 //
 // It gives up after several consecutive attempts without a frame, and at once after an error reply that a repetition
 // would not change. An error is yielded last, and wraps the cause. The sequence can be used once; if its consumer stops
-// early, the answer goes on at the gateway.
+// early, the answer continues at the gateway.
 func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] {
 	body, err := json.Marshal(map[string]string{"text": text, "clientMessageId": rand.Text()})
 	return func(yield func(Frame, error) bool) {

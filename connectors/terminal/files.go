@@ -17,7 +17,7 @@ type File struct {
 }
 
 // Picture returns the description of an image at a path of the gateway, without loading the image. Frames name only the
-// path, so its type and size come from a HEAD request.
+// path, so its type and size come from a HEAD request. It fails if the gateway can't be reached or has no such image.
 func (c *Client) Picture(ctx context.Context, address string) (File, error) {
 	ctx, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()

@@ -94,7 +94,7 @@ func (k *keyboard) setAside() {
 	k.typed.Reset()
 }
 
-// bringBack restores the hidden input ahead of what was typed since.
+// bringBack restores the hidden input ahead of the keys typed since.
 func (k *keyboard) bringBack() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

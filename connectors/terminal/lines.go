@@ -166,8 +166,8 @@ func harmless(s string) string {
 	}, s)
 }
 
-// cut shortens a line without control sequences to a width. It cuts between grapheme clusters, since characters that
-// people see as one must stay together.
+// cut shortens a line without control sequences to a width. It cuts between grapheme clusters, since code points that
+// are displayed as one character must stay together.
 func cut(s string, width int) string {
 	if uniseg.StringWidth(s) <= width {
 		return s

@@ -118,7 +118,7 @@ type block struct {
 	call *call
 }
 
-// blocks returns the text and the calls in order. A call is placed at the end of the paragraph in which it was made.
+// blocks returns the text and the calls in order. A call is placed at the end of its paragraph.
 func (r *reply) blocks() (all []block) {
 	from := 0
 	for i := range r.calls {

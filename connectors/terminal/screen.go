@@ -10,10 +10,10 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// screen shows changing lines at the end of a terminal. It rewrites only what is still visible: lines that have
+// screen shows changing lines at the end of a terminal. It rewrites only rows that are still visible: lines that have
 // scrolled away can't be changed by any control sequence. Every line is one row; the caller folds longer ones.
 //
-// It needs no alternate screen, so that the conversation stays in the terminal's history, where people scroll and copy.
+// It needs no alternate screen, so that the conversation stays in the terminal's history, where users scroll and copy.
 type screen struct {
 	out    io.Writer
 	height int

@@ -25,7 +25,7 @@ var (
 
 // jsonBounds passes a JSON text through and fails as soon as the text exceeds a limit, so that a decoder behind it
 // never holds more: encoding/json buffers a whole value before it looks at it, and recurses for each level. It does not
-// validate the JSON; the decoder does. It follows only what it needs: strings with their escapes, and structural
+// validate the JSON; the decoder does. It follows only the necessary parts: strings with their escapes, and structural
 // characters.
 type jsonBounds struct {
 	r      io.Reader
@@ -87,7 +87,7 @@ func (b *jsonBounds) check(c byte) error {
 
 // readBody reads a request body that is one JSON object. field reads each member's value from dec, or skips it: values
 // are decoded one by one, so that at most one image is held twice, encoded and decoded. most is the maximum size in
-// bytes. What follows the object is an error.
+// bytes. Text after the object is an error.
 func readBody(rw http.ResponseWriter, r *http.Request, most int64, field func(dec *json.Decoder, key string) error) error {
 	dec := json.NewDecoder(&jsonBounds{r: http.MaxBytesReader(rw, r.Body, most)})
 	if err := readObject(dec, field); err != nil {

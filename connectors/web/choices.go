@@ -87,8 +87,8 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 	return skipValue(dec)
 }
 
-// recent returns what a reload shows: messages, and commands with their answers, in chronological order. The latter are
-// stored as another kind, because they are no part of what the model reads.
+// recent returns the contents of a reloaded page: messages, and commands with their answers, in chronological order.
+// The latter are stored as another kind, because they are no part of the prompt.
 func (w *Web) recent(ctx context.Context, room chat.RoomID) ([]chat.Memory, error) {
 	said, err := w.opts.Store.Recent(ctx, room, chat.Said, 0, shown)
 	if err != nil {

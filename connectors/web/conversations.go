@@ -249,7 +249,7 @@ func reply(rw http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(rw).Encode(body) // the reader has disconnected
 }
 
-// fail answers a request with an error: a sentence that the page shows to people as it is.
+// fail answers a request with an error: a sentence that the page shows to users as it is.
 func fail(rw http.ResponseWriter, status int, sentence string) {
 	reply(rw, status, map[string]any{"error": sentence})
 }

@@ -31,7 +31,7 @@ func (f *frame) append(b []byte) ([]byte, error) {
 func appendString(b []byte, s string) []byte {
 	begin := len(b)
 	b = append(b, '"')
-	from := 0 // of what is not appended yet
+	from := 0 // of the part that is not appended yet
 	for i := 0; i < len(s); {
 		short := byte(0)
 		switch c := s[i]; {
@@ -77,7 +77,7 @@ func diff(old, now answer.View) (added string, replaced bool) {
 	for i < len(old.Segments) && i < len(now.Segments) && same(old.Segments[i], now.Segments[i]) {
 		i++
 	}
-	if i == len(now.Segments) { // what is missing was withdrawn
+	if i == len(now.Segments) { // the missing segments were withdrawn
 		return "", slices.ContainsFunc(old.Segments[i:], func(s answer.Segment) bool { return s.Text != "" })
 	}
 	above := false // there is text above the first change

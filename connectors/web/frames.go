@@ -24,7 +24,7 @@ type frame struct {
 
 	Phase           string       `json:"phase,omitempty"` // tool: call, result, error
 	CallID          string       `json:"callId,omitempty"`
-	ToolName        string       `json:"toolName,omitempty"` // the label, for those who don't see details; empty in calls of which they see only files
+	ToolName        string       `json:"toolName,omitempty"` // the label, for readers without details; empty in calls that show them only files
 	Label           string       `json:"label,omitempty"`    // for those who do
 	Stage           answer.Stage `json:"stage,omitempty"`
 	At              int          `json:"at,omitempty"` // bytes of text above the call
@@ -60,7 +60,8 @@ type usage struct {
 	CachedTokens     int    `json:"cachedTokens,omitempty"`
 }
 
-// usage returns the usage of an answer as far as the reader can see it. It tells how the answer comes about, and names a model.
+// usage returns the usage of an answer as far as the reader can see it. It describes the stages of the answer, and
+// names a model.
 func (w wishes) usage(u *llm.UsageSum) *usage {
 	if u == nil || !w.details {
 		return nil
@@ -92,7 +93,7 @@ type encoder struct {
 	calls   []frame        // started and not yet ended at the reader
 	places  map[string]int // of the calls that the reader has received
 	asked   bool           // the reader shows options
-	out     []frame        // what the last call of encode returned
+	out     []frame        // the result of the last call of encode
 }
 
 // thinking returns the first frame.
@@ -216,8 +217,8 @@ func (e *encoder) add(kind string) *frame {
 	return f
 }
 
-// places returns how many bytes of text stand above each call of v, by which clients place the calls. It is nil if
-// there are none.
+// places returns how many bytes of text stand above each call of v. Clients place the calls by these numbers. It is nil
+// if there are none.
 func places(v answer.View) (all map[string]int) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" {

@@ -13,7 +13,7 @@ import (
 
 // guard checks Origin and Host. The checks protect browsers against other sites and DNS rebinding: a page elsewhere
 // must not use the visitor's network position or cookies of a proxy to talk to this server. They do not protect against
-// people and programs, which send any header, and are rate limited instead.
+// programs, which can send any header, and are rate limited instead.
 type guard struct {
 	log     *slog.Logger
 	told    *seldom
@@ -130,7 +130,7 @@ func (g guard) page(next http.Handler) http.Handler {
 
 // client returns the address that limits count: for IPv6 the /64 network, because one visitor has all of it.
 // X-Forwarded-For is read from its end, as each proxy appends the address of its peer, and only as far as trusted
-// proxies wrote it: what is before may be invented by the client. An address that can't be read is the zero prefix,
+// proxies wrote it: earlier addresses may be invented by the client. An address that can't be read is the zero prefix,
 // which all such requests share.
 func (g guard) client(r *http.Request) netip.Prefix {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)

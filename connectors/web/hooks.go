@@ -76,8 +76,8 @@ func hookBody(r *http.Request) ([]byte, *refusal) {
 	return body, nil
 }
 
-// hookReply answers a hook with what happened. A repeated call is a success too, because the sender only asks whether
-// it arrived.
+// hookReply answers a hook with the outcome. A repeated call is a success too, because the sender only asks whether it
+// arrived.
 func (w *Web) hookReply(rw http.ResponseWriter, acc chat.Accepted, err error) {
 	switch {
 	case errors.Is(err, chat.ErrTooMany):

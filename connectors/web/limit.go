@@ -8,8 +8,8 @@ import (
 )
 
 // limiter allows each address a number of requests per interval, at a steady rate with a burst of the full number. It
-// stores one time for each address, the one at which its budget is full again, and nothing for addresses with their
-// full budget. Old entries are removed once per interval. It is safe for concurrent use.
+// stores one time for each address, the moment when its budget is full again, and nothing for addresses with their full
+// budget. Old entries are removed once per interval. It is safe for concurrent use.
 type limiter struct {
 	n    int
 	per  time.Duration
@@ -96,7 +96,7 @@ type failures struct {
 
 func newFailures(log *slog.Logger) *failures { return &failures{log: log, kinds: map[string]failed{}} }
 
-// note logs err, unless there was a line about what a moment ago.
+// note logs err, unless it logged an error of the same kind a moment ago.
 func (f *failures) note(what string, err error) {
 	now := time.Now()
 	f.mu.Lock()
@@ -114,7 +114,7 @@ func (f *failures) note(what string, err error) {
 	}
 }
 
-// failed is what happened to one kind.
+// failed counts the failures of one kind.
 type failed struct {
 	logged  time.Time
 	leftOut int // since then

@@ -25,7 +25,7 @@ var types = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// loginPath is the path of the page on which the owner logs in.
+// loginPath is the path of the owner's login page.
 const loginPath = "/login"
 
 // pages serves the chat page and its files. They contain no secrets, and sites that embed the chat load them too. The

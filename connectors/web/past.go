@@ -54,7 +54,7 @@ func (f *frame) show(room chat.RoomID, id chat.MemoryID, c answer.PastCall) {
 	}
 }
 
-// pastTools returns the final frames of an answer's calls, in the form in which a stream sends them.
+// pastTools returns the final frames of an answer's calls, in the form of a stream.
 func (w wishes) pastTools(m chat.Memory) (out []frame) {
 	for _, c := range m.Calls {
 		t := w.toolFrame(c.ID, c.Tool)
@@ -123,8 +123,8 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveFile replies with a file. Anything but an image is for download, and a policy forbids everything to what is
-// shown: the file comes from a stranger or a model, and has the page's origin.
+// serveFile replies with a file. Anything but an image is for download, and a policy forbids everything to a displayed
+// file: it comes from a stranger or a model, and has the page's origin.
 func serveFile(rw http.ResponseWriter, r *http.Request, name, kind string, content io.ReadSeeker) {
 	h := rw.Header()
 	h.Set("Content-Type", kind)

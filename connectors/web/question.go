@@ -25,16 +25,16 @@ type question struct {
 	StreamProtocol  string
 	Reasoning       bool
 	Source          string
-	Name            string // what the site calls the visitor: a claim, which gives no rights
+	Name            string // the site's name for the visitor: a claim, which gives no rights
 }
 
-// id returns the id of the message: the same for the same clientMessageId in the same conversation, by which a repeated
+// id returns the id of the message: the same for the same clientMessageId in the same conversation, so that a repeated
 // request is recognized.
 func (q question) id(room chat.RoomID) chat.MemoryID {
 	return chat.MemoryID(string(room) + "/" + q.ClientMessageID)
 }
 
-// refusal is the error response of a request. The sentence is shown to people.
+// refusal is the error response of a request. The sentence is shown to users.
 type refusal struct {
 	status   int
 	sentence string
@@ -84,7 +84,7 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	return q, nil
 }
 
-// words returns the text, or what a message means that consists only of files.
+// words returns the text, or a stand-in for it if the message consists only of files.
 func (q *question) words() string {
 	switch {
 	case strings.TrimSpace(q.Text) != "":

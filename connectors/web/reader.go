@@ -32,8 +32,8 @@ func (r reader) author(room chat.RoomID) chat.EntityID {
 	return visitor(room)
 }
 
-// private reports whether only this machine can reach the gateway: it listens on loopback, and nothing says that a proxy or
-// another site brings visitors.
+// private reports whether only this machine can reach the gateway: it listens on loopback, and no option names a proxy
+// or another site that brings visitors.
 func private(o Options) bool {
 	if o.Public || len(o.Proxies) > 0 || !onLoopback(o.Listener.Addr().String()) {
 		return false
@@ -75,7 +75,7 @@ func (w *Web) trusted(r *http.Request) bool {
 }
 
 // local serves programs on the same machine that have the token. For all other requests the path does not exist: the
-// reply doesn't tell which condition failed.
+// reply doesn't reveal the failed condition.
 func (w *Web) local() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !w.trusted(r) || w.opts.Local == nil {
@@ -89,8 +89,7 @@ func (w *Web) local() http.Handler {
 
 // here reports whether r comes from this machine and was not forwarded by a proxy, nor sent by a browser's page. A
 // proxy on the same machine makes requests of the whole world look local, so any header of one refuses the request. The
-// peer may also have the address on which it was received: that is how a program on a machine reaches it by its own
-// name.
+// peer may also have the server's own address, as a program does that uses the machine's name.
 func here(r *http.Request) bool {
 	if forwarded(r) || r.Header.Get("Origin") != "" {
 		return false

@@ -70,9 +70,9 @@ func (a fileAPI) receiveFile(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// announced checks what the request says about its file. A length is required, so that a file that breaks off is not taken
-// for a whole one. Attempt tells this request apart from an earlier one with the same key, whose late pieces the store
-// refuses.
+// announced checks the request's description of its file. A length is required, so that a file that breaks off is not
+// taken for a whole one. Attempt tells this request apart from an earlier one with the same key, whose late pieces the
+// store refuses.
 func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	q := r.URL.Query()
 	key, name := q.Get("clientFileId"), text.Clean(q.Get("name"))
@@ -111,7 +111,7 @@ func (a fileAPI) sender(r *http.Request) (chat.EntityID, *refusal) {
 	return id, nil
 }
 
-// failed logs an internal error and returns what the client is told.
+// failed logs an internal error and returns the response for the client.
 func (a fileAPI) failed(what string, err error) *refusal {
 	if errors.Is(err, chat.ErrShutdown) {
 		return &refusal{http.StatusServiceUnavailable, "The gateway is restarting. Please try again."}
@@ -120,7 +120,7 @@ func (a fileAPI) failed(what string, err error) *refusal {
 	return &refusal{http.StatusServiceUnavailable, "This file could not be saved. Please try again."}
 }
 
-// begin announces a file to the store, and returns what that has of it.
+// begin announces a file to the store, and returns the store's state of it.
 func (a fileAPI) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
 	is, err := a.web.opts.Store.BeginUpload(r.Context(), u, chat.UploadRule{Waiting: maxWaiting})
 	switch {
@@ -211,7 +211,7 @@ func (a fileAPI) keepPieces(ctx context.Context, u chat.Upload, content io.Reade
 	return u, nil
 }
 
-// pictureType returns the type of a file that begins with head: only what is a picture counts as one. Pictures are
+// pictureType returns the type of a file that begins with head: only real pictures count as pictures. Pictures are
 // shown in the page's origin, so a claim is not enough; and a picture with a wrong claim is still a picture.
 func pictureType(claimed string, head []byte) string {
 	if found := http.DetectContentType(head); (llm.File{Type: found}).Picture() {

@@ -29,14 +29,14 @@ const defaultSource = "client_chat"
 // visitor returns the person in a conversation, which has only one.
 func visitor(room chat.RoomID) chat.EntityID { return chat.EntityID(room) }
 
-// accepted is a message of which the answer is streamed.
+// accepted is a message whose answer is streamed.
 type accepted struct {
 	chat.Accepted
 	room chat.RoomID
 	wishes
 }
 
-// wishes are what a reader wants of an answer, and may see of it.
+// wishes are the parts of an answer that a reader wants and may see.
 type wishes struct {
 	legacy    bool // every text frame holds the whole text
 	reasoning bool // also the model's reasoning
@@ -140,7 +140,7 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, wants wishes) {
 	out, ctx := newSSE(rw, w.ending), r.Context()
 	if acc.Chosen {
-		// The stream of a choice goes on for a while, see choiceGrace.
+		// The stream of a choice continues for a while, see choiceGrace.
 		grace, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		go func() {

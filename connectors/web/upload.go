@@ -32,7 +32,7 @@ var (
 type upload struct {
 	io.ReadCloser
 	ctl   *http.ResponseController
-	share *share // nil: what is read is not held
+	share *share // nil: the bytes read are not held
 	who   netip.Prefix
 
 	within time.Duration // time limit of the body

@@ -11,8 +11,8 @@
 //
 // Everything comes from strangers, so everything has a bound for each address: requests at a time, requests per minute,
 // messages, bytes of bodies in memory, bytes of replies in memory, files. The order of the checks follows the cost:
-// what is cheap to refuse is refused first, and before its body is read. Rates are kept in memory, for each replica;
-// the limits of spending are stored.
+// requests that are cheap to refuse are refused first, before their bodies are read. Rates are kept in memory, for each
+// replica; the limits of spending are stored.
 package web
 
 import (
@@ -49,8 +49,8 @@ type Answers interface {
 	Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error)
 }
 
-// Store is the part of the store that the web connector uses directly: to open conversations, and for what a reload
-// shows. Messages go through the handler.
+// Store is the part of the store that the web connector uses directly: to open conversations, and for the messages
+// after a reload. New messages go through the handler. Its errors are those of the store.
 type Store interface {
 	storage.Rooms
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
@@ -81,7 +81,8 @@ type Options struct {
 	LocalToken string
 	// Refuse returns why a file with that name, claimed type and beginning can't be read, in a few words for users, or "". nil accepts all.
 	Refuse func(name, kind string, head []byte) string
-	// Accept lists what the page offers to attach, in the form of the attribute accept of HTML; none offers all files.
+	// Accept lists the file types that the page offers to attach, in the form of the attribute accept of HTML; none
+	// offers all files.
 	Accept []string
 	// Thumbnail returns a small JPEG of an image, or an error if it can't be decoded. nil: there are no thumbnails.
 	Thumbnail func(ctx context.Context, picture []byte) ([]byte, error)

@@ -38,7 +38,7 @@ const (
 	sessionsName = "web/login sessions"
 )
 
-// Store keeps small values, like connectors.SharedState.
+// Store stores small values, like connectors.SharedState. Its errors are those of the store.
 type Store interface {
 	Kept(ctx context.Context, name string) (string, error)
 	Swap(ctx context.Context, name, old, value string) (bool, error)
@@ -49,8 +49,8 @@ type Sessions struct{ Store Store }
 
 // Session is one browser.
 type Session struct {
-	ID     string // by which it can be revoked; it gives no access
-	Device string // what the browser says of itself
+	ID     string // identifies it for revocation; it gives no access
+	Device string // the browser's description of itself
 	Since  time.Time
 	Ends   time.Time
 	Hash   string // of its token
@@ -62,7 +62,7 @@ type code struct {
 	Ends time.Time
 }
 
-// NewCode returns a code for one login. Earlier codes are not valid any more.
+// NewCode returns a code for one login. Earlier codes are not valid any more. It fails if the code can't be stored.
 func (s Sessions) NewCode(ctx context.Context) (string, error) {
 	made := rand.Text()[:codeLength]
 	err := change(ctx, s.Store, codeName, func(c *code) error {
@@ -118,7 +118,7 @@ func (s Sessions) Find(ctx context.Context, token string) (found Session, err er
 	return found, nil
 }
 
-// List returns the sessions, oldest first.
+// List returns the sessions, oldest first. It fails if they can't be read from the store.
 func (s Sessions) List(ctx context.Context) ([]Session, error) {
 	kept, err := s.Store.Kept(ctx, sessionsName)
 	if err != nil {
@@ -183,8 +183,8 @@ func current(all []Session) []Session {
 	return slices.DeleteFunc(slices.Clone(all), func(one Session) bool { return !now.Before(one.Ends) })
 }
 
-// plain returns a code as it is hashed, however people write it. Digits that a code never has stand for the letters that they
-// look like.
+// plain returns a code in the form that is hashed, in whatever form it was typed. Digits that a code never has stand
+// for the letters that they look like.
 func plain(written string) string {
 	return strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B").Replace(strings.ToUpper(strings.TrimSpace(written)))
 }
