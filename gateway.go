@@ -87,6 +87,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	if err != nil {
 		return nil, err
 	}
+	hold := restoredHold{memo: g.backends.memo, log: g.env.Log, tell: func(ctx context.Context, key, text string) error { return g.runtime.TellOwners(ctx, key, text) }}
+	plugins = hold.wrap(plugins)
 	open, err := g.addPlatforms()
 	if err != nil {
 		return nil, err

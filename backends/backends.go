@@ -117,5 +117,38 @@ func InUse(err error) (holder string, ok bool) {
 	return "", false
 }
 
+// Restored is what a restore did, see [sqlite.Restored].
+type Restored = sqlite.Restored
+
+// RestoreOptions say how a backup is restored, see [sqlite.RestoreOptions].
+type RestoreOptions = sqlite.RestoreOptions
+
+// Copied describes a backup, see [sqlite.Copied].
+type Copied = sqlite.Copied
+
+// RestoredNote is the note of a store that waits for its owner's confirmation, see [sqlite.RestoredNote].
+const RestoredNote = sqlite.RestoredNote
+
+// ErrIncomplete means that a backup is too old to repeat all deletions, see [sqlite.ErrIncomplete].
+var ErrIncomplete = sqlite.ErrIncomplete
+
+// Backup writes a copy of the store at address to a new file, see [sqlite.Backup]. PostgreSQL has its own tools for that.
+func Backup(ctx context.Context, address, file string) (Copied, error) {
+	path := Path(address)
+	if path == "" {
+		return Copied{}, errors.New("only a store in a file is backed up by this command; for PostgreSQL use pg_dump, such as pg_dump --format=custom --file=FILE DATABASE")
+	}
+	return sqlite.Backup(ctx, path, file)
+}
+
+// Restore replaces the store at address by a backup, see [sqlite.Restore]. PostgreSQL has its own tools for that.
+func Restore(ctx context.Context, address, file string, o RestoreOptions) (Restored, error) {
+	path := Path(address)
+	if path == "" {
+		return Restored{}, errors.New("only a store in a file is restored by this command; for PostgreSQL stop all gateways and use pg_restore, such as pg_restore --clean --dbname=DATABASE FILE")
+	}
+	return sqlite.Restore(ctx, file, path, o)
+}
+
 // Wait is how long opening a store can take, including migrations.
 const Wait = 30 * time.Second

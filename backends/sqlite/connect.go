@@ -175,13 +175,18 @@ func upgrade(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("reading the version of the tables: %w", err)
 	}
 	if has > knows {
-		return fmt.Errorf("its schema has version %d, but this program supports up to version %d: a newer version of the gateway wrote "+
-			"it; run that version, or restore an older backup", has, knows)
+		return newer(int(has), int(knows))
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrating from version %d to %d: %w", has, knows, err)
 	}
 	return nil
+}
+
+// newer is the error for tables of a newer program.
+func newer(has, knows int) error {
+	return fmt.Errorf("its schema has version %d, but this program supports up to version %d: a newer version of the gateway wrote "+
+		"it; run that version, or restore an older backup", has, knows)
 }
 
 // steps returns what migrates db.

@@ -36,34 +36,40 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 
 // Forget implements [storage.Memories].
 func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error { return forget(ctx, tx, id) })
+	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
+		found, err := forget(ctx, tx, id)
+		if err == nil && found { // platforms report the deletion of every message, also of those that are not stored
+			err = s.tombstones.add(ctx, tx, tombstone{Kind: messageDeleted, ID: string(id)})
+		}
+		return err
+	})
 	return wrap(err, "forgetting the memory %q", id)
 }
 
 // forget deletes a memory. If it was the last input of its run, it also deletes what the run said, and erases the run:
-// an answer quotes its question.
-func forget(ctx context.Context, tx *conn, id chat.MemoryID) error {
+// an answer quotes its question. It reports whether there was such a memory.
+func forget(ctx context.Context, tx *conn, id chat.MemoryID) (found bool, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
-		return err
+		return false, err
 	}
 	m := all[0]
 	if err := dropNotes(ctx, tx, m.room, m.turn); err != nil || m.role != record.Input {
-		return err
+		return true, err
 	}
 	_, err = tx.ExecContext(ctx, `
 		DELETE FROM memories WHERE room = ?1 AND turn = ?2 AND role IN ('said', 'beside')
 			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')`, m.room, m.turn)
 	if err != nil {
-		return err
+		return true, err
 	}
 	run := record.RunID(m.room, m.turn)
-	return erase(ctx, tx, m.room, run, run)
+	return true, erase(ctx, tx, m.room, run, run)
 }
 
 // Clear implements [storage.Memories].
 func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, err error) {
-	err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
+	err = s.burying(ctx, tombstone{Kind: roomCleared, ID: string(room)}, func(ctx context.Context, tx *conn) error {
 		deleted, err = clearRoom(ctx, tx, room)
 		return err
 	})
@@ -75,7 +81,7 @@ func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, er
 
 // ClearEntirely implements [storage.Memories].
 func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error) {
-	err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
+	err = s.burying(ctx, tombstone{Kind: chatCleared, ID: string(room), Person: string(person)}, func(ctx context.Context, tx *conn) error {
 		if deleted, err = clearRoom(ctx, tx, room); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func own(ctx context.Context, tx *conn, p chat.Person) (bool, error) {
 
 // Dismiss implements [storage.People]. The name and the address of a revoked user leave the write-ahead log too.
 func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
-	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
+	err := s.burying(ctx, tombstone{Kind: accessRevoked, ID: string(id)}, func(ctx context.Context, tx *conn) error {
 		gone := 0
 		for _, from := range []string{`DELETE FROM people WHERE id = ?`, `DELETE FROM knocks WHERE id = ?`} {
 			n, err := tx.ExecContext(ctx, from, id)

@@ -68,7 +68,7 @@ func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *cha
 		return err
 	}
 	for _, room := range chats {
-		if err := s.deleting(ctx, d, func(ctx context.Context, tx *conn, n counts) error { return deleteChat(ctx, tx, room, n) }); err != nil {
+		if err := s.deleting(ctx, person, d, func(ctx context.Context, tx *conn, n counts) error { return deleteChat(ctx, tx, room, n) }); err != nil {
 			return err
 		}
 	}
@@ -80,10 +80,10 @@ func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *cha
 type counts map[string]int
 
 // deleting is forgetting for transactions that count what they delete. The counts are added to d after the commit, as
-// the transaction can be repeated.
-func (s *personal) deleting(ctx context.Context, d *chat.PersonalDeletion, do func(context.Context, *conn, counts) error) error {
+// the transaction can be repeated. Each of them records the deletion, because a backup can be made between two of them.
+func (s *personal) deleting(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion, do func(context.Context, *conn, counts) error) error {
 	var n counts
-	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
+	err := s.burying(ctx, tombstone{Kind: personDeleted, ID: string(person)}, func(ctx context.Context, tx *conn) error {
 		n = counts{} // it may run again
 		return do(ctx, tx, n)
 	})
@@ -120,11 +120,11 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 		var ids []chat.MemoryID
 		room := all[0].Room
 		ids, all = record.PersonalBatch(all)
-		err = s.deleting(ctx, d, func(ctx context.Context, tx *conn, deleted counts) error {
+		err = s.deleting(ctx, person, d, func(ctx context.Context, tx *conn, deleted counts) error {
 			deleted["messages"] = len(ids)
 			err := unquote(ctx, tx, room, ids)
 			for i := 0; err == nil && i < len(ids); i++ {
-				err = forget(ctx, tx, ids[i])
+				_, err = forget(ctx, tx, ids[i])
 			}
 			return err
 		})
@@ -165,7 +165,7 @@ func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat
 			return err
 		}
 	}
-	err = s.deleting(ctx, d, func(ctx context.Context, tx *conn, deleted counts) error {
+	err = s.deleting(ctx, person, d, func(ctx context.Context, tx *conn, deleted counts) error {
 		for _, statement := range record.PersonalStatements() {
 			if err := execute(ctx, tx, statement, person, deleted); err != nil {
 				return err

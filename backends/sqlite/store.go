@@ -42,6 +42,8 @@ type Options struct {
 	Trace func(statement string)
 	// Audit, if set, is called if the cache holds something else than the file. Then everything is read although it is cached. Tests set it.
 	Audit func(error)
+	// Unrecorded says that deletions are not recorded next to the file, for a copy that is being restored.
+	Unrecorded bool
 }
 
 // Store is a [storage.Store] in a file. All methods are safe for concurrent use. Writes are sequential; reads run
@@ -94,7 +96,9 @@ type database struct {
 	deleted  atomic.Bool      // the write-ahead log can still hold deleted text
 	pruned   time.Time        // when saveWindows last deleted expired windows; guarded by the turn of writes
 	spentOn  string           // the day of the last charge; guarded by the turn of writes
-	args     []any            // room for the values of the next charges; guarded by the turn of writes
+	// tombstones records deletions outside of the file; guarded by the turn of writes
+	tombstones tombstones
+	args       []any // room for the values of the next charges; guarded by the turn of writes
 
 	mu     sync.RWMutex // guards closed. Each call holds it for reading until it ends, so Close waits for all of them
 	closed bool
@@ -114,6 +118,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	db := &database{lock: held, cache: newCache(), audit: o.Audit, expired: []byte{}, aged: map[string]int64{}}
+	if !o.Unrecorded {
+		db.tombstones = tombstones{path: path + tombstoneEnding, most: mostTombstones}
+	}
 	db.deleted.Store(true) // the process before may have crashed between a deletion and the checkpoint that removes it from the log
 	// Close also handles a database of which only some parts were opened.
 	if err := db.open(ctx, path, o); err != nil {

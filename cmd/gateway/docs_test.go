@@ -48,6 +48,11 @@ var outcomes = map[string]outcome{
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
 	"gateway pair --remove browser:3f2a9c1b":   {1, "no browser 3f2a9c1b is logged in"},
 	"gateway runs retry RUN":                   {1, "RUN"},
+	"gateway backup":                           {1, "no file given"},
+	"gateway restore":                          {1, "no backup given"},
+	"gateway backup FILE":                      {1, "there is no file"}, // TestBackupAndRestore makes and restores one
+	"gateway backup parley-2026-01-02.db":      {1, "there is no file"},
+	"gateway restore parley-2026-01-02.db":     {1, "there is no file"},
 	"gateway person delete telegram:123456789": {1, "nothing was deleted"},
 	"gateway mcp login NAME":                   {1, "NAME"}, // TestLoginToMCPServer logs in
 	"gateway mcp login shop":                   {1, "shop"},
@@ -58,6 +63,7 @@ var says = map[string]string{
 	`cat notes.txt | gateway chat -p "summarize"`:          "> summarize\n> \n> Buy tea.",
 	`gateway chat --json -p "Hello"`:                       `"fullText"`,
 	"gateway check":                                        "Everything works.",
+	"gateway restore --confirm":                            "Nothing is held.",
 	"gateway runs":                                         "Nothing is set aside.",
 	"gateway pair --web":                                   "/login",
 	"gateway person export telegram:123456789":             `"sections": {}`,

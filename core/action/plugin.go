@@ -46,6 +46,9 @@ type Plugin struct {
 	// Work, if set, runs in the background: [core.Runtime] calls it once at the start and waits for it at the end. It
 	// must return soon after ctx is done, and can return earlier. A panic is logged and ends only this work.
 	Work func(ctx context.Context)
+	// Initiative says that Work sends messages at times that are stored. After the store was restored from a backup, Work then
+	// begins only when the owner has confirmed it.
+	Initiative bool
 }
 
 // For returns the plugin as an agent of a type uses it: with the templates of that type in Templates.

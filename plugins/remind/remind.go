@@ -52,7 +52,7 @@ func New(o Options) action.Plugin {
 			p.say = s.Say
 			return nil
 		},
-		Work: p.work,
+		Work: p.work, Initiative: true,
 	}
 }
 

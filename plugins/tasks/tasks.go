@@ -18,6 +18,9 @@ import (
 	"parley/internal/quiethours"
 )
 
+// Name is the plugin's name, to which its state belongs.
+const Name = "tasks"
+
 // Options configure the plugin.
 type Options struct {
 	Store     Store
@@ -76,7 +79,7 @@ func New(o Options) *Tasks {
 // Plugin returns the plugin that keeps the schedules. Hooks can be received after its Init.
 func (t *Tasks) Plugin() action.Plugin {
 	return action.Plugin{
-		Name: "tasks",
+		Name: Name, Initiative: true,
 		Init: func(_ context.Context, s action.Services) error {
 			t.services = s
 			return nil

@@ -32,10 +32,13 @@ const (
 	attempts     = 10 // to change what other processes change too
 )
 
+// Prefix begins the names of all stored values.
+const Prefix = "web/login "
+
 // The names of stored values. They must not change.
 const (
-	codeName     = "web/login code"
-	sessionsName = "web/login sessions"
+	codeName     = Prefix + "code"
+	sessionsName = Prefix + "sessions"
 )
 
 // Store stores small values, like connectors.SharedState. Its errors are those of the store.

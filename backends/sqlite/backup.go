@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	native "zombiezen.com/go/sqlite"
+)
+
+// Copied describes a copy of a store.
+type Copied struct {
+	Messages int   // that it contains
+	Size     int64 // bytes
+}
+
+// Backup writes a copy of the store at from to a new file at to. It shows one moment, also while a gateway writes to the
+// store: SQLite lets other processes read at any time, so the lock of the gateway is not needed. The copy is checked, and
+// only then gets its name. It never replaces a file.
+func Backup(ctx context.Context, from, to string) (Copied, error) {
+	from, err := existing(from)
+	if err != nil {
+		return Copied{}, err
+	}
+	to, err = unused(from, to)
+	if err != nil {
+		return Copied{}, err
+	}
+	temp, err := tempFor(to)
+	if err != nil {
+		return Copied{}, err
+	}
+	c, err := copyChecked(ctx, from, temp)
+	if err == nil {
+		err = os.Link(temp, to) // unlike a rename, it fails if the name was taken meanwhile
+	}
+	if err = errors.Join(err, os.Remove(temp)); err != nil {
+		return Copied{}, writing(to, err)
+	}
+	return c, syncDir(filepath.Dir(to))
+}
+
+// existing returns the resolved path of a store.
+func existing(path string) (string, error) {
+	path, err := resolve(path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no file %s; check the path", path)
+	}
+	return path, err
+}
+
+// belonging are the endings of files that belong to a store. A copy with such a name would be taken for one of them.
+var belonging = []string{"-wal", "-shm", "-journal", ".lock", ".local", tombstoneEnding}
+
+// unused returns the resolved path of a file that can be made for a backup of the store at from.
+func unused(from, to string) (string, error) {
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return "", fmt.Errorf("%s exists already; name a new file", to)
+	}
+	to, err = resolve(to)
+	if err == nil && slices.Contains(belonging, strings.TrimPrefix(to, from)) {
+		return "", fmt.Errorf("%s would be taken for a part of the store; choose another name", to)
+	}
+	return to, err
+}
+
+// tempFor makes an empty file for a copy that is to become path. SQLite writes only to new and to empty files.
+func tempFor(path string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), f.Close()
+}
+
+// copyChecked copies the store at from to the empty file at to, syncs and checks it.
+func copyChecked(ctx context.Context, from, to string) (Copied, error) {
+	err := onceIn(ctx, from, func(c *conn) error {
+		c.db.Limit(native.LimitAttached, 1) // the copy
+		_, err := c.ExecContext(ctx, `VACUUM INTO ?`, to)
+		return err
+	})
+	if err == nil {
+		err = syncFile(to)
+	}
+	if err != nil {
+		return Copied{}, err
+	}
+	return verify(ctx, to)
+}
+
+// onceIn runs do with a connection to an existing file, and closes it. ctx interrupts it. The connection can write, because SQLite
+// reads a file with a write-ahead log only where it can write next to it.
+func onceIn(ctx context.Context, path string, do func(*conn) error) error {
+	c, err := dial(path, Options{})
+	if err != nil {
+		return err
+	}
+	err = c.interruptible(ctx, func() error { return do(c) })
+	return errors.Join(err, c.Close())
+}
+
+// verify reads all of the store at path, and checks that this program can use it.
+func verify(ctx context.Context, path string) (c Copied, err error) {
+	err = onceIn(ctx, path, func(db *conn) error {
+		var found string
+		if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&found); err != nil {
+			return err
+		} else if found != "ok" {
+			return fmt.Errorf("the store is damaged: %s", found)
+		}
+		if tables, err := count(ctx, db, `SELECT count(*) FROM sqlite_schema WHERE name IN ('goose_db_version', 'identity')`); err != nil || tables != 2 {
+			return errors.Join(errors.New("the file is not a store of Parley"), err)
+		}
+		known, err := versions()
+		if err != nil {
+			return err
+		}
+		has, err := count(ctx, db, `SELECT max(version_id) FROM goose_db_version`)
+		if err == nil && has > slices.Max(known) {
+			return newer(has, slices.Max(known))
+		}
+		if err == nil {
+			c.Messages, err = count(ctx, db, `SELECT count(*) FROM memories`)
+		}
+		return err
+	})
+	if info, statErr := os.Stat(path); err == nil {
+		if err = statErr; err == nil {
+			c.Size = info.Size()
+		}
+	}
+	return c, err
+}
+
+// writing explains why a copy can't be written.
+func writing(path string, err error) error {
+	if reason, ok := Unavailable(err); ok {
+		return fmt.Errorf("writing %s: %s; free some space, or use another disk: %w", path, reason, err)
+	}
+	return fmt.Errorf("writing %s: %w", path, err)
+}
+
+// syncFile writes what the system holds of a file to its disk.
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncDir writes the names in a directory to the disk. Systems that can't do that need it less: the error is ignored.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync()
+	return d.Close()
+}

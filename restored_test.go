@@ -1,0 +1,66 @@
+package parley
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	stores "parley/backends"
+	"parley/connectors/connectortest"
+	"parley/core/action"
+	"parley/core/chat"
+)
+
+// After a restore, plugins that act by themselves wait for the owner, who is told so once it is possible. Others do not wait.
+func TestInitiativeWaitsAfterARestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memo := &connectortest.Memory{}
+		if err := memo.Keep(t.Context(), stores.RestoredNote, "2026-11-26T00:00:00Z"); err != nil {
+			t.Fatal(err)
+		}
+		var keys, begun []string
+		fails := true
+		hold := restoredHold{memo: memo, log: slog.New(slog.DiscardHandler), tell: func(_ context.Context, key, text string) error {
+			if fails {
+				return chat.ErrTimeout
+			}
+			keys = append(keys, key)
+			if !strings.Contains(text, "gateway restore --confirm") {
+				t.Errorf("the owner reads %q", text)
+			}
+			return nil
+		}}
+		work := func(name string) func(context.Context) {
+			return func(context.Context) { begun = append(begun, name) }
+		}
+		plugins := hold.wrap([]action.Plugin{{Name: "tasks", Initiative: true, Work: work("tasks")}, {Name: "recall", Work: work("recall")}, {Name: "none", Initiative: true}})
+		go plugins[0].Work(t.Context())
+		plugins[1].Work(t.Context())
+		time.Sleep(time.Minute)
+		fails = false
+		time.Sleep(time.Minute)
+		if len(begun) != 1 || begun[0] != "recall" || len(keys) != 1 {
+			t.Errorf("begun are %v, told was %v", begun, keys)
+		}
+		if err := memo.Keep(t.Context(), stores.RestoredNote, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(confirmEvery)
+		synctest.Wait()
+		if len(begun) != 2 {
+			t.Errorf("begun are %v after the confirmation", begun)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := memo.Keep(t.Context(), stores.RestoredNote, "again"); err != nil {
+			t.Fatal(err)
+		}
+		plugins[0].Work(ended)
+		if len(begun) != 2 {
+			t.Errorf("begun are %v after the end", begun)
+		}
+	})
+}
