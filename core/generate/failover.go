@@ -11,10 +11,9 @@ import (
 	"parley/core/prompt"
 )
 
-// another moves on to the next model after r failed with err, and takes back what people have seen of r. Calls of
-// earlier rounds stay, with their results. It returns false if no other model can continue: then err is the result.
-// Half of a text that goes on with an earlier one can't be taken back alone, and neither can what the model's own side
-// has done.
+// another moves on to the next model after r failed with err, and withdraws the visible text of r. Calls of earlier
+// rounds stay, with their results. It returns false if no other model can continue: then err is the result. A round
+// that continues an earlier text can't be withdrawn alone, and neither can calls that the provider has run.
 func (w *Writer) another(r *round, err error) bool {
 	failed := w.Route.Current().Name
 	if r.rest && r.visible || r.remote || !w.Route.Next(err) {
@@ -26,7 +25,7 @@ func (w *Writer) another(r *round, err error) bool {
 	return true
 }
 
-// anotherModel is the notice that another model answers than the one of that name. Names are for the owner alone.
+// anotherModel returns the notice that another model answers instead of usual. Only the owner sees names of models.
 func (w *Writer) anotherModel(usual string) string {
 	if t := w.Calls.Turn; t.Owner && t.Private {
 		return answer.AnotherModelNamed(usual, w.Route.Current().Name)
@@ -34,8 +33,8 @@ func (w *Writer) anotherModel(usual string) string {
 	return answer.AnotherModel
 }
 
-// takeBack withdraws the visible text of r, and ends the calls that people have seen the beginning of. None of them was
-// made: calls are made only after their round.
+// takeBack withdraws the visible text of r, and ends its visible calls. None of them was made: calls are made only
+// after their round.
 func (r *round) takeBack() {
 	if !r.visible {
 		return
@@ -50,7 +49,7 @@ func (r *round) takeBack() {
 	}
 }
 
-// notice tells people that another model answers, and why. Only the first notice of an answer is shown.
+// notice shows users that another model answers, and the reason. Only the first notice of an answer is shown.
 func (w *Writer) notice(step int, why string) {
 	if w.noticed {
 		return
@@ -59,8 +58,9 @@ func (w *Writer) notice(step int, why string) {
 	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: why})
 }
 
-// requestFor returns what m is asked. A fallback with less room for a prompt than the models before gets a shorter one;
-// if not even the question fits, it fails as a model does that has too little room, and the next one is tried.
+// requestFor returns the request to m. A fallback with a smaller context window than the models before gets a shorter
+// prompt. If even the question exceeds it, it fails as a model with a full context window does, and the next model is
+// tried.
 func (w *Writer) requestFor(ctx context.Context, m llm.Named, ask build) (llm.Request, error) {
 	limit := w.prompts.LimitFor(m.Prompt)
 	if limit >= w.room {
@@ -79,7 +79,7 @@ func (w *Writer) requestFor(ctx context.Context, m llm.Named, ask build) (llm.Re
 	return req, err
 }
 
-// seen returns req as the current model can take it.
+// seen returns req in the form that the current model accepts.
 func (w *Writer) seen(req llm.Request) llm.Request {
 	m := w.Route.Current()
 	req = seenBy(m, req)
@@ -87,8 +87,8 @@ func (w *Writer) seen(req llm.Request) llm.Request {
 	return req
 }
 
-// seenBy returns req as m can take it: only models with vision accept images, and some have no tools. req is not
-// changed, because the next model may take all of it: the messages are copied where they differ.
+// seenBy returns req in the form that m accepts: only models with vision accept images, and some have no tools. req is
+// not changed, because the next model may accept all of it: changed messages are copied.
 func seenBy(m llm.Named, req llm.Request) llm.Request {
 	if m.NoTools {
 		req = withoutTools(req)
@@ -131,11 +131,11 @@ func withoutTools(req llm.Request) llm.Request {
 	return req
 }
 
-// continuations is how often the rest is asked for of an answer that was cut off.
+// continuations is the maximum number of requests for the rest of a truncated answer.
 const continuations = 2
 
-// severed reports whether the length limit of the model has cut off the text, and nothing else. With calls, half of
-// what was to be done may be lost; then the answer is not continued but ends with a note.
+// severed reports whether the length limit of the model has truncated the text, and nothing else. If the round has
+// calls, some of them may be missing; such an answer is not continued but ends with a note.
 func (r *round) severed() bool {
 	for _, c := range r.calls {
 		if r.reservedAction(c) != reply {
@@ -145,9 +145,9 @@ func (r *round) severed() bool {
 	return r.finish == llm.FinishLength && r.open && !r.hidden && !r.blank() && !r.wrote.Cut
 }
 
-// continueText asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
-// If the model returns nothing, or the prompt is now too long, the answer stays cut off and ends with a note; that is
-// no error, since most of it is there.
+// continueText requests the rest of a truncated answer and appends it as it streams in. If the model returns nothing,
+// or the prompt is now too long, the answer remains truncated and ends with a note. That is no error, since most of the
+// answer is there. It fails with the error of the model otherwise.
 func (w *Writer) continueText(ctx context.Context, st *prompt.Builder, r *round) error {
 	asksForm := r.form || st.AsksForm(prompt.ContinueAnswer)
 	for n := 0; n < continuations && r.severed(); n++ {
@@ -155,7 +155,7 @@ func (w *Writer) continueText(ctx context.Context, st *prompt.Builder, r *round)
 		var f *llm.Failure
 		switch {
 		case errors.Is(err, errEmpty), errors.As(err, &f) && f.Kind == llm.PromptTooLong:
-			return nil // it stays cut off, and ends with a note
+			return nil // it remains truncated, and ends with a note
 		case err != nil:
 			return err
 		}

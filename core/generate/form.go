@@ -14,9 +14,9 @@ import (
 	"parley/core/text"
 )
 
-// generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
-// that names actions is followed by another that tells what came of them. Most answers need neither, and cost one call
-// of the model. A text that is listed after actions waits for them.
+// generateForm requests the form. If the answer names providers, the form is requested once more with their output. If
+// it names actions, another form follows that reports their results. Most answers need neither, and take one call of
+// the model. A text that is listed after actions waits for them.
 func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if s := w.State; s != nil {
 		st.AskNamed(ctx, s.Trace.Providers)
@@ -29,8 +29,8 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if err != nil {
 		return err
 	}
-	// The actions were chosen without what the providers tell, so they are dropped and chosen again. A text that was
-	// shown stays; one that was held back is dropped with them.
+	// The model chose the actions without the output of the providers, so they are dropped and chosen again. Visible
+	// text stays; a text that was held back is dropped with the actions.
 	if st.Lacks(r.wrote.Providers) {
 		r.calls, r.wrote.Held = nil, ""
 		if err := w.resolveReservedActions(ctx, st, r); err != nil {
@@ -42,7 +42,7 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	return w.actOn(ctx, st, r)
 }
 
-// fillAgain asks for the form once more, with what the providers tell that the first one named.
+// fillAgain requests the form once more, with the output of the providers that the first one named.
 func (w *Writer) fillAgain(ctx context.Context, st *prompt.Builder) error {
 	w.before = func() State { return State{Written: true, Lacked: true} }
 	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true, step: 1}, w.saidSoFar())
@@ -60,8 +60,8 @@ func (w *Writer) actOn(ctx context.Context, st *prompt.Builder, r *round) error 
 	return w.actForm(ctx, st, r.state())
 }
 
-// actForm makes the calls of s, and has the model tell what came of them. If no call returned anything, there is
-// nothing to tell.
+// actForm makes the calls of s, and requests a form that reports their results. If no call returned anything, there is
+// nothing to report.
 func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error {
 	results, err := w.actAll(ctx, s)
 	if err != nil {
@@ -70,7 +70,8 @@ func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error
 	s.Next = cmp.Or(s.Next, 2)
 	s.Calls, s.Results = nil, storeMessages(results)
 	w.before = func() State { return s } // resumed, it comes here again
-	// Without calls, it is a decision of several steps that was parked before that was turned off: it still needs an answer.
+	// Without calls, it is a decision of several steps that was parked before MultiStep was turned off: it still needs
+	// an answer.
 	told := len(results) == 0 || slices.ContainsFunc(results, func(t llm.Message) bool { return strings.TrimSpace(t.Text) != "" })
 	switch {
 	case s.Held != nil:
@@ -102,7 +103,7 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 			w.before = func() State { return State{Step: step - 1, Written: true} }
 		}
 		r, err := w.fill(ctx, st, prompt.MultiStepDecision, &round{w: w, form: true, hidden: true, step: step}, nil)
-		// The model can't decide. It may be able to answer all the same.
+		// The model fails to decide. It may still be able to answer.
 		if errors.Is(err, errEmpty) {
 			break
 		} else if err != nil {
@@ -127,8 +128,8 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 	return w.conclude(ctx, st, last)
 }
 
-// conclude writes the answer from what was found. Actions that it asks for are not made any more, because no round
-// would tell their results.
+// conclude writes the answer from the results so far. Actions that it requests are not made, because no round would
+// report their results.
 func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) error {
 	r, err := w.fill(ctx, st, prompt.MultiStepSummary, &round{w: w, form: true, step: step}, w.saidSoFar())
 	if err != nil {
@@ -141,7 +142,8 @@ func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) err
 	return w.resolveReservedActions(ctx, st, r)
 }
 
-// fill asks the model to fill a form: the prompt of that name, followed by said. like is how its round is read.
+// fill asks the model to fill a form: the prompt with this name, followed by said. The round is read like the round
+// like. It fails with the errors of [Writer.round].
 func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
 	texts := map[string]string{
 		"actionResults": w.resultsSoFar(), "partialAnswer": w.Answer.View().Remembered().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(w.steps()),
@@ -159,8 +161,8 @@ func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like
 	}, like)
 }
 
-// saidSoFar tells the model what people have read of this answer, so that it does not begin again. It is nil if that is
-// nothing.
+// saidSoFar returns the visible text of this answer for the model, so that it does not start over. It is nil if there
+// is none.
 func (w *Writer) saidSoFar() []llm.Message {
 	said := strings.TrimSpace(w.Answer.View().Remembered().Text())
 	if said == "" {
@@ -172,8 +174,8 @@ func (w *Writer) saidSoFar() []llm.Message {
 	}
 }
 
-// resultsSoFar returns the results of the actions of this run, one per line, as quotes: they may contain what others
-// wrote.
+// resultsSoFar returns the results of the actions of this run, one per line, as quotes: they may contain text of
+// others.
 func (w *Writer) resultsSoFar() string {
 	var b strings.Builder
 	for _, a := range w.Calls.Acted {
@@ -183,5 +185,5 @@ func (w *Writer) resultsSoFar() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// maxTold is how much of a result, and of the parameters before it, is put into a prompt that is one text, in characters.
+// maxTold is the maximum length of a result, and of the parameters before it, in a prompt of one text, in characters.
 const maxTold = 4000

@@ -1,23 +1,23 @@
-// Package generate asks the model for an answer, in rounds: natively or in a form of tags, with the calls of actions
-// between the rounds. A [Writer] writes the answer of one run; [Writer.Write] is its only entry. A [Route] chooses the model: the one
-// that the room uses, and when that fails, those that may continue for it. A model that fails is left alone for a while.
+// Package generate generates the answer with a model, in rounds: natively or in a form of tags, with the calls of
+// actions between the rounds. A [Writer] writes the answer of one run; [Writer.Write] is its only entry. A [Route]
+// chooses the model: the model of the room, and its fallbacks if it fails. After several failures a model is skipped
+// for a while.
 //
-// There are three ways, with the same result. Natively, the model writes text and calls tools, and is asked again with
-// their results until it calls none. In the form, it fills a form of tags that every model can write, and a second one
-// that tells what came of the actions. In several steps, it decides unseen what to do, one step after the other, and
+// There are three ways, with the same result. Natively, the model writes text and calls tools, and receives their
+// results until it makes no more calls. In the form, it fills a form of tags that every model can write, and a second
+// one that reports the results of the actions. In several steps, it makes hidden decisions, one after the other, and
 // then writes the answer.
 //
-// What holds for all of them:
+// All of them follow these rules:
 //
-//   - A round is tried again, and another model tried, only while nothing of it can be seen, or what can be seen can be
-//     taken back. People never read half a sentence that then begins differently.
-//   - What a limit has cut off is not done: half of a list of calls can mean something else than all of it.
+//   - A round is repeated, and another model is tried, only while the output of the round is hidden or can be
+//     withdrawn. Users never read half a sentence that then begins differently.
+//   - Truncated output is not carried out: half of a list of calls can have another meaning than the whole list.
 //   - An answer is bounded by rounds (MaxSteps), by attempts, and by the time between two outputs of the model.
-//   - When an action parks the run until a person decides, [State] keeps what is needed to go on in any process.
-//     Nothing that was done is done again.
+//   - When an action parks the run until a person decides, [State] holds the data for any process to continue it.
+//     Nothing is done twice.
 //
-// What calls do, and how they are recorded, is left to package toolcall; which model is asked, to package route; what
-// is in the prompts, to package prompt.
+// Package toolcall makes and records the calls; package prompt builds the prompts.
 package generate
 
 import (
@@ -37,25 +37,25 @@ import (
 	"parley/core/toolcall"
 )
 
-// Config defines how the model is asked for an answer.
+// Config defines how the model generates an answer.
 type Config struct {
 	Mode Mode
 	// MultiStep decides one step after the other before it answers, with [XML] only.
 	MultiStep bool
-	// MaxSteps is how many rounds of the model one run may have; 0 is 6.
+	// MaxSteps is the maximum number of rounds in one run; 0 is 6.
 	MaxSteps int
 }
 
 // Mode is the form in which the model answers.
 type Mode string
 
-// The modes. Both make the same of an answer.
+// The modes. Both produce the same answers.
 const (
 	Native Mode = ""    // text, and calls of tools
 	XML    Mode = "xml" // text with tags around its parts, which every model can write
 )
 
-// steps returns how many rounds one run may have.
+// steps returns the maximum number of rounds in one run.
 func (g Config) steps() int {
 	if g.MaxSteps == 0 {
 		return 6
@@ -68,8 +68,8 @@ var (
 	errEndless = errors.New("the model keeps calling actions")
 )
 
-// A Writer writes the answer of one run, with the model's text and the calls of actions between. Its fields are set
-// before Write. It belongs to one goroutine; only Answer is read by others meanwhile.
+// A Writer writes the answer of one run: the model's text, and the calls of actions between. Its fields are set before
+// Write. It belongs to one goroutine; only Answer can be read concurrently.
 type Writer struct {
 	Config
 	Only        []string      // the names of the models that were chosen for this answer; nil for all
@@ -83,11 +83,11 @@ type Writer struct {
 	Emit        func(event.Event)
 	Log         *slog.Logger
 
-	// Removed reports whether the model that was chosen for the room is no longer configured: people are told so.
+	// Removed reports whether the model that was chosen for the room is no longer configured; users see a notice then.
 	Removed bool
 
-	// Pass is called before each call of the model, except those for the rest of a text that was cut off, and those that repeat a
-	// failed one. An error ends the answer, or has it wait. nil lets all pass.
+	// Pass is called before each call of the model, except calls for the rest of a truncated text and repetitions of
+	// failed calls. An error ends the answer, or parks the run. nil allows all calls.
 	Pass func(ctx context.Context, req llm.Request) error
 	// Allowed are the soft limits that the answer can exceed. It is kept while the run is parked.
 	Allowed []string
@@ -97,16 +97,16 @@ type Writer struct {
 	State *State
 
 	prompts  *prompt.Builder
-	room     int          // the least room for a prompt of a model so far, in tokens
-	reasoned int          // bytes of reasoning that were shown
-	noticed  bool         // people were told that another model answers
-	before   func() State // how far the answer has come before the next round; nil before the first
+	room     int          // the smallest context window of a model so far, in tokens
+	reasoned int          // bytes of visible reasoning
+	noticed  bool         // the notice that another model answers was shown
+	before   func() State // the progress of the answer before the next round; nil before the first
 }
 
 // Write writes the answer from the prompts of st to w.Answer, and returns when the answer is complete. It fails with
-// [chat.ErrNothingToSay] if the model chose to say nothing, with [chat.ErrParked] if the run is to wait for a person
-// (then State is set), with a [llm.Failure] if no model could answer, and with the cause of ctx if that is done. What
-// was written before an error stays in the answer.
+// [chat.ErrNothingToSay] if the model chose to say nothing, with [chat.ErrParked] if the run has to wait for a person
+// (then State is set), with a [llm.Failure] if no model could answer, and with the cause of ctx if that is done. Text
+// from before an error stays in the answer.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	w.prompts, w.room = st, st.LimitFor(st.Limit)
 	if w.Removed {
@@ -125,10 +125,10 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	return w.generateNative(ctx, st)
 }
 
-// actAll makes the calls of a round that are left in s, one after the other, and returns what the model is told of all
-// calls of the round. They are not made at the same time, because the model may have meant the order, and because each
-// can end the turn. An error of a call ends the run or parks it; a call that failed is no error, but a result that the
-// model reads.
+// actAll makes the remaining calls of the round s, one after the other, and returns the results of all calls of the
+// round for the model. The calls are sequential, because the model may have intended the order, and because each can
+// end the turn. An error of a call ends the run or parks it; a call that failed is no error, but a result for the
+// model.
 func (w *Writer) actAll(ctx context.Context, s State) (results []llm.Message, err error) {
 	results = restoreMessages(s.Results)
 	calls := restoreCalls(s.Calls)
@@ -144,10 +144,10 @@ func (w *Writer) actAll(ctx context.Context, s State) (results []llm.Message, er
 	return results, nil
 }
 
-// resolveReservedActions has a text that was cut off go on, and removes the calls of reserved words, which no action
-// stands for: REPLY is the text itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the
-// agent's leave from the room. What a limit has cut off is not done. It fails with [chat.ErrNothingToSay] if that
-// leaves nothing to do or to say.
+// resolveReservedActions requests the rest of a truncated text, and removes the calls of reserved words, which are no
+// actions: REPLY is the text itself, NONE is nothing, and IGNORE means silence unless there is a text. With STOP the
+// agent leaves the conversation. Truncated calls are not made. It fails with [chat.ErrNothingToSay] if there is nothing
+// left to do or to say.
 func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder, r *round) error {
 	if err := w.continueText(ctx, st, r); err != nil {
 		return err
@@ -164,8 +164,8 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 			ignored = Ignore
 		case Stop:
 			ignored = Stop
-			// In the form, the word may be a quote from what another author wrote, who must not be able to silence the
-			// agent.
+			// In the form, the word may be a quote from another author's text, and that author must not be able to
+			// silence the agent.
 			if r.form && w.Calls.Quotes(c.Name, nil) {
 				continue
 			}
@@ -203,7 +203,7 @@ func (w *Writer) begin(calls []llm.ToolCall, step int, written bool) {
 	}
 }
 
-// The words that stand among actions and are none.
+// The reserved words among the actions.
 const (
 	reply  = "REPLY"
 	Ignore = "IGNORE"
@@ -222,15 +222,15 @@ func (r *round) reservedAction(c llm.ToolCall) string {
 	return ""
 }
 
-// Trace is what is remembered of how an answer came about: for the prompts of later turns and for evaluators. People
-// never see it.
+// Trace is the stored history of an answer's generation, for the prompts of later turns and for evaluators. Users never
+// see it.
 type Trace struct {
 	Thought   string
 	Actions   []string
 	Providers []string
 }
 
-// maxThought is how much is remembered of what the model thought, in characters.
+// maxThought is the maximum length of the stored reasoning of the model, in characters.
 const maxThought = 4000
 
 // add records a round.

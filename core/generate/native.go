@@ -8,12 +8,13 @@ import (
 	"parley/core/prompt"
 )
 
-// native is what the rounds of an answer are asked natively: the prompt, and what the model said and was told since.
+// native builds the requests of native rounds: the prompt, followed by the output of the model and the results of its
+// calls.
 type native struct {
 	st     *prompt.Builder
 	prompt llm.Request // built once, so that it stays the same for the provider's cache
 	rounds []llm.Message
-	last   bool // it is given no tools, so that it answers
+	last   bool // it gets no tools, so that it answers
 }
 
 // request implements [build].
@@ -38,8 +39,8 @@ func (n *native) request(ctx context.Context, limit int) (llm.Request, error) {
 	return req, nil
 }
 
-// generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
-// so that it answers. A model that calls tools it was not given fails with errEndless.
+// generateNative makes rounds of the model, with the requested actions between them. The last round gets no tools, so
+// that it answers. It fails with errEndless if the model calls tools without having any.
 func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 	asks, n, step := &native{st: st}, 0, 0
 	if w.State != nil {
@@ -60,18 +61,18 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 		if over, err := w.followNative(ctx, asks, n, r); over || err != nil {
 			return err
 		}
-		step = r.step + 1 // calls of the model's own side part the text of a round
+		step = r.step + 1 // calls that the provider ran divide the text of a round
 	}
 	return nil
 }
 
-// goOnNative makes the calls that are left of a round after which the run was parked.
+// goOnNative makes the remaining calls of a round after which the run was parked.
 func (w *Writer) goOnNative(ctx context.Context, asks *native) (over bool, err error) {
 	asks.rounds = restoreMessages(w.State.Rounds)
 	return w.actNative(ctx, asks, *w.State)
 }
 
-// followNative does what round n asks for, and reports whether the turn is over.
+// followNative makes the calls of round n, and reports whether the turn is over.
 func (w *Writer) followNative(ctx context.Context, asks *native, n int, r *round) (over bool, err error) {
 	if err := w.resolveReservedActions(ctx, asks.st, r); err != nil || len(r.calls) == 0 {
 		return true, err
@@ -79,14 +80,14 @@ func (w *Writer) followNative(ctx context.Context, asks *native, n int, r *round
 	if asks.last {
 		return false, errEndless
 	}
-	// Opaque is what the provider wants back unread, such as signed reasoning. Without it, some refuse the next
-	// round.
+	// Opaque is provider data that must be returned unchanged, such as signed reasoning. Without it, some providers
+	// refuse the next round.
 	asks.rounds = append(asks.rounds, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
 	return w.actNative(ctx, asks, State{Step: n, Next: r.step + 1, Calls: storeCalls(r.calls)})
 }
 
-// actNative makes the calls of s, and adds what the model is told of them to the rounds. It reports whether the turn is
-// over. The rounds are stored with s in case a call parks the run; the prompt before them is built again from the room.
+// actNative makes the calls of s, and adds their results to the rounds. It reports whether the turn is over. The rounds
+// are stored with s in case a call parks the run; the prompt before them is built again from the room.
 func (w *Writer) actNative(ctx context.Context, asks *native, s State) (over bool, err error) {
 	s.Rounds = storeMessages(asks.rounds)
 	results, err := w.actAll(ctx, s)

@@ -10,7 +10,7 @@ import (
 )
 
 // repliesLater reports whether REPLY is listed after an action: then the text waits for that action, since the model
-// means to tell its result.
+// intends to report its result.
 func (r *round) repliesLater(calls []xmlform.Call) bool {
 	acts := false
 	for _, c := range calls {
@@ -24,8 +24,8 @@ func (r *round) repliesLater(calls []xmlform.Call) bool {
 	return false
 }
 
-// part separates the calls that are listed after a text that is held back: those from index at on. Of an answer that a
-// limit has cut off, no call is made, so its text need not wait and is shown.
+// part separates the calls that are listed after a text that is held back: those from index at on. No call of a
+// truncated answer is made, so its text is shown without waiting.
 func (r *round) part(at int) {
 	switch {
 	case r.wrote.Held == "":
@@ -37,7 +37,7 @@ func (r *round) part(at int) {
 	}
 }
 
-// state returns what is left to do of a round in the form.
+// state returns the remaining work of a round in the form.
 func (r *round) state() State {
 	s := State{Step: r.step, Calls: storeCalls(r.calls), Written: true}
 	if r.wrote.Held != "" {
@@ -46,9 +46,9 @@ func (r *round) state() State {
 	return s
 }
 
-// replyLate replies after the calls of s were made, and then makes those that follow. The reply is written once more
-// with the results of the calls (told), if there may be another round: without that, what the model wrote at first is
-// the reply. It calls actForm for what follows, whose rounds are counted too, so that it ends.
+// replyLate replies after the calls of s were made, and then makes the calls that follow. The reply is written once
+// more with the results of the calls (told), if another round is allowed: otherwise the first text of the model is the
+// reply. It calls actForm for the calls that follow, whose rounds are counted too, so that the recursion ends.
 func (w *Writer) replyLate(ctx context.Context, st *prompt.Builder, s State, told bool) error {
 	if w.Calls.Over() || !told || s.Step+1 >= w.steps() {
 		w.Answer.Apply(answer.Change{Kind: answer.Text, Step: s.Next, Text: s.Held.Text})

@@ -20,14 +20,14 @@ const (
 	backoff  = time.Second // before the second attempt; then twice that
 )
 
-// round is what one call of the model wrote, in whatever form. It grows while the model writes, and belongs to the
+// round is the output of one call of the model, in either form. It grows while the model writes, and belongs to the
 // Writer's goroutine.
 type round struct {
 	w      *Writer
 	step   int
 	form   bool // it was asked for tags
 	hidden bool // its text is not shown
-	rest   bool // its text goes on with one that is there
+	rest   bool // its text continues an existing one
 	orders bool // its text has a place among its actions
 
 	scan   *xmlform.Scanner
@@ -39,9 +39,9 @@ type round struct {
 	open   bool           // it ended within its text
 	some   bool           // it wrote something, readable or not
 	finish llm.FinishReason
-	// visible is whether people have seen something of it. Then it can't be repeated silently.
+	// visible reports whether users have seen a part of it. Then it can't be repeated silently.
 	visible bool
-	remote  bool // the model's own side has made calls: they are not repeated
+	remote  bool // the provider has run calls: they are not repeated
 	parted  bool // text that follows is below such a call
 	opaque  *llm.Opaque
 }
@@ -49,8 +49,8 @@ type round struct {
 // blank reports whether there is no text.
 func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
 
-// useless reports whether nothing can be made of the round, so that it is worth another attempt. An answer without a
-// thought is good; so is one that the filter stopped, because it would be stopped again.
+// useless reports whether the round has no usable content, so that it is worth another attempt. An answer without a
+// thought is usable. An answer that the filter stopped is not repeated either, because it would be stopped again.
 func (r *round) useless() bool {
 	switch {
 	case r.finish == llm.FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
@@ -72,14 +72,15 @@ func (r *round) useless() bool {
 	return true
 }
 
-// build returns the request of a round. With a limit, it builds a prompt of at most so many tokens from now on.
+// build returns the request of a round. A limit is the maximum number of tokens of the prompt from now on.
 type build func(ctx context.Context, limit int) (llm.Request, error)
 
-// round makes one call of the model, tried again within one budget while nothing of it can be seen. Each attempt begins
-// as a copy of like. Another model begins with a budget of its own.
+// round makes one call of the model, and repeats it within one budget while its output is hidden. Each attempt begins
+// as a copy of like. Another model begins with a new budget. It fails with the last error if no model is left, and with
+// the cause of ctx if that is done.
 func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, error) {
 	var req llm.Request
-	var failed error // what the model before did
+	var failed error // the failure of the model before
 	empty, asked := false, ""
 	for try := 1; ; try++ {
 		if ctx.Err() != nil {
@@ -126,7 +127,7 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 			return nil, err
 		}
 		wait := max(f.After, w.Jitter(backoff<<try))
-		// Waiting would outlast the run, so people are told now, not when the time is up.
+		// Waiting would outlast the run, so users see the failure now, not when the time is up.
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 			return nil, err
 		}
@@ -139,9 +140,9 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 	}
 }
 
-// read makes the call and follows the model under a watchdog: only what the model produces counts as a sign of life,
-// not a connection that stays open. The first output may take longer than the pauses between later ones. A panic of the
-// model's code becomes an error.
+// read makes the call and reads the model's stream under a watchdog: only output of the model counts as a sign of life,
+// not an open connection. The first output may take longer than the pauses between later ones. A panic of the model's
+// code becomes an error.
 func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -150,7 +151,7 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	defer func() { r.close(err) }()
 	defer contain.Recover(&err, "the model")
 	opt := xmlform.Options{Tags: r.form, Joins: r.rest, Permit: r.w.Calls.Permits}
-	if !r.rest { // there is only text to go on with
+	if !r.rest { // otherwise there is only text
 		opt.Known = func(name string) bool { return r.w.Calls.Toolbox.Find(name) != nil }
 	}
 	if r.orders {
@@ -169,8 +170,8 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	return r.broken(ctx, nil)
 }
 
-// broken returns why the answer breaks off, if it does: because ctx is done, or of err. An answer that is whole by then
-// is neither asked for again nor waited for: some servers don't end their streams properly. If the user stopped it, it
+// broken returns the reason why the answer breaks off, or nil if it doesn't: ctx is done, or err. A complete answer is
+// neither requested again nor waited for: some servers don't end their streams properly. If the user stopped it, it
 // breaks off in any case.
 func (r *round) broken(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
@@ -215,8 +216,8 @@ func (r *round) take(c llm.Chunk) error {
 	return nil
 }
 
-// say shows text, unless the round is hidden. Text below a call of the model's own side is another segment, with a
-// number of its own.
+// say shows text, unless the round is hidden. Text below a call that the provider ran is another segment, with a number
+// of its own.
 func (r *round) say(text string) {
 	if text == "" {
 		return
@@ -232,8 +233,8 @@ func (r *round) say(text string) {
 	}
 }
 
-// thinks shows that the model reasons, and its reasoning where the owner wants that. After the end of the answer there
-// is none. The amount is bounded, because some models reason for hundreds of kilobytes.
+// thinks shows that the model reasons, and its reasoning if the owner enabled that. It shows nothing after the end of
+// the answer. The amount is bounded, because some models reason for hundreds of kilobytes.
 func (r *round) thinks(reasoning string) {
 	how := r.w.Route.Current().Thinking
 	if how == llm.ThinkingOff || r.finish != "" {
@@ -248,7 +249,7 @@ func (r *round) thinks(reasoning string) {
 	r.w.Answer.Apply(answer.Change{Kind: answer.Reasoning, Text: reasoning})
 }
 
-// maxReasoning is how much reasoning of one answer is shown, in bytes.
+// maxReasoning is the maximum of visible reasoning in one answer, in bytes.
 const maxReasoning = 256 << 10
 
 // piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed. A call is shown from its
@@ -278,7 +279,7 @@ func (r *round) piece(d llm.CallDelta) {
 	}
 }
 
-// ran shows a piece of a call of the model's own side.
+// ran shows a piece of a call that the provider runs.
 func (r *round) ran(d llm.RemoteCall) error {
 	r.remote, r.visible = true, true
 	if d.Name != "" {
@@ -287,7 +288,7 @@ func (r *round) ran(d llm.RemoteCall) error {
 	return r.w.Calls.Remote(d, r.step)
 }
 
-// remoteEnd is why calls of the model's own side end with the round, after err.
+// remoteEnd returns the reason why calls that the provider runs end with the round, after err.
 func remoteEnd(err error) string {
 	var f *llm.Failure
 	switch {
@@ -299,8 +300,8 @@ func remoteEnd(err error) string {
 	return "It was interrupted."
 }
 
-// close takes what the model wrote to the end: it returns what the scanner has held back because it might have become a
-// tag. Of an answer that failed before anything could be seen nothing counts.
+// close ends the reading of the model's output: it returns the text that the scanner has held back as the possible
+// beginning of a tag. Output of an answer that failed before any of it was visible is dropped.
 func (r *round) close(err error) {
 	if r.scan == nil {
 		return
@@ -334,14 +335,14 @@ func (r *round) cut() bool {
 	return r.finish == llm.FinishFilter || r.finish == llm.FinishLength && !r.scan.Whole()
 }
 
-// limit ends an answer that was cut: with a note if it was too long, and as a failure if a filter stopped it. What the
-// model wanted done may be half of it, so it is not done.
+// limit ends a truncated answer: with a note if it was too long, and as a failure if a filter stopped it. Its calls are
+// not made, because they may be incomplete.
 func (r *round) limit() error {
 	if !r.cut() {
 		return nil
 	}
 	for _, c := range r.calls {
-		if c.ID != "" { // people have seen something of it
+		if c.ID != "" { // it is visible
 			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	patience  = 3                // failures in a row until a model is left alone
+	patience  = 3                // failures in a row until a model is skipped
 	restBegin = 15 * time.Second // for this long; then twice as long after each further failure
 	restMost  = 5 * time.Minute
 )
@@ -23,14 +23,14 @@ type ModelTable struct {
 	health map[string]health
 }
 
-// health is how a model has done lately.
+// health is the recent record of a model.
 type health struct {
 	failures int // in a row
 	until    time.Time
 }
 
-// NewModelTable returns a table of at least one model, with distinct names. The first answers where no other is chosen. Fallbacks
-// that no model has are ignored.
+// NewModelTable returns a table of at least one model, with distinct names. The first answers in rooms without a chosen
+// model. Fallbacks that name no model are ignored.
 func NewModelTable(models []llm.Named) *ModelTable {
 	return &ModelTable{models: models, health: map[string]health{}}
 }
@@ -48,8 +48,8 @@ func (t *ModelTable) find(name string) (llm.Named, bool) {
 	return llm.Named{}, false
 }
 
-// Route returns the way of one answer: the model of that name, or the first one if there is none, then those that continue
-// for it. Models that are left alone come last: they are better than nothing.
+// Route returns the models for one answer: the model with this name, or the first one if there is none, then its
+// fallbacks. Models that are being skipped come last: they are better than no model.
 func (t *ModelTable) Route(name string) *Route {
 	first, ok := t.find(name)
 	if !ok {
@@ -68,7 +68,7 @@ func (t *ModelTable) Route(name string) *Route {
 	return &Route{table: t, models: append(well, unwell...), wanted: first.Name}
 }
 
-// reach appends m and its fallbacks to all, each once: first its own ones in their order, then theirs.
+// reach appends m and its fallbacks to all, each once: first its own ones in their order, then their fallbacks.
 func (t *ModelTable) reach(all []llm.Named, m llm.Named) []llm.Named {
 	queue := []llm.Named{m}
 	for len(queue) > 0 {
@@ -95,7 +95,7 @@ func hasModel(all []llm.Named, name string) bool {
 	return false
 }
 
-// Route is the way of one answer through the models. It belongs to one goroutine.
+// Route is the order in which one answer tries the models. It belongs to one goroutine.
 type Route struct {
 	table  *ModelTable
 	models []llm.Named // the current one first
@@ -105,21 +105,21 @@ type Route struct {
 // Current returns the model to ask.
 func (r *Route) Current() llm.Named { return r.models[0] }
 
-// Replaced reports whether the current model is not the one that was wanted.
+// Replaced reports whether the current model is another than the usual one.
 func (r *Route) Replaced() bool { return r.models[0].Name != r.wanted }
 
 // Wanted returns the name of the model that usually answers.
 func (r *Route) Wanted() string { return r.wanted }
 
-// Worked notes that the current model has answered.
+// Worked records that the current model has answered.
 func (r *Route) Worked() {
 	r.table.mu.Lock()
 	defer r.table.mu.Unlock()
 	delete(r.table.health, r.models[0].Name)
 }
 
-// Next notes that the current model failed, and moves on to the next one. It returns false if there is none, or if another
-// model would fail as well: then the current one stays.
+// Next records that the current model failed, and moves on to the next one. It returns false if there is none, or if
+// another model would fail as well: then the current one stays.
 func (r *Route) Next(err error) bool {
 	if !r.table.failed(r.models[0].Name, err) || len(r.models) == 1 {
 		return false
@@ -128,7 +128,7 @@ func (r *Route) Next(err error) bool {
 	return true
 }
 
-// failed notes a failure of a model, and reports whether another model can do better.
+// failed records a failure of a model, and reports whether another model can do better.
 func (t *ModelTable) failed(name string, err error) bool {
 	var f *llm.Failure
 	switch {
@@ -137,13 +137,13 @@ func (t *ModelTable) failed(name string, err error) bool {
 	case !errors.As(err, &f), f.Kind == llm.PromptTooLong:
 		return false
 	case f.Kind == llm.ConversationTooLong, f.Kind == llm.NoTools, f.Kind == llm.NoVision:
-		return true // another one may have more room, or can what this one can't; this one is well
+		return true // another model may have a larger context window or more features; this one is well
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.health[name]
 	h.failures++
-	rest := f.After // a model that is overloaded is not asked again for as long as it said
+	rest := f.After // an overloaded model is not called again before the time that it asked for
 	if n := h.failures - patience; n >= 0 {
 		rest = max(rest, min(restMost, restBegin<<min(n, 10)))
 	}

@@ -11,11 +11,13 @@ import (
 	"parley/internal/contain"
 )
 
-// mostShort is how much of a short answer is read, in bytes. A model that does not stop would otherwise be paid for until its limit.
+// mostShort is the maximum length of a short answer, in bytes. A model that does not stop would otherwise cost money
+// until its limit.
 const mostShort = 64 << 10
 
-// Short returns model's answer to a question that no person sees, without what it wrote as reasoning. It makes one attempt:
-// each caller can do without the answer. The request is made without tools. model is nil where none is configured, which is an error.
+// Short returns model's answer to an internal question, without its reasoning. It makes one attempt, because every
+// caller works without the answer too. The request is made without tools. It fails with the error of the model, and if
+// model is nil.
 func Short(ctx context.Context, model llm.Model, req llm.Request) (answer string, err error) {
 	defer contain.Recover(&err, "the small model")
 	if model == nil {

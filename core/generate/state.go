@@ -10,18 +10,18 @@ import (
 	"parley/core/llm"
 )
 
-// State is how far an answer has come when its run is parked: what another [Writer] needs to continue it. It is stored
-// as JSON, so its fields are a format: a later version must be able to read it. Prompts are not stored; they are built
-// again, with what the room holds by then.
+// State is the progress of an answer when its run is parked: the data with which another [Writer] continues it. It is
+// stored as JSON, so its fields are a format: a later version must be able to read it. Prompts are not stored; they are
+// built again from the content of the room at that time.
 type State struct {
 	Step    int             `json:"step"`             // the round whose calls are being made
 	Next    int             `json:"next,omitempty"`   // the step of the text that follows; in the form, 0 is 2
-	Rounds  []storedMessage `json:"rounds,omitempty"` // natively: what the model said and was told, up to this round
+	Rounds  []storedMessage `json:"rounds,omitempty"` // natively: the model's output and its input, up to this round
 	Results []storedMessage `json:"results,omitempty"`
 	Calls   []storedCall    `json:"calls"`             // of the round, not made yet; the first one waits. None: the next round waits
-	Lacked  bool            `json:"lacked,omitempty"`  // in the form: it is asked for again, with what the providers in Trace tell
+	Lacked  bool            `json:"lacked,omitempty"`  // in the form: it is requested again, with the output of the providers in Trace
 	Written bool            `json:"written,omitempty"` // the model wrote them as text
-	Finish  bool            `json:"finish,omitempty"`  // the round wanted no other one
+	Finish  bool            `json:"finish,omitempty"`  // the round requested no other one
 	Held    *heldReply      `json:"held,omitempty"`    // the reply that follows Calls, with what follows that
 	Acted   []storedResult  `json:"acted,omitempty"`
 	IDs     []string        `json:"ids"` // of all calls of the run
@@ -98,8 +98,8 @@ func restoreMessages(messages []storedMessage) (all []llm.Message) {
 	return all
 }
 
-// pause keeps how far the answer has come if err parks the run: the calls of s that are left are made when it goes on.
-// For any other error it does nothing.
+// pause stores the progress of the answer if err parks the run; the remaining calls of s are made when the run
+// continues. For any other error it does nothing.
 func (w *Writer) pause(err error, s State) {
 	if !errors.Is(err, chat.ErrParked) {
 		return
@@ -111,8 +111,9 @@ func (w *Writer) pause(err error, s State) {
 	w.State = &s
 }
 
-// pass asks whether the next call can be made. If the run is to wait for that, how far the answer has come is kept. The
-// rest of a text that was cut off passes: half a sentence can't wait.
+// pass asks whether the next call can be made. If the run has to wait for that, the progress of the answer is stored.
+// Calls for the rest of a truncated text always pass, because half a sentence can't wait. It fails with the error of
+// w.Pass.
 func (w *Writer) pass(ctx context.Context, req llm.Request, like *round) error {
 	if w.Pass == nil || like.rest {
 		return nil
@@ -124,8 +125,7 @@ func (w *Writer) pass(ctx context.Context, req llm.Request, like *round) error {
 	return err
 }
 
-// Resume prepares w to continue the answer whose State it has; Write then does. The answer shows already what people
-// have seen of it.
+// Resume prepares w to continue the answer of its State with Write. The answer already contains the visible text.
 func (w *Writer) Resume() {
 	s := w.State
 	w.Trace, w.noticed, w.Allowed = s.Trace, s.Noticed, s.Allowed

@@ -15,10 +15,10 @@ import (
 	"parley/core/text"
 )
 
-// DefaultModel is what people choose, or write after /model, to take their choice back. No model has this name.
+// DefaultModel is the option, or the word after /model, with which users undo their choice. No model has this name.
 const DefaultModel = "Default"
 
-// What people are told who choose a model.
+// Texts for users who choose a model.
 const (
 	whichOne     = "Which one should answer in this chat?"
 	notAllowed   = "Only my owner, and people they allow, can switch the model here."
@@ -29,15 +29,15 @@ const (
 	removedModel = "The model chosen for this chat, %s, was removed. The default one answers."
 )
 
-// SettingStore is what a [ModelSwitch] needs of a store. Errors are those of package storage.
+// SettingStore is the part of a store that a [ModelSwitch] uses. Its errors are those of package storage.
 type SettingStore interface {
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	SaveNote(ctx context.Context, n chat.RoomNote) error
 }
 
-// ModelSwitch holds the models that answer in rooms: what people chose there, else what the configuration says. The choice is a setting
-// of the room. It is safe for concurrent use.
+// ModelSwitch finds the model that answers in a room: the choice of its users, or else the default of the
+// configuration. The choice is a setting of the room. It is safe for concurrent use.
 type ModelSwitch struct {
 	Table  *ModelTable
 	Policy access.Policy
@@ -45,7 +45,7 @@ type ModelSwitch struct {
 	Owns   func(ctx context.Context, author chat.EntityID) (bool, error) // reports whether author is the agent's owner
 }
 
-// Settings returns the settings of a room, not nil.
+// Settings returns the settings of a room, not nil. It fails with the error of the store.
 func (s *ModelSwitch) Settings(ctx context.Context, room chat.RoomID) ([]chat.RoomNote, error) {
 	notes, err := s.Store.Notes(ctx, room, chat.SettingNote, chat.MaxNotes)
 	return append([]chat.RoomNote{}, notes...), err
@@ -61,8 +61,8 @@ func chosenModel(settings []chat.RoomNote) string {
 	return ""
 }
 
-// Model returns the model that answers author in a room with these settings. removed reports whether another one was chosen there
-// that is no longer configured.
+// Model returns the model that answers author in a room with these settings. removed reports whether the users chose
+// another model that is no longer configured.
 func (s *ModelSwitch) Model(settings []chat.RoomNote, room chat.Room, author chat.EntityID) (m llm.Named, removed bool) {
 	name := chosenModel(settings)
 	if m, ok := s.Table.find(name); ok {
@@ -75,14 +75,16 @@ func (s *ModelSwitch) Model(settings []chat.RoomNote, room chat.Room, author cha
 	return m, name != ""
 }
 
-// Label returns what people read as the name of the model that answers author in room: what its provider calls it.
+// Label returns the display name of the model that answers author in room: its name at the provider. It fails with the
+// error of the store.
 func (s *ModelSwitch) Label(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
 	settings, err := s.Settings(ctx, room.ID)
 	m, _ := s.Model(settings, room, author)
 	return cmp.Or(m.Label, m.Name), err
 }
 
-// Choice returns the name by which author can choose the model that answers them in room, or "" if they can't switch it.
+// Choice returns the name by which author can choose the model that answers them in room, or "" if they can't switch
+// it. It fails with the error of the store.
 func (s *ModelSwitch) Choice(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
 	can, err := s.Allowed(ctx, room, author)
 	if err != nil || !can {
@@ -93,17 +95,17 @@ func (s *ModelSwitch) Choice(ctx context.Context, room chat.Room, author chat.En
 	return m.Name, err
 }
 
-// SwitchRequest is what someone asks with /model.
+// SwitchRequest is a call of the command /model.
 type SwitchRequest struct {
 	Message chat.Memory
 	Wanted  string // the model, by its name or number; empty to be asked
 	Most    int    // options of a question
-	Details bool   // the author reads what providers call the models, also without the right to switch
+	Details bool   // the author sees the providers' names of the models, also without the right to switch
 	Others  string // models of other work
 }
 
-// Reply returns what /model says: that the room is switched, or the models and others, and the question which one should
-// answer, for those who can switch. To others without details it names no model.
+// Reply returns the reply to /model: the confirmation, or the list of the models and others, with a question for users
+// who can switch. For other users without details it names no model. It fails with the error of the store.
 func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, ask *chat.Question, err error) {
 	m := r.Message
 	room, err := s.Store.Room(ctx, m.Room)
@@ -130,7 +132,8 @@ func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, 
 	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(r.Most), For: []chat.EntityID{m.Author}, Chooser: SwitchHandler}, nil
 }
 
-// Allowed reports whether author can choose the model of room. It depends on their account only.
+// Allowed reports whether author can choose the model of room. It depends on their account only. It fails with the
+// error of Owns.
 func (s *ModelSwitch) Allowed(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
 	if s.Policy.Switch.Allows(room, author) {
 		return true, nil
@@ -138,7 +141,8 @@ func (s *ModelSwitch) Allowed(ctx context.Context, room chat.Room, author chat.E
 	return s.Owns(ctx, author)
 }
 
-// List lists the models, with the one that answers author in room, and with details what their providers call them.
+// List lists the models, marks the one that answers author in room, and with details adds the providers' names. It
+// fails with the error of the store.
 func (s *ModelSwitch) List(ctx context.Context, room chat.Room, author chat.EntityID, details bool) (string, error) {
 	settings, err := s.Settings(ctx, room.ID)
 	if err != nil {
@@ -162,7 +166,7 @@ func (s *ModelSwitch) List(ctx context.Context, room chat.Room, author chat.Enti
 	return strings.Join(lines, "\n"), nil
 }
 
-// options returns what a question with at most that many options offers: the first models, and the default.
+// options returns at most that many options of a question: the first models, and the default.
 func (s *ModelSwitch) options(most int) (options []string) {
 	for _, m := range s.Table.models {
 		options = append(options, m.Name)
@@ -185,8 +189,8 @@ func (s *ModelSwitch) Chosen(ctx context.Context, q chat.Question) (string, erro
 	return s.To(ctx, room, q.By, q.Options[q.Choice])
 }
 
-// To switches room to the model that author names, by its name or its number in the list, and returns what author is told. Those who
-// can't, or name no model, change nothing.
+// To switches room to the model that author names, by its name or its number in the list, and returns the reply.
+// Without the right to switch, or with an unknown model, it changes nothing. It fails with the error of the store.
 func (s *ModelSwitch) To(ctx context.Context, room chat.Room, author chat.EntityID, wanted string) (string, error) {
 	if len(s.Table.models) == 1 {
 		return oneModel, nil
@@ -211,7 +215,8 @@ func (s *ModelSwitch) To(ctx context.Context, room chat.Room, author chat.Entity
 	return told, s.Save(ctx, room.ID, name)
 }
 
-// Save stores the name of the model that answers in a room; an empty name removes the choice.
+// Save stores the name of the model that answers in a room; an empty name removes the choice. It fails with the error
+// of the store.
 func (s *ModelSwitch) Save(ctx context.Context, room chat.RoomID, name string) error {
 	err := s.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: chat.ModelSetting, Text: name, At: time.Now()})
 	if err != nil {

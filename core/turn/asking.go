@@ -46,11 +46,12 @@ type asking struct {
 	offered *answer.Choices // the options below the answer
 }
 
-// choicePoll is how often the store is asked whether a choice was made, in case the signal was lost.
+// choicePoll is the interval of polling the store for a choice, in case the signal was lost.
 const choicePoll = 2 * time.Second
 
-// ask puts a question below the answer, at once. A later one of the same run replaces it. The channel receives the question when
-// a choice is made, and is closed without it if none is made while the question is open and waited for.
+// ask puts a question below the answer, at once. A later question of the same run replaces it. The channel receives the
+// question when a user chooses, and is closed without it if no user chooses while the question is open and waited for.
+// It fails if the question can't be shown or stored.
 func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
 	q, err := ak.put(ctx, q)
 	if err != nil {
@@ -66,7 +67,7 @@ func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Questio
 	return answered, nil
 }
 
-// put stores a question and then shows it below the answer: a button that people can press is always one that the store knows.
+// put stores a question and then shows it below the answer: every visible button belongs to a stored question.
 func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, error) {
 	q, err := ak.Questions.Complete(q)
 	if err != nil {
@@ -80,8 +81,8 @@ func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, erro
 	return q, nil
 }
 
-// untilChosen waits until q is closed, takes its options away, and reports whether a choice was made. A question that an action waits for
-// is closed, too, when the action or the turn ends, or when it turns out that people don't see it.
+// untilChosen waits until q is closed, removes its options, and reports whether a user chose. A question that an action
+// waits for is also closed when the action or the turn ends, or when it turns out that users don't see it.
 func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
 	ctx, cancel := context.WithCancelCause(ak.at.life)
 	defer cancel(nil)
@@ -109,9 +110,10 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 	return q, false
 }
 
-// closed returns q once it is not open any more, or the cause of ctx. A choice on this replica, or on one that the bus reaches, is noticed
-// at once; if that signal is lost, polling finds it a little later. While an action waits for the choice, the run does not count against the
-// limits on parallel answers: its person could otherwise not ask anything else. Other questions stop nothing.
+// closed returns q once it is no longer open, or the cause of ctx. A choice on this replica, or on one that the bus
+// reaches, is noticed at once; if that signal is lost, polling finds it a little later. While an action waits for the
+// choice, the run does not count against the limits on parallel answers: its user could otherwise not ask anything
+// else. Other questions do not release the place.
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
 	if q.Chooser == action.Awaited {
 		ak.at.place.Pause()
@@ -121,7 +123,7 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 		rung := ak.Live.ChoiceMade(ak.at.run.ID)
 		now, err := ak.Store.Question(ctx, q.ID)
 		switch {
-		case errors.Is(err, chat.ErrNotFound): // another has taken its place
+		case errors.Is(err, chat.ErrNotFound): // another question has taken its place
 			return q, nil
 		case err == nil && !now.Open(time.Now()):
 			return now, nil
@@ -137,7 +139,7 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 	return q, context.Cause(ctx)
 }
 
-// offer shows the options of q. They stay at the end of an answer that is completed.
+// offer shows the options of q. They stay at the end of a complete answer.
 func (ak *asking) offer(q chat.Question) {
 	ak.mu.Lock()
 	defer ak.mu.Unlock()
@@ -145,7 +147,7 @@ func (ak *asking) offer(q chat.Question) {
 	ak.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: ak.offered})
 }
 
-// takeBack takes the options of q away, unless there are others by now.
+// takeBack removes the options of q, unless there are others by now.
 func (ak *asking) takeBack(q chat.Question) {
 	ak.mu.Lock()
 	defer ak.mu.Unlock()
@@ -161,8 +163,8 @@ func (ak *asking) offering() *answer.Choices {
 	return ak.offered
 }
 
-// withdraw closes what the run has asked, now or in an earlier attempt, unless the answer ends with it. A first attempt that asked
-// nothing needs no write.
+// withdraw closes the questions of the run, of this and of earlier attempts, unless the answer ends with one. A first
+// attempt without a question needs no write. It fails with the error of the store.
 func (ak *asking) withdraw(o answer.Outcome) error {
 	if o.Offer != nil || ak.offering() == nil && ak.at.run.Epoch < 2 {
 		return nil
@@ -170,11 +172,12 @@ func (ak *asking) withdraw(o answer.Outcome) error {
 	return ak.journal.persist(ak.at.life, func() error { return ak.Store.Withdraw(ak.at.life, ak.at.run.Room, ak.at.run.ID) })
 }
 
-// wait shows w.Ask, if there is a question, and has the run wait. It returns [chat.ErrParked], with which the turn ends here and lets
-// go of its room. A question that people can't see is taken back, and its error returned: no one could wake the run.
+// wait shows w.Ask, if there is a question, and parks the run. It returns [chat.ErrParked], with which the turn ends
+// here and releases its room. If users can't see the question, it withdraws it and returns its error: no user could
+// wake the run.
 func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 	if w.Ask == nil {
-		if err := ak.withdraw(answer.Outcome{}); err != nil { // what it has asked before
+		if err := ak.withdraw(answer.Outcome{}); err != nil { // earlier questions
 			return err
 		}
 		return ak.waiting.begin(w)
@@ -199,8 +202,9 @@ func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 	return ak.waiting.begin(w)
 }
 
-// resumeChoice carries out what was chosen, or removes the buttons of a question that was closed without a choice. Where the question
-// stands in messages of its own, these become the answer of this run: the question, what was chosen, and what came of it.
+// resumeChoice runs the handler of the selected option, or removes the buttons of a question that was closed without a
+// choice. If the question has messages of its own, they become this run's answer: question, choice, result. It fails
+// with the error of the handler or the store.
 func (ak *asking) resumeChoice(ctx context.Context) error {
 	var q chat.Question
 	var asked string

@@ -11,8 +11,9 @@ import (
 	"parley/core/schedule"
 )
 
-// attempt is this process's work on one run, from its start to its end or until the process loses it. It has what all parts of an
-// execution share. It is used by one goroutine, except for the contexts and the answer, which are safe for concurrent use.
+// attempt is this process's work on one run, from its start to its end or until the process loses it. It holds the data
+// that all parts of an execution share. It is used by one goroutine, except for the contexts and the answer, which are
+// safe for concurrent use.
 type attempt struct {
 	run    chat.Run
 	info   event.RunInfo
@@ -21,7 +22,7 @@ type attempt struct {
 	work   context.Context         //nolint:containedctx // of the turn: ends when a later one takes the room, on stop, and at the limit
 	quit   context.CancelCauseFunc // ends work; its cause becomes the end of the answer
 	posts  bool                    // the answer is shown in messages of its own; otherwise users watch it as a stream
-	turn   action.TurnContext      // what the turn is about, once that is recalled
+	turn   action.TurnContext      // the context of the turn, once it is read
 	place  *schedule.Place         // its share of the limits on parallel answers
 	reason string                  // why there is no whole answer, see [answer.Outcome]
 	waits  []chat.Run              // the runs of the room that wait for an approval

@@ -44,7 +44,7 @@ type commandRun struct {
 	asking  *asking
 }
 
-// reply returns what carries out a command that became a run, or nil: its text is the answer.
+// reply returns the function that executes a command as a run, or nil: its text is the answer.
 func reply(name chat.CommandName) func(*commandRun, context.Context) (string, error) {
 	return map[chat.CommandName]func(*commandRun, context.Context) (string, error){
 		chat.NewCommand:       (*commandRun).askToForget,
@@ -60,7 +60,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 	}[name]
 }
 
-// answer carries out a command; its text is the answer.
+// answer executes a command; its text is the answer.
 func (cr *commandRun) answer(ctx context.Context) error {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
@@ -78,8 +78,8 @@ func (cr *commandRun) answer(ctx context.Context) error {
 	return err
 }
 
-// plugin has the plugin that brings a command reply to it. The command stays listed where no plugin does, because platforms keep their
-// own lists; then people read that it is switched off.
+// plugin passes the command to the plugin that provides it. Without the plugin the command remains in the lists that
+// platforms keep, so the reply then explains that it is turned off.
 func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {

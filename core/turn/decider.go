@@ -21,10 +21,10 @@ import (
 	"parley/core/text"
 )
 
-// Bounds of the question whether to answer. It is asked for every message of a busy group, so it is short.
+// Limits of the request that decides whether to answer. It is made for every message of a busy group, so it is short.
 const (
-	decideLimit = 20 * time.Second // how long it may hold up a room
-	overhear    = 10               // messages that it shows the model
+	decideLimit = 20 * time.Second // the maximum delay of a room
+	overhear    = 10               // messages in its prompt
 	excerpt     = 500              // characters of each
 )
 
@@ -37,7 +37,7 @@ type Decider struct {
 	Log      *slog.Logger
 }
 
-// deciding finds out whether a turn is answered at all.
+// deciding decides whether a turn is answered.
 type deciding struct {
 	*Decider
 	at      *attempt
@@ -46,12 +46,12 @@ type deciding struct {
 	reading *attachment.Reading
 }
 
-// decide returns whether the run's message gets an answer, and asks the model if rules could not say. Users see nothing of that, and it does
-// not claim the room: until the answer is yes, an answer that is under way is not interrupted. An error leaves the run to the
-// next attempt.
+// decide reports whether the run's message is answered, and asks the model if rules don't decide. Users see nothing of
+// it, and it does not claim the room: it interrupts no answer in progress before the decision is yes. An error leaves
+// the run to the next attempt.
 func (dg *deciding) decide() (bool, error) {
 	if dg.journal.Settle() != nil {
-		return true, nil // stopped, or a later turn has the room: the claim says which
+		return true, nil // stopped, or a later turn has the room: the claim reports which
 	}
 	ctx, cancel := context.WithTimeoutCause(dg.at.life, decideLimit, chat.ErrTimeout)
 	defer cancel()
@@ -74,7 +74,7 @@ func (dg *deciding) decide() (bool, error) {
 	return dg.conclude(prompt.Decisive(text), err)
 }
 
-// decision returns what the small model says when it is asked whether to answer.
+// decision returns the small model's answer to the question whether to answer.
 func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string, error) {
 	req, err := dg.question(ctx, s)
 	if err != nil {
@@ -83,8 +83,8 @@ func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string,
 	return dg.Recaller.Asker.small(ctx, req)
 }
 
-// consider counts the message before anything is paid for it, and has voice messages transcribed. It reports whether an action claims
-// the turn: then no model is asked.
+// consider counts the message before it causes costs, and transcribes voice messages. It reports whether an action
+// claims the turn: then no model is called.
 func (dg *deciding) consider(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
 	voices := dg.reading.HasUnread(*s, attachment.Voice)
 	if _, _, claimed = dg.Tools.claim(&dg.at.run, *s); claimed && !voices {
@@ -101,8 +101,8 @@ func (dg *deciding) consider(ctx context.Context, s *action.TurnContext) (claime
 	return claimed, nil
 }
 
-// conclude acts on the word that the model answered with. Without one, the agent stays silent: a group would rather miss an answer
-// than get one that no person wanted.
+// conclude carries out the model's decision. Without one, the agent stays silent: for a group, a missing answer is
+// better than an unwanted one.
 func (dg *deciding) conclude(word string, err error) (bool, error) {
 	var over *quota.LimitError
 	switch {
@@ -123,8 +123,8 @@ func (dg *deciding) conclude(word string, err error) (bool, error) {
 	return false, dg.journal.unfollow()
 }
 
-// rememberSilence stores that it was decided to say nothing, and why. It is a memory of a kind of its own, which prompts don't show as a
-// message.
+// rememberSilence stores the decision to stay silent, and its reason. It is a memory of a kind of its own, which
+// prompts don't contain as a message.
 func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	n := len(v.Actions)
 	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{generate.Ignore, generate.None, generate.Stop}, v.Actions[n-1]) {
@@ -137,10 +137,11 @@ func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	if n := len(dg.at.run.Inputs); n > 0 {
 		m.InReplyTo = dg.at.run.Inputs[n-1]
 	}
-	return chat.Unless(dg.journal.Store.Remember(dg.at.life, dg.at.run.ID, m), chat.ErrNotFound) // the question is gone
+	return chat.Unless(dg.journal.Store.Remember(dg.at.life, dg.at.run.ID, m), chat.ErrNotFound) // the question was deleted
 }
 
-// question returns the prompt of that question, with the end of the conversation.
+// question returns the request for the decision, with the end of the conversation. It fails with the error of the store
+// or the template.
 func (dg *deciding) question(ctx context.Context, s action.TurnContext) (llm.Request, error) {
 	var end []chat.Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {

@@ -26,7 +26,7 @@ type EndStore interface {
 	File(ctx context.Context, run chat.RunID, n int) (llm.File, error)
 }
 
-// Endings judges how turns end. Its fields are set before use. It is safe for concurrent use.
+// Endings decides how turns end. Its fields are set before use. It is safe for concurrent use.
 type Endings struct {
 	Store     EndStore
 	Agent     chat.Agent
@@ -37,7 +37,7 @@ type Endings struct {
 	Log       *slog.Logger
 }
 
-// ending judges how a turn ends.
+// ending decides how a turn ends.
 type ending struct {
 	*Endings
 	at      *attempt
@@ -46,10 +46,11 @@ type ending struct {
 	gen     *generate.Writer
 	asking  *asking
 	waiting *waiting
-	files   []llm.File // that are remembered with the verdict
+	files   []llm.File // stored with the verdict
 }
 
-// of returns how an answer ends that was made with err, unless this holder must not decide that.
+// of returns the verdict on an answer whose generation ended with err. It fails with err if this holder must not decide
+// it.
 func (e *ending) of(err error) (*chat.Verdict, error) {
 	if e.at.life.Err() != nil {
 		return nil, context.Cause(e.at.life)
@@ -60,7 +61,7 @@ func (e *ending) of(err error) (*chat.Verdict, error) {
 	if cause := context.Cause(e.at.work); cause != nil {
 		err = cause
 	}
-	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // not another word
+	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // nothing more is shown
 		return nil, err
 	}
 	if err != nil {
@@ -71,8 +72,9 @@ func (e *ending) of(err error) (*chat.Verdict, error) {
 	return &v, nil
 }
 
-// verdict returns how a run ends that ended with err: what people see in the end, what is remembered, and what is taken back. It adds the
-// end note to the answer. A failure that no person waits for, or that a bot would answer, is not shown.
+// verdict returns the verdict on a run that ended with err: its final text, its memory, and whether its messages are
+// deleted. It adds the end note to the answer. A failure is not shown if no user waits for the answer, or if a bot
+// would reply to it.
 func (e *ending) verdict(err error) chat.Verdict {
 	o := answer.Outcome{Status: chat.StatusOf(err)}
 	if o.Status == answer.Completed || o.Status == answer.Ignored {
@@ -104,25 +106,27 @@ func (e *ending) verdict(err error) chat.Verdict {
 	}
 }
 
-// wasRemoved returns v as it ends when people removed the answer before they saw its end: as stopped, although the model had finished.
+// wasRemoved returns v for an answer that users removed before they saw its end: as stopped, although the model had
+// finished.
 func wasRemoved(v chat.Verdict) chat.Verdict {
 	if v.Outcome.Status != answer.Completed {
-		return v // it says why already
+		return v // it has a reason already
 	}
 	v.Outcome.Status, v.Outcome.Offer = answer.Stopped, nil
 	v.Text = strings.TrimSpace(v.Text + "\n\n" + endNote(v.Outcome, ErrRemoved, v.Text == ""))
 	return v
 }
 
-// little is how much text may vanish when a run is superseded, in characters.
+// little is the maximum length of a text that can be deleted when its run is superseded, in characters.
 const little = 24
 
-// leavesNothing reports whether what was shown of an answer that was cut off is taken back. A few words with a note are of no use.
+// leavesNothing reports whether the visible part of an interrupted answer is deleted. A few words plus a notice don't
+// help a reader.
 func (e *ending) leavesNothing(s answer.Status, v answer.View) bool {
 	switch s {
-	case answer.Superseded: // of which at most a few words were read
+	case answer.Superseded: // users have read at most a few words of it
 		return e.at.posts && !e.journal.seen() || said(v) < little
-	case answer.Stopped: // because the question was taken back, or the agent thrown out
+	case answer.Stopped: // because the question was deleted, or the agent removed
 		return e.unasked() || e.botRemoved()
 	}
 	return false
@@ -138,7 +142,7 @@ func (e *ending) unasked() bool {
 	return err == nil && len(run.Inputs) == 0
 }
 
-// botRemoved reports whether the agent was removed from where this is to be answered.
+// botRemoved reports whether the agent was removed from the room of the answer.
 func (e *ending) botRemoved() (removed bool) {
 	err := e.journal.persist(e.at.life, func() (err error) {
 		removed, err = access.BotRemoved(e.at.life, e.Store, e.at.run)
@@ -147,7 +151,7 @@ func (e *ending) botRemoved() (removed bool) {
 	return err == nil && removed
 }
 
-// said counts what the model has written, in characters. Statuses of actions don't count.
+// said returns the length of the model's text, in characters, without the statuses of actions.
 func said(v answer.View) (n int) {
 	for _, s := range v.Segments {
 		if s.Call == "" {
@@ -157,7 +161,7 @@ func said(v answer.View) (n int) {
 	return n
 }
 
-// remembered returns the memory of what the run said, or a zero one if nothing is kept.
+// remembered returns the memory of the run's answer, or a zero one if none is kept.
 func (e *ending) remembered(v chat.Verdict) chat.Memory {
 	if v.Text == "" && v.Files == 0 || v.Outcome.Withdrawn {
 		return chat.Memory{}
@@ -173,13 +177,13 @@ func (e *ending) remembered(v chat.Verdict) chat.Memory {
 	if e.at.run.Kind.OutOfBand() {
 		m.Kind = chat.KindCommand
 	}
-	if e.at.run.Kind == chat.RunNotify { // its input is the draft of what it says
+	if e.at.run.Kind == chat.RunNotify { // its input is the draft of its text
 		m.InReplyTo = e.at.run.Address.ReplyTo
 	}
 	return m
 }
 
-// fromBot reports whether a bot has asked. A bot is never told of a failure: it could answer that, without end.
+// fromBot reports whether a bot has asked. A bot never gets a failure as a reply: it could reply to that, without end.
 func (e *ending) fromBot(ctx context.Context) bool {
 	n := len(e.at.run.Inputs)
 	if n == 0 || e.Bots != access.BotsMention {
@@ -196,18 +200,19 @@ func (e *ending) fromBot(ctx context.Context) bool {
 	return err == nil && author.Bot
 }
 
-// abandon closes what the run waits for, or has waited for, when it ends without it.
+// abandon closes the approvals and questions of a run that ends without waiting for them any longer.
 func (e *ending) abandon() {
 	if err := e.Approvals.Abandon(e.at.life, e.waiting.waitedFor()); err != nil {
 		e.Log.Warn("an approval can't be closed; it ends by itself", "run", e.at.run.ID, "err", err)
 	}
 }
 
-// setAside logs that the run gets no further attempt, and tells the owners. A failure to tell them is only logged: the log has it, too.
+// setAside logs that the run gets no further attempt, and notifies the owners. A failed notification is only logged:
+// the log has the event, too.
 func (e *ending) setAside() {
 	e.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
 		"run", e.at.run.ID, "room", e.at.run.Room, "deaths", e.at.run.Deaths, "blamed", e.at.run.Blamed, "attempts", e.at.run.Attempts)
-	if e.at.run.Kind == chat.RunNotify { // it could be this very notice
+	if e.at.run.Kind == chat.RunNotify { // it could be this very notification
 		return
 	}
 	if err := e.Pairing.TellOwners(e.at.life, fmt.Sprintf("set-aside/%s/%d", e.at.run.ID, e.at.run.Retried), setAsideLine); err != nil {
@@ -215,11 +220,12 @@ func (e *ending) setAside() {
 	}
 }
 
-// unconfirmed logs that the end of an answer may not have arrived, tells the owners, and returns v with a note for the next prompt.
+// unconfirmed logs that users may not see the end of an answer, notifies the owners, and returns v with a note for the
+// next prompt.
 func (e *ending) unconfirmed(v chat.Verdict) chat.Verdict {
 	e.Log.Error("the end of an answer may not have arrived: the platform failed each time it was sent", "run", e.at.run.ID)
 	v.Text = strings.TrimSpace(v.Text + "\n\n" + answer.Unconfirmed)
-	if e.at.run.Kind == chat.RunNotify { // it could be this very notice
+	if e.at.run.Kind == chat.RunNotify { // it could be this very notification
 		return v
 	}
 	if err := e.Pairing.TellUnconfirmed(e.at.life); err != nil {
@@ -228,11 +234,11 @@ func (e *ending) unconfirmed(v chat.Verdict) chat.Verdict {
 	return v
 }
 
-// setAsideLine is what the owner reads.
+// setAsideLine is the notification for the owner.
 const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
 
-// filesOf returns the files that a call has shown, for a process that shows the end of another one's answer. Files that have
-// expired are left out.
+// filesOf returns the files of a call, for a process that shows the end of another process's answer. Expired files are
+// left out.
 func (e *ending) filesOf(c answer.PastCall) (all []llm.File) {
 	for _, f := range c.Files {
 		b, err := e.Store.File(e.at.life, e.at.run.ID, f.N)
@@ -251,11 +257,11 @@ var (
 	errUnshown = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
 )
 
-// Steps of text that no round of the model wrote come after all rounds.
+// Text segments that no round of the model wrote have steps after all rounds.
 const markStep = 1 << 20
 
-// endNote returns the short text that tells people why an answer is not complete, after text or alone. It is stored with the answer, so
-// that the next prompt tells the model, too.
+// endNote returns the short text that tells users why an answer is incomplete, after text or alone. It is stored with
+// the answer, so that it is also in the next prompt.
 func endNote(o answer.Outcome, err error, alone bool) string {
 	sentence := ""
 	switch {

@@ -25,8 +25,8 @@ type SummaryStore interface {
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 }
 
-// Evaluators does the work after turns that no turn waits for: evaluators of plugins, and summaries. Its fields are set before use. It is
-// safe for concurrent use.
+// Evaluators does background work after turns: evaluators of plugins, and summaries. Its fields are set before use. It
+// is safe for concurrent use.
 type Evaluators struct {
 	Store    SummaryStore
 	Agent    chat.Agent
@@ -41,8 +41,8 @@ type Evaluators struct {
 // evaluateAt is the number of messages of a room after which evaluators are due. They ask a model, so not every turn is worth it.
 const evaluateAt = 4
 
-// start does work of a room that no turn waits for, unless too much is queued already: then it is skipped and counted, and
-// the first of a burst is logged. It is called while the room is served, so Run, which waits for the rooms, waits for this work, too.
+// start does background work of a room. If too much is queued already, it skips and counts the work, and logs the first
+// of a burst. It is called while the room is served, so Run, which waits for the rooms, waits for this work, too.
 func (ev *Evaluators) start(life context.Context, room chat.RoomID, do func(ctx context.Context)) {
 	ok, first := ev.Lanes.Background(life, room, do)
 	if !ok {
@@ -53,8 +53,8 @@ func (ev *Evaluators) start(life context.Context, room chat.RoomID, do func(ctx 
 	}
 }
 
-// evaluate starts the evaluators that want to see this turn, and the summary of what prompts had to leave out. Both happen after the answer
-// is stored, and their failure changes nothing about it.
+// evaluate starts the due evaluators, and the summary of the messages that prompts left out. Both happen after the
+// answer is stored, and their failure changes nothing about it.
 func (ev *Evaluators) evaluate(life context.Context, at *attempt, out chat.Memory, lost bool) {
 	if out.ID == "" || out.Failure != "" || out.Interrupted || at.turn.Run == "" {
 		return
@@ -88,7 +88,7 @@ func (ev *Evaluators) evaluate(life context.Context, at *attempt, out chat.Memor
 	})
 }
 
-// run lets one evaluator look back on a turn.
+// run runs one evaluator on a turn.
 func (ev *Evaluators) run(ctx context.Context, e action.Evaluator, info event.RunInfo, turn action.TurnContext, said chat.Memory) {
 	begun := time.Now()
 	ev.Emit(event.EvaluatorStarted{RunInfo: info, Evaluator: e.Name()})
@@ -100,14 +100,15 @@ func (ev *Evaluators) run(ctx context.Context, e action.Evaluator, info event.Ru
 	ev.Emit(done)
 }
 
-// due reports whether a multiple of [evaluateAt] is among the turn numbers since the last turn after which evaluators could start. Turn
-// numbers are stored, so this works across restarts and replicas without a counter. Commands, reactions, and turns that failed or were
-// interrupted have numbers too: a multiple that falls on one of these counts for the next answer.
+// due reports whether a multiple of [evaluateAt] is among the turn numbers since the last turn after which evaluators
+// could start. Turn numbers are stored, so this works across restarts and replicas without a counter. Commands,
+// reactions, and turns that failed or were interrupted have numbers too: a multiple that falls on one of these counts
+// for the next answer.
 func (ev *Evaluators) due(at *attempt) bool {
 	return int(at.run.Response%evaluateAt) < chat.TurnsSince(at.turn.Recent, ev.Agent.Entity(), at.run.Response)
 }
 
-// try calls do. A failure or a panic is counted, logged and returned.
+// try calls do. It counts, logs and returns a failure or a panic.
 func (ev *Evaluators) try(ctx context.Context, what string, do func() error) error {
 	err := contain.Call(what, do)
 	if err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
@@ -117,11 +118,12 @@ func (ev *Evaluators) try(ctx context.Context, what string, do func() error) err
 	return err
 }
 
-// maxSummary is the most that is kept of a summary, in characters. It takes its place in every later prompt.
+// maxSummary is the maximum length of a summary, in characters. A summary takes space in every later prompt.
 const maxSummary = 4000
 
-// summarize has the small model summarize what no longer fits, together with the earlier summary. It summarizes down to half of the budget,
-// so that the next turns don't need it again, and the prompts of these keep the same beginning for the caches of providers.
+// summarize summarizes the messages that no longer fit, together with the earlier summary, with the small model. It
+// summarizes down to half of the budget, so that the next turns don't need it again, and their prompts keep the same
+// beginning for the caches of providers. It fails with the error of the model or the store.
 func (ev *Evaluators) summarize(ctx context.Context, run chat.Run) error {
 	limits := ev.Asker.Composer.Recall
 	recent, err := ev.Store.Recent(ctx, run.Room, chat.Said, 0, prompt.Window)

@@ -15,8 +15,9 @@ import (
 	"parley/core/toolcall"
 )
 
-// execution is one holder's work on one run, from its start to its end or until the holder loses it: its parts, in the order in which they
-// are at work. It is used by one goroutine; the surface, the text checkpoints and the choice waiters run concurrently.
+// execution is one holder's work on one run, from its start to its end or until the holder loses it. Its parts are in
+// the order of their work. It is used by one goroutine; the surface, the text checkpoints and the choice waiters run
+// concurrently.
 type execution struct {
 	*Turns
 	at       *attempt
@@ -31,12 +32,12 @@ type execution struct {
 	command  commandRun
 	notice   notice
 	ending   ending
-	out      chat.Memory // what the run has said, once that is stored
+	out      chat.Memory // the answer of the run, once it is stored
 }
 
-// begin does what comes before the answer: it decides whether there is one if that is open, claims the room, and opens the conversation.
-// refused is why the run has no right to the room: then it goes on only to bring what people have seen to an end. ended reports that the run
-// is over.
+// begin does the work before the answer: it decides whether to answer, if that is open, claims the room, and opens the
+// conversation. refused is the reason why the run has no right to the room: then it continues only to complete its
+// visible part. ended reports that the run is over.
 func (x *execution) begin() (surface Surface, refused error, ended bool, err error) {
 	run := &x.at.run
 	x.Display.Hub.Emit(event.RunStarted{RunInfo: x.at.info})
@@ -55,8 +56,8 @@ func (x *execution) begin() (surface Surface, refused error, ended bool, err err
 	if err := x.waiting.load(x.at.life); err != nil {
 		return nil, nil, false, err
 	}
-	// From here on the run has the room, unless refused says why not. A refused run still goes on if it has begun: what people have
-	// seen of it needs an end.
+	// From here on the run has the room, unless refused is set. A refused run still continues if it has begun: its
+	// visible part needs an end.
 	refused = x.claimRoom()
 	if ended := x.waiting.ended(); ended != nil {
 		refused = ended
@@ -65,7 +66,7 @@ func (x *execution) begin() (surface Surface, refused error, ended bool, err err
 		x.Display.Live.OnLoss(run.ID, x.at.answer, x.at.quit)
 	}
 	if refused == nil && len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult {
-		refused = chat.ErrStopped // what was asked was taken back
+		refused = chat.ErrStopped // the question was deleted
 	}
 	if refused != nil && !hasBegun(run) {
 		x.ending.abandon()
@@ -82,7 +83,7 @@ func (x *execution) begin() (surface Surface, refused error, ended bool, err err
 	return surface, refused, false, nil
 }
 
-// publish offers the answer to readers at other replicas, if there are others.
+// publish offers the answer to readers at other replicas, if there are any.
 func (x *execution) publish() {
 	if x.Display.Replicas {
 		run := x.at.run
@@ -107,7 +108,7 @@ func (x *execution) generate(ctx context.Context) error {
 	return err
 }
 
-// answerAndShow writes the answer while surface shows it. surface is nil where people watch the answer as a stream.
+// answerAndShow writes the answer while surface shows it. surface is nil if users watch the answer as a stream.
 func (x *execution) answerAndShow(surface Surface, refused error) error {
 	show, hide := context.WithCancelCause(x.at.life)
 	defer hide(nil)
@@ -128,8 +129,8 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	return x.conclude(v, err, hide, shown)
 }
 
-// conclude ends the answer with v, and the run. The verdict is journaled before people see it: a process that adopts the run shows the same
-// end, and not another one. After an error the end is not shown: the process that adopts the run shows it.
+// conclude ends the answer with v, and the run. It journals the verdict before users see it: a process that adopts the
+// run shows the same end. After an error it does not show the end: the process that adopts the run does.
 func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCauseFunc, shown <-chan error) error {
 	if err == nil && x.at.run.Verdict == nil && (x.at.posts || len(x.ending.files) > 0) {
 		err = x.journal.Note(x.at.life, chat.Note{Verdict: v, Files: x.ending.files})
@@ -141,7 +142,7 @@ func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCaus
 		}
 		return err
 	}
-	if !x.at.posts { // to finish stores the verdict too, so that readers who see the end of the stream find the answer stored
+	if !x.at.posts { // finish stores the verdict too, so that readers who see the end of the stream find the answer stored
 		return x.finish(*v)
 	}
 	x.at.answer.End(v.Outcome)
@@ -158,8 +159,8 @@ func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCaus
 	return x.finish(last)
 }
 
-// show has surface show the answer until that ends, and returns the error of surface. If surface gives up before the end, no
-// user sees what is still being written: the turn ends, too, because it would cost money for nothing.
+// show lets surface show the answer until the answer ends, and returns the error of surface. If surface gives up before
+// the end, the turn ends too: users would not see the rest, and it would cost money for nothing.
 func (x *execution) show(ctx context.Context, surface Surface) error {
 	err := surface.Show(ctx, x.at.answer, x.journal.noteShown)
 	if schedule.Settled(err) != nil && !errors.Is(err, ErrRemoved) { // the room was lost before the first message: only the end is shown
@@ -179,8 +180,8 @@ func (x *execution) show(ctx context.Context, surface Surface) error {
 	return err
 }
 
-// claimRoom announces this turn as the latest of the room, and returns why it is not: a later one, or a stop. It sets the context of the
-// turn.
+// claimRoom announces this turn as the latest of the room and sets the context of the turn. refused is the reason if it
+// is not the latest: a later turn, or a stop.
 func (x *execution) claimRoom() (refused error) {
 	base, cancel := context.WithTimeoutCause(x.at.life, x.Display.Limit, chat.ErrTimeout)
 	base, quit := context.WithCancelCause(base)
@@ -191,8 +192,8 @@ func (x *execution) claimRoom() (refused error) {
 	return refused
 }
 
-// write makes the answer and returns how it ends. An error means that this holder must not decide that: the run is lost, parked, or
-// the process ends. A run that is decided is only shown.
+// write writes the answer and returns its verdict. An error means that this holder must not decide it: the run is lost
+// or parked, or the process ends. A run that has a verdict is only shown.
 func (x *execution) write(refused error) (*chat.Verdict, error) {
 	if v := x.at.run.Verdict; v != nil {
 		x.at.answer.Replay(v.Text, v.History, v.Calls, x.ending.filesOf)
@@ -201,13 +202,13 @@ func (x *execution) write(refused error) (*chat.Verdict, error) {
 	return x.ending.of(x.produce(refused))
 }
 
-// produce makes the answer, and returns why there is no whole one. The cases are in the order of what is known of the run: one that crashed
-// processes too often is not tried again; one that was refused, or whose writing action may have happened, ends with what people have read
-// so far.
+// produce writes the answer, and returns the reason if it is incomplete. The cases are in the order of the run's data:
+// a run that crashed processes too often is not tried again; a run that was refused, or whose writing action may have
+// happened, ends with its visible part.
 func (x *execution) produce(refused error) error {
 	run := &x.at.run
 	switch {
-	case schedule.IsExhausted(run): // without its text, which could be what ended the processes
+	case schedule.IsExhausted(run): // without its text, which could have caused the crashes
 		if refused != nil {
 			return refused
 		}
@@ -231,10 +232,10 @@ func (x *execution) produce(refused error) error {
 	return x.spending.reportLimit(x.at.work, x.generate(x.at.work))
 }
 
-// park lets go of the run once people see what it waits for. It returns [chat.ErrParked]. If a later turn has the room by then, the run
-// stays parked all the same; a stop ends it.
+// park releases the run as soon as users see its question. It returns [chat.ErrParked]. If a later turn has the room by
+// then, the run stays parked all the same; a stop ends it.
 func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error {
-	_ = x.journal.allSeen(x.at.work) // an error changes nothing: the next holder shows what is missing, or ends the run
+	_ = x.journal.allSeen(x.at.work) // an error changes nothing: the next holder shows the rest, or ends the run
 	hide(chat.ErrParked)
 	if x.at.posts {
 		<-shown
@@ -252,11 +253,11 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 	return chat.ErrParked
 }
 
-// finish ends the run and stores what it said in one transaction, then ends the answer for those who watch it. The question of the run is
-// closed before: a finished run can't do it any more.
+// finish ends the run and stores its answer in one transaction, then ends the answer for its readers. It closes the
+// question of the run before that: a finished run can't do it any more. It fails with the error of the store.
 func (x *execution) finish(v chat.Verdict) error {
 	out := x.ending.remembered(v)
-	quota.WaitSettled(x.at.life) // the next run of the room finds what this one left of the limits
+	quota.WaitSettled(x.at.life) // the next run of the room finds the settled usage of this one
 	if err := x.asking.withdraw(v.Outcome); err != nil {
 		return fmt.Errorf("finish %s: %w", x.at.run.ID, err)
 	}

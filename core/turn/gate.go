@@ -22,7 +22,7 @@ import (
 // waitsForBudget begins the reason of runs that wait for a decision about a soft limit, see [action.Wait]. A space and the limit follow.
 const waitsForBudget = "budget"
 
-// errDeclined means that there is no answer, because of what it costs. People were told why.
+// errDeclined means that there is no answer because of its cost. Users have read the reason.
 var errDeclined = errors.New("the answer costs too much")
 
 // A Gate allows model calls that are within the soft limits of money, or that an approver accepted: users decide whether the answer
@@ -32,7 +32,7 @@ var errDeclined = errors.New("the answer costs too much")
 // an hour later, they are checked again: an approver who was removed meanwhile can't let the answer continue.
 type Gate struct {
 	Meter     *quota.Meter
-	Approvers map[chat.EntityID]bool // who can have answers go on, besides the owners
+	Approvers map[chat.EntityID]bool // users who can let answers continue, besides the owners
 	Owners    consent.Owners
 	Log       *slog.Logger
 }
@@ -43,13 +43,13 @@ type costlyAnswer struct {
 	Turn    *action.TurnContext
 	Route   *generate.Route
 	Begun   bool                           // a call of the model was made for it
-	Allowed []string                       // the soft limits that it can exceed by consent, which is asked for once for each of them
+	Allowed []string                       // the soft limits that it can exceed by consent, each of them asked for once
 	Say     func(text string, notice bool) // shows a text: a notice is not remembered
 
-	resumed bool // the consent that the run has waited for was taken into account
+	resumed bool // the consent that the run has waited for was processed
 }
 
-// The options. Which of them there are depends on who asks, and on the models.
+// The options. A question contains those that its author and the models allow.
 const (
 	goOn    = "Go on"
 	cheaper = "Use the cheaper model"
@@ -58,7 +58,7 @@ const (
 
 const waits = time.Hour
 
-// What people are told. The sentences end with what became of the answer, see decline.
+// Texts for users. The sentences end with the result of the answer, see decline.
 const (
 	declinedLine = "Okay, "
 	lateLine     = "No one decided in time, so "
@@ -68,8 +68,9 @@ const (
 	absentLine   = " My owner can let it go on."
 )
 
-// pass returns nil if the call req can be made for the answer, with the models that its route has then. It is asked before each call of
-// the model. It fails with [chat.ErrParked] if the answer is to wait, and with [errDeclined] if it ends here.
+// pass returns nil if the call req can be made for the answer, with the current models of its route. It is called
+// before each call of the model. It fails with [chat.ErrParked] if the answer has to wait, and with [errDeclined] if it
+// ends here.
 func (g *Gate) pass(ctx context.Context, a *costlyAnswer, req llm.Request) error {
 	cost, known := g.Meter.Estimate(a.Route.Current().Name, req)
 	if !known {
@@ -99,7 +100,7 @@ func (g *Gate) pass(ctx context.Context, a *costlyAnswer, req llm.Request) error
 	return g.ask(ctx, a, req, cost, beyond[0])
 }
 
-// decline ends the answer, and says why and what became of it.
+// decline ends the answer, and shows the reason and the result.
 func (a *costlyAnswer) decline(why string) error {
 	if a.Begun {
 		a.Say(why+"I stopped here.", false)
@@ -109,7 +110,7 @@ func (a *costlyAnswer) decline(why string) error {
 	return errDeclined
 }
 
-// chosen does what was chosen. Rights can have changed since the question was asked.
+// chosen carries out the selected option. Rights can have changed since the question was asked.
 func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q chat.Question, cost quota.USD, beyond []quota.Beyond) error {
 	g.Meter.Release(ctx) // it is held again below, for the model that was chosen
 	switch q.Options[q.Choice] {
@@ -127,11 +128,11 @@ func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q c
 		}
 	}
 	_, kind, _ := strings.Cut(q.Payload, " ")
-	a.Allowed = append(a.Allowed, kind) // what is asked first now can cost less than what was asked about
+	a.Allowed = append(a.Allowed, kind) // the first limit now can differ from the one in the question
 	for _, b := range beyond {
 		a.Allowed = append(a.Allowed, b.Kind)
 	}
-	if now, known := g.Meter.Estimate(a.Route.Current().Name, req); known { // the chosen model's
+	if now, known := g.Meter.Estimate(a.Route.Current().Name, req); known { // of the chosen model
 		cost = now
 	}
 	if _, err := g.Meter.Hold(ctx, cost, a.Allowed...); err != nil {
@@ -142,7 +143,7 @@ func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q c
 	return nil
 }
 
-// costsLess returns which models cost less for req.
+// costsLess returns a filter for models that cost less for req.
 func (g *Gate) costsLess(req llm.Request, than quota.USD) func(llm.Named) bool {
 	return func(m llm.Named) bool {
 		cost, known := g.Meter.Estimate(m.Name, req)
@@ -166,14 +167,14 @@ func (g *Gate) ask(ctx context.Context, a *costlyAnswer, req llm.Request, cost q
 	state, err := consent.Ask(ctx, a.Run, consent.Request{
 		Subject: waitsForBudget + " " + beyond.Kind, Description: why, Options: q.Options, From: q.For, Until: time.Now().Add(waits),
 	})
-	if state == consent.Unseen { // where no user can be asked
+	if state == consent.Unseen { // no user can be asked here
 		return a.decline(unseenLine)
 	}
 	return err
 }
 
-// question returns what people are asked, without options if they have no choice. The author of the question can choose. If they can
-// have it go on, so can the owners and all approvers.
+// question returns the question for users, without options if there is no choice. The author of the question can
+// choose. If they can let the answer continue, so can the owners and all approvers.
 func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, cost quota.USD) (chat.Question, error) {
 	var q chat.Question
 	asker, who := a.Turn.Message.Author, map[chat.EntityID]bool{}

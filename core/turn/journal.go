@@ -37,8 +37,8 @@ type Journals struct {
 	Log    *slog.Logger
 }
 
-// journal is one holder's journal of its run: the facts that the next holder needs, and by which the store refuses a holder that has lost
-// the run. It is safe for concurrent use, except for the counts of the attempt.
+// journal is one holder's journal of its run: the data for the next holder. Through it the store refuses a holder that
+// has lost the run. It is safe for concurrent use, except for the counts of the attempt.
 type journal struct {
 	*Journals
 	at   *attempt
@@ -57,24 +57,25 @@ func (js *Journals) open(at *attempt, gap int) *journal {
 	return j
 }
 
-// unseen is how long an action waits until people see what it shows. A platform may hold back edits for that long.
+// unseen is the maximum time that an action waits until users see its output. A platform can delay edits for that long.
 const unseen = 30 * time.Second
 
-// noteEvery is how often the text so far is journaled. If the process dies, the answer ends with the text that is in the journal.
+// noteEvery is the interval of journaling the text so far. If the process dies, the answer ends with the journaled
+// text.
 const noteEvery = 5 * time.Second
 
-// Note journals n, also if that has to wait until the store is back. It fails with [answer.ErrLost] if another process has the run.
+// Note journals n, and retries while the store is down. It fails with [answer.ErrLost] if another process has the run.
 func (j *journal) Note(ctx context.Context, n chat.Note) error {
 	return j.persist(ctx, func() error { return j.note(n) })
 }
 
-// Remember stores m as a memory of the room besides the answer, such as the result of an action. If the question was deleted
-// meanwhile, nothing is stored.
+// Remember stores m as a memory of the room besides the answer, such as the result of an action. If the question was
+// deleted meanwhile, nothing is stored. It fails with the error of the store.
 func (j *journal) Remember(ctx context.Context, m chat.Memory) error {
 	return j.persist(ctx, func() error { return chat.Unless(j.Store.Remember(ctx, j.at.run.ID, m), chat.ErrNotFound) })
 }
 
-// note journals n. It outlives the turn: what was done must be recorded also when a later turn has the room.
+// note journals n. It outlives the turn: an action must be recorded also when a later turn has the room.
 func (j *journal) note(n chat.Note) error {
 	n.Risk = j.risk.Now()
 	if err := j.Store.Note(j.at.life, j.at.run.ID, j.at.run.Epoch, n); err != nil {
@@ -83,15 +84,15 @@ func (j *journal) note(n chat.Note) error {
 	return nil
 }
 
-// persist repeats f while the store is down. What a run has decided, or was billed for, must not be repeated because one write
-// failed. It gives up when the run is lost or ctx is done.
+// persist repeats f while the store is down. A verdict or a charge must not be repeated because one write failed. It
+// fails when the run is lost or ctx is done.
 func (j *journal) persist(ctx context.Context, f func() error) error {
 	for wait := schedule.HeartbeatEvery / 10; ; wait = min(2*wait, schedule.HeartbeatEvery) {
 		err := f()
 		if err == nil || errors.Is(err, answer.ErrLost) || ctx.Err() != nil {
 			return err
 		}
-		if wait == schedule.HeartbeatEvery/10 { // what follows is no news
+		if wait == schedule.HeartbeatEvery/10 { // only the first failure is news
 			j.Log.Error("the store is unreachable; retrying", "run", j.at.run.ID, "err", err)
 		}
 		select {
@@ -105,10 +106,10 @@ func (j *journal) persist(ctx context.Context, f func() error) error {
 // noteShown is called by the surface before and after each message that it creates, and before each change of one. An error forbids
 // the change.
 //
-// The first message is created only if the turn still has the room: before it, a superseded run can end without a trace. Creations are
-// journaled before, without an id, and after, so that another process finds the message or knows that there may be one. Changes need no
-// write, but a process that may have lost the run asks first. Once the verdict is stored the tracker is not asked any more: the end of
-// the answer must be shown.
+// The first message is created only if the turn still has the room: before it, a superseded run can end without a
+// trace. Creations are journaled before, without an id, and after, so that another process finds the message or looks
+// for it. Changes need no write, but a process that may have lost the run asks first. Once the verdict is stored the
+// tracker is not asked any more: the end of the answer must be shown.
 func (j *journal) noteShown(s chat.Shown) error {
 	if j.isNoted(s) { // it is about to be changed
 		return j.holds()
@@ -122,7 +123,7 @@ func (j *journal) noteShown(s chat.Shown) error {
 	j.mu.Lock()
 	shown := chat.WithShown(j.shown, s)
 	j.mu.Unlock()
-	n := chat.Note{Shown: shown, Text: j.at.answer.View().Remembered().Text()} // the process that adopts the run has to know what users have read
+	n := chat.Note{Shown: shown, Text: j.at.answer.View().Remembered().Text()} // the process that adopts the run needs the text that users have read
 	if err := j.Note(j.at.life, n); err != nil {
 		j.at.quit(err)
 		return err
@@ -133,8 +134,8 @@ func (j *journal) noteShown(s chat.Shown) error {
 	return j.holds() // the process may have paused since the journal was written
 }
 
-// await waits until people see the answer up to at, and returns the messages that it stands in. Where the answer is a stream there are
-// none, and it does not wait.
+// await waits until users see the answer up to at, and returns its messages there. If the answer is a stream there are
+// none, and it does not wait. It fails with the cause of ctx, and if the answer can't be shown.
 func (j *journal) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, error) {
 	if !j.at.posts {
 		return nil, context.Cause(ctx)
@@ -153,15 +154,15 @@ func (j *journal) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, er
 	return all, err
 }
 
-// seen reports whether people see anything of the answer, or may: a message whose creation is only begun counts.
+// seen reports whether a part of the answer is visible, or may be: a message whose creation has only begun counts.
 func (j *journal) seen() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.posted
 }
 
-// noteText journals the text so far every few seconds, until the returned function is called, which waits for the last write. Its errors
-// are not errors of the turn: the next beat tries again, and the verdict holds the whole text.
+// noteText journals the text so far every few seconds, until the returned function is called, which waits for the last
+// write. Its errors are not errors of the turn: the next interval tries again, and the verdict holds the whole text.
 func (j *journal) noteText() (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	first := time.AfterFunc(noteEvery, func() { // most answers end before
@@ -197,9 +198,9 @@ func (j *journal) noteText() (stop func()) {
 	}
 }
 
-// holds returns [answer.ErrLost] if another process has the run. While the lease of this process had no gap since the run was known
-// to be held, no other can have adopted it, and nothing is asked. After a gap the journal is asked, however long it takes: an edit
-// by a process that lost the run would replace the answer of the one that has it.
+// holds returns [answer.ErrLost] if another process has the run. As long as the lease of this process had no gap since
+// the last check, no other process can have adopted the run, and nothing is read. After a gap it reads the journal,
+// however long that takes: an edit by a process that lost the run would replace the answer of its new holder.
 func (j *journal) holds() error {
 	j.mu.Lock()
 	gap := j.gap
@@ -221,7 +222,7 @@ func (j *journal) isNoted(s chat.Shown) bool {
 	return slices.Contains(j.shown, s)
 }
 
-// Settle returns why the turn no longer has the room, or nil.
+// Settle returns the reason why the turn no longer has the room, or nil.
 func (j *journal) Settle() error { return j.Claims.Settle(j.at.life, &j.at.run) }
 
 // unfollow ends the agent's participation in the room until it is addressed again.
@@ -229,7 +230,7 @@ func (j *journal) unfollow() error {
 	return j.persist(j.at.life, func() error { return j.Store.SetAttention(j.at.life, j.at.run.Room, chat.Unfollowed) })
 }
 
-// allSeen waits until people see the answer as it is.
+// allSeen waits until users see the answer in its current state.
 func (j *journal) allSeen(ctx context.Context) error {
 	if !j.at.posts {
 		return nil
@@ -237,8 +238,8 @@ func (j *journal) allSeen(ctx context.Context) error {
 	return j.at.answer.WaitSeen(ctx, j.at.answer.View().At)
 }
 
-// countAttempt counts in the journal, before the first call of a model, that this attempt costs something. It must survive the process:
-// the number of attempts bounds what a run that always crashes can cost.
+// countAttempt counts in the journal, before the first call of a model, that this attempt causes costs. The count must
+// survive the process: it bounds the cost of a run that always crashes.
 func (j *journal) countAttempt(ctx context.Context) error {
 	if j.paid {
 		return nil
@@ -247,7 +248,8 @@ func (j *journal) countAttempt(ctx context.Context) error {
 	return err
 }
 
-// countMessage counts the message against the limits, together with this attempt.
+// countMessage counts the message against the limits, together with this attempt. It fails with a limit that is
+// reached, or with the error of the store.
 func (j *journal) countMessage(ctx context.Context) error {
 	if j.paid {
 		return j.Meter.CountMessage(ctx)

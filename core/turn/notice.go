@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	imageLimit = 3 * time.Minute // how long generating it may take
-	imageCall  = "image"         // the id of the call that shows it
+	imageLimit = 3 * time.Minute // the maximum time of the generation
+	imageCall  = "image"         // the id of its call in the answer
 )
 
-// illustrate generates the image that a draft asks for, and shows it in a. A failure is logged: the text stands alone then.
+// illustrate generates the image that a draft describes, and shows it in a. A failure is logged: the text is sent
+// without it.
 func illustrate(ctx context.Context, by llm.ImageGenerator, draft chat.Memory, a *answer.Answer, log *slog.Logger) {
 	if by == nil || len(draft.Files) == 0 || draft.Files[0].Name != chat.ImageToGenerate {
 		return
@@ -45,7 +46,7 @@ func illustrate(ctx context.Context, by llm.ImageGenerator, draft chat.Memory, a
 	}
 }
 
-// notice is a run that sends one.
+// notice is a run that sends a notice.
 type notice struct {
 	*Replies
 	at       *attempt
@@ -61,7 +62,7 @@ func (n *notice) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.at.unattended() { // what a task says counts as a message
+	if n.at.unattended() { // the output of a task counts as a message
 		if err := n.spending.reportLimit(ctx, n.journal.Meter.CountMessage(ctx)); err != nil {
 			return err
 		}

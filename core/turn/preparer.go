@@ -40,7 +40,7 @@ type Preparer struct {
 	Deaf      bool // voice messages can't be transcribed
 }
 
-// preparation finds out what a turn is about before a model is asked.
+// preparation reads the context of a turn before a model is called.
 type preparation struct {
 	*Preparer
 	at       *attempt
@@ -48,15 +48,16 @@ type preparation struct {
 	calls    *toolcall.Calls
 	gen      *generate.Writer
 	reading  attachment.Reading
-	state    *prompt.Builder // makes the prompts of the turn, once that is prepared
-	lost     bool            // the prompt holds less than it should: the rest is to be summed up
-	pictures []llm.File      // that the model is shown
+	state    *prompt.Builder // builds the prompts of the turn, once it is prepared
+	lost     bool            // the prompt left out messages: they are to be summarized
+	pictures []llm.File      // the images for the model
 }
 
-// prepare finds out what the prompts of a run are made of. [errTold] means that the answer is complete without a model.
+// prepare reads the material of a run's prompts. It fails with [errTold] if the answer is complete without a model, and
+// with errors of the store and of limits.
 //
-// The order keeps costs down: access and notices need no model; the message is counted against the limits before files are read and
-// the first model is asked, and with it the attempt, so that a run which crashes processes is counted.
+// The order keeps costs down: access and notices need no model; the message is counted against the limits before files
+// are read and the first model is called, and the attempt with it, so that a run which crashes processes is counted.
 func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	turn, err := pn.Recaller.recall(ctx, pn.journal)
 	if err != nil {
@@ -92,8 +93,9 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	return st, nil
 }
 
-// readCounted counts the message and then reads its attachments and links, which costs money. A turn that an action claims is not counted,
-// unless files must be read to find that out, or the action itself asks a model. A resumed turn was counted before it was parked.
+// readCounted counts the message and then reads its attachments and links, which costs money. A turn that an action
+// claims is not counted, unless the action calls a model itself, or the claim depends on files. A resumed turn was
+// counted before it was parked. It fails with a limit that is reached, or with the error of the store.
 func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) error {
 	endLinks := pn.addLinks(ctx, s)
 	defer endLinks()
@@ -125,7 +127,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	return pn.alone(ctx)
 }
 
-// alone answers without a model where that is possible, and returns [errTold] if it has.
+// alone answers without a model if possible, and returns [errTold] then.
 func (pn *preparation) alone(ctx context.Context) error {
 	if pn.Deaf && pn.at.turn.Message.Unheard() {
 		pn.at.say(deafLine)
@@ -134,14 +136,14 @@ func (pn *preparation) alone(ctx context.Context) error {
 	return pn.direct(ctx)
 }
 
-// deafLine is the answer to a voice message where no model for transcription is configured.
+// deafLine is the reply to a voice message if no transcription model is configured.
 const deafLine = "I can't listen to voice messages here. Please send me text instead."
 
-// brokenLine is the answer when the action that claimed the turn failed.
+// brokenLine is the reply when the action that claimed the turn failed.
 const brokenLine = "That didn't work. Please try again."
 
-// direct has the action that claims the turn answer it, and returns [errTold] if one has. The answer is what the action has shown, or else
-// its result.
+// direct runs the action that claims the turn, and returns [errTold] if there is one. The answer is the output that the
+// action has shown, or else its result.
 func (pn *preparation) direct(ctx context.Context) error {
 	t, params, ok := pn.Tools.claim(&pn.at.run, pn.at.turn)
 	if !ok {
@@ -167,8 +169,9 @@ func (pn *preparation) direct(ctx context.Context) error {
 	return errTold
 }
 
-// chooseModel sets the route of models that answer the turn, and returns the first. If the model that was chosen for the room is not
-// configured any more, the choice is cleared, and the answer says so once.
+// chooseModel sets the route of models that answer the turn, and returns the first. If the model that was chosen for
+// the room is no longer configured, it clears the choice, and the answer mentions that once. It fails with the error of
+// the store.
 func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (llm.Named, error) {
 	m, removed := pn.Recaller.Models.Model(s.Settings, s.Room, s.Message.Author)
 	if removed {
@@ -177,16 +180,16 @@ func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (l
 		}
 	}
 	pn.gen.Route, pn.gen.Removed = pn.Recaller.Models.Table.Route(m.Name), removed
-	if s := pn.gen.State; s != nil && s.Models != nil { // which were chosen for this answer
+	if s := pn.gen.State; s != nil && s.Models != nil { // the models that were chosen for this answer
 		pn.gen.Route.Keep(func(m llm.Named) bool { return slices.Contains(s.Models, m.Name) })
 	}
 	pn.reading.Vision = m.Vision
 	return m, nil
 }
 
-// trimHistory cuts the conversation of the turn to what a prompt of at most limit tokens may hold (0: the configured number), and adds the
-// summary of what went before. If that can't be read the turn continues without it. Messages with files are kept apart, since questions often refer
-// to a picture from long before.
+// trimHistory cuts the conversation of the turn to the size of a prompt of at most limit tokens (0: the configured
+// number), and adds the summary of the messages before. If the summary can't be read, the turn continues without it.
+// Messages with files are kept apart, since questions often refer to an old picture.
 func (pn *preparation) trimHistory(ctx context.Context, limit int) {
 	limits := pn.Composer.Recall
 	s := &pn.at.turn
@@ -210,11 +213,11 @@ func (pn *preparation) trimHistory(ctx context.Context, limit int) {
 	pn.lost = lost && limits.Summaries
 }
 
-// readLinkCall names the lines of an answer that say which page is being read.
+// readLinkCall is the name of the lines of an answer that show which page is being read.
 const readLinkCall = "READ_LINK"
 
-// addLinks attaches the pages that the question links to, and shows which ones are being read, until end is called. They are read as all
-// attachments are.
+// addLinks attaches the pages that the question links to, and shows their addresses until end is called. The pages are
+// read like all attachments.
 func (pn *preparation) addLinks(ctx context.Context, s *action.TurnContext) (end func()) {
 	if !pn.ReadLinks {
 		return func() {}
@@ -238,7 +241,7 @@ func (pn *preparation) addLinks(ctx context.Context, s *action.TurnContext) (end
 	}
 }
 
-// outputs returns the outputs of providers that the model was given.
+// outputs returns the outputs of providers in the model's prompt.
 func (pn *preparation) outputs() []prompt.Output {
 	if pn.state == nil {
 		return nil

@@ -11,11 +11,11 @@ import (
 type Program struct {
 	Version string
 	Models  []Model // in the order of their importance
-	// Health looks at what the gateway stands on. It may be nil, is given a second, and its errors are not shown to users.
+	// Health checks the services of the gateway. It can be nil, gets a second, and its errors are not shown to users.
 	Health func(ctx context.Context) []Service
 }
 
-// Model says which model does a kind of work.
+// Model names the model for a kind of work.
 type Model struct{ Work, Name string }
 
 // Service is the state of one service that the gateway depends on.
@@ -24,7 +24,7 @@ type Service struct {
 	Err  error // nil if it is well
 }
 
-// healthLimit is how long the services are looked at.
+// healthLimit is the maximum time of a check of the services.
 const healthLimit = time.Second
 
 // Answering returns the name of the model that answers, or "".
@@ -35,7 +35,7 @@ func (p Program) Answering() string {
 	return p.Models[0].Name
 }
 
-// Work lists the models by their work, without the one that answers unless that is to be named too.
+// Work lists the models by their work. The answering model is included only if answering is set.
 func (p Program) Work(answering bool) string {
 	var lines []string
 	for i, m := range p.Models {

@@ -31,8 +31,9 @@ type Recaller struct {
 	Asker   *Asker
 }
 
-// recall reads what the turn is about: its room, what was said there up to the turn, and who asks. It reads again at each attempt, so what
-// was edited or deleted since counts as it is now. The rights of the turn are those that all its authors have.
+// recall reads the context of the turn: its room, the messages up to the turn, and the authors. It reads again at each
+// attempt, so that edits and deletions since are applied. The rights of the turn are those that all its authors have.
+// It fails with [chat.ErrNothingToSay] if all messages were deleted, and with the error of the store.
 func (rc *Recaller) recall(ctx context.Context, j *journal) (s action.TurnContext, err error) {
 	run := &j.at.run
 	err = j.persist(ctx, func() error {
@@ -66,7 +67,7 @@ func (rc *Recaller) recall(ctx context.Context, j *journal) (s action.TurnContex
 	return s, err
 }
 
-// input returns a message of the run, from recent where it is a part of that.
+// input returns a message of the run, from recent if it is a part of that. It fails with the error of the store.
 func (rc *Recaller) input(ctx context.Context, id chat.MemoryID, recent []chat.Memory) (chat.Memory, error) {
 	if i := slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == id }); i >= 0 {
 		return recent[i], nil
@@ -74,8 +75,8 @@ func (rc *Recaller) input(ctx context.Context, id chat.MemoryID, recent []chat.M
 	return rc.Store.Memory(ctx, id)
 }
 
-// rights takes from s the rights that author does not have. They are looked up for each turn and never cached: a person whose access was
-// revoked has none from then on.
+// rights removes from s the rights that author does not have. They are read for each turn and never cached: a revoked
+// access ends at once. It fails with the error of the store.
 func (rc *Recaller) rights(ctx context.Context, run *chat.Run, author chat.EntityID, s *action.TurnContext) (err error) {
 	if s.Owner {
 		if s.Owner, err = rc.Pairing.Owns(ctx, author); err != nil {
@@ -102,13 +103,14 @@ type Asker struct {
 	Model    llm.Model // the small one, or the large one where there is no other
 }
 
-// small asks the small model, or the large one where there is no other, a question that no person sees.
+// small asks the small model, or the large one if there is no other, an internal question. It fails with the error of
+// the model.
 func (a *Asker) small(ctx context.Context, req llm.Request) (text string, err error) {
 	return generate.Short(ctx, a.Model, req)
 }
 
-// with returns s with a way for plugins to ask the small model: an evaluator or an action renders one of the templates with the
-// turn that it was given, and reads the answer.
+// with returns s with a function for plugins that asks the small model: an evaluator or an action renders one of the
+// templates with its turn, and reads the answer.
 func (a *Asker) with(s action.TurnContext) action.TurnContext {
 	s.AskModel = func(ctx context.Context, s action.TurnContext, template string, more map[string]string) (string, error) {
 		req, err := a.Composer.Turn(s).Prompt(ctx, template, more)

@@ -13,15 +13,15 @@ import (
 	"parley/core/prompt"
 )
 
-// refuse answers, without a model, people without access and those who send a code. It concerns direct chats alone: in other rooms
-// access was checked before the run was opened.
+// refuse answers, without a model, users without access and users who send a code. It applies only to direct chats: in
+// other rooms, access was checked before the run was opened.
 func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, question chat.Memory) error {
 	room := chat.Room{Kind: pn.at.run.RoomKind, Connector: pn.at.run.Address.Connector}
 	if question.ID == "" || pn.at.run.Kind == chat.RunTask || !room.Kind.Private() || pn.Recaller.Access.Open[room.Connector] {
 		return nil
 	}
 	g := access.Guest{Person: chat.Person{ID: question.Author, Name: question.Name, Address: pn.at.run.Address, Since: time.Now()}, Room: room, Says: question.Text}
-	g.Greeted = len(recent) == prompt.Window // who has filled a prompt was told, or does not listen
+	g.Greeted = len(recent) == prompt.Window // after as many messages the user was told before, or does not listen
 	for _, m := range recent {
 		g.Greeted = g.Greeted || m.Author == pn.Recaller.Agent.Entity()
 	}
@@ -44,8 +44,9 @@ func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, questio
 	return nil
 }
 
-// askedAgain returns s, the turn of a retry, as it was when the last question was asked. The answers since are forgotten: people still see
-// them, but prompts don't hold them, or the model would only repeat them.
+// askedAgain returns s, the turn of a retry, in the state of the last question. It deletes the answers since: users
+// still see them, but prompts don't contain them, or the model would only repeat them. It fails with
+// [chat.ErrNothingToSay] if there is no question, and with the error of the store.
 func (pn *preparation) askedAgain(ctx context.Context, s action.TurnContext) (action.TurnContext, error) {
 	var at int
 	err := pn.journal.persist(ctx, func() (err error) {
@@ -62,13 +63,14 @@ func (pn *preparation) askedAgain(ctx context.Context, s action.TurnContext) (ac
 	switch {
 	case err != nil:
 		return s, err
-	case at < 0: // it was forgotten meanwhile
+	case at < 0: // it was deleted meanwhile
 		return s, chat.ErrNothingToSay
 	}
 	return prompt.Retried(s, at), nil
 }
 
-// forgetAnswers forgets those of later that answer the same question as asked, at first or in an earlier retry.
+// forgetAnswers deletes the answers among later to the same question as asked, original or retried. It fails with the
+// error of the store.
 func (pn *preparation) forgetAnswers(ctx context.Context, asked chat.Run, later []chat.Memory) error {
 	for _, m := range later {
 		if m.Author != pn.Recaller.Agent.Entity() {

@@ -12,7 +12,7 @@ import (
 	"parley/core/quota"
 )
 
-// spending keeps an answer within limits of money and messages, and tells users of a limit that is reached.
+// spending keeps an answer within limits of money and messages, and tells users about a limit that is reached.
 type spending struct {
 	*Gate
 	at      *attempt
@@ -21,7 +21,8 @@ type spending struct {
 	asking  *asking
 }
 
-// passes returns what asks people before a call of the model takes the answer beyond a soft limit, or nil if there is none.
+// passes returns the check before each call of the model that asks users before the answer exceeds a soft limit, or nil
+// if there is no such limit.
 func (sp *spending) passes() func(context.Context, llm.Request) error {
 	s := sp.gen.State
 	if s != nil {
@@ -72,8 +73,9 @@ func (r budgetRun) Park(ctx context.Context, description string, w action.Wait) 
 	return r.asking.wait(ctx, w)
 }
 
-// reportLimit tells people of a limit that is reached: each of them once a day, so that the notices don't become a flood of their own. An
-// answer that breaks off always says why, and so does the outcome, for clients that wait for an answer. Other errors are returned as they are.
+// reportLimit tells users about a limit that is reached: each of them once a day, so that the notices don't become a
+// flood of their own. An answer that breaks off always has a reason, and so does the outcome, for clients that wait for
+// an answer. Other errors are returned unchanged.
 func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	var over *quota.LimitError
 	err = sp.unheard(err)
@@ -93,7 +95,7 @@ func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	return nil
 }
 
-// unheard ends a run that is over a limit silently, if no person waits for it. Other errors are returned as they are.
+// unheard ends a run that is over a limit silently, if no user waits for it. Other errors are returned unchanged.
 func (sp *spending) unheard(err error) error {
 	var over *quota.LimitError
 	if !errors.As(err, &over) || !sp.at.unattended() || sp.at.answer.View().Text() != "" {

@@ -14,7 +14,8 @@ import (
 	"parley/core/schedule"
 )
 
-// help lists the commands, and the prompts of MCP servers that the asker can use as commands.
+// help lists the commands, and the prompts of MCP servers that the user can call as commands. It fails with the error
+// of the store.
 func (cr *commandRun) help(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Send me a message and I'll reply. If you write again before I finish, I'll take it into account.\n\n")
@@ -31,8 +32,9 @@ func (cr *commandRun) help(ctx context.Context) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// details reports whether the author of a command reads more than what concerns them: names of models and services, the
-// version, and what others did. That is the owner, in a chat that no one else reads, and everyone at the gateway's own machine.
+// details reports whether the author of a command sees more than their own data: names of models and services, the
+// version, and actions of others. That is the owner, in a chat without other readers, and everyone at the gateway's own
+// machine. It fails with the error of the store.
 func (cr *commandRun) details(ctx context.Context, m chat.Memory) (bool, error) {
 	if cr.at.run.Address.Details {
 		return true, nil
@@ -41,7 +43,8 @@ func (cr *commandRun) details(ctx context.Context, m chat.Memory) (bool, error) 
 	return owner && cr.at.run.RoomKind.Private(), err
 }
 
-// approvals lists the decisions about calls in the room: all of them, or only those about calls that the author asked for.
+// approvals lists the decisions about calls in the room: all of them, or only those about calls that the author
+// requested. It fails with the error of the store.
 func (cr *commandRun) approvals(ctx context.Context) (text string, err error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
@@ -102,7 +105,8 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// models answers /model: it lists the models with buttons, or switches to the one that is named.
+// models answers /model: it lists the models with buttons, or switches to the named model. It fails with the error of
+// the store.
 func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
@@ -131,8 +135,8 @@ func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 // several reports whether there is more than one model that can answer.
 func (cr *commandRun) several() bool { return len(cr.Recaller.Models.Table.Models()) > 1 }
 
-// model returns the name of the model that answers author in room: what its provider calls it, for those who read details; or
-// else what the configuration calls it, for those who can switch it; or "".
+// model returns the name of the model that answers author in room: the provider's name, for readers with details; or
+// else the configured name, for users who can switch it; or "". It fails with the error of the store.
 func (cr *commandRun) model(ctx context.Context, room chat.Room, author chat.EntityID, details bool) (string, error) {
 	switch {
 	case !cr.several() && details:
@@ -145,7 +149,8 @@ func (cr *commandRun) model(ctx context.Context, room chat.Room, author chat.Ent
 	return cr.Recaller.Models.Choice(ctx, room, author)
 }
 
-// usage says what the person and the room used. Those who read details learn all of it.
+// usage reports the usage of the user and the room. Readers with details see all usage. It fails with the error of the
+// store.
 func (cr *commandRun) usage(ctx context.Context) (text string, err error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
@@ -174,7 +179,8 @@ func (cr *commandRun) usage(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// askToForget asks for the confirmation of /new, because what is forgotten can't be restored.
+// askToForget asks for the confirmation of /new, because deleted messages can't be restored. It fails with the error of
+// the store.
 func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
@@ -187,7 +193,7 @@ func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 	return "Forget this conversation? Messages in the chat won't be deleted.", err
 }
 
-// nothingToRetry answers /retry where it found no question; with one it became a run of another kind.
+// nothingToRetry answers /retry without a question to retry; with one it became a run of another kind.
 func (cr *commandRun) nothingToRetry(context.Context) (string, error) {
 	return "There is no question to retry.", nil
 }

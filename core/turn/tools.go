@@ -21,7 +21,7 @@ type Tools struct {
 	Log    *slog.Logger
 }
 
-// Check returns an error if the access policy names an action that there is not. Where actions come and go it can't tell.
+// Check fails if the access policy names an action that does not exist. Actions that come and go are not checked.
 func (tl *Tools) Check() error {
 	for _, o := range tl.Access.Overrides {
 		for _, name := range o.Tools {
@@ -44,8 +44,8 @@ func (tl *Tools) offers(t *action.Tool, s action.TurnContext) bool {
 	return !ok || o.Available(s)
 }
 
-// claim returns the action that claims the turn before any model is asked, such as a player for "play …", and its parameters. Only a
-// turn of one message can be claimed: other messages in it would stay without an answer.
+// claim returns the action that claims the turn before any model is called, such as a player for "play …", and its
+// parameters. Only a turn of one message can be claimed: other messages in it would stay without an answer.
 func (tl *Tools) claim(run *chat.Run, s action.TurnContext) (t *action.Tool, params json.RawMessage, ok bool) {
 	if len(run.Inputs) != 1 || s.Message.ID == "" {
 		return nil, nil, false
@@ -60,7 +60,7 @@ func (tl *Tools) claim(run *chat.Run, s action.TurnContext) (t *action.Tool, par
 	return nil, nil, false
 }
 
-// match asks one action whether it claims the turn. If the action panics, it does not.
+// match asks one action whether it claims the turn. An action that panics does not claim it.
 func (tl *Tools) match(run *chat.Run, t *action.Tool, m action.Matcher, s action.TurnContext) (params json.RawMessage, ok bool) {
 	err := contain.Call("the action", func() error {
 		params, ok = m.Match(s)

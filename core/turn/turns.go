@@ -17,7 +17,7 @@ import (
 	"parley/core/toolcall"
 )
 
-// Display shows answers, and tells observers of runs. Its fields are set before use. It is safe for concurrent use.
+// Display shows answers, and notifies observers of runs. Its fields are set before use. It is safe for concurrent use.
 type Display struct {
 	Open     Opener
 	Live     *relay.Registry
@@ -38,11 +38,11 @@ type Turns struct {
 	Endings   *Endings
 }
 
-// Execute answers a run: it decides whether to answer if that is open, claims the room, generates and acts, journals how the run ended,
-// shows that, and finishes. An error leaves the run open for the next attempt.
+// Execute answers a run: it decides whether to answer if that is open, claims the room, generates and acts, journals
+// the verdict, shows it, and finishes. An error leaves the run open for the next attempt.
 //
-// process lives as long as the process may work; life, its child, ends with this function too, so that nothing that runs concurrently with
-// the turn outlives it.
+// process ends with the process; life, its child, also ends with this function, so that no concurrent part of the turn
+// outlives it.
 func (ts *Turns) Execute(life context.Context, t *schedule.Turn) error {
 	run, about := &t.Run, info(t.Run)
 	process := event.WithRun(quota.WithSpender(life, run), about)
@@ -67,8 +67,8 @@ func (ts *Turns) Execute(life context.Context, t *schedule.Turn) error {
 	return nil
 }
 
-// execution joins the parts of an execution. They come into being one after the other, except that the calls of actions use parts which use
-// them: these are set last.
+// execution joins the parts of an execution. They are created one after the other; only the calls of actions and the
+// parts that they use depend on each other: these are set last.
 func (ts *Turns) execution(at *attempt, gap int) *execution {
 	g, j := ts.Generator, ts.Journals.open(at, gap)
 	reading := ts.Preparer.Reading
@@ -97,7 +97,7 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 	return x
 }
 
-// info returns what the events of run say about it.
+// info returns the data of run for events.
 func info(run chat.Run) event.RunInfo {
 	i := event.RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
 	if n := len(run.Inputs); n > 0 {
@@ -119,13 +119,14 @@ func ended(i event.RunInfo, o answer.Outcome, cost quota.USD) event.Event {
 	return event.RunEnded{RunInfo: i, RunEnd: end}
 }
 
-// hasBegun reports whether an earlier holder has left something that people may have seen or that may have happened. Such a run must be
-// brought to a visible end, and is not dropped silently.
+// hasBegun reports whether an earlier holder has left visible output, or effects that may have happened. Such a run
+// must end visibly, and is not dropped silently.
 func hasBegun(r *chat.Run) bool {
 	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues
 }
 
-// Generator makes the writers of answers, and the calls of actions. Its fields are set before use. It is safe for concurrent use.
+// Generator creates the writers of answers, and the calls of actions. Its fields are set before use. It is safe for
+// concurrent use.
 type Generator struct {
 	Config    generate.Config
 	Turns     schedule.TurnPolicy

@@ -24,24 +24,25 @@ type ParkStore interface {
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
 }
 
-// continuation is what the next holder of a parked run needs. It is stored as JSON, so its fields are a format: a later
-// version must be able to read it.
+// continuation is the stored data for the next holder of a parked run. It is stored as JSON, so its fields are a
+// format: a later version must be able to read it.
 type continuation struct {
 	relay.Shown
-	For    string          `json:"for"`              // what the run waits for, see [action.Wait]
+	For    string          `json:"for"`              // the reason of the wait, see [action.Wait]
 	Acting string          `json:"acting,omitempty"` // the last writing call that the run had begun
 	State  *generate.State `json:"state,omitempty"`  // nil: it starts from the beginning
 	Used   *llm.UsageSum   `json:"used,omitempty"`   // the usage of the answer so far
 }
 
-// waiting is one holder's part in the waiting of its run for a person, without holding the room. A wait can last for hours or days, so nothing
-// is kept for it in memory: no goroutine, no lane of the room, no process. A [schedule.Waker] ends it, on a choice, a stop, or the end of its
-// time, which the store enforces.
+// waiting is one holder's part in its run's wait for a person, without holding the room. A wait can last for hours or
+// days, so it uses no memory: no goroutine, no lane of the room, no process. A [schedule.Waker] ends it, on a choice, a
+// stop, or the end of its time, which the store enforces.
 //
 // A wake can come before the run is parked, because users see the question first. letGo therefore looks once more after parking.
 // Waking twice has no effect, and waking a run that is not parked has none.
 //
-// waiting is not safe for concurrent use. In order, a holder calls load, resume if the run continues, and begin and letGo if it is to wait.
+// waiting is not safe for concurrent use. In order, a holder calls load, resume if the run continues, and begin and
+// letGo if the run has to wait.
 type waiting struct {
 	at      *attempt
 	journal *journal
@@ -49,14 +50,14 @@ type waiting struct {
 	gen     *generate.Writer
 	calls   *toolcall.Calls
 
-	now  *action.Wait  // what to wait for, once that is known
+	now  *action.Wait  // the new wait, once there is one
 	from *continuation // of an earlier wait
 }
 
-// load reads from what the run continues, if it was parked, and adds what the answer has used so far to the usage of
-// ctx. It does not continue if a call has begun to write since, because that must not be repeated: then
-// [chat.Run.Continues] is false from now on. A continuation that can't be read is logged, and the run starts again,
-// which costs a call of the model. Only an error of the store is returned.
+// load reads the continuation of the run, if it was parked, and adds the earlier usage of the answer to the usage of
+// ctx. The run does not continue if a call has begun to write since, because that must not be repeated: then
+// [chat.Run.Continues] is false from now on. An unreadable continuation is logged, and the run starts again, which
+// costs a call of the model. It fails only with an error of the store.
 func (w *waiting) load(ctx context.Context) error {
 	run := &w.at.run
 	if !run.Continues || run.Verdict != nil {
@@ -82,8 +83,8 @@ func (w *waiting) load(ctx context.Context) error {
 	return nil
 }
 
-// used returns the usage of the answer before the wait. If a model was asked and an earlier version stored nothing of that, the sum is
-// an estimate.
+// used returns the usage of the answer before the wait. If a model was called and an earlier version stored no usage,
+// the sum is an estimate.
 func (c continuation) used() llm.UsageSum {
 	if c.Used != nil {
 		return *c.Used
@@ -91,8 +92,8 @@ func (c continuation) used() llm.UsageSum {
 	return llm.UsageSum{Estimated: c.State != nil}
 }
 
-// resume shows what people have seen before the wait, without the options, which have had their effect, and prepares
-// the rest. Without a state the model was not asked yet, and people have seen notices alone.
+// resume shows the visible part from before the wait, without the options, which have had their effect, and prepares
+// the rest. Without a state no model was called yet, and that part consists of notices.
 func (w *waiting) resume() {
 	if w.from == nil {
 		return
@@ -112,13 +113,13 @@ func (w *waiting) resume() {
 	}
 }
 
-// withoutHourglass returns text without its lines that tell that a call waits.
+// withoutHourglass returns text without its lines about a waiting call.
 func withoutHourglass(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasPrefix(l, "⏳ ") })
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// ended returns why a person ended the run while it was parked, or nil.
+// ended returns the reason with which a person ended the run while it was parked, or nil.
 func (w *waiting) ended() error {
 	switch w.at.run.Ending {
 	case "":
@@ -129,7 +130,7 @@ func (w *waiting) ended() error {
 	return chat.ErrStopped
 }
 
-// waitedFor is what the run is to wait for or has waited for, see [action.Wait], or "".
+// waitedFor returns the reason of the run's next or last wait, see [action.Wait], or "".
 func (w *waiting) waitedFor() string {
 	switch {
 	case w.now != nil:
@@ -140,23 +141,23 @@ func (w *waiting) waitedFor() string {
 	return ""
 }
 
-// waited reports whether the run was parked for waitedFor, or for something that has it as its first word, before this
-// holder, which goes on from there.
+// waited reports whether the run was parked before this holder with the reason waitedFor, or with a reason that begins
+// with this word.
 func (w *waiting) waited(waitedFor string) bool { return w.from != nil && isFor(w.from.For, waitedFor) }
 
-// isFor reports whether what is waitedFor, or has it as its first word.
+// isFor reports whether the reason what is waitedFor, or has it as its first word.
 func isFor(what, waitedFor string) bool {
 	return what == waitedFor || strings.HasPrefix(what, waitedFor+" ")
 }
 
-// begin notes what the run is to wait for. It returns [chat.ErrParked], which ends the work of the holder up to LetGo.
+// begin records the run's wait. It returns [chat.ErrParked], which ends the work of the holder up to letGo.
 func (w *waiting) begin(what action.Wait) error {
 	w.now = &what
 	return chat.ErrParked
 }
 
-// chose returns the question that the run has waited for, if a choice was made. It compares the payload, or its first
-// word, so that an earlier question of the same run does not count.
+// chose returns the question that the run has waited for, if a user chose. It compares the payload, or its first word,
+// so that an earlier question of the same run does not count. It fails with the error of the store.
 func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
 	err = w.journal.persist(ctx, func() (err error) {
 		q, err = w.store.QuestionOf(ctx, w.at.run.ID)
@@ -165,9 +166,9 @@ func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question,
 	return q, err == nil && q.Run == w.at.run.ID && isFor(q.Payload, waitedFor) && q.By != "", err
 }
 
-// letGo stores what the next holder needs, and lets go of the run and its room, in one transaction. It fails with
-// [answer.ErrLost] if this process is not the holder any more. What happened just before that, when there was nothing
-// to wake, wakes the run now: a choice, or that it was stopped, which stopped reports and is asked afterwards.
+// letGo stores the continuation and releases the run and its room, in one transaction. It fails with [answer.ErrLost]
+// if this process is no longer the holder. An event just before that, when there was nothing to wake, wakes the run
+// now: a choice, or a stop, which stopped reports and is called afterwards.
 func (w *waiting) letGo(ctx context.Context, stopped func() bool) error {
 	changes, _ := w.at.answer.Since(0)
 	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.calls.Acting(), State: w.gen.State, Used: quota.UsageOf(ctx, w.at.run.Attempts > 0)}

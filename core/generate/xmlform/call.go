@@ -3,22 +3,22 @@ package xmlform
 import "slices"
 
 // written is a call that a model writes as text: <tool_call>{…}</tool_call>, <function=NAME>…</function>, or
-// <actions><action …>…</action></actions>. What begins otherwise is text. The zero value is no call.
+// <actions><action …>…</action></actions>. Other beginnings are text. The zero value is no call.
 type written struct {
 	tag  tag
 	raw  []byte
-	body bool // it goes on as a call does
+	body bool // it continues as a call does
 	json object
-	// left is how many closers may yet turn out to be inside a string. It bounds how much is kept for a call that never
-	// ends.
+	// left is the number of closers that may yet turn out to be inside a string. It bounds the memory for a call that
+	// never ends.
 	left int
-	tail string // of a closer that was cut off
-	top  bool   // it is at the top level of the form that was asked for
+	tail string // of a closer that was truncated
+	top  bool   // it is at the top level of the requested form
 }
 
 func (c *written) on() bool { return c.tag.name != "" }
 
-// beginCall begins a call, if t does. It reports whether it took t.
+// beginCall begins a call, if t is the beginning of one. It reports whether it took t.
 func (cr *callReader) beginCall(t tag) bool {
 	switch {
 	case cr.s.field != "" || cr.s.inForm(t.name) || !cr.calling(t):
@@ -34,8 +34,8 @@ func (cr *callReader) beginCall(t tag) bool {
 	return true
 }
 
-// inCall takes a byte of a call. It returns false if the byte shows that there is no call; what was kept is then text
-// again.
+// inCall takes a byte of a call. It returns false if the byte shows that there is no call; the collected bytes are then
+// text again.
 func (cr *callReader) inCall(b byte) bool {
 	c := &cr.call
 	if !c.body && !isSpace(b) {
@@ -50,7 +50,7 @@ func (cr *callReader) inCall(b byte) bool {
 	return true
 }
 
-// inCallTag takes a tag within a call: it continues the call, ends it, or shows that it is none.
+// inCallTag takes a tag within a call: it continues the call, ends it, or shows that there is none.
 func (cr *callReader) inCallTag(t tag) {
 	c := &cr.call
 	ends := t.close && t.name == c.tag.name
@@ -75,7 +75,7 @@ func (cr *callReader) inCallTag(t tag) {
 	}
 }
 
-// giveBack passes on as text what has turned out to be no call.
+// giveBack passes on the collected bytes as text, because they are no call.
 func (cr *callReader) giveBack() {
 	raw := string(cr.call.raw) + cr.call.tail
 	cr.call = written{}
@@ -116,22 +116,22 @@ func (cr *callReader) parseWritten() ([]Call, bool) {
 	return calls, ok && len(calls) > 0
 }
 
-// bare is an answer that is nothing but a call in JSON, in a block of code or without. Models without native calls
+// bare is an answer that consists only of a call in JSON, in a block of code or without. Models without native calls
 // write that.
 type bare struct {
 	raw  []byte
-	sure bool // it names an action that there is
+	sure bool // it names an existing action
 	json object
 }
 
 func (c *bare) on() bool { return len(c.raw) > 0 }
 
-// maxBare is how long the beginning of such a call may be before the name is known, in bytes.
+// maxBare is the maximum length of the beginning of such a call before the name, in bytes.
 const maxBare = 200
 
 // inBare takes a byte that is, or may be, a part of such a call, and reports whether it did. Such a call must be at the
 // very beginning of the answer, and name a known action within maxBare bytes: up to there, text is held back from
-// people.
+// users.
 func (cr *callReader) inBare(b byte) bool {
 	c := &cr.bare
 	if !c.on() && (cr.s.opt.Tags || cr.s.opt.Known == nil || cr.s.again || cr.s.text.any || cr.call.on() || cr.calls.on() || b != '{' && b != '`') {
@@ -156,7 +156,7 @@ func (cr *callReader) inBare(b byte) bool {
 	return true
 }
 
-// endBareAsText shows what has turned out to be no call.
+// endBareAsText shows the collected bytes as text, because they are no call.
 func (cr *callReader) endBareAsText() {
 	raw := string(cr.bare.raw)
 	cr.bare = bare{}
@@ -188,8 +188,8 @@ func (cr *callReader) endBare(acts bool) {
 	}
 }
 
-// whole contains calls that were written as text and are the whole answer so far. What becomes of them is decided at
-// the end: if any text follows, they may be a quote, and become text again.
+// whole contains calls that were written as text and are the whole answer so far. They are decided at the end: if any
+// text follows, they may be a quote, and become text again.
 type whole struct {
 	raw   []byte // as they were written, with the space between them
 	calls []Call
@@ -197,11 +197,11 @@ type whole struct {
 
 func (w *whole) on() bool { return len(w.calls) > 0 }
 
-// top reports whether the reader is at the top level of the form that was asked for, where calls count.
+// top reports whether the reader is at the top level of the requested form, where calls count.
 func (s *Scanner) top() bool { return s.opt.Tags && s.form == within && s.field == "" && !s.mid }
 
-// calling reports whether t, outside of all fields, begins a call that was written as text or is left over of one. That
-// is possible at the top level of a form, and where nothing but such calls has been written.
+// calling reports whether t, outside of all fields, begins a call that was written as text, or remains of one. That is
+// possible at the top level of a form, and while the output consists only of such calls.
 func (cr *callReader) calling(t tag) bool {
 	alone := !cr.s.text.any && !cr.s.result.Rooted && blank(cr.s.lead)
 	switch {
@@ -219,7 +219,7 @@ func blank(text []byte) bool {
 	return !slices.ContainsFunc(text, func(b byte) bool { return !isSpace(b) })
 }
 
-// endedCall takes a call that is complete: at the top level of the form it counts, elsewhere it waits for the end.
+// endedCall takes a complete call: at the top level of the form it counts, elsewhere it waits for the end.
 func (cr *callReader) endedCall(calls []Call) {
 	c := cr.call
 	cr.call = written{}
@@ -231,7 +231,7 @@ func (cr *callReader) endedCall(calls []Call) {
 	cr.calls.calls = append(cr.calls.calls, calls...)
 }
 
-// goesOn reports whether the answer may still be nothing but calls with t.
+// goesOn reports whether the answer may still consist only of calls after t.
 func (cr *callReader) goesOn(t tag) bool {
 	return slices.Contains(thinkTags(), t.name) && !cr.s.inForm(t.name) && !t.alone || !cr.s.inForm(t.name) && cr.calling(t)
 }
@@ -250,7 +250,7 @@ func (cr *callReader) afterCall(b byte) bool {
 	return false
 }
 
-// giveBackCalls passes the calls on as the text that they are part of.
+// giveBackCalls passes the calls on as the text that contains them.
 func (cr *callReader) giveBackCalls() {
 	raw := string(cr.calls.raw)
 	cr.calls = whole{}

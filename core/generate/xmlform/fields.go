@@ -15,8 +15,7 @@ func fieldOf(name string) string {
 	return ""
 }
 
-// structure handles a tag of the form, depending on the field that the reader is in. Attributes that are not used are
-// counted as lost.
+// structure handles a tag of the form, depending on the current field. Unused attributes are counted as lost.
 func (s *Scanner) structure(t tag) {
 	s.result.Lost += t.extra
 	if t.name == actionTag {
@@ -78,7 +77,7 @@ func (s *Scanner) inText(t tag) {
 	case s.mid || asks(fieldOf(t.name)):
 		s.inner = inner{fieldOf(t.name), t.name, t.raw, nil}
 	default:
-		s.form = over // or the text goes on, and quotes a form
+		s.form = over // or the text continues, and quotes a form
 		s.enter(t)
 	}
 }
@@ -95,7 +94,7 @@ func (tr *thoughtReader) inThought(t tag) {
 		tr.s.inner = inner{field, t.name, t.raw, nil}
 	default:
 		tr.s.result.Odd++
-		tr.s.form = over // or the thought goes on, and quotes a form
+		tr.s.form = over // or the thought continues, and quotes a form
 		tr.s.enter(t)
 	}
 }
@@ -126,15 +125,15 @@ func (s *Scanner) inRaw(t tag) {
 	}
 }
 
-// begin records that the form begins here. What was before it is not part of the answer.
+// begin records that the form begins here. The output before it is not part of the answer.
 func (s *Scanner) begin() {
 	s.wrapping()
 	s.leading, s.result.Rooted = false, true
 	s.text.code, s.mid = code{}, false
 }
 
-// wrapping reports whether the form is in a block of code, and removes the block's fence from what is before it. Its
-// end is removed by say.
+// wrapping reports whether the form is in a block of code, and removes the block's opening fence from the output before
+// it. The closing fence is removed by say.
 func (s *Scanner) wrapping() bool {
 	at, fenced := s.fence()
 	if fenced {
@@ -143,7 +142,7 @@ func (s *Scanner) wrapping() bool {
 	return fenced
 }
 
-// fence returns where in what is before the form the block of code begins that contains the form, if there is one.
+// fence returns where the block of code begins that contains the form, in the output before the form, if there is one.
 func (s *Scanner) fence() (at int, fenced bool) {
 	head := strings.TrimRight(string(s.lead), " \t\r\n")
 	line := head[strings.LastIndexByte(head, '\n')+1:]
@@ -199,7 +198,7 @@ func (s *Scanner) leaveBy(closer string) {
 	s.read(field, raw)
 }
 
-// read parses the content of a field. The result of a field that can't be understood is counted as lost.
+// read parses the content of a field. An unreadable field is counted as lost.
 func (s *Scanner) read(field, raw string) {
 	switch field {
 	case thoughtField:
@@ -232,8 +231,8 @@ func (s *Scanner) read(field, raw string) {
 	}
 }
 
-// foundInside handles a tag after one in the middle of a line. Which closer comes first decides what that one was: a
-// field of its own, or a word of the field around it.
+// foundInside handles a tag after one in the middle of a line. The closer that comes first decides the meaning of that
+// one: a field of its own, or a word of the field around it.
 func (s *Scanner) foundInside(t tag) {
 	in := s.inner
 	switch {
@@ -253,7 +252,7 @@ func (s *Scanner) foundInside(t tag) {
 		if in.field == thoughtField {
 			s.thoughts = append(append(s.thoughts, '\n'), in.raw...)
 		}
-		if s.leading { // what is before it belongs to the answer
+		if s.leading { // the output before it belongs to the answer
 			s.release()
 		}
 		outer, code := s.field, s.text.code
@@ -296,8 +295,8 @@ func (s *Scanner) lose(n int) {
 	s.result.Cut = true
 }
 
-// endField handles an output that ends within a field. Text and thoughts count as far as they go; of actions, it is
-// unknown which are complete, so none of them counts.
+// endField handles an output that ends within a field. The text and thoughts so far count; no action counts, because it
+// is unknown which of them are complete.
 func (s *Scanner) endField(acts bool) {
 	switch s.field {
 	case "":
@@ -315,15 +314,15 @@ func (s *Scanner) endField(acts bool) {
 			s.leave()
 			return
 		}
-		s.result.Calls = nil // which of them are complete is unknown
+		s.result.Calls = nil // it is unknown which of them are complete
 		s.lose(len(s.raw))
 	default:
 		s.lose(len(s.raw))
 	}
 }
 
-// endLead decides what was before the form: the answer if there is no other text, and otherwise talk about it, which
-// belongs to the thoughts.
+// endLead decides about the output before the form: it is the answer if there is no other text, and otherwise talk
+// about the answer, which belongs to the thoughts.
 func (s *Scanner) endLead() {
 	lead := strings.TrimSpace(string(s.lead))
 	switch {

@@ -36,8 +36,8 @@ func untagged(raw string) string {
 }
 
 // parseActions reads the content of <actions>: a list of names, or an <action> for each with its parameters in JSON. It
-// stops at an <action> that is not complete, and counts that and all that follows in odd and lost: the parameters of a
-// call must never be a guess.
+// stops at an incomplete <action>, and counts that and the rest in odd and lost: the parameters of a call must never be
+// a guess.
 func parseActions(raw string) (calls []Call, odd, lost int) {
 	for raw != "" {
 		at := indexTag(raw, actionTag)
@@ -99,7 +99,7 @@ func parseAction(head, body string) (Call, bool) {
 		c.Name = strings.TrimSpace(inner)
 		body = body[:at] + rest
 	}
-	// What is left is either the parameters without an element, or the name alone.
+	// The rest is either the parameters without an element, or the name alone.
 	switch body = strings.TrimSpace(body); {
 	case strings.HasPrefix(body, "{") && c.Parameters == "":
 		c.Parameters = body
@@ -121,7 +121,7 @@ func indexTag(raw, name string) int {
 	return -1
 }
 
-// isTag reports whether what follows a "<" begins with a tag of this name.
+// isTag reports whether rest, the input after a "<", begins with a tag of this name.
 func isTag(rest, name string) bool {
 	if len(rest) <= len(name) || !strings.EqualFold(rest[:len(name)], name) {
 		return false
@@ -129,7 +129,7 @@ func isTag(rest, name string) bool {
 	return strings.IndexByte(" \t\n>/=", rest[len(name)]) >= 0
 }
 
-// element separates the element that raw begins with from what follows it. ok is false if it has no end.
+// element separates the element at the beginning of raw from the rest. ok is false if it has no end.
 func element(raw, name string) (head, body, rest string, ok bool) {
 	end := strings.IndexByte(raw, '>')
 	if end < 0 {
@@ -273,7 +273,7 @@ func parseJSONCall(raw json.RawMessage) (c Call, ok bool) {
 	return c, ok && c.Name != ""
 }
 
-// nameKeys are the keys under which models write the name of what they call.
+// nameKeys returns the keys under which models write the name of the called action.
 func nameKeys() []string { return []string{"name", "tool", "tool_name", "action", "function"} }
 
 // unfenced returns raw without the fence of a block of code around it.
@@ -321,7 +321,7 @@ func bareName(raw string) (string, state) {
 	return "", never
 }
 
-// bareValue is bareName for what follows the key.
+// bareValue is bareName for the input after the key.
 func bareValue(raw string) (string, state) {
 	raw = strings.TrimLeft(raw, " \t\r\n")
 	rest, ok := strings.CutPrefix(raw, ":")

@@ -8,19 +8,19 @@ type code struct {
 	info   bool // still on the line of the fence
 	inline int  // the length of the backticks that began code within a line
 
-	mid bool // there is something other than space on this line
-	run int  // of the fence signs at the end of what has come
+	mid bool // this line has a character other than space
+	run int  // length of the current run of fence signs
 	of  byte
 	bol bool // the run began its line
 }
 
-// in reports whether what comes next is code.
+// in reports whether the next byte is code.
 func (c *code) in() bool {
 	c.settle()
 	return c.fence != 0 || c.inline > 0
 }
 
-// feed takes the next byte. What a run of backticks means is decided when it has ended.
+// feed takes the next byte. The meaning of a run of backticks is decided when it has ended.
 func (c *code) feed(b byte) {
 	if c.run > 0 && b == c.of {
 		c.run++
@@ -38,7 +38,7 @@ func (c *code) feed(b byte) {
 	}
 }
 
-// settle decides what a run of fence signs means, now that it has ended.
+// settle decides the meaning of a run of fence signs, now that it has ended.
 func (c *code) settle() {
 	n := c.run
 	c.run = 0
@@ -78,7 +78,7 @@ type object struct {
 	ended   bool // an outermost object or list has ended
 }
 
-// whole reports whether there was something, and all of it.
+// whole reports whether a complete object or list was read.
 func (o *object) whole() bool { return o.ended && o.depth == 0 }
 
 func (o *object) feed(b byte) {

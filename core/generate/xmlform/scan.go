@@ -7,11 +7,11 @@
 // reader is: to the text (sink), to the thoughts, or to a field that is parsed at its end. Text leaves Write only
 // when it is certain that it is text.
 //
-// Several things are written that only look like the form: examples in code blocks, tags in the middle of a sentence,
-// forms that the model quotes from what it has read. A wrong guess is harmful in two ways: what the model quotes may be
-// carried out, and what it says may vanish. The rules therefore prefer text: calls count only at the top level of the
-// form (or as the whole answer, if Options.Permit agrees), a doubtful field becomes text again, and what is left out is
-// counted in Result.Lost. The tests in testdata hold recorded outputs of many models.
+// Some output only looks like the form: examples in code blocks, tags in the middle of a sentence, forms that the model
+// quotes from its input. A wrong guess is harmful in two ways: a quoted action may be carried out, and text of the
+// model may vanish. The rules therefore prefer text: calls count only at the top level of the form (or as the whole
+// answer, if Options.Permit agrees), a doubtful field becomes text again, and dropped output is counted in Result.Lost.
+// The tests in testdata hold recorded outputs of many models.
 package xmlform
 
 import (
@@ -28,11 +28,11 @@ type Options struct {
 	Known func(name string) bool
 	// Permit reports whether calls that the model wrote as plain text, without being asked for the text format, are
 	// executed. It is called at the end, and only if they are the whole answer; raw is the model's text. Without calls,
-	// raw is the beginning of a truncated call: it is dropped if that is permitted. What is not permitted stays text.
-	// Nil permits nothing.
+	// raw is the beginning of a truncated call: it is dropped if that is permitted. Otherwise they stay text. Nil
+	// permits nothing.
 	Permit func(calls []Call, raw string) bool
-	// Holds reports whether the text waits for the actions, which the model has named before it. It is called when they are known,
-	// and not if some of the text is. Nil holds nothing.
+	// Holds reports whether the text waits for the actions that the model has named before it. It is called when all of
+	// these are known, unless some of the text was passed on before. Nil holds nothing.
 	Holds func(calls []Call) bool
 	// Joins reports whether the text continues an existing one: leading spaces are then part of it.
 	Joins bool
@@ -44,7 +44,7 @@ type Call struct {
 	Parameters string // as written: not validated yet; can be empty
 }
 
-// Result is what a model wrote in addition to the text for users.
+// Result is the output of a model in addition to the text for users.
 type Result struct {
 	Thought   string
 	Calls     []Call   // in order; with Options.Tags including REPLY and the like
@@ -72,15 +72,15 @@ const (
 	finishField  = "isfinish"
 )
 
-// thinkTags are what models think aloud between, before they answer.
+// thinkTags returns the tags around the reasoning that models write before the answer.
 func thinkTags() []string { return []string{"think", "thinking", "thought", "reasoning", "reflection"} }
 
-// callTags are what models write calls between, where they should have made them.
+// callTags returns the tags around calls that models write as text.
 func callTags() []string {
 	return []string{"tool_call", "function_call", functionTag, parameterTag, actionsField, actionTag}
 }
 
-// formTags are those of the form.
+// formTags returns the tags of the form.
 func formTags() []string {
 	return []string{rootTag, thoughtField, actionsField, actionTag, provideField, paramsField, "parameters", textField, finishField}
 }
@@ -95,26 +95,26 @@ type Scanner struct {
 	text   sink
 	result Result
 
-	field    string // where the reader is; "" is outside of all fields
+	field    string // the current field; "" outside of all fields
 	closer   string // the tag that ends it
-	mid      bool   // there is something other than space on this line of the field
-	closed   bool   // the form is, and nothing has followed
+	mid      bool   // this line of the field has a character other than space
+	closed   bool   // the form is closed, and nothing has followed
 	raw      []byte // of a field that is parsed at its end
 	json     object // of raw
 	nested   bool   // raw is within the parameters of an action
 	thoughts []byte
-	told     int    // how much of thoughts Thinking has returned
+	told     int    // the length of thoughts that Thinking has returned
 	depth    int    // of <text> that is a part of the text, and of nested thinking
 	back     string // thinking: the field around it
 	start    int    // where it begins in thoughts
-	turn     int    // where what follows its first closer begins there; -1 none has come
+	turn     int    // where the text after its first closer begins there; -1 if there was none
 	inner    inner  // a field that may only be mentioned in this one
 	held     []tag  // closers within code or a string: they count if nothing else follows
 
-	lead    []byte // what is before the form
+	lead    []byte // the output before the form
 	leading bool
 	wrapped int  // signs that are left of a code fence around the form
-	again   bool // a scan of what turned out not to be thought
+	again   bool // a scan of output that turned out not to be thought
 	mention int  // openers of thoughts within the text, whose closers are text as well
 
 	form     form // whether calls count here
@@ -125,8 +125,8 @@ type Scanner struct {
 	open  string // its tag, with doubt
 }
 
-// inner is a field whose tag is in another field, or in the middle of a line. Whether it is a field or a word of the
-// text is known only by the closer that comes next, so its content is kept apart until then.
+// inner is a field whose tag is in another field, or in the middle of a line. Only the next closer decides whether it
+// is a field or a word of the text, so its content is kept apart until then.
 type inner struct {
 	field string
 	name  string // of its tag
@@ -134,7 +134,7 @@ type inner struct {
 	raw   []byte
 }
 
-// thoughtReader reads what a model thinks aloud. Its state is in the Scanner.
+// thoughtReader reads reasoning in the output of a model. Its state is in the Scanner.
 type thoughtReader struct{ s *Scanner }
 
 // callReader reads calls that are written as text. At most one of call, calls and bare is being read at a time.
@@ -145,7 +145,7 @@ type callReader struct {
 	bare  bare
 }
 
-// New returns a Scanner for one answer. Which tags are known depends on opt: with fewer, more is plain text.
+// New returns a Scanner for one answer. opt decides which tags are known: with fewer, more is plain text.
 func New(opt Options) *Scanner {
 	s := &Scanner{opt: opt, text: sink{trim: opt.Tags, joins: opt.Joins}, leading: opt.Tags}
 	s.callText.s, s.thinking.s = s, s
@@ -173,8 +173,8 @@ func (s *Scanner) Open() bool {
 	return s.field == textField && len(s.held) == 0 || s.field == "" && !s.result.Rooted
 }
 
-// Thinking returns the thoughts that have come since it was called last, and reports whether more of them follow. At the end they
-// can turn out to be the answer: see Close.
+// Thinking returns the thoughts since its last call, and reports whether more of them follow. At the end they can turn
+// out to be the answer: see Close.
 func (s *Scanner) Thinking() (more string, open bool) {
 	more = string(s.thoughts[min(s.told, len(s.thoughts)):])
 	s.told = len(s.thoughts)
@@ -189,7 +189,8 @@ func (s *Scanner) Close(acts bool) (rest string, r Result) {
 	if s.tag.holds() {
 		s.cutTag()
 	}
-	// From the inside out: what was held back last is decided first, because it may belong to what holds it.
+	// From the inside out: the part that was held back last is decided first, because it may belong to the part around
+	// it.
 	s.settle(true)
 	s.endInner()
 	s.callText.endCall()
@@ -229,14 +230,14 @@ func (s *Scanner) step(b byte) {
 	}
 }
 
-// plain takes what is no tag.
+// plain takes text outside of tags.
 func (s *Scanner) plain(text string) {
 	for i := range len(text) {
 		s.one(text[i])
 	}
 }
 
-// one takes a byte that is no part of a tag.
+// one takes a byte outside of tags.
 func (s *Scanner) one(b byte) {
 	if len(s.held) > 0 {
 		if last := &s.held[len(s.held)-1]; isSpace(b) && len(last.raw) < maxTag {
@@ -251,7 +252,7 @@ func (s *Scanner) one(b byte) {
 	s.put(b)
 }
 
-// put adds a byte where the reader is.
+// put adds a byte to the current field.
 func (s *Scanner) put(b byte) {
 	switch {
 	case s.inner.field != "":
@@ -278,10 +279,10 @@ func (s *Scanner) write(text string) {
 	}
 }
 
-// maxLead is how much may stand before the form, in bytes. More is an answer without it.
+// maxLead is the maximum length of output before the form, in bytes. A longer one is an answer without the form.
 const maxLead = 200
 
-// say adds a byte to what is for people, or might be.
+// say adds a byte to the text for users, or to a possible part of it.
 func (s *Scanner) say(b byte) {
 	switch {
 	case s.leading:
@@ -298,7 +299,7 @@ func (s *Scanner) say(b byte) {
 	}
 }
 
-// release shows what was held back because it might be talk before the form: there is no form.
+// release shows the text that was held back as possible talk before the form: there is no form.
 func (s *Scanner) release() {
 	s.leading = false
 	s.text.code = code{}
@@ -306,7 +307,7 @@ func (s *Scanner) release() {
 	s.lead = nil
 }
 
-// found takes a known tag. Who gets it depends on what is being read: a call, thoughts, a field within a field, and
+// found takes a known tag. Its receiver depends on the current state: a call, thoughts, a field within a field, and
 // only then the form.
 func (s *Scanner) found(t tag) {
 	switch {
@@ -362,7 +363,7 @@ func step(t tag) int {
 	return 1
 }
 
-// inForm reports whether a name is a tag of the form that was asked for.
+// inForm reports whether a name is a tag of the requested form.
 func (s *Scanner) inForm(name string) bool { return s.opt.Tags && slices.Contains(formTags(), name) }
 
 // quoted reports whether tags are examples here.
@@ -376,7 +377,7 @@ func (s *Scanner) quoted(t tag) bool {
 	return false
 }
 
-// hold keeps a closer that may be the end of the field all the same: if only others follow, up to the end or to the next
+// hold keeps a closer that may still be the end of the field: if only others follow, up to the end or to the next
 // field. Blocks of code show the form whole, so there only the end counts. Another tag is text here.
 func (s *Scanner) hold(t tag) {
 	switch {
@@ -422,8 +423,8 @@ func (s *Scanner) settle(count bool) {
 	}
 }
 
-// cutTag takes what might have become a tag at the end of the output. Within the form, and after a complete call, it
-// was one: it is not shown.
+// cutTag takes a possible tag at the end of the output. Within the form, and after a complete call, it was one: it is
+// not shown.
 func (s *Scanner) cutTag() {
 	raw := s.tag.take()
 	if s.callText.call.on() && s.callText.call.json.whole() {

@@ -2,15 +2,15 @@ package xmlform
 
 import "unicode/utf8"
 
-// sink collects text for people, without the space around it. Space is held back until something follows, as it may be
-// the end.
+// sink collects text for users, without the space around it. Space is held back until text follows, as it may be the
+// end.
 type sink struct {
 	trim  bool // the space around each block is removed, and an empty line separates it from the next
-	joins bool // nothing is out, and the space before what comes first belongs to it
+	joins bool // the output is empty so far, and the space before the first text belongs to it
 	out   []byte
 	space []byte // held back: it may be the end
-	open  bool   // something of this block is out
-	any   bool   // something is out
+	open  bool   // the output has text of this block
+	any   bool   // the output has text
 	hold  bool   // out is kept to the end
 	code  code
 }
@@ -52,7 +52,7 @@ func (t *sink) end() {
 	t.code = code{}
 }
 
-// take returns what is certain, unless it is held, and forgets it.
+// take returns and removes the certain text, unless it is held.
 func (t *sink) take() string {
 	if t.hold {
 		return ""
@@ -62,7 +62,7 @@ func (t *sink) take() string {
 	return s
 }
 
-// release returns what was held.
+// release returns the held text.
 func (t *sink) release() string {
 	if !t.hold {
 		return ""
@@ -80,7 +80,7 @@ type runes struct {
 	broken bool // the last was none
 }
 
-// whole returns what is complete.
+// whole returns the complete characters.
 func (r *runes) whole(piece string) []byte {
 	r.held = append(r.held, piece...)
 	out := make([]byte, 0, len(r.held))
@@ -90,7 +90,7 @@ func (r *runes) whole(piece string) []byte {
 	return out
 }
 
-// rest returns what never became complete.
+// rest returns the bytes that never became a complete character.
 func (r *runes) rest() (out []byte) {
 	for len(r.held) > 0 {
 		out = r.take(out)

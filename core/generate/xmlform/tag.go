@@ -16,15 +16,15 @@ type tag struct {
 	extra int  // bytes of unused attributes
 }
 
-// tagReader collects what may become a known tag. The zero value holds nothing. Text is held back only as long as it is
-// a prefix of a known tag.
+// tagReader collects a possible known tag. The zero value holds nothing. Text is held back only as long as it is a
+// prefix of a known tag.
 type tagReader struct {
 	raw  []byte
 	name int // where the name ends; 0 while it grows
 	bol  bool
 }
 
-// state is how far a tag is.
+// state is the progress of a tag.
 type state uint8
 
 const (

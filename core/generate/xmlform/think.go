@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// think begins what a model thinks aloud before its answer. Some models write their reasoning into the text, between
-// tags that their provider does not remove.
+// think begins reasoning that a model writes before its answer. Some models write it into the text, between tags that
+// their provider does not remove.
 func (tr *thoughtReader) think(t tag) {
 	if len(tr.s.thoughts) > 0 {
 		tr.s.thoughts = append(tr.s.thoughts, '\n')
@@ -35,7 +35,7 @@ func (tr *thoughtReader) foundThinking(t tag) {
 		tr.s.write(t.raw)
 	case tr.s.opt.Tags && t.name == rootTag && !t.close && t.bol: // the closer is missing
 		tr.s.result.Odd++
-		tr.s.form = over // or the thoughts go on, and quote a form
+		tr.s.form = over // or the thoughts continue, and quote a form
 		tr.resume()
 		tr.s.structure(t)
 	default:
@@ -52,9 +52,9 @@ func (tr *thoughtReader) resume() {
 	}
 }
 
-// endThinking handles an output that ends within thoughts. What follows a closer in them is the answer; without one,
-// and if there is no other answer, all of it is: some models open a tag and never close it. It is scanned again, once,
-// with nothing in it counting as a call.
+// endThinking handles an output that ends within thoughts. The text after a closer in them is the answer. Without a
+// closer and without another answer, all of them are the answer: some models open a tag and never close it. They are
+// scanned again, once, and no call in them counts.
 func (tr *thoughtReader) endThinking(acts bool) {
 	from := tr.s.start
 	if tr.s.turn >= 0 {
@@ -79,7 +79,7 @@ func (tr *thoughtReader) endThinking(acts bool) {
 	tr.s.result = r
 }
 
-// form is where the reader is with respect to the form. It only goes forward.
+// form is the position of the reader relative to the form. It only moves forward.
 type form uint8
 
 const (
@@ -91,8 +91,8 @@ const (
 // asks reports whether a field holds calls or their parameters.
 func asks(field string) bool { return field == actionsField || field == paramsField }
 
-// enterForm notes that a tag at the top level begins or ends the form. Without its root the form begins only where the
-// answer does: further down, it may be a quote.
+// enterForm records that a tag at the top level begins or ends the form. Without its root the form begins only at the
+// beginning of the answer: further down, it may be a quote.
 func (tr *thoughtReader) enterForm(t tag) {
 	at, fenced := tr.s.fence()
 	alone := !tr.s.text.any && blank(tr.s.lead[:at])
@@ -106,8 +106,8 @@ func (tr *thoughtReader) enterForm(t tag) {
 }
 
 // settleDoubt handles a field whose calls don't count, because it is within another field, in the middle of a line or
-// outside of the form: it is part of what is said there. Only words that do nothing, and empty parameters, are left out
-// of the text.
+// outside of the form: it is part of the text there. Only words without effect, and empty parameters, are left out of
+// the text.
 func (s *Scanner) settleDoubt(field, open, raw, closer string) {
 	switch body := strings.TrimSpace(raw); {
 	case field == actionsField:
