@@ -147,6 +147,15 @@ type Approval struct {
 	Kind string
 }
 
+// A Consenting action asks users itself before some of its calls, with package consent. A call that needs an approval is asked about by that
+// alone.
+type Consenting interface {
+	// Consent reports whether a user was asked about this call and has decided. Refused is why the call can't be made, for the model; it is
+	// empty if it can. While the run waits, the error is [chat.ErrParked]; then Consent is called again when it continues, maybe by another
+	// process. After any other error the call is not made. It must not have other side effects.
+	Consent(ctx context.Context, c *Call) (asked bool, refused string, err error)
+}
+
 // A Delegate is an action that stands for others: the call is made as one of another action.
 type Delegate interface {
 	// Delegated returns the name of the other action and its parameters. An error is told to the model.

@@ -58,17 +58,15 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	tc.block(c, 0).Describe(t.Def)
 	end.Parameters = string(params)
 	writes := t.Def.Effect.Changes()
-	if guarded := tc.guarded(ctx, c, t, params); guarded != nil || tc.doubtful(ctx, c, t, params) {
-		refused, err := tc.ask(ctx, c, t, params, guarded)
-		if err != nil {
-			end.Error = tooLate
-			return "", err
-		}
-		if end.Error = refused; refused != "" {
-			done := action.Acted{Action: t.Def.Name, Parameters: params, Err: refused}
-			tc.Acted = append(tc.Acted, done)
-			return done.ForModel(), tc.record(c, done, false)
-		}
+	refused, err := tc.ask(ctx, c, t, params)
+	if err != nil {
+		end.Error = tooLate
+		return "", err
+	}
+	if end.Error = refused; refused != "" {
+		done := action.Acted{Action: t.Def.Name, Parameters: params, Err: refused}
+		tc.Acted = append(tc.Acted, done)
+		return done.ForModel(), tc.record(c, done, false)
 	}
 	if writes {
 		ctx, err = tc.beginWriting(ctx, c)
@@ -242,10 +240,11 @@ func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 	return a
 }
 
-// ask has a call approved, and confirmed if it may be a quote that no user has looked at. Refused is why it can't be
-// made, empty if it can.
-func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage, a *action.Approval) (refused string, err error) {
-	if a != nil {
+// ask asks users before a call that needs it: for an approval, for the consent that the action itself wants, or for the confirmation of a
+// call that may be a quote. They are asked once: after an approval or a consent a user has seen the call. Refused is why it can't be made,
+// empty if it can.
+func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
+	if a := tc.guarded(ctx, c, t, params); a != nil {
 		if tc.Approvals == nil {
 			return "It needs an approval, and no one can be asked.", nil
 		}
@@ -254,8 +253,33 @@ func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params
 			return refused, err
 		}
 	}
+	if asked, refused, err := tc.consents(ctx, c, t, params); asked || refused != "" || err != nil {
+		return refused, err
+	}
 	if tc.doubtful(ctx, c, t, params) {
 		return tc.confirm(ctx, c, t, params)
 	}
 	return "", nil
+}
+
+// consents lets an action ask for consent itself. If it fails, the call is refused.
+func (tc *Calls) consents(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (asked bool, refused string, err error) {
+	g, ok := t.Action.(action.Consenting)
+	if !ok {
+		return false, "", nil
+	}
+	failed := contain.Call("the action", func() (err error) {
+		asked, refused, err = g.Consent(ctx, tc.call(ctx, c, params))
+		return err
+	})
+	switch {
+	case errors.Is(failed, chat.ErrParked):
+		return false, "", failed
+	case failed != nil && ctx.Err() != nil:
+		return false, "", context.Cause(ctx)
+	case failed != nil: // nothing runs on a doubt
+		tc.Log.Error("an action failed to ask for consent", "run", tc.Run.ID, "action", t.Def.Name, "err", failed)
+		return false, "The user could not be asked.", nil
+	}
+	return asked, refused, nil
 }

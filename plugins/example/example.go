@@ -18,7 +18,7 @@ func New(cup time.Duration) action.Plugin {
 	shelf := []string{"assam", "sencha"}
 	return action.Plugin{
 		Name:      "example",
-		Actions:   []action.Action{brew{cup}, pick(shelf)},
+		Actions:   []action.Action{brew{cup}, pick(shelf), order{}},
 		Providers: []action.Provider{provider(shelf)},
 		Observers: []event.Observer{&counter{}},
 	}

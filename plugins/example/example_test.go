@@ -48,6 +48,33 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// An order is made only with the consent of the user.
+func TestOrder(t *testing.T) {
+	const question = "🫖 Order 2 tins of tea?"
+	for name, c := range map[string]struct {
+		call    actiontest.Call
+		shown   []string
+		text    string
+		refused string
+		err     error
+	}{
+		"it asks":           {actiontest.Call{}, []string{question}, "", "", chat.ErrParked},
+		"ordered":           {actiontest.Call{Waited: true, Consent: "Order"}, []string{question + "\n\n→ **Order**", "🫖 2 tins are ordered."}, "2 tins are ordered.", "", nil},
+		"declined":          {actiontest.Call{Waited: true, Consent: "Don't"}, []string{question + "\n\n→ **Don't**"}, "", "The user declined. Nothing was ordered.", nil},
+		"too late":          {actiontest.Call{Waited: true}, nil, "", "The user did not decide. Nothing was ordered.", nil},
+		"it can't be asked": {actiontest.Call{Unaskable: chat.ErrUnseen}, []string{question}, "", "The user did not decide. Nothing was ordered.", nil},
+	} {
+		c.call.Parameters = `{"tins":2}`
+		made := actiontest.Make(t, actiontest.Named(t, New(0), "ORDER_TEA"), c.call)
+		if diff := cmp.Diff(c.shown, made.Shown); diff != "" || made.Text != c.text || made.Refused != c.refused || !errors.Is(made.Err, c.err) {
+			t.Errorf("%s: tells the model %q, refused %q, %v\n%s", name, made.Text, made.Refused, made.Err, diff)
+		}
+		if waits := made.Waits != nil; waits != (c.err != nil) || waits && len(made.Waits.Ask.Options) != 2 {
+			t.Errorf("%s: it waits for %+v", name, made.Waits)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	action := actiontest.Named(t, New(0), "BREW_TEA")
 	for params, want := range map[string]error{`{}`: actiontest.ErrParameters, `{"kind":"coffee"}`: actiontest.ErrParameters, `{"kind":"assam","cups":7}`: actiontest.ErrParameters} {

@@ -1,0 +1,51 @@
+package core_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/plugins/example"
+)
+
+// A plugin asks for consent by the protocol that approvals use: the run waits without a process, another one continues it, and the action
+// that writes is made once. Without a choice in time it is not made.
+func TestConsentOfAnAction(t *testing.T) {
+	for name, c := range map[string]struct {
+		option int // -1: none is chosen
+		want   string
+	}{
+		"agreed":   {0, "2 tins are ordered."},
+		"declined": {1, "Error: The user declined. Nothing was ordered."},
+		"too late": {-1, "Error: The user did not decide. Nothing was ordered."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Plugins = append(w.cfg.Plugins, example.New(0))
+				first := w.start()
+				w.model.queue([]step{write(fox), call(0, "o", "ORDER_TEA", `{"tins":2}`)}, []step{write("So be it.")})
+				acc := first.submit(w.addressed("ada", "Order two tins of tea"))
+				q := w.parked(acc)
+				if !slices.Equal(q.Options, []string{"Order", "Don't"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) {
+					t.Errorf("it asks %+v", q)
+				}
+				second := w.start()
+				first.shutdown()
+				if c.option >= 0 {
+					second.tell(chat.Choice(pressed(q, c.option)))
+				} else {
+					time.Sleep(2 * time.Hour)
+				}
+				o, said := w.ended(acc)
+				asked := w.model.asked()
+				told := asked[len(asked)-1].Messages
+				if got := told[len(told)-1].Text; o.Status != answer.Completed || got != c.want || !strings.HasSuffix(said, "So be it.") {
+					t.Errorf("ended as %v, the model was told %q, users see %q; want %q", o.Status, got, said, c.want)
+				}
+			})
+		})
+	}
+}
