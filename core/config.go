@@ -21,7 +21,7 @@ import (
 	"parley/core/turn"
 )
 
-// Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
+// Config contains the parts and the settings of a [Runtime]. Every field is required unless its comment says otherwise.
 type Config struct {
 	Agent   chat.Agent
 	Owner   string // names this process; no other process, earlier or at the same time, may have the same name
@@ -30,26 +30,27 @@ type Config struct {
 	Bus     relay.Bus         // nil: this is the only replica
 	Models  llm.Models        // Large at least
 	Reader  attachment.Reader // nil: attachments are not read
-	// ReadLinks has it read the pages that questions link to, too.
+	// ReadLinks makes it read the pages that questions link to, too.
 	ReadLinks bool
 	Plugins   []action.Plugin // may be empty
-	// Schema compiles the schemas of actions, by which the parameters of calls are checked. With nil each action checks its own.
+	// Schema compiles the schemas of actions, for the check of the parameters of calls. With nil each action checks its
+	// own.
 	Schema action.SchemaCompiler
 	// Observers are called with every event, as those of the plugins are; may be empty.
 	Observers []event.Observer
 	Open      Opener
-	About     turn.Program // what /status and /model tell; may be empty
+	About     turn.Program // for /status and /model; may be empty
 	Turns     schedule.TurnPolicy
-	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
+	// Generation defines how the model generates answers; zero is natively, in at most 6 rounds.
 	Generation generate.Config
 	Access     access.Policy
-	Approval   consent.Policy // says which calls of actions a person must approve first
+	Approval   consent.Policy // the calls of actions that a person must approve first
 	Recall     prompt.Recall
-	Parallel   int                    // how many answers are made for one person at the same time; 0 is no limit
-	Total      int                    // and how many for all; 0 is no limit
-	Spenders   map[chat.EntityID]bool // says who may let answers go beyond a soft limit, besides the owners
-	Meter      *quota.Meter           // counts messages and what the models cost, and refuses beyond the limits; nil for no limits
-	Grace      time.Duration          // how long runs may go on after Run was told to end, before they are cut off
+	Parallel   int                    // the maximum number of concurrent answers for one person; 0 is no limit
+	Total      int                    // the same for all persons; 0 is no limit
+	Spenders   map[chat.EntityID]bool // users who can let answers exceed a soft limit, besides the owners
+	Meter      *quota.Meter           // counts messages and the cost of models, and enforces limits; nil for no limits
+	Grace      time.Duration          // how long runs may continue after the shutdown has begun, before they are canceled
 	Log        *slog.Logger
 	Jitter     func(time.Duration) time.Duration // spreads the pause before a retry; nil takes one of [d/2, d) by chance
 }

@@ -1,13 +1,16 @@
-// Package core answers messages. It is the same for every chat platform: a connector hands over each event as a [chat.Inbound], and an
-// [Opener] shows the answers. In between, this package decides what is answered, and when.
+// Package core answers messages. It is the same for every chat platform: a connector passes each event as a
+// [chat.Inbound], and an [Opener] shows the answers. In between, this package decides which messages are answered, and
+// when.
 //
-// [Runtime.ProcessMessage] stores a message together with the run that will answer it, in one transaction, and returns: from then on
-// nothing is lost. The scheduler starts the open runs of each room in their order, on whatever replica is free. An execution is
-// one process's work on one run: it decides whether to answer, makes the prompt, has the model write and call actions, and journals how
-// the answer ends before people see that. If the process dies on the way, another one adopts the run.
+// [Runtime.ProcessMessage] stores a message together with the run that will answer it, in one transaction, and returns:
+// from then on nothing is lost. The scheduler starts the open runs of each room in their order, on any free replica. An
+// execution is one process's work on one run: it decides whether to answer, builds the prompt, generates the answer
+// with a model and the calls of actions, and journals its result before users see that. If the process dies on the way,
+// another one adopts the run.
 //
-// Two things keep a run from being made twice. The journal in the store gives each start an epoch, and refuses what is written with an
-// older one: that is the truth. The [Tracker] and the lease of the process are hints by which a process that lost a run stops early.
+// Two mechanisms keep a run from being executed twice. The journal in the store gives each start an epoch, and refuses
+// writes with an older one: it is authoritative. The [Tracker] and the lease of the process are hints: with them, a
+// process that lost a run stops early.
 package core
 
 import (
@@ -42,11 +45,12 @@ type Runtime struct {
 	intake    *intake.Intake
 }
 
-// ProcessMessage is the entry point of the core: connectors call it with everything that happens on their platform. It returns when in
-// is safe, which means stored, once, with a turn number; only then may the connector acknowledge it. The answer, if there is to be
-// one, follows. An error means that in is not safe and must be delivered again; after Run was told to end it is [chat.ErrShutdown].
-// The same event may be delivered any number of times, also at the same time and to other replicas. Its strings may have any bytes: those
-// that can't be stored are removed from all of them, since the event would otherwise be delivered again and again.
+// ProcessMessage is the entry point of the core: connectors call it with every event of their platform. It returns when
+// in is stored, once, with a turn number; only then may the connector acknowledge it. The answer follows, if there is
+// one. If it fails, in is not stored and must be delivered again; after the shutdown has begun it fails with
+// [chat.ErrShutdown]. The same event may be delivered any number of times, concurrently, and to other replicas. Its
+// strings may have any bytes: bytes that can't be stored are removed from all of them, since the event would otherwise
+// be delivered again and again.
 func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	if rt.lanes.Closed() {
 		return chat.Accepted{}, chat.ErrShutdown
@@ -54,9 +58,9 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	return rt.intake.Process(ctx, in)
 }
 
-// Run adopts what an earlier process left, and answers until ctx is done. Then it starts nothing new, lets runs end
-// within the grace, cuts off the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when no room is
-// served any more and every context given to Watch is done. It is called once, and always returns nil.
+// Run adopts the runs of an earlier process, and answers until ctx is done. Then it starts nothing new, lets runs end
+// within the grace, cancels the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when
+// no room is served any more and every context given to Watch is done. It is called once, and always returns nil.
 func (rt *Runtime) Run(ctx context.Context) error {
 	defer rt.hub.Listen()()
 	var work sync.WaitGroup // besides the rooms
@@ -78,7 +82,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	return nil
 }
 
-// background does the work of a plugin that is independent of messages. A panic in it stops this plugin's work, and nothing else.
+// background runs the background work of a plugin. A panic in it stops this plugin's work, and nothing else.
 func (rt *Runtime) background(ctx context.Context, p action.Plugin) {
 	err := contain.Call("the background work", func() error {
 		p.Work(ctx)
@@ -89,7 +93,7 @@ func (rt *Runtime) background(ctx context.Context, p action.Plugin) {
 	}
 }
 
-// waitProviders waits for providers that are still at work after their time limit, but not long: foreign code can't be ended.
+// waitProviders waits for overdue providers, but not long: foreign code can't be ended.
 func (rt *Runtime) waitProviders() {
 	ctx, cancel := context.WithTimeout(context.Background(), providersTimeout)
 	defer cancel()
@@ -98,32 +102,34 @@ func (rt *Runtime) waitProviders() {
 	}
 }
 
-// providersTimeout is how long the end of the process waits for providers.
+// providersTimeout is the maximum time that the shutdown waits for providers.
 const providersTimeout = time.Second
 
-// Drained returns a channel that is closed when no answer is written here any more, after Run was told to end. Readers of answers can
-// leave then; Run waits for those of answers of other processes.
+// Drained returns a channel that is closed when the process, after the shutdown has begun, writes no more answers.
+// Readers of answers can leave then; Run waits for those of answers of other processes.
 func (rt *Runtime) Drained() <-chan struct{} { return rt.lanes.Drained() }
 
-// Say sends n in the agent's name, once. It is queued like a turn of its room, so it does not interrupt an answer there. Say returns when n
-// is stored; what was sent becomes a memory of the agent, and a part of later prompts. It fails with [chat.ErrNotFound] if the room is
-// unknown, and with [chat.ErrUnreached] if no message ever came from there; after any other error n must be sent again, with its key.
+// Say sends n as a message of the agent, once. It is queued like a turn of its room, so it does not interrupt an answer
+// there. Say returns when n is stored; the message becomes a memory of the agent, and a part of later prompts. It fails
+// with [chat.ErrNotFound] if the room is unknown, and with [chat.ErrUnreached] if no message ever came from there;
+// after any other error n must be sent again, with its key.
 func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	return rt.notices.Say(ctx, n)
 }
 
-// Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store. Connectors that
-// catch up after a pause ask it before they fetch what belongs to a message.
+// Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store.
+// Connectors that catch up after a pause call it before they fetch the content of a message.
 func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 	return rt.intake.Known(ctx, id)
 }
 
-// Watch returns the answer of a run, to be followed until it has ended, on whatever replica it is made: see [relay.Registry].
+// Watch returns the answer of a run, on any replica, to be followed until it has ended. It fails with the errors of
+// [relay.Registry.Watch].
 func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	return rt.live.Watch(ctx, id)
 }
 
-// RetryRun answers a run that was set aside again, see [storage.Retries].
+// RetryRun answers a run again that was given up. It fails with the errors of [storage.Retries.RetryRun].
 func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 	return rt.scheduler.RetryRun(ctx, id)
 }
@@ -132,7 +138,8 @@ func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 // It fails with the error of the store.
 func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) { return rt.pairing.OwnerCode(ctx) }
 
-// Approve gives access to the user who was told code, and tells them. It fails with [chat.ErrNotFound] if the code is unknown or has expired.
+// Approve gives access to the user with this code, and notifies them. It fails with [chat.ErrNotFound] if the code is
+// unknown or has expired, and with the error of the store.
 func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
 	return rt.pairing.Approve(ctx, code)
 }
@@ -143,27 +150,27 @@ func (rt *Runtime) TellOwners(ctx context.Context, key, text string) error {
 	return rt.pairing.TellOwners(ctx, key, text)
 }
 
-// SetTemplates replaces templates of the character, by name, while the gateway runs. A name that is not given stays as it is; one
-// without a text falls back to the plugins' and the built-in ones. If anything is wrong nothing changes, and the error is a
-// [*prompt.TemplateError]. Prompts that are being made keep what they began with. Safe for concurrent use.
+// SetTemplates replaces templates of the character, by name, while the gateway runs. Other templates stay; one without
+// a text falls back to the plugins' and the built-in ones. It fails with a [*prompt.TemplateError] and changes nothing
+// if any of them is invalid. Prompts in progress keep their templates. Safe for concurrent use.
 func (rt *Runtime) SetTemplates(texts map[string]string) error {
 	return rt.composer.SetTemplates(texts)
 }
 
-// Templates returns the templates of the character, by name, with what [Runtime.SetTemplates] has changed. Those of plugins and the
-// built-in ones are left out. Safe for concurrent use.
+// Templates returns the templates of the character, by name, with the changes of [Runtime.SetTemplates], without those
+// of plugins and the built-in ones. Safe for concurrent use.
 func (rt *Runtime) Templates() map[string]string { return rt.composer.Templates() }
 
-// Counts returns how many optional steps turns have had to skip since the start.
+// Counts returns how many optional steps turns have skipped since the start.
 func (rt *Runtime) Counts() schedule.Counts { return rt.counters.Now() }
 
-// Overdue returns how many open runs wait longer than a turn can take, as far as this process knows.
+// Overdue returns the number of open runs that wait longer than a turn can take, in the view of this process.
 func (rt *Runtime) Overdue() int { return rt.watchdog.Overdue() }
 
-// MissedEvents returns the number of events that observers were too slow for.
+// MissedEvents returns the number of events that slow observers missed.
 func (rt *Runtime) MissedEvents() uint64 { return rt.hub.Missed() }
 
-// SaveUsage stores at once what models used and this process has not stored yet. It fails with the error of the store.
+// SaveUsage stores the pending usage of models of this process at once. It fails with the error of the store.
 func (rt *Runtime) SaveUsage(ctx context.Context) error { return rt.cfg.Meter.Save(ctx) }
 
 // Emit passes an event of a part of the program to the observers, without blocking.

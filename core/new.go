@@ -19,8 +19,8 @@ import (
 	"parley/core/turn"
 )
 
-// New joins the parts of a runtime. It fails if actions, templates or choice handlers contradict each other. Until Run is called it
-// accepts messages and answers none.
+// New joins the parts of a runtime. It fails if actions, templates or choice handlers contradict each other. Until Run
+// is called the runtime accepts messages and answers none.
 //
 // Each part gets the parts above it: first what all use, then the intake, then the turns, and last the scheduler that executes them.
 func New(cfg Config) (*Runtime, error) {
@@ -75,13 +75,13 @@ type inbox struct {
 	intake    *intake.Intake
 }
 
-// newInbox joins the parts that accept events, and adds the handlers of choices that they bring.
+// newInbox joins the parts that accept events, and adds their handlers of choices.
 func newInbox(b *base) *inbox {
 	store, log, agent := b.Store, b.Log, b.Agent
 	questions := &intake.Questions{Store: store, Lanes: b.lanes}
 	notices := &intake.Notices{Store: store, Agent: agent, Questions: questions, Lanes: b.lanes}
 	pairing := &access.Pairing{Policy: b.Access, Store: store, Log: log, Tell: func(ctx context.Context, n chat.Notice) error {
-		_, err := notices.Send(ctx, n) // also while the process ends
+		_, err := notices.Send(ctx, n) // also during the shutdown
 		return err
 	}}
 	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Waker: b.waker, Lanes: b.lanes, Live: b.live}

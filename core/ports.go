@@ -5,7 +5,7 @@ import (
 	"parley/core/turn"
 )
 
-// The ports that connectors and backends implement. Their contracts stand where they are used.
+// The ports that connectors and backends implement. Their contracts are in the packages that use them.
 type (
 	// Tracker holds the latest turn of each room: see [schedule.Tracker].
 	Tracker = schedule.Tracker
@@ -15,7 +15,7 @@ type (
 	Opener = turn.Opener
 )
 
-// What a [Surface] returns when an answer could not be shown to its end: see package turn.
+// The errors of a [Surface] when an answer could not be shown to its end: see package turn.
 var (
 	ErrRemoved     = turn.ErrRemoved
 	ErrUnconfirmed = turn.ErrUnconfirmed

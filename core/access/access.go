@@ -9,24 +9,24 @@ import (
 	"parley/core/chat"
 )
 
-// Policy is the configured part of the decision which messages are answered in which rooms; approved users are in the
+// Policy is the configured part of the decision about answers, by message and room; approved users are in the
 // store. The zero value allows no user.
 type Policy struct {
 	// Open names the connectors whose users are all allowed: those with their own access control.
 	Open map[string]bool
 	// Owners approve other users. If it is empty, the first user who sends the owner's pairing code becomes the owner.
 	Owners map[chat.EntityID]bool
-	// Operator is the account of the person who runs the gateway on its machine: an owner in addition to the others. It can't
-	// be asked in a direct chat.
+	// Operator is the account of the person who runs the gateway on its machine: an owner in addition to the others. It
+	// has no direct chat for questions.
 	Operator chat.EntityID
-	// People are the allowed users. Roles allows the members of platform roles, as "connector:id" with the platform's
+	// The allowed users are in People. Roles allows the members of platform roles, as "connector:id" with the platform's
 	// own id, and Guests allows all authors in some rooms. All of them are answered wherever the agent listens.
 	People map[chat.EntityID]bool
 	Roles  map[string]bool
 	Guests RoomSet
 	Direct DirectAccess
 	Group  GroupAccess
-	// Listen is where the agent listens, in addition to direct chats. Empty means everywhere.
+	// Listen contains the rooms where the agent listens, in addition to direct chats. Empty means everywhere.
 	Listen RoomSet
 	// Always and Sources list group messages that are answered without being addressed to the agent: all messages in
 	// some rooms, and all messages with some [chat.Message.Source].
@@ -69,7 +69,7 @@ func (a Policy) GroupIn(r chat.Room) GroupAccess {
 	return a.Group
 }
 
-// Listening says in a sentence which messages the agent answers in r.
+// Listening describes the messages that the agent answers in r, in a sentence.
 func (a Policy) Listening(r chat.Room, attention chat.Attention) string {
 	switch {
 	case attention == chat.Muted:
@@ -117,8 +117,8 @@ func (a Policy) HasRole(r chat.Room, roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return a.Roles[r.Connector+":"+role] })
 }
 
-// ModelFor returns the name of the model that the overrides give to author in r: their own, else that of the room. Empty means
-// the default one.
+// ModelFor returns the name of the model that the overrides assign to author in r: their own, else that of the room.
+// Empty means the default one.
 func (a Policy) ModelFor(r chat.Room, author chat.EntityID) string {
 	for _, o := range a.Overrides {
 		if o.Users[author] && o.Model != "" {
@@ -157,7 +157,7 @@ type Override struct {
 	System string                 // replaces the agent's system prompt; empty: unchanged
 	Tools  []string               // the names of the actions that can be used there; nil: all
 	Model  string                 // the name of the model that answers; empty: the default one
-	Users  map[chat.EntityID]bool // those that Model answers in every room; such an override has neither rooms nor other settings
+	Users  map[chat.EntityID]bool // the users that Model answers in every room; such an override has neither rooms nor other settings
 }
 
 // BotAccess decides which messages of allowed bots are answered. The default is BotsOff.
@@ -169,10 +169,10 @@ const (
 	BotsMention BotAccess = "mention" // those addressed to the agent in groups, rate-limited
 )
 
-// DirectAccess decides who is answered in direct chats.
+// DirectAccess decides which users are answered in direct chats.
 type DirectAccess string
 
-// The values of DirectAccess: who is answered in addition to allowed and approved users. The default is
+// The values of DirectAccess: the users that are answered in addition to allowed and approved users. The default is
 // DirectAllowlist.
 const (
 	DirectOpen      DirectAccess = "open"      // everyone
@@ -191,7 +191,8 @@ const (
 	GroupOff         GroupAccess = "off"          // none
 )
 
-// SwitchPolicy says who can choose the model that answers in a room, besides the owner. The zero value allows no user.
+// SwitchPolicy defines the users who can choose the model that answers in a room, besides the owner. The zero value
+// allows no user.
 type SwitchPolicy struct {
 	Users      map[chat.EntityID]bool // in every room where they give commands
 	Direct     bool                   // every user, in direct chats
@@ -220,7 +221,7 @@ type PresenceStore interface {
 	World(ctx context.Context, id chat.WorldID) (chat.World, error)
 }
 
-// BotRemoved reports whether the agent was removed from where run was to be answered. It fails with the error of the store.
+// BotRemoved reports whether the agent was removed from the room of run. It fails with the error of the store.
 func BotRemoved(ctx context.Context, store PresenceStore, run chat.Run) (bool, error) {
 	r, err := store.Room(ctx, run.Room)
 	if err != nil || r.Gone || r.World == "" {

@@ -11,10 +11,10 @@ import (
 	"parley/core/chat"
 )
 
-// ApprovalHandler is the name of the handler of what owners choose. It is stored with questions.
+// ApprovalHandler is the name of the handler of choices that owners make about access. It is stored with questions.
 const ApprovalHandler = "let in"
 
-// What owners are asked and told, and what an approved user is told.
+// Texts for owners, and for an approved user.
 const (
 	askLine      = "%s would like to talk to me on %s. Approve?"
 	approvedLine = "%s can now talk to me."
@@ -23,13 +23,14 @@ const (
 	welcomeLine  = "My owner approved you. You can talk to me now."
 )
 
-// Approve gives the user access who was told code, and tells them so. [chat.ErrNotFound] if the code is unknown or has expired.
+// Approve gives access to the user with this code, and notifies them. It fails with [chat.ErrNotFound] if the code is
+// unknown or has expired, and with the error of the store.
 func (d *Pairing) Approve(ctx context.Context, code string) (chat.Person, error) {
 	return Approve(ctx, d.Store, d.Tell, code)
 }
 
-// Approve gives the user access who was told code, and has them told so first. [chat.ErrNotFound] if the code is unknown or has
-// expired.
+// Approve notifies the user with this code, and then gives them access. It fails with [chat.ErrNotFound] if the code is
+// unknown or has expired, and with the errors of tell and the store.
 func Approve(ctx context.Context, store ApprovalStore, tell Tell, code string) (chat.Person, error) {
 	k, err := waitsWith(ctx, store, code)
 	if err != nil {
@@ -44,14 +45,15 @@ func Approve(ctx context.Context, store ApprovalStore, tell Tell, code string) (
 	return k.Person, store.Approve(ctx, k.Person)
 }
 
-// waitsWith finds the stranger who was told code.
+// waitsWith finds the request with this code. It fails with [chat.ErrNotFound] if there is none, and with the error of
+// the store.
 func waitsWith(ctx context.Context, people ApprovalStore, code string) (who chat.PairingRequest, err error) {
 	code, _ = codeIn(code)
 	waiting, err := people.PairingRequests(ctx)
 	if err != nil {
 		return chat.PairingRequest{}, err
 	}
-	for _, k := range waiting { // all of them: how long it takes says nothing of the codes
+	for _, k := range waiting { // all of them: the duration must not depend on the codes
 		if k.ID != "" && subtle.ConstantTimeCompare([]byte(code), []byte(k.Code)) == 1 {
 			who = k
 		}
@@ -62,13 +64,12 @@ func waitsWith(ctx context.Context, people ApprovalStore, code string) (who chat
 	return who, nil
 }
 
-// requestKey names what is said of k, without its code: keys are seen in logs.
+// requestKey returns the key of a notice about k, without its code: keys appear in logs.
 func requestKey(k chat.PairingRequest, what string) string {
 	return fmt.Sprintf("%s/%s/%d", what, k.ID, k.Ends.UnixNano())
 }
 
-// askOwners asks each owner, where they can be reached in private, whether to let k in. If that fails there is still the
-// code.
+// askOwners asks each reachable owner in their direct chat whether to approve k. If that fails, the code still works.
 func (d *Pairing) askOwners(ctx context.Context, k chat.PairingRequest) {
 	rooms, err := d.OwnersRooms(ctx)
 	if err != nil {
@@ -88,7 +89,7 @@ func (d *Pairing) askOwners(ctx context.Context, k chat.PairingRequest) {
 	}
 }
 
-// OwnersRooms are the direct chats of those who can let others in, as far as they are known.
+// OwnersRooms returns the known direct chats of the owners. It fails with the error of the store.
 func (d *Pairing) OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
 	rooms := map[chat.EntityID]chat.RoomID{}
 	for id := range d.Policy.Owners {
@@ -109,7 +110,8 @@ func (d *Pairing) OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomI
 	return rooms, chat.Unless(err, chat.ErrNotFound)
 }
 
-// TellOwners sends a text to the owners in their direct chats, once for each key.
+// TellOwners sends a text to the owners in their direct chats, once for each key. It fails with the error of Tell or
+// the store.
 func (d *Pairing) TellOwners(ctx context.Context, key, text string) error {
 	rooms, err := d.OwnersRooms(ctx)
 	for _, room := range rooms {
@@ -124,12 +126,14 @@ func (d *Pairing) TellOwners(ctx context.Context, key, text string) error {
 const unconfirmedLine = "The chat platform failed while I sent some answers, so they may not have arrived. My log lists them."
 
 // TellUnconfirmed tells the owners that answers may not have arrived, once an hour: an outage can concern many chats.
+// It fails like TellOwners.
 func (d *Pairing) TellUnconfirmed(ctx context.Context) error {
 	return d.TellOwners(ctx, "unconfirmed/"+time.Now().UTC().Format("2006-01-02T15"), unconfirmedLine)
 }
 
-// Chosen does what an owner chose for a user who asks for access, and returns what the owner is told. The payload of q is the
-// user's code and account. notYours and over are said to others, and of a request that has ended.
+// Chosen carries out an owner's decision about a user who asks for access, and returns the reply to the owner. The
+// payload of q is the user's code and account. notYours is the reply to other users, and over the reply about a request
+// that has ended. It fails with the error of the store.
 func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over string) (string, error) {
 	if owns, err := d.Owns(ctx, q.By); err != nil || !owns {
 		return notYours, err // any more

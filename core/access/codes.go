@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // 32 that are not mistaken for each other
+	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // 32 characters that are not mistaken for each other
 	codeLength  = 8
-	codeTime    = time.Hour // how long a stranger's code is valid
+	codeTime    = time.Hour // the validity of a user's code
 	mostTries   = 5         // wrong codes of one person in a codeTime
-	mostTriers  = 1000      // people whose wrong codes are counted
+	mostTriers  = 1000      // persons whose wrong codes are counted
 )
 
 func newCode() string {
@@ -26,14 +26,14 @@ func newCode() string {
 	return string(b[:])
 }
 
-// ShownCode is a code as people read it.
+// ShownCode returns a code in the form for users.
 func ShownCode(code string) string { return code[:codeLength/2] + "-" + code[codeLength/2:] }
 
-// codeIn finds the code that text is, with or without /pair before it; meant says that it can't be anything else.
+// codeIn finds the code in text, with or without /pair before it; meant reports that the text can't be anything else.
 func codeIn(text string) (code string, meant bool) {
 	text = strings.ToUpper(strings.Trim(strings.TrimSpace(text), "`*"))
 	rest, meant := strings.CutPrefix(text, "/PAIR")
-	code = strings.ReplaceAll(strings.ReplaceAll(rest, "-", ""), " ", "") // every message is looked at: building a Replacer takes 6 KB
+	code = strings.ReplaceAll(strings.ReplaceAll(rest, "-", ""), " ", "") // this runs for every message: building a Replacer takes 6 KB
 	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
 		return "", meant
 	}

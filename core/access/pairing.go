@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	codeAgain    = 10 * time.Minute // after which a stranger is told their code again
-	mostRequests = 5                // strangers who wait at a time, for each connector
+	codeAgain    = 10 * time.Minute // interval between two replies with the same code
+	mostRequests = 5                // waiting users, for each connector
 )
 
-// What users without access are told.
+// Texts for users without access.
 const (
 	strangerLine = "Sorry, I only talk to people my owner has approved. If you know my owner, ask them to add you."
 	unownedLine  = "Sorry, I can't reply yet. I haven't been set up yet."
@@ -25,13 +25,13 @@ const (
 	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
 )
 
-// ApprovalStore is what it takes to approve a user. Errors are those of package storage.
+// ApprovalStore contains the store methods for approving a user. Errors are those of package storage.
 type ApprovalStore interface {
 	Approve(ctx context.Context, p chat.Person) error
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 }
 
-// PairingStore is what pairing needs of a store. Errors are those of package storage.
+// PairingStore contains the store methods of [Pairing]. Errors are those of package storage.
 type PairingStore interface {
 	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
 	Owner(ctx context.Context) (chat.Person, error)
@@ -42,8 +42,8 @@ type PairingStore interface {
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
 }
 
-// Tell says something in the agent's name, once by its key, and returns when that is safe. [chat.ErrNotFound] and
-// [chat.ErrUnreached] mean that there is no way to.
+// Tell sends a message of the agent, once by its key, and returns when delivery is guaranteed. It fails with
+// [chat.ErrNotFound] or [chat.ErrUnreached] if there is no address.
 type Tell func(ctx context.Context, n chat.Notice) error
 
 // Pairing gives users access: the first account that sends the owner's code, and the users that an owner approves. Safe for concurrent use.
@@ -56,7 +56,7 @@ type Pairing struct {
 	tries tries
 }
 
-// Guest is the author of a direct message, with access or without.
+// Guest is the author of a direct message, with or without access.
 type Guest struct {
 	chat.Person
 	Room    chat.Room
@@ -64,7 +64,8 @@ type Guest struct {
 	Greeted bool // the agent has written to them before
 }
 
-// Invited reports whether the agent works for author in r: by the policy, or because an owner has approved them.
+// Invited reports whether the agent works for author in r: by the policy, or because an owner has approved them. It
+// fails with the error of the store.
 func (d *Pairing) Invited(ctx context.Context, r chat.Room, author chat.EntityID, roles []string) (bool, error) {
 	if c := d.Policy.Decide(r, author, roles); c != Maybe {
 		return c == Yes, nil
@@ -73,14 +74,14 @@ func (d *Pairing) Invited(ctx context.Context, r chat.Room, author chat.EntityID
 	return err == nil, chat.Unless(err, chat.ErrNotFound)
 }
 
-// Check reports whether g may come in, and what they are told in place of an answer.
+// Check reports whether g has access, and returns the reply instead of an answer. It fails with the error of the store.
 func (d *Pairing) Check(ctx context.Context, g Guest) (in bool, line string, err error) {
 	if in, err = d.Invited(ctx, g.Room, g.ID, nil); err != nil {
 		return false, "", err
 	}
 	code, meant := codeIn(g.Says)
 	if in && code == "" && !meant {
-		return true, "", nil // whether there is an owner makes no difference
+		return true, "", nil // the result is the same without an owner
 	}
 	ownerless, err := d.ownerless(ctx)
 	if err != nil {
@@ -105,8 +106,8 @@ func (d *Pairing) Check(ctx context.Context, g Guest) (in bool, line string, err
 	return false, line, err
 }
 
-// redeem takes the code that g has brought: the owner's code from the first account that sends it, others from the owner. It is silent
-// towards those who have no business with codes.
+// redeem processes the code of g: the owner's code from the first account that sends it, others from the owner. It does
+// not reply to users who can't use codes. It fails with the error of the store.
 func (d *Pairing) redeem(ctx context.Context, g Guest, code string, ownerless bool) (line string, err error) {
 	if ownerless {
 		return d.pairOwner(ctx, g, code)
@@ -124,10 +125,10 @@ func (d *Pairing) redeem(ctx context.Context, g Guest, code string, ownerless bo
 	case meant:
 		return wrongLine, nil
 	}
-	return "", nil // a word of eight letters
+	return "", nil // an ordinary word of eight letters
 }
 
-// pairOwner makes g the owner if they bring the right code, and are first.
+// pairOwner makes g the owner if they send the right code, and are first. It fails with the error of the store.
 func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line string, err error) {
 	if d.Policy.Direct != DirectPairing || !d.tries.may(g.ID) {
 		return "", nil
@@ -152,8 +153,9 @@ func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line str
 	return ownedLine, nil
 }
 
-// requestPairing tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
-// owner has said no, they hear nothing.
+// requestPairing returns the text with the code for a user without access, from time to time, and asks the owner to
+// approve them. If too many wait, or the owner has rejected them, there is no reply. It fails with the error of the
+// store.
 func (d *Pairing) requestPairing(ctx context.Context, g Guest) (line string, err error) {
 	k := chat.PairingRequest{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
 	k, tell, err := d.Store.RequestPairing(ctx, k, chat.PairingRule{Limit: mostRequests, RepeatAfter: codeAgain})
@@ -164,7 +166,8 @@ func (d *Pairing) requestPairing(ctx context.Context, g Guest) (line string, err
 	return fmt.Sprintf(codeLine, ShownCode(k.Code)), nil
 }
 
-// OwnerCode is what the owner has to bring, as long as there is none and there is to be one. Else it is empty.
+// OwnerCode returns the code of the future owner, while there is no owner and one is expected; otherwise it is empty.
+// It fails with the error of the store.
 func (d *Pairing) OwnerCode(ctx context.Context) (string, error) {
 	if ownerless, err := d.ownerless(ctx); err != nil || !ownerless || d.Policy.Direct != DirectPairing {
 		return "", err
@@ -176,7 +179,7 @@ func (d *Pairing) OwnerCode(ctx context.Context) (string, error) {
 	return ShownCode(k.Code), nil
 }
 
-// ownerless reports whether there is no owner yet, who could approve others.
+// ownerless reports whether there is no owner yet, who could approve others. It fails with the error of the store.
 func (d *Pairing) ownerless(ctx context.Context) (bool, error) {
 	if len(d.Policy.Owners) > 0 {
 		return false, nil
@@ -185,7 +188,8 @@ func (d *Pairing) ownerless(ctx context.Context) (bool, error) {
 	return errors.Is(err, chat.ErrNotFound), chat.Unless(err, chat.ErrNotFound)
 }
 
-// Owns reports whether id is the owner: the operator, the one of the configuration, or else who has become it.
+// Owns reports whether id is an owner: the operator, an owner of the configuration, or the paired one. It fails with
+// the error of the store.
 func (d *Pairing) Owns(ctx context.Context, id chat.EntityID) (bool, error) {
 	if id != "" && id == d.Policy.Operator {
 		return true, nil

@@ -23,28 +23,28 @@ type Action interface {
 	Act(ctx context.Context, c *Call) (Result, error)
 }
 
-// A Matcher is an action that can claim a message before any model is asked. It then runs with the returned parameters,
-// and its output, or else its Result.Text, is the answer. Match must not have side effects. It is only called for turns
-// of a single message that requires an answer. The first action that claims a message runs.
+// A Matcher is an action that can claim a message before any model is called. It then runs with the returned
+// parameters, and its output, or else its Result.Text, is the answer. Match must not have side effects. It is only
+// called for turns of a single message that requires an answer. The first action that claims a message runs.
 type Matcher interface {
 	Match(s TurnContext) (params json.RawMessage, ok bool)
 }
 
-// A Conditional action is not available in every turn. Where it is unavailable, the model is not told about it, and a
-// call of it is handled as a call of an unknown action. Actions without this method are always available. The result
-// should depend on the room and the author only: identical prompts hit the provider's prompt cache.
+// A Conditional action is not available in every turn. While it is unavailable, the model does not see it, and a call
+// of it is handled as a call of an unknown action. Actions without this method are always available. The result should
+// depend on the room and the author only: identical prompts hit the provider's prompt cache.
 type Conditional interface {
 	Available(s TurnContext) bool
 }
 
-// Spec describes an action to the model, to the runtime, and to people. What people see of its calls depends on who they
-// are. Owners, and everyone who uses a gateway that only its own machine can reach, see the name, the parameters and the
-// result. All others see Label, the stage, and what the action says for people: Compact, [Result].Short and [Call.Short],
-// and its output ([Call.Update]). These must therefore leave out what only owners may know.
+// Spec describes an action to the model, to the runtime, and to users. The visible part of its calls depends on the
+// reader. Owners, and everyone who uses a gateway that only its own machine can reach, see the name, the parameters and
+// the result. All others see Label, the stage, and the texts for users: Compact, [Result].Short and [Call.Short], and
+// its output ([Call.Update]). These must therefore contain nothing that is only for owners.
 type Spec struct {
 	Name string
-	// Label is what people read as the name, such as "Order status"; at most MaxLabel characters. If it is empty, it is made
-	// from Name: PLAY_MUSIC becomes "Play music".
+	// Label is the name for users, such as "Order status"; at most MaxLabel characters. If it is empty, it is made from
+	// Name: PLAY_MUSIC becomes "Play music".
 	Label string
 	// Hide hides the calls from all but owners. Their output and their files stay visible.
 	Hide        bool
@@ -56,11 +56,11 @@ type Spec struct {
 	Effect      Effect
 	Limit       time.Duration // time limit; default one minute
 	// Compact returns the parameters in one line, for everyone who reads the answer. If it is nil, owners see a list of
-	// the values, and others see nothing of them. It is also called with incomplete parameters.
+	// the values, and others see no parameters. It is also called with incomplete parameters.
 	Compact func(params map[string]any) string
 }
 
-// Title returns what people read as the action's name: see [Spec.Label].
+// Title returns the action's name for users: see [Spec.Label].
 func (s Spec) Title() string {
 	return text.Brief(text.OneLine(cmp.Or(s.Label, text.NameLabel(s.Name)), MaxLabel), MaxLabel)
 }
@@ -70,7 +70,7 @@ func (s Spec) Tool() llm.Tool {
 	return llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters}
 }
 
-// Effect tells whether an action has lasting side effects. It determines whether calls are journaled, and which calls
+// Effect is the lasting side effect of an action. It determines whether calls are journaled, and which calls
 // written as plain text are executed.
 type Effect uint8
 
@@ -82,8 +82,8 @@ func (e Effect) String() string {
 	return [...]string{"write", "read", "write", "dangerous"}[e]
 }
 
-// The effects, from harmless to grave. A call that Writes is journaled before and after, never canceled and never repeated. So is
-// a Dangerous one, whose approval is for this call alone.
+// The effects, from harmless to grave. A call that Writes is journaled before and after, never canceled and never
+// repeated. The same holds for a Dangerous one, whose approval is for this call alone.
 const (
 	undeclared Effect = iota // treated as Writes
 	Reads
@@ -109,7 +109,7 @@ type Acted struct {
 	Parameters json.RawMessage
 	Result     Result
 	Err        string // as reported to the model; empty on success
-	NotMade    bool   // Err is why it could not be made; its parameters may be no JSON
+	NotMade    bool   // Err is the reason why it could not be made; its parameters may be no JSON
 }
 
 // ForModel returns the result as the model sees it.
@@ -120,11 +120,11 @@ func (a Acted) ForModel() string {
 	return a.Result.Text
 }
 
-// A PublicError is an error of an action whose text people read too, as the end of the call: a sentence without anything internal. Of
-// other errors they learn only that the call failed.
+// A PublicError is an error of an action whose text is also for users, as the end of the call: a sentence without
+// internal details. Of other errors, users only see that the call failed.
 type PublicError struct {
 	Text   string
-	Detail bool // only those who see the details of calls read it: the text was written for a model, such as that of an MCP server
+	Detail bool // only for users who see the details of calls: the text was written for a model, such as that of an MCP server
 }
 
 // Error implements error.
@@ -132,32 +132,33 @@ func (e *PublicError) Error() string { return e.Text }
 
 // A Guarded action needs an approval for some of its calls. The runtime asks for it before the call is made.
 type Guarded interface {
-	// Guard returns what has to be approved, or nil if the call can be made at once. It must not have side effects.
+	// Guard returns the required approval, or nil if the call can be made at once. It must not have side effects.
 	Guard(c *Call) *Approval
 }
 
 // Approval describes a call that needs one.
 type Approval struct {
-	// Server is where the action comes from, such as the name of an MCP server, and Tool its name there.
+	// Server is the source of the action, such as the name of an MCP server, and Tool its name there.
 	Server, Tool string
-	// Shown is what will be done, for users. Empty: the parameters.
+	// Shown describes the effect of the call to users. Empty: the parameters.
 	Shown string
-	// Kind identifies the definition of the action: its name, description, schema and effect. An approval for all calls lapses when
-	// it changes. If it is empty, there is none for all calls.
+	// Kind identifies the definition of the action: its name, description, schema and effect. An approval for all calls
+	// lapses when it changes. If it is empty, an approval for all calls is not offered.
 	Kind string
 }
 
-// A Consenting action asks users itself before some of its calls, with package consent. A call that needs an approval is asked about by that
-// alone.
+// A Consenting action asks users itself before some of its calls, with package consent. If a call also needs an approval,
+// only the approval is asked for.
 type Consenting interface {
-	// Consent reports whether a user was asked about this call and has decided. Refused is why the call can't be made, for the model; it is
-	// empty if it can. While the run waits, the error is [chat.ErrParked]; then Consent is called again when it continues, maybe by another
-	// process. After any other error the call is not made. It must not have other side effects.
+	// Consent reports whether a user was asked about this call and has decided. refused is the reason why the call can't be
+	// made, for the model; it is empty if it can. While the run waits, it fails with [chat.ErrParked]; Consent is called
+	// again when the run continues, possibly by another process. After any other error the call is not made. It must not
+	// have other side effects.
 	Consent(ctx context.Context, c *Call) (asked bool, refused string, err error)
 }
 
-// A Delegate is an action that stands for others: the call is made as one of another action.
+// A Delegate is an action that stands for others: the call is made as a call of another action.
 type Delegate interface {
-	// Delegated returns the name of the other action and its parameters. An error is told to the model.
+	// Delegated returns the name of the other action and its parameters. The model receives an error as the result.
 	Delegated(params json.RawMessage) (name string, inner json.RawMessage, err error)
 }

@@ -36,7 +36,7 @@ type Block struct {
 }
 
 // Call returns the [Call] to pass to the action; its output appears in the block. Output after ctx is done is dropped,
-// because the model was already told that the call was canceled.
+// because the model already has a cancellation as the result.
 func (b *Block) Call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
 	b.heard(ctx)
 	return &Call{ID: b.ID, Parameters: params, Turn: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask, park: h.Park, chose: h.Chose, waited: h.Waited, read: h.Read}
@@ -49,12 +49,12 @@ func (b *Block) heard(ctx context.Context) {
 	b.cut = ctx.Done()
 }
 
-// Describe sets how people see the call: as a call of the action s.
+// Describe sets the name and the visibility of the call: as a call of the action s.
 func (b *Block) Describe(s Spec) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Hide, b.Compact = s.Hide, s.Compact
-	if s.Label != "" || s.Name != b.Name { // otherwise it is made from the name that is shown
+	if s.Label != "" || s.Name != b.Name { // otherwise it is made from the visible name
 		b.Label = s.Title()
 	}
 }
@@ -69,7 +69,7 @@ func (b *Block) over() bool {
 	}
 }
 
-// Resume continues a call whose block the answer shows already, as t and files.
+// Resume continues a call whose block is already in the answer, as t and files.
 func (b *Block) Resume(t answer.Tool, files []llm.File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -46,7 +46,7 @@ func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext,
 	return &Call{ID: id, Parameters: params, Turn: s, block: b, say: say, ask: ask}
 }
 
-// Parts returns what the model has been given to read before this call, by origin.
+// Parts returns the texts that the model has read before this call, by origin.
 func (c *Call) Parts() []Part {
 	r := Read{Calls: c.Earlier}
 	if c.read != nil {
@@ -56,13 +56,14 @@ func (c *Call) Parts() []Part {
 	return c.Turn.Parts(r)
 }
 
-// ReadForeign reports whether the model has been given to read anything that neither the operator nor the asker wrote: see
+// ReadForeign reports whether the model has read any text of others than the operator and the asker: see
 // [Origin.Foreign].
 func (c *Call) ReadForeign() bool {
 	return slices.ContainsFunc(c.Parts(), func(p Part) bool { return p.Origin.Foreign() })
 }
 
-// Read decodes the parameters into a struct. Fields without a parameter keep their values.
+// Read decodes the parameters into a struct. Fields without a parameter keep their values. It fails if a parameter does
+// not fit its field.
 func (c *Call) Read(into any) error {
 	if err := json.Unmarshal(c.Parameters, into); err != nil {
 		return fmt.Errorf("read the parameters: %w", err)
@@ -152,17 +153,19 @@ func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
 	return c.Post(ctx, room, text, "")
 }
 
-// Post is like Say, with an image below the text that is generated from the description when the text is sent, at the expense of the
-// author. Without an image model, or if that fails, the text stands alone.
+// Post is like Say, with an image below the text that is generated from the description when the text is sent, at the
+// expense of the author. Without an image model, or if that fails, the text is sent without it. It fails with the
+// errors of Say.
 func (c *Call) Post(ctx context.Context, room chat.RoomID, text, image string) error {
 	key := fmt.Sprintf("%s/%s/%d", c.Turn.Run, ShortID(c.ID), c.said.Add(1))
 	return c.say(ctx, chat.Notice{To: chat.Address{Room: room, BilledTo: c.Turn.Message.Author}, Text: text, Key: key, Image: image})
 }
 
-// Park shows text as the output of this call, and has the whole run wait for a person, without its room: it always fails, with
-// [chat.ErrParked], which the caller returns at once. The run goes on, in whatever process, when it is woken: the call is then made again
-// from its beginning, so nothing with effects may come before Park, and what has come of the waiting must be found in the store. Park
-// fails with [chat.ErrUnseen] if the platform can't show the question, and with the cause of ctx.
+// Park shows text as the output of this call, and parks the whole run until a person decides, without its room. It
+// always fails with [chat.ErrParked], which the caller returns at once. When the run is woken, it continues in any
+// process and makes the call again from its beginning: nothing with effects may come before Park, and the result of the
+// wait must be read from the store. Park fails with [chat.ErrUnseen] if the platform can't show the question, and with
+// the cause of ctx.
 func (c *Call) Park(ctx context.Context, text string, w Wait) error {
 	if c.park == nil {
 		return errors.New("this run can't wait")
@@ -171,7 +174,7 @@ func (c *Call) Park(ctx context.Context, text string, w Wait) error {
 	return c.park(ctx, w)
 }
 
-// Chose returns the question that this run has waited for, if a choice was made.
+// Chose returns the question that this run has waited for, if a user chose. It fails with the error of the store.
 func (c *Call) Chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
 	if c.chose == nil {
 		return q, false, nil
@@ -179,13 +182,13 @@ func (c *Call) Chose(ctx context.Context, waitedFor string) (q chat.Question, ok
 	return c.chose(ctx, waitedFor)
 }
 
-// Waited reports whether this run was parked for waitedFor last. It goes on because of a choice, see [Call.Chose], or because the time is
-// over.
+// Waited reports whether the last wait of this run was for waitedFor. The run continues because of a choice, see
+// [Call.Chose], or because the time is over.
 func (c *Call) Waited(waitedFor string) bool { return c.waited != nil && c.waited(waitedFor) }
 
-// Key identifies a call of the action name, of a kind that can be empty, in stored records of what people decided about
-// it. It is the same when the call is made again, also by another process: it is computed from the run, the action, the
-// parameters and how many such calls came before. The model's own ids are not the same in a new round.
+// Key identifies a call of the action name, of a kind that can be empty, in stored records of decisions about it. It is
+// the same when the call is made again, also by another process: it is computed from the run, the action, the
+// parameters and the number of such calls before. The model's own ids are not the same in a new round.
 func (c *Call) Key(name, kind string) string {
 	nth := 0
 	for _, e := range c.Earlier {
@@ -196,7 +199,7 @@ func (c *Call) Key(name, kind string) string {
 	return Hash(string(c.Turn.Run), name, kind, Hash(string(c.Parameters)), fmt.Sprint(nth))
 }
 
-// Host contains what a run provides to its calls.
+// Host contains the functions of a run for its calls.
 type Host struct {
 	Say    func(context.Context, chat.Notice) error                           // sends a message to another room
 	Await  func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until users see the answer up to a cursor
@@ -204,17 +207,17 @@ type Host struct {
 	Park   func(context.Context, Wait) error                                  // see [Call.Park]
 	Chose  func(context.Context, string) (chat.Question, bool, error)         // see [Call.Chose]
 	Waited func(string) bool                                                  // see [Call.Waited]
-	Read   func() Read                                                        // what the model has been given to read; nil: only the conversation and Earlier
+	Read   func() Read                                                        // the texts that the model has read; nil: only the conversation and Earlier
 }
 
-// Wait is what a run is parked for.
+// Wait describes the wait of a parked run.
 type Wait struct {
-	For   string    // identifies it among all that runs wait for
-	Until time.Time // when the run goes on without it
-	// Lasting has later messages answered beside the run. Otherwise they end it where they supersede answers.
+	For   string    // identifies it among all waits
+	Until time.Time // when the run continues without it
+	// Lasting answers later messages while the run waits. Otherwise they end it if they supersede answers.
 	Lasting bool
-	// Ask is asked below the answer until then; a choice wakes the run. It can be nil: then others wake it. Its Chooser,
-	// Payload and Expires are set by the run. Without For, only the author of the message can choose.
+	// Ask is shown below the answer until then; a choice wakes the run. It can be nil: then other events wake the run.
+	// Its Chooser, Payload and Expires are set by the run. Without For, only the author of the message can choose.
 	Ask *chat.Question
 }
 

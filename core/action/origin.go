@@ -6,17 +6,18 @@ import (
 	"parley/core/chat"
 )
 
-// Origin says who chose the words of a part of what a model reads. Rights follow from it: see [Origin.Foreign] and [Origin.Quotable].
+// Origin is the author of a part of a prompt, as far as rights depend on it: see [Origin.Foreign] and
+// [Origin.Quotable].
 type Origin string
 
-// Foreign reports whether such words can carry the instructions of someone who has no rights in the turn. With them in a
-// prompt, an action that sends anything out of the machine must not do so unasked: see [Call.ReadForeign].
+// Foreign reports whether such a text can carry the instructions of a person without rights in the turn. If the prompt
+// contains one, an action that sends data out of the machine must ask first: see [Call.ReadForeign].
 func (o Origin) Foreign() bool { return o != FromOperator && o != FromAsker && o != FromAgent }
 
-// Quotable reports whether a call that a model writes as text may only repeat such words.
+// Quotable reports whether a call that a model writes as text may be a mere repetition of such a text.
 func (o Origin) Quotable() bool { return o != FromOperator && o != FromAsker }
 
-// The origins. A new way in which text reaches a prompt needs one of them, or another one, in [TurnContext.Parts].
+// The origins. A new source of prompt text needs one of them, or another one, in [TurnContext.Parts].
 const (
 	FromOperator Origin = "operator" // the configuration: tasks of schedules and hooks
 	FromAsker    Origin = "asker"    // the user who is answered
@@ -32,7 +33,7 @@ const (
 	FromContext  Origin = "context"  // a provider: knowledge, facts, recalled messages, evaluations, texts of MCP prompts and others
 	FromHook     Origin = "hook"     // a value in a request to a hook
 	FromResult   Origin = "result"   // the result of an action
-	FromRemote   Origin = "remote"   // the result of a tool on the model's own side
+	FromRemote   Origin = "remote"   // the result of a tool that the provider runs
 )
 
 // Origins returns all origins.
@@ -43,23 +44,23 @@ func Origins() []Origin {
 	}
 }
 
-// Part is a part of what the model of a turn has been given to read.
+// Part is a part of the text that the model of a turn has read.
 type Part struct {
 	Origin Origin
 	Text   string // empty for a picture without a description
 }
 
-// Fragment is what a provider has added to the prompts of a turn.
+// Fragment is the text that a provider has added to the prompts of a turn.
 type Fragment struct {
 	Spec ProviderSpec
 	ProviderResult
 }
 
-// Read is what the model of a turn has been given to read, besides the conversation.
+// Read contains the texts that the model of a turn has read, besides the conversation.
 type Read struct {
 	Fragments []Fragment
 	Calls     []Acted
-	Remote    []string // the results of tools on the model's own side
+	Remote    []string // the results of tools that the provider runs
 }
 
 // said returns the origin of a message of the agent.

@@ -19,8 +19,8 @@ type Plugin struct {
 	Providers  []Provider
 	Evaluators []Evaluator
 	Templates  map[string]string // by [prompt.TemplateName]: they override the built-in ones; the character's override both
-	// TypeTemplates override Templates for the agents of one type, by agent.type of the configuration and [prompt.TemplateName]: so
-	// one plugin can serve a support agent and a storyteller.
+	// TypeTemplates override Templates for the agents of one type, by agent.type of the configuration and
+	// [prompt.TemplateName]. One plugin can thus serve a support agent and a storyteller.
 	TypeTemplates map[string]map[string]string
 	Observers     []event.Observer
 	Choosers      []ChoiceHandler
@@ -28,16 +28,16 @@ type Plugin struct {
 	// each turn and must return at once: the same slice contents until something changes. One with an invalid schema, or with a
 	// name that is taken, is left out and logged.
 	Live func() []Action
-	// Await, if set, waits for a live action that can't be found under a name, if it is that of a server which is just being started. It
-	// returns at once if that does not help. An error says why the action can't be used at the moment; it is told to the model, and
-	// people read it.
+	// Await, if set, waits for a live action with an unknown name, if it belongs to a server that is just being
+	// started. It returns at once if waiting does not help. An error is the reason why the action can't be used at the
+	// moment; it is for the model and for users.
 	Await func(ctx context.Context, s TurnContext, name string, params json.RawMessage) error
 	// Starting, if set, waits a moment for live actions while the gateway starts, so that the first question has them. It is called
 	// before each answer, and returns at once after the start, and when ctx is done.
 	Starting func(ctx context.Context)
 	Commands []Command
-	// Prompts, if set, returns the commands of a turn that the model answers: a provider of the plugin adds what they stand for. It
-	// must return at once.
+	// Prompts, if set, returns the commands of a turn that the model answers: a provider of the plugin adds their
+	// context. It must return at once.
 	Prompts func(s TurnContext) []PromptCommand
 	// Init, if set, is called once at each start of a gateway: after the names and schemas of all plugins were checked, before
 	// Work and before the first turn. An error stops the start. It must return soon; long work belongs in Work, which is not
@@ -46,7 +46,7 @@ type Plugin struct {
 	// Work, if set, runs in the background: [core.Runtime] calls it once at the start and waits for it at the end. It
 	// must return soon after ctx is done, and can return earlier. A panic is logged and ends only this work.
 	Work func(ctx context.Context)
-	// Initiative says that Work sends messages at times that are stored. After the store was restored from a backup, Work then
+	// Initiative reports whether Work sends messages at stored times. After the store was restored from a backup, Work then
 	// begins only when the owner has confirmed it.
 	Initiative bool
 }
@@ -107,8 +107,9 @@ type ProviderResult struct {
 	Own bool
 }
 
-// An Evaluator reviews a turn after it has been answered, in the background: every few turns of a room, or after those that it asks for
-// as a [TurnEvaluator]. The turns of a room are reviewed in order. When too many wait, a turn is left out, counted and logged.
+// An Evaluator reviews a turn after it has been answered, in the background: every few turns of a room, or the turns
+// that it selects as a [TurnEvaluator]. The turns of a room are reviewed in order. When too many wait, a turn is left
+// out, counted and logged.
 type Evaluator interface {
 	Name() string
 	// Evaluate receives the answer. It runs under a time limit; errors are logged.
@@ -128,44 +129,45 @@ type TurnEvaluator interface {
 	Wants(s TurnContext) bool
 }
 
-// Services is what [Plugin.Init] is given. The plugin can keep it until its Work returns. Safe for concurrent use.
+// Services are the services of the gateway for [Plugin.Init]. The plugin can keep them until its Work returns. Safe for
+// concurrent use.
 type Services struct {
 	Log    *slog.Logger // adds the name of the plugin to every line
 	State  State        // each plugin has its own
-	Models llm.Models   // what they cost counts towards the limits
+	Models llm.Models   // their cost counts towards the limits
 	// Say sends a message of the agent, on its own initiative: see [core.Runtime].
 	Say func(ctx context.Context, n chat.Notice) (chat.Accepted, error)
 	// TellOwners sends a text to each owner in their direct chat, as far as these are known, once for each key.
 	TellOwners func(ctx context.Context, key, text string) error
-	// Task gives the agent a task. [chat.ErrNotFound] or [chat.ErrUnreached] if it can't be done in that room; after any other error it
-	// is not accepted and must come again.
+	// Task gives the agent a task. It fails with [chat.ErrNotFound] or [chat.ErrUnreached] if the task can't be done in
+	// that room; after any other error it is not accepted and must come again.
 	Task func(ctx context.Context, t chat.Task) (chat.Accepted, error)
 }
 
-// State stores what must survive a restart: little, and rarely written.
+// State stores data across restarts: little, and rarely written. Its methods fail with the error of the store.
 type State interface {
-	// Keep stores value in place of what was stored under name. It is safe when Keep returns.
+	// Keep stores value under name, in place of the earlier one. The value is durable when Keep returns.
 	Keep(ctx context.Context, name, value string) error
-	// Kept returns what was stored last under name, or "".
+	// Kept returns the last value under name, or "".
 	Kept(ctx context.Context, name string) (string, error)
-	// Swap stores value under name if old is what is stored there, where "" is nothing, and reports whether it was: several gateways can
-	// share what is stored.
+	// Swap stores value under name if the stored value is old, where "" is none, and reports whether it did: several
+	// gateways can share the values.
 	Swap(ctx context.Context, name, old, value string) (bool, error)
 }
 
-// A Command carries out a message such as "/reminders" that is one of [chat.CommandName]. It is answered at once, without a model,
-// and is no part of prompts.
+// A Command executes a message such as "/reminders" with the name of a [chat.CommandName]. It is answered at once,
+// without a model, and is no part of prompts.
 type Command struct {
 	Name chat.CommandName
-	// Run returns the reply. It is not called for people who can't talk to the agent, and can be called again after a crash.
+	// Run returns the reply. It is not called for users without access, and can be called again after a crash.
 	Run func(ctx context.Context, c CommandCall) (string, error)
 }
 
-// A PromptCommand is a message such as "/review main.go" that the model answers like any other, with context that a plugin adds.
-// What it is made of can come from outside.
+// A PromptCommand is a message such as "/review main.go" that the model answers like any other, with context that a
+// plugin adds. Its fields can come from outside.
 type PromptCommand struct {
 	Name        string // without the slash
-	Arguments   string // what can follow the name, in one line; can be empty
+	Arguments   string // the text that can follow the name, in one line; can be empty
 	Description string // in one line; can be empty
 }
 
@@ -173,7 +175,7 @@ type PromptCommand struct {
 type CommandCall struct {
 	Room      chat.Room
 	Message   chat.Memory // the command as it was written
-	Arguments string      // what follows the name
+	Arguments string      // the text after the name
 	Owner     bool        // whether an owner of the agent wrote it
 }
 
@@ -189,7 +191,7 @@ type ChoiceHandler interface {
 // check is safe for concurrent use.
 type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)
 
-// The handlers of choices that are always there, by which a [chat.Question] names them. See also [Awaited] and [Parked].
+// The names of the built-in handlers of choices, for a [chat.Question]. See also [Awaited] and [Parked].
 const (
 	// AsMessage answers the option as if its chooser had written it.
 	AsMessage = "message"

@@ -11,7 +11,7 @@ import (
 	"parley/core/llm"
 )
 
-// quick is the time after which an operation is shown as running.
+// quick is the delay before an operation is shown as running.
 const quick = 300 * time.Millisecond
 
 // Progress shows the progress of an operation in the output of its call. An operation that completes within 300 ms

@@ -32,7 +32,7 @@ func NewToolbox(plugins []Plugin, compile SchemaCompiler) (Toolbox, error) {
 	return b, nil
 }
 
-// Add adds a, whose parameters are checked by what compile makes of their schema. Errors are mistakes of the action.
+// Add adds a; compile turns its schema into the check of its parameters. It fails for mistakes of the action.
 func (b *Toolbox) Add(a Action, compile SchemaCompiler) error {
 	t := &Tool{Action: a, Def: a.Spec(), Check: func(json.RawMessage) error { return nil }}
 	if t.Def.Effect == undeclared {
@@ -64,7 +64,7 @@ func (b *Toolbox) Add(a Action, compile SchemaCompiler) error {
 	return nil
 }
 
-// Find returns the action that a model means by name, or nil. A part of a name does not match.
+// Find returns the action for the name that a model wrote, or nil. A part of a name does not match.
 func (b *Toolbox) Find(name string) *Tool {
 	if t := b.names[name]; t != nil {
 		return t
@@ -100,7 +100,7 @@ func LooseName(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", ""))
 }
 
-// LiveToolbox joins the fixed actions with those that plugins have at the moment. It is safe for concurrent use.
+// LiveToolbox joins the fixed actions with the current live actions of plugins. It is safe for concurrent use.
 type LiveToolbox struct {
 	fixed   *Toolbox
 	plugins []Plugin
@@ -108,7 +108,7 @@ type LiveToolbox struct {
 	log     *slog.Logger
 
 	mu   sync.Mutex
-	seen []Action // the live actions of now
+	seen []Action // the current live actions
 	now  *Toolbox
 }
 
@@ -155,8 +155,8 @@ func (l *LiveToolbox) Started(ctx context.Context) *Toolbox {
 	return l.Now()
 }
 
-// Await waits for an action that can't be found, as far as its plugin can tell that it will be there soon, and returns all actions of that
-// moment.
+// Await waits for an unknown action, if its plugin expects it soon, and returns all actions of that moment. It fails
+// with the error of the plugin.
 func (l *LiveToolbox) Await(ctx context.Context, s TurnContext, name string, params json.RawMessage) (*Toolbox, error) {
 	for _, p := range l.plugins {
 		if p.Await == nil {

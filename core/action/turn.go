@@ -27,7 +27,7 @@ type TurnContext struct {
 	Owner, Allowed bool
 	// Settings are the settings of the room, except those that the runtime itself follows. Nil: not read yet.
 	Settings []chat.RoomNote
-	Summary  string // a summary of what was said before Recent; empty if there is none
+	Summary  string // a summary of the conversation before Recent; empty if there is none
 	// Waiting tells the model which calls of the room wait for an approval; empty if none does.
 	Waiting string
 	Actions []Spec // the actions available in this turn
@@ -49,12 +49,12 @@ func (s TurnContext) Transcript() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Line returns a message as prompts show it: who wrote it, and the text, quoted.
+// Line returns a message in the form of prompts: its author, and the text, quoted.
 func (s TurnContext) Line(m chat.Memory) string {
 	return s.Speaker(m) + ": " + text.Quote(m.PromptText())
 }
 
-// Speaker returns the name that m stands under. A user named like the agent or like a prompt role gets a different
+// Speaker returns the name of m's author in prompts. A user named like the agent or like a prompt role gets a different
 // name, so that they can't impersonate it.
 func (s TurnContext) Speaker(m chat.Memory) string {
 	name := text.Label(m.Name)
@@ -72,14 +72,15 @@ func (s TurnContext) Several() bool {
 	return slices.ContainsFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.Answered, m.ID) && m.Author != s.Message.Author })
 }
 
-// Replace replaces a message in s.Recent, of which others keep the list that it was.
+// Replace replaces a message in a copy of s.Recent, because others share the list.
 func (s *TurnContext) Replace(i int, m chat.Memory) {
 	s.Recent = slices.Clone(s.Recent)
 	s.Recent[i] = m
 }
 
 // Ask renders a template with the variables of the turn and those in more, and returns the small model's answer. It is
-// meant for evaluators, actions and providers; their time limits apply.
+// meant for evaluators, actions and providers; their time limits apply. It fails with the error of the template or the
+// model.
 func (s TurnContext) Ask(ctx context.Context, template string, more map[string]string) (string, error) {
 	if s.AskModel == nil {
 		return "", errors.New("no user can be asked in this context")
@@ -87,9 +88,10 @@ func (s TurnContext) Ask(ctx context.Context, template string, more map[string]s
 	return s.AskModel(ctx, s, template, more)
 }
 
-// Parts returns the texts that the model of the turn was given to read, by origin. It is the only place that decides this: for calls that
-// may repeat those texts, and for calls that send something out of the machine. The operator's prompt, providers that are Own,
-// and the definitions of actions are left out; the latter include those of the tools of MCP servers, which the operator chose.
+// Parts returns the texts that the model of the turn has read, by origin. No other function decides this: it serves the
+// checks of calls that may repeat those texts, and of calls that send data out of the machine. The operator's prompt,
+// providers that are Own, and the definitions of actions are left out; the latter include the tools of MCP servers,
+// which the operator chose.
 func (s TurnContext) Parts(r Read) (parts []Part) {
 	add := func(o Origin, texts ...string) {
 		if joined := strings.Join(texts, "\n"); strings.TrimSpace(joined) != "" {
@@ -120,7 +122,7 @@ func (s TurnContext) Parts(r Read) (parts []Part) {
 		}
 	}
 	for _, c := range r.Calls {
-		if !c.NotMade { // otherwise it is the reason, which the program gives
+		if !c.NotMade { // otherwise it is the reason, a text of the program
 			parts = append(parts, Part{FromResult, c.ForModel()})
 		}
 	}
@@ -130,15 +132,15 @@ func (s TurnContext) Parts(r Read) (parts []Part) {
 	return parts
 }
 
-// Own reports whether messages contain nothing but words of the asker and answers to them: [ProviderResult.Own] of a provider that
-// quotes messages.
+// Own reports whether messages consist only of words of the asker and answers to them: [ProviderResult.Own] of a
+// provider that quotes messages.
 func (s TurnContext) Own(messages []chat.Memory) bool {
 	return !slices.ContainsFunc(messages, func(m chat.Memory) bool {
 		return slices.ContainsFunc(s.partsOf(m, messages), func(p Part) bool { return p.Origin.Foreign() })
 	})
 }
 
-// OwnPlace reports whether the asker, and no one else, can have chosen the name of the room.
+// OwnPlace reports whether only the asker can have chosen the name of the room.
 func (s TurnContext) OwnPlace() bool {
 	return s.Private && s.Room.World == "" && (s.Room.Name == "" || s.Room.Name == s.Message.Name)
 }
@@ -179,8 +181,8 @@ func (s TurnContext) partsOf(m chat.Memory, near []chat.Memory) (parts []Part) {
 	return parts
 }
 
-// retried reports whether m has the words of another author, whose question the asker repeats: it stands in the conversation with
-// other words then.
+// retried reports whether m has the words of another author, whose question the asker repeats: the conversation then
+// contains it with other words.
 func (s TurnContext) retried(m chat.Memory) bool {
 	i := slices.IndexFunc(s.Recent, func(o chat.Memory) bool { return o.ID == m.ID })
 	return i >= 0 && s.Recent[i].Text != m.Text

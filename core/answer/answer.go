@@ -47,7 +47,7 @@ func (a *Answer) Apply(c Change) {
 	if c.End <= a.at || a.outcome.Done() || a.lost || !c.valid() {
 		return
 	}
-	if have := c.End - c.size(); have < a.at { // overlaps with what is present
+	if have := c.End - c.size(); have < a.at { // overlaps with existing changes
 		c = c.from(int(a.at - have))
 	}
 	a.apply(c)
@@ -212,7 +212,7 @@ func (a *Answer) sinceLocked(at Cursor) []Change {
 	return out
 }
 
-// read returns the change that e means to a reader at at.
+// read returns the change in e for a reader at at.
 func (a *Answer) read(e entry, at Cursor) Change {
 	c := e.change
 	c.End = e.end
@@ -318,11 +318,11 @@ type segment struct {
 	said       string           // at the newest callback
 	brought    []llm.File       // at the newest callback
 	files      []llm.File       // currently shown
-	first      Cursor           // the first and the newest callback in the log, which is what a slow reader gets
+	first      Cursor           // the first and the newest callback in the log, which a slow reader receives
 	last       Cursor
 }
 
-// entry is a change in the log. Its content is looked up when it is read.
+// entry is a change in the log. Its content is read on demand.
 type entry struct {
 	end    Cursor
 	grown  *strings.Builder // the builder that text or parameters were appended to, and the n bytes from there
@@ -332,8 +332,8 @@ type entry struct {
 	change Change
 }
 
-// structural reports whether e is more than text or parameters appended to what a reader at at has already begun to
-// read.
+// structural reports whether e is more than text or parameters appended to a part that a reader at at has already begun
+// to read.
 func (e entry) structural(at Cursor) bool {
 	begins := e.from == 0 && at <= e.end-Cursor(e.n)
 	return e.grown == nil || begins || e.change.Kind == Text && e.change.Call != ""

@@ -27,7 +27,7 @@ func BlockOf(id string, t Tool, files []llm.File) ToolBlock {
 	return b
 }
 
-// ItFailed is the error of a call about which people are told nothing more.
+// ItFailed is the visible error of a call without an error for users.
 const ItFailed = "It failed."
 
 // PastCall is a call's final state, as stored with the answer.
@@ -51,7 +51,7 @@ type CallSnapshot struct {
 	Files []llm.File
 }
 
-// Keep returns the calls of an answer as they are stored, each with where it stands, at most mostCalls.
+// Keep returns the calls of an answer in their stored form, each with its position, at most mostCalls.
 func (k *CallSnapshot) Keep(v View) (all []PastCall) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {

@@ -25,8 +25,8 @@ type Change struct {
 	Text string `json:"text,omitempty"` // Text, Reasoning: the added text; Callback: the call's new output
 	// Important is the text of a Callback that must also be shown on platforms that can't edit messages.
 	Important string `json:"important,omitempty"`
-	// Notice marks a Text that is only for people who read along, such as that another model goes on. It is a segment of its
-	// own, and is not remembered.
+	// Notice marks a Text that is only for live readers, for example that another model continues. It is a segment of
+	// its own, and is not remembered.
 	Notice bool `json:"notice,omitempty"`
 	// Files are the files that the call shows from now on: a Callback without files removes earlier ones, a ToolStage
 	// without files keeps them.
@@ -71,7 +71,7 @@ type Kind string
 // The kinds of changes.
 const (
 	Text           Kind = "text"      // appends to the text of a step, or to a call's output
-	Withdrawn      Kind = "withdrawn" // takes the text of a step back; later text of that step is a new segment
+	Withdrawn      Kind = "withdrawn" // removes the text of a step; later text of that step is a new segment
 	Callback       Kind = "callback"  // replaces a call's output
 	ToolStage      Kind = "tool"      // advances a call
 	Thinking       Kind = "thinking"  // the model reasons, until any other change but Reasoning
@@ -80,23 +80,23 @@ const (
 	Ended          Kind = "ended"     // the last change
 )
 
-// AnotherModel is the notice that the model which usually answers has failed. Which one answers is for the log: people did not
-// choose it.
+// AnotherModel is the notice that the model which usually answers has failed. The name of the other model is in the
+// log: users did not choose it.
 const AnotherModel = "_(The usual model is not available. Another one answers.)_"
 
-// AnotherModelNamed is [AnotherModel] for the owner, in a chat that no one else reads.
+// AnotherModelNamed is [AnotherModel] for the owner, in a chat without other readers.
 func AnotherModelNamed(failed, next string) string {
 	return "_(The usual model `" + failed + "` is not available. `" + next + "` answers.)_"
 }
 
-// Unconfirmed is the note at the end of a stored answer whose last message may not have arrived. The next prompts have it, and users
-// do not see it.
+// Unconfirmed is the note at the end of a stored answer whose last message may not have arrived. It is for the next
+// prompts; users do not see it.
 const Unconfirmed = "_(It is unknown whether this answer arrived.)_"
 
 // RemovedModel is the notice that the model which was chosen for a room is no longer configured.
 const RemovedModel = "_(The model chosen for this chat was removed. The default one answers.)_"
 
-// CostSign begins the notices about what an answer costs.
+// CostSign begins the notices about the cost of an answer.
 const CostSign = "💰 "
 
 // Stage is the progress of a call.
@@ -113,8 +113,8 @@ const (
 // Tool is the visible state of a call, without its id and its output: see [ToolBlock].
 type Tool struct {
 	Name  string `json:"name"`
-	Label string `json:"label,omitempty"` // what people read instead of Name; see [Tool.Public]
-	// Detail reports whether Error is only for those who see the details of calls. Others read [ItFailed].
+	Label string `json:"label,omitempty"` // the name for users; see [Tool.Public]
+	// Detail reports whether Error is only for users who see the details of calls. Others read [ItFailed].
 	Detail bool `json:"detail,omitempty"`
 	// Hidden reports whether only owners see the call. Files that it shows, and its output, are for everyone.
 	Hidden bool  `json:"hidden,omitempty"`
@@ -132,8 +132,8 @@ type Tool struct {
 	Error       string `json:"error,omitempty"` // a sentence for users
 }
 
-// Public returns what everyone who reads the answer may see of a call: its label, its stage, and what the action says for
-// people. The parameters and the result are for owners only.
+// Public returns the part of a call that everyone who reads the answer can see: its label, its stage, and the action's
+// texts for users. The parameters and the result are for owners only.
 func (t Tool) Public() Tool {
 	p := Tool{Name: cmp.Or(t.Label, text.NameLabel(t.Name)), Hidden: t.Hidden, Stage: t.Stage, ShortResult: t.ShortResult, Success: t.Success, Error: t.Error}
 	if t.Worded {
@@ -166,7 +166,8 @@ type Outcome struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	// Partial reports whether the answer failed after it had begun: its text is the beginning, with a note.
 	Partial bool `json:"partial,omitempty"`
-	// Reason says in a sentence why there is no answer, or no whole one, for clients that wait for one. Chats don't show it; "" for none.
+	// Reason is a sentence with the reason for a missing or incomplete answer, for clients that wait for one. Chats
+	// don't show it; "" for none.
 	Reason string `json:"reason,omitempty"`
 	// Offer contains the options that remain below a completed answer; nil if there are none.
 	Offer *Choices `json:"offer,omitempty"`
@@ -191,7 +192,7 @@ type View struct {
 	// Important are the first important updates of calls, oldest first, for platforms that can't edit messages.
 	Important []string
 	Outcome   Outcome
-	Thinking  bool // the model reasons, and nothing else has come since
+	Thinking  bool // the model reasons, and has produced nothing else since
 }
 
 // Calls returns the calls of v in their stored form.
@@ -259,7 +260,7 @@ func (v View) Text() string {
 	return b.String()
 }
 
-// Remembered returns v as it is remembered: without notices.
+// Remembered returns v in its stored form: without notices.
 func (v View) Remembered() View {
 	v.Segments = slices.DeleteFunc(slices.Clone(v.Segments), func(s Segment) bool { return s.Notice })
 	return v
@@ -273,7 +274,7 @@ type Segment struct {
 	// Files are the files that the call currently shows: replaced together with Text until the call ends. Their data is
 	// immutable.
 	Files []llm.File
-	// Notice reports whether the text is only for people who read along: see [Change].
+	// Notice reports whether the text is only for live readers: see [Change].
 	Notice bool
 }
 

@@ -6,7 +6,7 @@ import (
 	"parley/core/llm"
 )
 
-// seen is the position up to which an answer is visible in messages.
+// seen is the end of the part of an answer that is visible in messages.
 type seen struct {
 	to      Cursor
 	changed Signal // of the next call of Seen

@@ -49,7 +49,7 @@ func (w *TextCache) take(n int, text string) bool {
 	return true
 }
 
-// reset starts again above what was replaced. Strings returned earlier stay valid.
+// reset starts again above the replaced text. Strings returned earlier stay valid.
 func (w *TextCache) reset(v View) string {
 	*w = TextCache{}
 	for _, s := range v.Segments {

@@ -1,5 +1,5 @@
-// Package attachment has the files of messages read, or shown to a model, and remembers what they hold: each is read once, and shown
-// with one question. Reading never fails a turn.
+// Package attachment reads the files of messages, or shows them to a model, and stores their content: each is read
+// once, and shown with one question. Reading never fails a turn.
 package attachment
 
 import (
@@ -10,7 +10,7 @@ import (
 	"parley/core/text"
 )
 
-// Clean makes what a sender calls a file fit to be shown: one line, and not a long one.
+// Clean makes the senders' names of files fit to be shown: one line of limited length.
 func Clean(files []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
@@ -20,10 +20,10 @@ func Clean(files []chat.Attachment) []chat.Attachment {
 	return all
 }
 
-// label is what a sender calls a file, in one line.
+// label returns a sender's name of a file, in one line.
 func label(txt string) string { return text.OneLine(txt, 200) }
 
-// Check reports whether all refs can be stored.
+// Check returns an error unless all refs can be stored.
 func Check(m chat.Memory) error {
 	for _, f := range m.Files {
 		if len(f.Ref) > chat.MaxOwn {
@@ -33,7 +33,7 @@ func Check(m chat.Memory) error {
 	return nil
 }
 
-// CleanMessage checks whether m can be stored, and makes its texts fit to be shown.
+// CleanMessage makes the texts of m fit to be shown. It fails if m can't be stored.
 func CleanMessage(m chat.Message) (chat.Message, error) {
 	if len(m.Address.ConnectorData) > chat.MaxOwn {
 		return m, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
@@ -46,7 +46,8 @@ func CleanMessage(m chat.Message) (chat.Message, error) {
 	return m, nil
 }
 
-// KeepRead gives files what was read of the ones they are: a platform may tell of a file again, under another reference.
+// KeepRead copies the content of the same files in old to files: a platform can report a file again, under another
+// reference.
 func KeepRead(files, old []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
@@ -57,8 +58,8 @@ func KeepRead(files, old []chat.Attachment) []chat.Attachment {
 	return all
 }
 
-// Edited returns the files of a message after an edit. Those of the message that it replies to stay, because platforms don't always tell of
-// them again.
+// Edited returns the files of a message after an edit. Those of the message that it replies to stay, because platforms
+// don't always report them again.
 func Edited(files, old []chat.Attachment) []chat.Attachment {
 	replied := func(f chat.Attachment) bool { return f.Origin == chat.RepliedFile }
 	all := slices.DeleteFunc(slices.Clone(files), replied)
@@ -73,9 +74,10 @@ func Edited(files, old []chat.Attachment) []chat.Attachment {
 // Same compares two lists.
 func Same(a, b []chat.Attachment) bool { return slices.EqualFunc(a, b, chat.Attachment.Same) }
 
-// WithoutRepeats returns recent with each file of a replied-to message once. Such files are left out if that message is itself a part of
-// recent, and so is most of its text. They are also left out if an earlier message of the turn has them, as when an album replies to
-// something; inputs are the messages of the turn. Content that an earlier turn read from a file is not read again.
+// WithoutRepeats returns recent with each file of a replied-to message once. Such files are left out if that message is
+// itself a part of recent, and so is most of its text. They are also left out if an earlier message of the turn has
+// them, for example in an album that replies to a message; inputs are the messages of the turn. Content that an earlier
+// turn read from a file is not read again.
 func WithoutRepeats(recent []chat.Memory, inputs []chat.MemoryID) []chat.Memory {
 	copied := false
 	for i, m := range recent {
@@ -90,7 +92,7 @@ func WithoutRepeats(recent []chat.Memory, inputs []chat.MemoryID) []chat.Memory 
 	return recent
 }
 
-// withoutRepeats does that for m, which follows earlier.
+// withoutRepeats applies [WithoutRepeats] to m, which follows earlier.
 func withoutRepeats(m chat.Memory, earlier []chat.Memory, inputs []chat.MemoryID) chat.Memory {
 	if slices.ContainsFunc(earlier, func(o chat.Memory) bool { return o.ID == m.InReplyTo }) {
 		m.Quoted.Text = text.Excerpt(m.Quoted.Text, chat.ShortQuote)

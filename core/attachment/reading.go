@@ -16,26 +16,28 @@ import (
 	"parley/core/llm"
 )
 
-// Reader reads what is attached to messages. It is safe for concurrent use.
+// Reader reads the attachments of messages. It is safe for concurrent use.
 type Reader interface {
-	// Read returns files in their order, each with what it holds, or with why that can't be told ([chat.Attachment]). It never
-	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*quota.LimitError] forbids
-	// to read today, it returns as they are. What a model is asked about a picture is describe.
+	// Read returns files in their order, each with its content, or with the reason why it can't be read
+	// ([chat.Attachment]). It never fails, and returns soon after ctx is done. It returns files unchanged that have no
+	// readable content, and those that a [*quota.LimitError] forbids to read today. describe is the instruction for
+	// pictures.
 	Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment
-	// Pictures returns those of files that are pictures which a model can be shown, in their order, and the files that it has
-	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([chat.Attachment]).
+	// Pictures returns the pictures among files that a model can see, in their order, and the files that it has fetched
+	// for that, at most that many. A file that can't be fetched is not among the pictures; its attachment then has the
+	// reason ([chat.Attachment]).
 	Pictures(ctx context.Context, connector string, files []chat.Attachment, most int) (shown []llm.File, fetched []chat.Attachment)
 }
 
 const (
-	readLimit   = 90 * time.Second // how long reading may hold up an answer
+	readLimit   = 90 * time.Second // the maximum delay of an answer by reading
 	nearby      = 10 * time.Minute // files sent this long before a question belong to it
-	maxPictures = 4                // that a model is shown
+	maxPictures = 4                // for a model
 )
 
 var errReading = errors.New("reading the files took too long")
 
-// Store is what a reading needs of a store. Errors are those of package storage.
+// Store contains the store methods of a [Reading]. Errors are those of package storage.
 type Store interface {
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error
@@ -46,26 +48,26 @@ type Reading struct {
 	Reader    Reader // nil: nothing is read
 	Store     Store
 	Inputs    []chat.MemoryID // of the run
-	Vision    bool            // the model that answers can be shown pictures
+	Vision    bool            // the model that answers accepts pictures
 	Describes bool            // another model describes pictures
-	// Describe returns what that model is asked.
+	// Describe returns the instruction for that model.
 	Describe func(ctx context.Context, s action.TurnContext) string
-	Life     context.Context // outlives the turn: what was read is remembered
+	Life     context.Context // outlives the turn: the content is stored
 	Log      *slog.Logger
 }
 
-// HasUnread reports whether files that the turn is about are still to be read, as far as wanted says.
+// HasUnread reports whether files of the turn are still to be read, among those that wanted selects.
 func (rd *Reading) HasUnread(s action.TurnContext, wanted func(chat.Attachment) bool) bool {
 	return len(rd.unread(rd.about(s), wanted)) > 0
 }
 
-// HasFiles reports whether the turn is about messages with files.
+// HasFiles reports whether the messages of the turn have files.
 func (rd *Reading) HasFiles(s action.TurnContext) bool {
 	return rd.Reader != nil && slices.ContainsFunc(rd.about(s), func(m chat.Memory) bool { return len(m.Files) > 0 })
 }
 
-// Read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
-// Whatever goes wrong, the turn goes on.
+// Read reads the files of the turn that wanted selects, and stores their content: each is read once. A failure never
+// ends the turn.
 func (rd *Reading) Read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {
 	about := rd.about(*s)
 	files := rd.unread(about, wanted)
@@ -75,7 +77,7 @@ func (rd *Reading) Read(ctx context.Context, s *action.TurnContext, wanted func(
 	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
 	defer cancel()
 	files = rd.Reader.Read(limited, s.Room.Connector, files, rd.Describe(ctx, *s))
-	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
+	if ctx.Err() != nil { // the turn is over; the unfinished files may be read in another one
 		files = slices.DeleteFunc(files, func(f chat.Attachment) bool { return f.Unread != "" })
 	}
 	for _, m := range about {
@@ -83,7 +85,7 @@ func (rd *Reading) Read(ctx context.Context, s *action.TurnContext, wanted func(
 	}
 }
 
-// unread are the files of about that are still to be read, as far as wanted says.
+// unread returns the files of about that are still to be read, among those that wanted selects.
 func (rd *Reading) unread(about []chat.Memory, wanted func(chat.Attachment) bool) (files []chat.Attachment) {
 	if rd.Reader == nil {
 		return nil
@@ -98,11 +100,11 @@ func (rd *Reading) unread(about []chat.Memory, wanted func(chat.Attachment) bool
 	return files
 }
 
-// about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
-// before. The latest come last.
+// about returns the memories of a turn: the messages to answer, the messages that they reply to, and other messages of
+// the same authors shortly before. The latest come last.
 func (rd *Reading) about(s action.TurnContext) (about []chat.Memory) {
 	replied := map[chat.MemoryID]bool{}
-	people := map[chat.EntityID]time.Time{} // when each asked first
+	people := map[chat.EntityID]time.Time{} // when each author asked first
 	for _, m := range s.Recent {
 		if m.ID == s.Message.ID || slices.Contains(rd.Inputs, m.ID) {
 			replied[m.InReplyTo] = true
@@ -120,7 +122,8 @@ func (rd *Reading) about(s action.TurnContext) (about []chat.Memory) {
 	return about
 }
 
-// learn remembers what was read of m, and puts it into the turn. It takes m as it is now: it may have been edited meanwhile.
+// learn stores the content of the files of m, and adds it to the turn. It reads m again: it may have been edited
+// meanwhile.
 func (rd *Reading) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
 	now, err := rd.Store.Memory(rd.Life, m.ID)
 	if err == nil {
@@ -135,7 +138,7 @@ func (rd *Reading) learn(s *action.TurnContext, m chat.Memory, read []chat.Attac
 	if err != nil {
 		rd.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
 	}
-	if now.ID == "" { // forgotten meanwhile, or the store is away
+	if now.ID == "" { // deleted meanwhile, or the store is unreachable
 		return
 	}
 	for i := range s.Recent {
@@ -150,8 +153,8 @@ func (rd *Reading) learn(s *action.TurnContext, m chat.Memory, read []chat.Attac
 	}
 }
 
-// View fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
-// each is shown with one question, also if that is answered again. For other questions it is words.
+// View fetches the pictures of the turn, the latest first, for a model with vision, and records that: each picture is
+// shown with one question, also if that is answered again. Other questions get its description.
 func (rd *Reading) View(ctx context.Context, s *action.TurnContext) []llm.File {
 	if !rd.Vision || rd.Reader == nil {
 		return nil
@@ -181,14 +184,14 @@ func (rd *Reading) View(ctx context.Context, s *action.TurnContext) []llm.File {
 	return shown
 }
 
-// Worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
-// describes them anyway.
+// Worded returns a filter for the files that a turn needs as text: not the pictures that the model sees with it, unless
+// another model describes them anyway.
 func (rd *Reading) Worded(s action.TurnContext) func(chat.Attachment) bool {
 	return func(f chat.Attachment) bool { return f.Seen != questionOf(s) || rd.Describes }
 }
 
-// AddLinks attaches the pages that the question links to, if it does not have them yet, and returns the hosts of those that are still to
-// be read.
+// AddLinks attaches the pages that the question links to, if it does not have them yet, and returns the hosts of those
+// that are still to be read. It fails with the error of the store.
 func (rd *Reading) AddLinks(ctx context.Context, s *action.TurnContext) (hosts []string, err error) {
 	if rd.Reader == nil {
 		return nil, nil
@@ -216,7 +219,7 @@ func (rd *Reading) AddLinks(ctx context.Context, s *action.TurnContext) (hosts [
 	return hosts, nil
 }
 
-// addLinks attaches the pages that a message links to, and stores that.
+// addLinks attaches the pages that a message links to, and stores that. It fails with the error of the store.
 func (rd *Reading) addLinks(ctx context.Context, m chat.Memory) (chat.Memory, error) {
 	pages := Links(m.Text)
 	if len(pages) == 0 {
@@ -224,13 +227,13 @@ func (rd *Reading) addLinks(ctx context.Context, m chat.Memory) (chat.Memory, er
 	}
 	m.Files = append(slices.Clone(m.Files), pages...)
 	err := rd.Store.Revise(ctx, m.ID, m.Text, m.Files)
-	if errors.Is(err, chat.ErrNotFound) { // forgotten meanwhile
+	if errors.Is(err, chat.ErrNotFound) { // deleted meanwhile
 		err = nil
 	}
 	return m, err
 }
 
-// merged are files with what was read of them.
+// merged returns files with the content in read.
 func merged(files, read []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
@@ -246,7 +249,7 @@ func merged(files, read []chat.Attachment) []chat.Attachment {
 	return Clean(all)
 }
 
-// fresh are those of files that were not read before.
+// fresh returns the files that were not read before.
 func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
 	for i, f := range files {
 		if !before[i].Read() {
@@ -256,21 +259,22 @@ func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
 	return all
 }
 
-// Any and Voice are what [Reading.Read] may want.
+// Any and Voice are filters for [Reading.Read].
 func Any(chat.Attachment) bool { return true }
 
-// Voice reports whether f is a voice message of the person who sent it. [Reading.Read] and [Reading.HasUnread] take it as a filter.
+// Voice reports whether f is a voice message of the author of its message. [Reading.Read] and [Reading.HasUnread]
+// accept it as a filter.
 func Voice(f chat.Attachment) bool { return f.Spoken() }
 
-// questionOf is the message that a turn answers, by its id.
+// questionOf returns the id of the message that a turn answers.
 func questionOf(s action.TurnContext) chat.MemoryID {
 	return cmp.Or(s.Message.ID, chat.MemoryID(s.Run))
 }
 
-// maxLinks is how many pages of one message are read.
+// maxLinks is the maximum number of pages that are read for one message.
 const maxLinks = 3
 
-// links are addresses. Chinese and Japanese punctuation, fullwidth forms of signs and typographic quotes end one.
+// links matches addresses. Chinese and Japanese punctuation, fullwidth forms of signs and typographic quotes end one.
 var links = regexp.MustCompile("https://[^\\s<>\"'`«»‹›\\x{2018}-\\x{201F}\\x{3000}-\\x{303F}\\x{FF01}-\\x{FF0F}\\x{FF1A}-\\x{FF20}\\x{FF3B}-\\x{FF40}\\x{FF5B}-\\x{FF65}]+")
 
 // Links returns the pages that a text links to, as attachments to be read, without duplicates.

@@ -20,7 +20,7 @@ type Agent struct {
 // Entity returns the agent's id as an author.
 func (a Agent) Entity() EntityID { return EntityID(a.ID) }
 
-// IsCalled reports whether text begins with one of the agent's names, as in "Parley, what is the time?".
+// IsCalled reports whether text begins with one of the agent's names, as in "Parley, play a song".
 func (a Agent) IsCalled(text string) bool {
 	text = strings.TrimLeft(strings.TrimSpace(text), "@")
 	for _, name := range append([]string{a.Name}, a.Names...) {
@@ -31,7 +31,7 @@ func (a Agent) IsCalled(text string) bool {
 	return false
 }
 
-// beginsWith reports whether the first words of text are name, in capitals or not.
+// beginsWith reports whether the first words of text are name, regardless of case.
 func beginsWith(text, name string) bool {
 	runes := []rune(text)
 	n := utf8.RuneCountInString(name)

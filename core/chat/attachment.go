@@ -33,7 +33,7 @@ func inBrackets(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(strings.Fields(text), " "))
 }
 
-// UploadPiece is the length of the pieces in which uploads are stored, in bytes. The last piece of a file can be shorter.
+// UploadPiece is the length of the stored pieces of an upload, in bytes. The last piece of a file can be shorter.
 const UploadPiece = 512 << 10
 
 // ThumbnailPiece is the number of the piece that holds an upload's thumbnail.
@@ -42,7 +42,7 @@ const ThumbnailPiece = -1
 // ErrNoSpace means that the space for uploads is used up.
 var ErrNoSpace = errors.New("the space for uploads is used up")
 
-// Upload is a file that a person sends to a room ahead of the message that names it.
+// Upload is a file that a user sends to a room ahead of the message that names it.
 type Upload struct {
 	ID        string   // begins with the room's
 	Room      RoomID   // where it can be named, and read
@@ -52,7 +52,7 @@ type Upload struct {
 	Type      string   // MIME type
 	Size      int64    // bytes
 	At        time.Time
-	Attempt   string // the latest attempt to send it; only that can go on
+	Attempt   string // the latest attempt to send it; only that can continue
 	Complete  bool   // all of it is stored
 	Thumbnail bool   // it has a thumbnail
 	Evicted   bool   // its content was removed to make room for others
@@ -77,8 +77,8 @@ type Attachment struct {
 	Title       string `json:"title,omitempty"`       // a title from the sender or the file's reader
 	Description string `json:"description,omitempty"` // of an analyzed image
 	Text        string `json:"text,omitempty"`        // extracted text of a document, an image or a voice message
-	// Seen is the message with which a model with vision was shown the image. In turns about other messages its
-	// description is used.
+	// Seen is the message that showed the image to a model with vision. In turns about other messages its description
+	// is used.
 	Seen      MemoryID `json:"seen,omitempty"`
 	Unread    string   `json:"unread,omitempty"`    // why it can't be read, in a few words for users
 	Link      bool     `json:"link,omitempty"`      // a page that the message links to; Ref is its address
@@ -96,7 +96,8 @@ func (f Attachment) Spoken() bool { return f.Voice && f.Origin == OwnFile }
 // Heard reports whether f is such a voice message with a transcript.
 func (f Attachment) Heard() bool { return f.Spoken() && f.Text != "" }
 
-// promptText returns the name of f and its known content. The content is indented, so that it can't pass for what the sender of f says.
+// promptText returns the name of f and its known content. The content is indented, so that it can't pass for the
+// sender's own text.
 func (f Attachment) promptText() string {
 	kind := "File"
 	if f.Voice {

@@ -18,20 +18,20 @@ const (
 	UsageCommand     CommandName = "usage"
 	ApprovalsCommand CommandName = "approvals"
 	HelpCommand      CommandName = "help"
-	// Plugins carry out the following ones.
+	// Plugins execute the following ones.
 	RemindersCommand CommandName = "reminders" // lists and cancels reminders
-	MemoryCommand    CommandName = "memory"    // lists what is remembered about a person
-	ForgetCommand    CommandName = "forget"    // forgets that, or a message
+	MemoryCommand    CommandName = "memory"    // lists the facts about a person
+	ForgetCommand    CommandName = "forget"    // deletes those, or a message
 )
 
-// CommandSpec is a command as /help shows it, and as platforms list it in their own menus.
+// CommandSpec is a command as listed by /help and in the menus of platforms.
 type CommandSpec struct {
 	Name        CommandName
 	Description string // one line, without a full stop
 	arguments   bool   // words can follow the name
 }
 
-// Commands returns all commands, in the order in which they are listed.
+// Commands returns all commands, in the order of the list.
 func Commands() []CommandSpec {
 	return []CommandSpec{
 		{NewCommand, "Forget this conversation and start over", false},

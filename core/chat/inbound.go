@@ -42,9 +42,9 @@ type (
 		Roles  []string // like those of [Message]
 		Name   CommandName
 	}
-	// Edited contains a message as it is after an edit, with the time at which it was sent. If the message was remembered without an
-	// answer, or not received, and is now Addressed, it counts as a new one for a quarter of an hour. Otherwise it is ignored if it is
-	// unknown, or has another author.
+	// Edited contains a message after an edit, with the time of sending. If the message was remembered
+	// without an answer, or not received, and is now Addressed, it counts as a new one for a quarter of an hour.
+	// Otherwise it is ignored if it is unknown, or has another author.
 	Edited struct{ Message }
 	// Deleted reports that a message was deleted on its platform.
 	Deleted struct {
@@ -85,28 +85,28 @@ type (
 		Room   RoomID
 		Entity EntityID
 	}
-	// Cleared asks to forget a room. Its current run ends by itself. Settings and details of people stay, unless the
-	// room is gone Entirely: then its settings are deleted too, and the names and details of Person, if not empty, who
-	// is known from no other room.
+	// Cleared asks to clear a room. Its current run ends by itself. Settings and details of users stay, unless the room
+	// is gone Entirely: then its settings are deleted too, and the names and details of Person, if not empty, who is
+	// known from no other room.
 	Cleared struct {
 		Room     RoomID
 		Entirely bool
 		Person   EntityID
 	}
-	// Task is what the configuration has the agent do in a room, when no person asked for it right then. It waits for
-	// the answer in progress, and is not interrupted by later messages. The agent answers it with the rights of a guest. In a room
-	// where the agent is muted it is left out: Accepted names no run.
+	// Task is a task of the configuration for the agent in a room, without a request of a user at that time. It waits
+	// for the answer in progress, and is not interrupted by later messages. The agent answers it with the rights of a
+	// guest. In a room where the agent is muted it is left out: Accepted names no run.
 	Task struct {
 		Room  RoomID
 		By    EntityID // see [EntityID.Automatic]
 		Name  string   // its display name
 		Text  string
 		Files []Attachment // data for the model, already read; not with Speak
-		// Speak reports whether Text is what the agent says. Otherwise the agent answers it.
+		// Speak reports whether Text is a message of the agent. Otherwise the agent answers it.
 		Speak bool
 		// Key is an idempotency key: of several tasks of By in a room with the same key, only the first is accepted.
 		Key string
-		// NotBefore is when it is begun at the earliest; zero is at once. Others can be answered meanwhile.
+		// NotBefore is its earliest start; zero is at once. Others can be answered meanwhile.
 		NotBefore time.Time
 	}
 )
@@ -131,7 +131,7 @@ func (Deleted) inbound() {}
 
 func (Reaction) inbound() {}
 
-// Verb says what was done.
+// Verb returns the description of the change.
 func (r Reaction) Verb() string {
 	if r.Added {
 		return "Added"
@@ -139,7 +139,7 @@ func (r Reaction) Verb() string {
 	return "Removed"
 }
 
-// Line is what the reaction to on reads like. Own reports whether on is an answer of the agent.
+// Line returns the text of the reaction to on in a conversation. own reports whether on is an answer of the agent.
 func (r Reaction) Line(on Memory, own bool) string {
 	if on.ID == "" {
 		return fmt.Sprintf("*%s %s to a message*", r.Verb(), r.Emoji)
@@ -178,7 +178,7 @@ type Accepted struct {
 	Deleted int  // of a [Cleared]: the number of deleted memories
 }
 
-// quoted is how many characters of a message a reaction quotes.
+// quoted is the number of a message's characters in the text of a reaction.
 const quoted = 50
 
 // Notice is a message that the agent sends on its own, without a question.

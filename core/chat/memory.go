@@ -1,5 +1,5 @@
-// Package chat defines the data types that the whole program shares: ids, rooms, messages, people, platform events,
-// runs and questions. It contains data and pure functions; storage and transport live in other packages.
+// Package chat defines the data types that the whole program shares: ids, rooms, messages, users, platform events, runs
+// and questions. It contains data and pure functions; storage and transport live in other packages.
 package chat
 
 import (
@@ -121,7 +121,7 @@ func (m Memory) InTranscript() bool {
 	return (m.Failure == "" || m.Interrupted) && !slices.Contains(m.Actions, AccessAction)
 }
 
-// Words divides the text of m. What can't be told from the words of others is theirs.
+// Words divides the text of m. A part that can't be distinguished from words of others counts as theirs.
 func (m Memory) Words() (w Words) {
 	if found := reactionLine.FindStringSubmatch(m.Text); found != nil && m.InReplyTo != "" {
 		return Words{Reaction: found[1]}
@@ -145,7 +145,7 @@ type Quoted struct {
 	What string `json:"what,omitempty"`
 }
 
-// promptText returns q in one line, in brackets; "" if it says nothing.
+// promptText returns q in one line, in brackets; "" if it is empty.
 func (q Quoted) promptText() string {
 	to, said := inBrackets(q.Name), inBrackets(q.Text)
 	switch {
@@ -185,8 +185,8 @@ type Words struct {
 }
 
 var (
-	// reactionLine is what [Reaction.Line] returns.
+	// reactionLine matches the result of [Reaction.Line].
 	reactionLine = regexp.MustCompile(`(?s)^\*(?:Added|Removed) .* to(?: your answer)?: "(.*)"\*$`)
-	// hookValue is how the text of a hook contains a value: in quotation marks, which have none inside.
+	// hookValue matches a value in the text of a hook: in quotation marks, which have none inside.
 	hookValue = regexp.MustCompile(`"[^"]*"`)
 )

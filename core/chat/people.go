@@ -16,7 +16,7 @@ type Entity struct {
 	Connector string
 	Names     []string // all its names, oldest first; at most MaxNames, the oldest are dropped
 	Bot       bool
-	// Details are facts about the person by subject, such as a language. They grant no rights, because people state
+	// Details are facts about the person by subject, such as a language. They grant no rights, because users state
 	// them about themselves.
 	Details map[string]string
 }
@@ -118,14 +118,14 @@ type PairingRule struct {
 	RepeatAfter time.Duration // when a user can receive the code again
 }
 
-// PersonalPage is a part of what is stored about a person.
+// PersonalPage is a part of the stored data about a person.
 type PersonalPage struct {
-	Section string            // what the records are, such as "messages"
+	Section string            // the kind of the records, such as "messages"
 	Records []json.RawMessage // JSON objects
-	Next    string            // where the next page begins; empty: this was the last one
+	Next    string            // the beginning of the next page; empty: this was the last one
 }
 
-// PersonalDeletion is what came of a step of the deletion of a person.
+// PersonalDeletion is the result of a step of the deletion of a person's data.
 type PersonalDeletion struct {
 	Deleted map[string]int // how many records of each section were deleted
 	More    bool           // there is more to delete

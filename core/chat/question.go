@@ -7,7 +7,7 @@ import (
 )
 
 // Question asks users to choose from options: buttons where the platform has them. One of the users in For chooses
-// once, by a button, or, as long as nothing else was said since, by writing the option or its number.
+// once, by a button, or, as long as it is the last message of the room, by writing the option or its number.
 type Question struct {
 	Options []string   `json:"options"` // 1 to 10, each of up to 60 characters
 	For     []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
@@ -21,8 +21,8 @@ type Question struct {
 	Run   RunID     `json:"run"`
 	Room  RoomID    `json:"room"`
 	Asked time.Time `json:"asked,omitzero"` // questions of earlier versions have none
-	// After a choice: the option, the user, and the run that carries it out. If the question was closed without a
-	// choice, By is empty and the run only removes the options.
+	// After a choice: the option, the user, and the run of the result. If the question was closed without a choice, By
+	// is empty and the run only removes the options.
 	Choice    int      `json:"choice,omitempty"`
 	By        EntityID `json:"by,omitempty"`
 	Name      string   `json:"name,omitempty"`
@@ -55,7 +55,7 @@ type Choice struct {
 
 func (Choice) inbound() {}
 
-// Approval is the record of a call of an action that needs one: what is asked for, and what came of it. It holds no content, only
+// Approval is the record of a call that needs an approval: the request and its result. It holds no content, only
 // hashes.
 type Approval struct {
 	ID        string
@@ -74,7 +74,7 @@ type Approval struct {
 	Decided   time.Time
 }
 
-// Decision is what came of an [Approval].
+// Decision is the result of an [Approval].
 type Decision string
 
 // The decisions. An approval is pending at first, then one of the others; Approved becomes Used when the call is made.
@@ -88,6 +88,7 @@ const (
 	Expired  Decision = "expired" // no one decided in time
 	Stopped  Decision = "stopped" // the turn ended first
 	Lapsed   Decision = "lapsed"  // it was Always once
-	// Replaced is of a request in whose place a later one of the same user for the same tool is asked. It can become Pending again.
+	// Replaced is the decision of a request that a later one of the same user for the same tool has replaced. It can
+	// become Pending again.
 	Replaced Decision = "replaced"
 )

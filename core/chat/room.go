@@ -12,7 +12,7 @@ type NoteKind string
 // The kinds of notes.
 const (
 	FactNote       NoteKind = "fact"       // a lasting fact from the conversation
-	EvaluationNote NoteKind = "evaluation" // what the agent made of the conversation; one per room, without a key
+	EvaluationNote NoteKind = "evaluation" // the agent's view of the conversation; one per room, without a key
 	SummaryNote    NoteKind = "summary"    // a summary of the conversation up to a message; one per room, without a key
 	SettingNote    NoteKind = "setting"    // a setting of the room; the key is its name
 )
@@ -20,8 +20,8 @@ const (
 // MaxNotes is the maximum number of notes of a kind in a room.
 const MaxNotes = 200
 
-// RoomNote is information that the agent stores about a room besides its messages. It is not used in another room, except for facts about
-// a person if the owner wants that.
+// RoomNote is information that the agent stores about a room besides its messages. It is not used in another room,
+// except for facts about a person if the owner enabled that.
 type RoomNote struct {
 	Room        RoomID
 	Kind        NoteKind
@@ -36,7 +36,7 @@ type RoomNote struct {
 // ModelSetting is the key of the [SettingNote] with the name of the model that answers in a room. It is not part of prompts.
 const ModelSetting = "model"
 
-// Reminder is a text that a person asked to be reminded of.
+// Reminder is a text for a user at a time of their choice.
 type Reminder struct {
 	ID     string
 	Room   RoomID
@@ -44,16 +44,16 @@ type Reminder struct {
 	Name   string   // the person's display name
 	Text   string
 	Due    time.Time // the next time
-	First  time.Time // the first time, from which repetitions are counted
+	First  time.Time // the first time, the base of repetitions
 	Repeat string    // a rule of package remind; empty: once
 	Zone   string    // the time zone of First, by its name
 	Asked  MemoryID  // the message that asked for it
 }
 
-// ReminderRule bounds how many reminders are kept at a time; 0 is no limit.
+// ReminderRule limits the number of stored reminders; 0 is no limit.
 type ReminderRule struct{ Person, Room int }
 
-// ErrTooMany means that a bound on how much is stored is reached.
+// ErrTooMany means that a limit on stored items is reached.
 var ErrTooMany = errors.New("there are too many already")
 
 // Ids are opaque. Connectors derive them deterministically from the platform's ids, with everything that makes them
@@ -105,7 +105,7 @@ type Address struct {
 	ReplyTo          MemoryID `json:"replyTo,omitempty"`
 	BilledTo         EntityID `json:"payer,omitempty"` // whose limits the answer counts against; empty: the author's
 	AuthorizedByRole EntityID `json:"known,omitempty"` // the author, if a platform role authorizes them; not stored elsewhere
-	// Details reports whether those who read the answer see how it came about, like the owner: a chat on the gateway's own
+	// Details reports whether the readers of the answer see its details, like the owner: a chat on the gateway's own
 	// machine.
 	Details       bool   `json:"details,omitempty"`
 	ConnectorData []byte `json:"own,omitempty"` // connector-specific; at most MaxOwn bytes

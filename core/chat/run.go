@@ -74,11 +74,11 @@ type Run struct {
 	Deaths   int            // crashed holders without a verdict, including the last one
 	Blamed   int            // those of them that the run probably caused, see [storage.Journal.Start]; the last one counts from the next start on
 	Attempts int            // recorded attempts
-	Retried  ResponseID     // the turn with which it claims its room after it was retried or parked; 0 if it wasn't
+	Retried  ResponseID     // the turn that claims its room after a retry or a wait; 0 if there was neither
 	// Parked reports whether it waits for a person: no process holds it, and it does not hold its room. It starts again at Ready.
 	Parked    bool
 	Lasting   bool          // it is, or was last, parked with [Wait.Lasting]
-	Ending    answer.Status // the status with which a person ended it while it was parked, or empty
+	Ending    answer.Status // the status that a person gave it while it was parked, or empty
 	Continues bool          // it was parked, and has a [storage.Parking.Continuation]
 
 	// The journal:
@@ -103,14 +103,15 @@ func (r Run) Retryable() bool {
 	return r.Epoch > 0 && r.Acting == "" && r.Acted == ""
 }
 
-// GoesOn reports whether the run was parked, and its holder is the first one since: the answer goes on from what people see of it.
+// GoesOn reports whether the run was parked, and its holder is the first one since: the answer continues from its
+// visible part.
 func (r Run) GoesOn() bool { return r.Continues && r.Attempts == 0 }
 
-// Turn returns the turn number with which the run claims its room.
+// Turn returns the number of the turn that claims the room for the run.
 func (r Run) Turn() ResponseID { return max(r.Response, r.Retried) }
 
-// Claim returns under which name the run claims its room. A task, and a run whose call waits or has waited for an approval, claim it under
-// other names than the turns of people: neither supersedes the other.
+// Claim returns the name of the place that the run claims. A task, and a run whose call waits or has waited for an
+// approval, claim a place other than the room, which turns of users claim: neither supersedes the other.
 func (r Run) Claim() RoomID {
 	if r.Lasting {
 		return r.Room + "/waits"
@@ -131,18 +132,20 @@ type Note struct {
 	Acting  string
 	Acted   string
 	Verdict *Verdict
-	// Risk names what the holder is doing that can end its process, such as a call of a tool. Unlike the other fields, each note replaces it.
+	// Risk names the holder's current operation if it can crash its process, such as a call of a tool. Unlike the other
+	// fields, each note replaces it.
 	Risk string
 	// Files belong to a verdict, and replace those of an earlier one.
 	Files []llm.File
 }
 
-// SuspectDeaths is how many holders must have crashed before a run is a suspect: it could be the cause, and is retried alone.
+// SuspectDeaths is the number of crashed holders that makes a run a suspect: it could be the cause, and is retried
+// alone.
 const SuspectDeaths = 2
 
-// Wait is how a run is parked.
+// Wait describes how a run is parked.
 type Wait struct {
-	Until        time.Time // when it goes on by itself
+	Until        time.Time // when it continues by itself
 	Continuation []byte    // what its next holder needs, in UTF-8
 	Lasting      bool      // later messages leave it waiting; otherwise they can supersede it
 }
@@ -174,7 +177,7 @@ const FirstUpdate = 1 << 17
 type Shown struct {
 	Part int    `json:"part"`
 	ID   string `json:"id,omitempty"`
-	Gone bool   `json:"gone,omitempty"` // removed: what a surface reports, and is not stored
+	Gone bool   `json:"gone,omitempty"` // removed: reported by a surface, and not stored
 	// Sent is a hash of the content of an intent's request. Intents from older versions have none: with a verdict they
 	// count as final.
 	Sent string    `json:"sent,omitempty"`
@@ -202,8 +205,8 @@ func WithShown(all []Shown, s Shown) []Shown {
 	return append(now, after...)
 }
 
-// TurnsSince returns how many numbers of turns lie between the last complete answer of agent in recent and turn; without one in sight, as
-// many as there are messages. Notices, which reply to nothing, are no answers.
+// TurnsSince returns the distance in turn numbers between the last complete answer of agent in recent and turn; without
+// such an answer, the number of messages. Notices, which reply to nothing, are no answers.
 func TurnsSince(recent []Memory, agent EntityID, turn ResponseID) int {
 	for _, m := range slices.Backward(recent) {
 		if m.Author == agent && m.Failure == "" && !m.Interrupted && m.InReplyTo != "" {
@@ -222,7 +225,7 @@ func TurnOf(id MemoryID) (turn ResponseID, ok bool) {
 	return ResponseID(n), at >= 0 && err == nil
 }
 
-// StatusOf returns how a run ends whose work ended with err.
+// StatusOf returns the status of a run whose work ended with err.
 func StatusOf(err error) answer.Status {
 	switch {
 	case err == nil:
@@ -239,7 +242,7 @@ func StatusOf(err error) answer.Status {
 	return answer.Failed
 }
 
-// FailureOf returns the kind of failure that err is to users.
+// FailureOf returns the kind of the failure err for users.
 func FailureOf(err error) llm.FailureKind {
 	var f *llm.Failure
 	switch {
@@ -259,7 +262,7 @@ func Unless(err, expected error) error {
 	return err
 }
 
-// Fleet is the processes that use one store, and the work that they have. It names no room and no person.
+// Fleet is the processes that use one store, and their work. It names no room and no person.
 type Fleet struct {
 	Replicas []Replica // by their names
 	Leases   []Lease   // by their names
@@ -270,12 +273,12 @@ type Fleet struct {
 // Replica is one process.
 type Replica struct {
 	Owner      string
-	AliveUntil time.Time // it is taken for dead then, unless it sends another heartbeat
+	AliveUntil time.Time // its lease expires then, unless it sends another heartbeat
 	Leaving    bool      // it ends as planned
 	Runs       int       // that it has started and that have not ended
 }
 
-// Lease is what one process at a time holds, such as the connection of a bot.
+// Lease is exclusive to one process at a time, for example for the connection of a bot.
 type Lease struct {
 	Name  string
 	Owner string

@@ -2,18 +2,18 @@ package chat
 
 import "crypto/sha256"
 
-// Search says which messages to look for.
+// Search describes a search for messages.
 type Search struct {
 	Room RoomID // of the asker
 	// Before is a message of Room: only turns before its own are searched there. If it is not remembered, nothing of Room is.
 	Before MemoryID
-	// Person extends the search to other [Direct] rooms in which this person has written. Empty: Room only.
+	// Person extends the search to other [Direct] rooms with messages of this person. Empty: Room only.
 	Person EntityID
 	Limit  int // how many passages at most
 
-	Words  []string  // any of which a message must have, as [parley/internal/search] returns them
+	Words  []string  // a message must have any of them, in the form of [parley/internal/search]
 	Model  string    // that made Vector
-	Vector []float32 // of what is asked
+	Vector []float32 // of the question
 }
 
 // Passage is a part of a conversation: the messages of one turn, oldest first.

@@ -17,7 +17,7 @@ import (
 	"parley/core/text"
 )
 
-// Handler is the name of the handler of what approvers choose in their direct chats. It is stored with questions.
+// Handler is the name of the handler of choices that approvers make in their direct chats. It is stored with questions.
 const Handler = "approve call"
 
 // Policy defines who may approve, and for how long.
@@ -84,7 +84,7 @@ const (
 	usual   = time.Hour // the timeout
 )
 
-// What the model is told of a call that is refused.
+// The results for the model of a call that is refused.
 const (
 	refusedLine  = "The call was not approved."
 	replacedLine = "A later request of the same user for the same tool has replaced this call. It was not made."
@@ -96,9 +96,9 @@ const (
 	repeatedLine = "This call was approved and had been started before an interruption. It was not repeated."
 )
 
-// Approve asks for the approval of a call, unless there is one already. Asked reports whether a user has just decided
-// about this call. Refused is why the call can't be made; it is told to the model. An error ends the run, or has it
-// wait for the decision: [chat.ErrParked]. Then Approve is called again when the run goes on.
+// Approve asks for the approval of a call, unless there is one already. asked reports whether a user has just decided
+// about this call. refused is the reason why it can't be made, for the model. An error ends the run, or parks it until
+// the decision ([chat.ErrParked]); Approve is called again when the run continues.
 func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error) {
 	if standing, err := ap.standing(ctx, c, t, a); err != nil || standing {
 		return false, "", err
@@ -139,7 +139,8 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	return true, refused, err
 }
 
-// ask asks about r, in place of earlier requests of the same user for the same tool, and has the run wait.
+// ask asks for the approval of r, in place of earlier requests of the same user for the same tool, and parks the run.
+// It fails with [chat.ErrParked], and with the error of the store.
 func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, inPlace bool) (refused string, err error) {
 	replaces, err := ap.replace(ctx, r)
 	if err != nil {
@@ -152,15 +153,15 @@ func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r 
 	return ap.askOwners(ctx, c, t, r, shown, options(kinds, replaces))
 }
 
-// answered returns r as it is after the run has waited for it: with what was chosen in the answer, or expired. The line
-// that asked is replaced by one that shows the choice.
+// answered returns r in its state after the wait: with the option that was chosen in the answer, or expired. The line
+// of the question is replaced by one that shows the choice. It fails with the error of the store.
 func (ap *Approvals) answered(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
 	state, q, err := Of(ctx, c, matter+r.ID)
 	chosen := state == Chosen
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
-	case chosen && r.Decision == chat.Replaced: // pressed just before the options went
+	case chosen && r.Decision == chat.Replaced: // pressed just before the options were removed
 	case chosen:
 		c.Update(shown + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
 		err = ap.chosenHere(ctx, r, q)
@@ -169,7 +170,7 @@ func (ap *Approvals) answered(ctx context.Context, c *action.Call, r chat.Approv
 	case r.Decision == chat.Pending:
 		err = ap.decide(ctx, r, chat.Expired, "")
 	}
-	if !chosen { // it waits no longer
+	if !chosen { // the wait is over
 		c.Update(map[bool]string{true: shown}[inPlace])
 	}
 	if err == nil {
@@ -182,7 +183,8 @@ func (ap *Approvals) answered(ctx context.Context, c *action.Call, r chat.Approv
 }
 
 // standing reports whether all calls of this kind are approved in this room, and records the use, so that the list of
-// approvals shows each call. The approval ends with the ownership of the user who gave it.
+// approvals shows each call. The approval ends with the ownership of the user who gave it. It fails with the error of
+// the store.
 func (ap *Approvals) standing(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (bool, error) {
 	if a.Kind == "" || t.Def.Effect == action.Dangerous {
 		return false, nil
@@ -203,7 +205,7 @@ func (ap *Approvals) standing(ctx context.Context, c *action.Call, t *action.Too
 	return err == nil, err
 }
 
-// record returns what is asked for. Its id is that of the same call after a restart.
+// record returns the record of a request. Its id is that of the same call after a restart.
 func (ap *Approvals) record(c *action.Call, t *action.Tool, a action.Approval) chat.Approval {
 	now := time.Now()
 	return chat.Approval{
@@ -212,8 +214,8 @@ func (ap *Approvals) record(c *action.Call, t *action.Tool, a action.Approval) c
 	}
 }
 
-// request stores the record of a call, or returns the one that is stored already. A new one is not stored if full reports that too many wait
-// in the room.
+// request stores the record of a call, or returns the stored one. It does not store a new one if full, which reports
+// that too many wait in the room. It fails with the error of the store.
 func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (r chat.Approval, full bool, err error) {
 	r = ap.record(c, t, a)
 	_, err = ap.Store.Approval(ctx, r.ID)
@@ -229,8 +231,9 @@ func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool
 	return r, full, nil
 }
 
-// use takes an approval, once. The change from approved to used is one conditional write, so of two processes with the
-// same run only one makes the call.
+// use marks an approval as used, once. The change from approved to used is one conditional write, so of two processes
+// with the same run only one makes the call. refused is the reason if it can't be made. It fails with the error of the
+// store.
 func (ap *Approvals) use(ctx context.Context, r chat.Approval) (refused string, err error) {
 	switch r.Decision {
 	case chat.Always: // this call is the first of its kind
@@ -251,8 +254,8 @@ func (ap *Approvals) use(ctx context.Context, r chat.Approval) (refused string, 
 	return refusedLine, nil
 }
 
-// approver reports whether everyone whose messages are answered may approve. If several people are answered, it is
-// unclear who of them asked for the call.
+// approver reports whether all authors of the answered messages may approve. With several authors, it is unclear who of
+// them requested the call. It fails with the error of the store.
 func (ap *Approvals) approver(ctx context.Context, s action.TurnContext) (bool, error) {
 	if s.Owner {
 		return true, nil
@@ -263,7 +266,7 @@ func (ap *Approvals) approver(ctx context.Context, s action.TurnContext) (bool, 
 	return ap.mayApprove(ctx, s.Message.Author)
 }
 
-// mayApprove reports whether an account may approve single calls.
+// mayApprove reports whether an account may approve single calls. It fails with the error of the store.
 func (ap *Approvals) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
 	if ap.Users[id] {
 		return true, nil
@@ -271,7 +274,7 @@ func (ap *Approvals) mayApprove(ctx context.Context, id chat.EntityID) (bool, er
 	return ap.Owners.Owns(ctx, id)
 }
 
-// describe returns the text that the approver reads, or false if it can't be shown completely.
+// describe returns the text for the approver, or false if it can't be shown completely.
 func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) {
 	shown := a.Shown
 	if shown == "" {
@@ -284,8 +287,8 @@ func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) 
 	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), t.Def.Effect, quoted), true
 }
 
-// options returns the options of a question. all is whether calls of this kind can be approved together, and replaces whether an earlier
-// request is replaced.
+// options returns the options of a question. all reports whether calls of this kind can be approved together, and
+// replaces whether an earlier request is replaced.
 func options(all, replaces bool) []string {
 	offered := []string{once}
 	if replaces {
@@ -297,7 +300,7 @@ func options(all, replaces bool) []string {
 	return append(offered, deny)
 }
 
-// decision returns what an option of a question means. Anything unknown is a denial.
+// decision returns the meaning of an option. Anything unknown is a denial.
 func decision(option string) chat.Decision {
 	switch option {
 	case once, both:
@@ -314,7 +317,7 @@ func (ap *Approvals) approvers(asker chat.EntityID, owners map[chat.EntityID]cha
 	for id := range owners {
 		who[id] = true
 	}
-	if !all { // what only an owner may choose is offered to owners alone
+	if !all { // options for owners are offered to owners alone
 		maps.Copy(who, ap.Users)
 	}
 	return slices.Sorted(maps.Keys(who))

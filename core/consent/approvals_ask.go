@@ -14,11 +14,11 @@ import (
 	"parley/core/text"
 )
 
-// matter begins what runs wait for that wait for an approval ([action.Wait].For); its id follows.
+// matter begins the reasons of waits for an approval ([action.Wait].For); its id follows.
 const matter = "approval/"
 
-// askHere asks in the answer itself, where the user who asked may approve. The run waits: [chat.ErrParked]. Only an
-// owner is offered the option for all calls.
+// askHere asks in the answer itself, because its user may approve. It parks the run ([chat.ErrParked]). Only an owner
+// gets the option for all calls.
 func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approval, shown string, offered []string) (refused string, err error) {
 	owners, err := ap.Owners.OwnersRooms(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approva
 	return "", err
 }
 
-// waitReplaced has the run of r wait without options, as long as the request that replaced r is not decided: [chat.ErrParked].
+// waitReplaced parks the run of r without options until the request that replaced r is decided ([chat.ErrParked]).
 func (ap *Approvals) waitReplaced(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) error {
 	line := "⏳ A later request has replaced this one."
 	if inPlace {
@@ -45,8 +45,8 @@ func (ap *Approvals) waitReplaced(ctx context.Context, c *action.Call, r chat.Ap
 	return err
 }
 
-// chosenHere records what was chosen in the answer itself. Rights can have changed since the question was asked: then
-// the choice counts as a denial.
+// chosenHere records the option that was chosen in the answer itself. Rights can have changed since the question was
+// asked: then the choice counts as a denial. It fails with the error of the store.
 func (ap *Approvals) chosenHere(ctx context.Context, r chat.Approval, q chat.Question) error {
 	to, by := decision(q.Options[q.Choice]), q.By
 	may, err := ap.mayDecide(ctx, to, by)
@@ -63,8 +63,8 @@ func (ap *Approvals) chosenHere(ctx context.Context, r chat.Approval, q chat.Que
 	return ap.decide(ctx, r, to, by)
 }
 
-// closeIfEnded records that the turn of r ended while it was being asked about, if it did, unless the run is made again by this process or
-// the next one: it asks again then. A failure is only logged, because the approval expires by itself.
+// closeIfEnded records that the turn of r ended during the question, unless this process or the next one repeats the
+// run: it asks again then. A failure is only logged, because the approval expires by itself.
 func (ap *Approvals) closeIfEnded(ctx context.Context, r chat.Approval) {
 	cause := context.Cause(ctx)
 	if cause == nil || errors.Is(cause, chat.ErrShutdown) || errors.Is(cause, answer.ErrLost) {
@@ -77,8 +77,8 @@ func (ap *Approvals) closeIfEnded(ctx context.Context, r chat.Approval) {
 	}
 }
 
-// Abandon closes the approval that a run has waited for, if the run waited for an approval and it is undecided. The approval
-// that it replaced waits again.
+// Abandon closes the undecided approval that a run has waited for, if any. The approval that it replaced waits again.
+// It fails with the error of the store.
 func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 	id, ok := strings.CutPrefix(waitedFor, matter)
 	if !ok {
@@ -103,7 +103,8 @@ func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 	return ap.decide(ctx, r, chat.Stopped, "")
 }
 
-// mayDecide reports whether by can make this decision: it was their account that pressed the button, and rights can have changed since.
+// mayDecide reports whether by can make this decision: by is the account that pressed the button, and rights can have
+// changed since. It fails with the error of the store.
 func (ap *Approvals) mayDecide(ctx context.Context, to chat.Decision, by chat.EntityID) (bool, error) {
 	if to == chat.Always {
 		return ap.Owners.Owns(ctx, by)
@@ -111,14 +112,15 @@ func (ap *Approvals) mayDecide(ctx context.Context, to chat.Decision, by chat.En
 	return ap.mayApprove(ctx, by)
 }
 
-// decide records a decision. If another one was faster, that one counts, and decide returns nil. The owners can't decide it any more.
+// decide records a decision. If another one was faster, that one counts, and decide returns nil. It closes the notices
+// to the owners. It fails with the error of the store.
 func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decision, by chat.EntityID) error {
 	err := ap.Store.DecideApproval(ctx, r.ID, chat.Pending, to, by, time.Now())
 	ap.closeCards(ctx, r)
 	return chat.Unless(err, answer.ErrLost)
 }
 
-// askOwners asks each owner in their direct chat. The run waits: [chat.ErrParked]. The first decision counts. The
+// askOwners asks each owner in their direct chat, and parks the run ([chat.ErrParked]). The first decision counts. The
 // notice has a key, so that a repetition after a crash does not ask twice. If no owner can be reached, the call is
 // denied at once.
 func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, offered []string) (refused string, err error) {
@@ -153,7 +155,7 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	return "", err
 }
 
-// What an owner reads after a choice in their direct chat.
+// Texts for an owner after a choice in their direct chat.
 const (
 	overLine     = "This request has closed."
 	laterLine    = "A later request has replaced this one."
@@ -165,8 +167,8 @@ const (
 // Name implements [action.ChoiceHandler].
 func (ap *Approvals) Name() string { return Handler }
 
-// Chosen implements [action.ChoiceHandler]: an owner has decided. The run that waits goes on. The result is what the
-// owner reads. It may be called again for the same choice after a crash, and then reports the same as before.
+// Chosen implements [action.ChoiceHandler]: an owner has decided, and the waiting run continues. It returns the reply
+// to the owner. After a crash it can be called again for the same choice, and then returns the same reply.
 func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	to := decision(q.Options[q.Choice])
 	if may, err := ap.mayDecide(ctx, to, q.By); err != nil || !may {

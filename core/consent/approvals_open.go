@@ -16,17 +16,17 @@ import (
 	"parley/core/text"
 )
 
-// maxRows bounds how many open requests of a room are read; there are far fewer.
+// maxRows bounds the open requests of a room that are read; there are far fewer.
 const maxRows = 50
 
 const (
-	mark     = "✎ " // begins the lines of a card that its asker has written since
+	mark     = "✎ " // begins the lines that the asker has added to a card since
 	maxSince = 5    // of these
 	maxLine  = 200  // characters of each
 )
 
-// card returns the key of the notices that ask the owners about r. A request that waits again, after another had replaced it, is asked about
-// again: the earlier notices have lost their options.
+// card returns the key of the notices to the owners about r. A request that waits again, after another had replaced it,
+// has new notices: the earlier ones have lost their options.
 func card(r chat.Approval) string {
 	key := "approve/" + r.ID
 	if r.Decision == chat.Pending && !r.Decided.IsZero() {
@@ -35,7 +35,7 @@ func card(r chat.Approval) string {
 	return key
 }
 
-// closeCards takes the options of the notices about r away. A press would change nothing, so a failure is only logged.
+// closeCards removes the options of the notices about r. A press would change nothing, so a failure is only logged.
 func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
 	if ap.Close == nil {
 		return
@@ -49,7 +49,8 @@ func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
 	}
 }
 
-// open returns the requests of room that are not decided and have not expired, the newest first.
+// open returns the requests of room that are not decided and have not expired, newest first. It fails with the error of
+// the store.
 func (ap *Approvals) open(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
 	all, err := ap.Store.OpenApprovals(ctx, room, maxRows)
 	if err != nil {
@@ -59,7 +60,8 @@ func (ap *Approvals) open(ctx context.Context, room chat.RoomID) ([]chat.Approva
 	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !now.Before(a.Expires) }), nil
 }
 
-// same returns the open requests of other runs that r replaces: those of the same user for the same tool.
+// same returns the open requests of other runs that r replaces: those of the same user for the same tool. It fails with
+// the error of the store.
 func (ap *Approvals) same(ctx context.Context, r chat.Approval) ([]chat.Approval, error) {
 	all, err := ap.open(ctx, r.Room)
 	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !replaces(r, a) }), err
@@ -69,7 +71,8 @@ func replaces(r, earlier chat.Approval) bool {
 	return r.Run != earlier.Run && r.Tool == earlier.Tool && r.Asker == earlier.Asker && !earlier.At.After(r.At)
 }
 
-// full reports whether as many requests of other runs wait in the room of r as can, without those that r replaces.
+// full reports whether the maximum number of requests of other runs waits in the room of r, without those that r
+// replaces. It fails with the error of the store.
 func (ap *Approvals) full(ctx context.Context, r chat.Approval) (bool, error) {
 	all, err := ap.open(ctx, r.Room)
 	if err != nil {
@@ -84,8 +87,9 @@ func (ap *Approvals) full(ctx context.Context, r chat.Approval) (bool, error) {
 	return waiting >= maxOpen, nil
 }
 
-// replace closes the requests in whose place r is asked, and reports whether there are any. They lose their options. Only the newest of them
-// waits on, as r may be decided so that it stays: the runs of earlier ones end.
+// replace closes the requests that r replaces, and reports whether there are any. They lose their options. Only the
+// newest of them continues to wait, as the decision about r may keep it: the runs of earlier ones end. It fails with
+// the error of the store.
 func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces bool, err error) {
 	all, err := ap.same(ctx, r)
 	for i, a := range all {
@@ -96,14 +100,14 @@ func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces boo
 		}
 		if err == nil && i > 0 {
 			err = ap.Runs.Supersede(ctx, a.Run, a.Room)
-		} else if err == nil { // it goes on, and waits without options
+		} else if err == nil { // it continues, and waits without options
 			err = ap.Runs.GoOn(ctx, a.Run, a.Room)
 		}
 	}
 	return len(all) > 0, err
 }
 
-// keep has what r has replaced wait again: its run asks again, with options.
+// keep reopens the request that r has replaced: its run asks again, with options. It fails with the error of the store.
 func (ap *Approvals) keep(ctx context.Context, r chat.Approval) error {
 	all, err := ap.same(ctx, r)
 	for _, a := range all {
@@ -118,13 +122,13 @@ func (ap *Approvals) keep(ctx context.Context, r chat.Approval) error {
 	return err
 }
 
-// isReplaced reports whether a request that is not decided has replaced r.
+// isReplaced reports whether an undecided request has replaced r. It fails with the error of the store.
 func (ap *Approvals) isReplaced(ctx context.Context, r chat.Approval) (bool, error) {
 	all, err := ap.open(ctx, r.Room)
 	return slices.ContainsFunc(all, func(a chat.Approval) bool { return a.Decision == chat.Pending && replaces(a, r) }), err
 }
 
-// endReplaced ends the runs whose requests r has replaced, now that r is decided.
+// endReplaced ends the runs whose requests r has replaced, because r is decided. It fails with the error of the store.
 func (ap *Approvals) endReplaced(ctx context.Context, r chat.Approval) error {
 	all, err := ap.same(ctx, r)
 	for _, a := range all {
@@ -135,8 +139,8 @@ func (ap *Approvals) endReplaced(ctx context.Context, r chat.Approval) error {
 	return err
 }
 
-// Waiting returns the line that tells the model which calls of runs, all of one room, wait for an approval, or "". Without the line an answer is
-// still right, so a failure is only logged.
+// Waiting returns the line for the model about the calls of runs, all of one room, that wait for an approval, or "".
+// Without the line an answer is still right, so a failure is only logged.
 func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	if len(runs) == 0 {
 		return ""
@@ -160,8 +164,8 @@ func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	return "A call of " + strings.Join(slices.Compact(tools), " and one of ") + " waits for an approval in this chat. It has not been made. Don't repeat it unless the user changes it."
 }
 
-// Wrote shows the owners who are asked about the calls of runs that wait what their askers write now: those of recent that are inputs. A
-// failure to show it changes nothing else, so it is only logged.
+// Wrote adds new messages of the askers to the cards of the owners about the calls of runs: the messages of recent that
+// are inputs. A failure changes nothing else, so it is only logged.
 func (ap *Approvals) Wrote(ctx context.Context, runs []chat.Run, recent []chat.Memory, inputs []chat.MemoryID) {
 	for _, run := range runs {
 		for _, m := range recent {
@@ -197,7 +201,8 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 	return err
 }
 
-// amended returns the text of a card with one more line, or false if it has that line already, or enough of them.
+// amended returns the text of a card with one more line, or false if it has that line already, or the maximum number of
+// them.
 func amended(card, line string) (string, bool) {
 	lines := strings.Split(card, "\n")
 	since := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.HasPrefix(l, mark) })
@@ -209,8 +214,8 @@ func amended(card, line string) (string, bool) {
 
 const listed = 20 // decisions in a list
 
-// List returns the newest decisions of room in text: all, for the owner, or those about calls that asker asked for. These name
-// neither servers nor the people who decided.
+// List returns the newest decisions of room in text: all, for the owner, or only those about calls of asker. These name
+// neither servers nor approvers. It fails with the error of the store.
 func (ap *Approvals) List(ctx context.Context, room chat.RoomID, asker chat.EntityID, all bool) (string, error) {
 	recent, err := ap.Store.RecentApprovals(ctx, room, listed)
 	if err != nil {

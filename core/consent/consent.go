@@ -1,8 +1,9 @@
-// Package consent asks users before something happens that they must agree to: a call of an action that needs an approval, a call that
-// may repeat a text which the model has read, an answer that exceeds a soft limit of money.
+// Package consent asks users for consent: for a call of an action that needs an approval, a call that may repeat a text
+// which the model has read, an answer that exceeds a soft limit of money.
 //
-// All of them follow one protocol. The subject is described completely, with options below. The run is parked until a user has chosen
-// or the time is over. When it continues, in whatever process, the same code runs again and [Of] returns how the request stands:
+// All of them follow one protocol. The subject is described completely, with options below. The run is parked until a
+// user has chosen or the time is over. When it continues, in any process, the same code runs again and [Of] returns the
+// state of the request:
 //
 //	Open    not asked yet: call Ask
 //	Chosen  a user has chosen an option; check their rights again, since up to an hour has passed
@@ -25,7 +26,8 @@ import (
 
 // Run is the run that asks: see [action.Call].
 type Run interface {
-	// Chose returns the question about subject that the run has waited for, if a choice was made. It fails with the error of the store.
+	// Chose returns the question about subject that the run has waited for, if a user chose. It fails with the error of
+	// the store.
 	Chose(ctx context.Context, subject string) (q chat.Question, ok bool, err error)
 	// Waited reports whether the run has waited for subject.
 	Waited(subject string) bool
@@ -36,15 +38,15 @@ type Run interface {
 
 // Request is a request for consent.
 type Request struct {
-	Subject     string          // identifies it among all that the run waits for; the first word can be shared by several
+	Subject     string          // identifies it among all waits of the run; the first word can be shared by several
 	Description string          // the complete description
-	Options     []string        // in the order in which they are shown; none: users are asked elsewhere, and a [schedule.Waker] ends the wait
+	Options     []string        // in the order of display; none: users are asked elsewhere, and a [schedule.Waker] ends the wait
 	From        []chat.EntityID // the users who can choose; empty is the author of the message
 	Until       time.Time
 	Lasting     bool // later messages are answered meanwhile, and don't end the run
 }
 
-// State is how a request stands.
+// State is the state of a request.
 type State int
 
 // The states.
@@ -55,7 +57,8 @@ const (
 	Unseen
 )
 
-// Of returns how the request about subject stands, with the question and its choice if it is [Chosen]. It fails with the error of the store.
+// Of returns the state of the request about subject, with the question and its choice if it is [Chosen]. It fails with
+// the error of the store.
 func Of(ctx context.Context, run Run, subject string) (State, chat.Question, error) {
 	q, chosen, err := run.Chose(ctx, subject)
 	switch {
@@ -88,7 +91,7 @@ func Ask(ctx context.Context, run Run, r Request) (State, error) {
 	return Open, err
 }
 
-// maxQuoted is how long a quoted text can be, in characters. Users can't judge longer ones.
+// maxQuoted is the maximum length of a quoted text, in characters. Users can't judge longer ones.
 const maxQuoted = 1500
 
 // Quote returns txt for a block of code in a description. ok is false if it is too long to be shown completely: then users can't agree to

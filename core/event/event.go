@@ -13,8 +13,7 @@ import (
 	"parley/core/quota"
 )
 
-// Event is something that happened, for observers such as plugins, metrics and tests. The set is closed: the types of
-// this file.
+// Event is an event for observers such as plugins, metrics and tests. The set is closed: the types of this file.
 //
 // A run ends with exactly one [RunEnded] or [RunTimeout], whatever its outcome: answered, ignored, stopped, superseded
 // or failed. A run that is interrupted by a shutdown or a crash has neither until a process adopts it; its [RunStarted]
@@ -101,7 +100,7 @@ type (
 	ActionCompleted struct {
 		ActionInfo
 		Duration time.Duration
-		Status   answer.Status // [answer.Completed], [answer.Failed], or why the run was interrupted
+		Status   answer.Status // [answer.Completed], [answer.Failed], or the reason of the interruption
 		Result   ActionOutput  // of a completed action; do not modify
 		Err      string        // the error as reported to the model
 	}
@@ -124,7 +123,7 @@ type (
 		Texts    int
 		Duration time.Duration
 	}
-	// EmbeddingFailed is emitted when they have none. They are embedded later, and words are searched meanwhile.
+	// EmbeddingFailed is emitted when they have none. They are embedded later, and search uses words meanwhile.
 	EmbeddingFailed struct {
 		Texts    int
 		Duration time.Duration
@@ -259,7 +258,7 @@ type AnswerEvent interface{ answerEvent() }
 
 type (
 	// MessageAdded is emitted when a model round produces its first text or tool call. Text from the gateway, such as
-	// why an answer is incomplete, also counts as a message.
+	// the reason why an answer is incomplete, also counts as a message.
 	MessageAdded struct {
 		RunInfo
 		Step int

@@ -12,7 +12,7 @@ import (
 	"parley/internal/contain"
 )
 
-// backlog is the queue length after which a slow observer misses events.
+// backlog is the maximum length of a queue; beyond it a slow observer misses events.
 const backlog = 256
 
 // observerGrace is the time that observers have at shutdown to process queued events.
@@ -54,7 +54,7 @@ func (l *listener) enqueue(e Event) {
 	observe(l.log, l.Observer, e, func() { l.Observe(e) })
 }
 
-// Hub distributes events to observers, each of which has its own queue.
+// Hub distributes events to observers; each has its own queue.
 type Hub struct {
 	listeners []*listener
 	following sync.WaitGroup // goroutines that report the growth of answers
@@ -167,7 +167,7 @@ func (f *follower) follow(a *answer.Answer) {
 
 func (f *follower) emit(s answer.Step) {
 	switch {
-	case s.Kind == answer.Ended, s.Kind == answer.Thinking, s.Kind == answer.Reasoning: // observers see what is answered
+	case s.Kind == answer.Ended, s.Kind == answer.Thinking, s.Kind == answer.Reasoning: // observers see only the answer
 		return
 	case s.Call == "" || s.Kind == answer.ToolStage && s.Tool.Stage == answer.StageStart:
 		f.add(s.Step)

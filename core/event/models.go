@@ -22,7 +22,7 @@ const (
 
 type runKey struct{}
 
-// WithRun returns a context in which calls of models belong to a run.
+// WithRun returns a context that assigns calls of models to a run.
 func WithRun(ctx context.Context, run RunInfo) context.Context {
 	return context.WithValue(ctx, runKey{}, run)
 }
@@ -82,7 +82,8 @@ func (m observedModel) MaxTokens() int {
 	return 0
 }
 
-// Generate implements [llm.Model]. What the provider does not report is estimated: a usage that is off is better than none.
+// Generate implements [llm.Model]. A usage that the provider does not report is estimated: an estimate is better than
+// none.
 func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		began, written := time.Now(), 0

@@ -46,7 +46,7 @@ type Config struct {
 	MaxSteps int
 }
 
-// Mode is the form in which the model answers.
+// Mode is the form of the model's output.
 type Mode string
 
 // The modes. Both produce the same answers.
@@ -114,7 +114,7 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	} else if w.Route.Replaced() {
 		w.notice(0, w.anotherModel(w.Route.Wanted()))
 	}
-	// A parked run continues in the mode in which it was parked, even if the configuration has changed since: only
+	// A parked run continues in the mode of its first part, even if the configuration has changed since: only
 	// native rounds are stored.
 	switch form := w.Mode == XML; {
 	case form && w.MultiStep:

@@ -66,7 +66,7 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 	return nil
 }
 
-// goOnNative makes the remaining calls of a round after which the run was parked.
+// goOnNative makes the remaining calls of a round that has parked the run.
 func (w *Writer) goOnNative(ctx context.Context, asks *native) (over bool, err error) {
 	asks.rounds = restoreMessages(w.State.Rounds)
 	return w.actNative(ctx, asks, *w.State)

@@ -95,7 +95,7 @@ func hasModel(all []llm.Named, name string) bool {
 	return false
 }
 
-// Route is the order in which one answer tries the models. It belongs to one goroutine.
+// Route is the list of models for one answer, in the order of their use. It belongs to one goroutine.
 type Route struct {
 	table  *ModelTable
 	models []llm.Named // the current one first

@@ -22,7 +22,7 @@ type State struct {
 	Lacked  bool            `json:"lacked,omitempty"`  // in the form: it is requested again, with the output of the providers in Trace
 	Written bool            `json:"written,omitempty"` // the model wrote them as text
 	Finish  bool            `json:"finish,omitempty"`  // the round requested no other one
-	Held    *heldReply      `json:"held,omitempty"`    // the reply that follows Calls, with what follows that
+	Held    *heldReply      `json:"held,omitempty"`    // the reply after Calls, with the calls after it
 	Acted   []storedResult  `json:"acted,omitempty"`
 	IDs     []string        `json:"ids"` // of all calls of the run
 	Trace   Trace           `json:"trace"`

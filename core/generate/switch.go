@@ -15,7 +15,7 @@ import (
 	"parley/core/text"
 )
 
-// DefaultModel is the option, or the word after /model, with which users undo their choice. No model has this name.
+// DefaultModel is the option, or the word after /model, that undoes a choice. No model has this name.
 const DefaultModel = "Default"
 
 // Texts for users who choose a model.
@@ -83,7 +83,7 @@ func (s *ModelSwitch) Label(ctx context.Context, room chat.Room, author chat.Ent
 	return cmp.Or(m.Label, m.Name), err
 }
 
-// Choice returns the name by which author can choose the model that answers them in room, or "" if they can't switch
+// Choice returns the name of author's model in room, for the command /model, or "" if they can't switch
 // it. It fails with the error of the store.
 func (s *ModelSwitch) Choice(ctx context.Context, room chat.Room, author chat.EntityID) (string, error) {
 	can, err := s.Allowed(ctx, room, author)

@@ -30,11 +30,12 @@ type Admission struct {
 // admission is the access of the author of one message. It is computed once, when the message arrives.
 type admission struct {
 	known    bool // the author has access
-	invited  bool // the agent works for the author: their commands count. A bot's don't, if it isn't answered
+	invited  bool // the agent works for the author, whose commands count; false for a bot that isn't answered
 	answered bool // the message can get an answer, even if only the line for strangers
 }
 
-// of applies the access policy to m. Bots are never invited, so they give no commands.
+// of applies the access policy to m. Bots are never invited, so they give no commands. It fails with the error of the
+// store.
 func (ad *Admission) of(ctx context.Context, m chat.Message) (a admission, err error) {
 	private := m.Place.Kind.Private()
 	if a.known, err = ad.Pairing.Invited(ctx, m.Place, m.Author, m.Roles); err != nil {
@@ -53,8 +54,8 @@ func (ad *Admission) of(ctx context.Context, m chat.Message) (a admission, err e
 	return a, nil
 }
 
-// answers returns whether m is answered, as far as rules can say ([access.Maybe] leaves it to the model), and how closely the agent
-// listens in its room.
+// answers returns whether m is answered, as far as rules decide ([access.Maybe] leaves it to the model), and the
+// agent's attention in its room. It fails with the error of the store.
 func (ad *Admission) answers(ctx context.Context, m chat.Message, in admission) (access.Decision, chat.Attention, error) {
 	if !in.answered {
 		return access.No, chat.Normal, nil
@@ -70,8 +71,9 @@ func (ad *Admission) answers(ctx context.Context, m chat.Message, in admission) 
 	return d, a, nil
 }
 
-// decide applies the rules to a message whose author and room have access. The first rule that applies decides: what a person has
-// ordered (muted, unfollowed) comes before what the configuration says of groups, but a direct address ends an unfollowed silence.
+// decide applies the rules to a message whose author and room have access. The first rule that applies decides:
+// commands of users (muted, unfollowed) come before the configuration of groups, but a direct address ends an
+// unfollowed silence.
 func (ad *Admission) decide(m chat.Message, a chat.Attention) access.Decision {
 	switch {
 	case a == chat.Muted:
@@ -83,7 +85,7 @@ func (ad *Admission) decide(m chat.Message, a chat.Attention) access.Decision {
 	case a != chat.Ambient && ad.Policy.GroupIn(m.Place) != access.GroupAmbient:
 		return access.ContextOnly
 	case ad.Deaf && m.Unheard():
-		return access.ContextOnly // there is nothing to judge it by
+		return access.ContextOnly // the model has nothing to judge it by
 	case ad.Agent.IsCalled(m.Text):
 		return access.Yes
 	}
@@ -93,13 +95,13 @@ func (ad *Admission) decide(m chat.Message, a chat.Attention) access.Decision {
 // userWrote ends the count of the consecutive turns of bots in room.
 func (ad *Admission) userWrote(room chat.RoomID) { ad.bots.Person(room) }
 
-// knows reports whether author has access in room, by account or by the room.
+// knows reports whether author has access in room, by account or by the room. It fails with the error of the store.
 func (ad *Admission) knows(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
 	return ad.Pairing.Invited(ctx, room, author, nil)
 }
 
-// stays reports whether author, who asked what run answers, would be answered today. In groups it only looks at the room: roles come with
-// messages, and are not known at other times.
+// stays reports whether author, who asked the question of run, would still be answered. In groups it only checks the
+// room: roles come with messages, and are not known at other times. It fails with the error of the store.
 func (ad *Admission) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
 	room, err := ad.Store.Room(ctx, run.Room)
 	if err != nil {

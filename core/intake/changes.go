@@ -36,8 +36,9 @@ type ChangeStore interface {
 	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
 }
 
-// Changes takes edits, deletions, reactions and the clearing of rooms. It keeps the store, and the answers that are under way, in step with
-// the conversation on the platform. Its fields are set before use. It is safe for concurrent use.
+// Changes processes edits, deletions, reactions and the clearing of rooms. It keeps the store and the answers in
+// progress consistent with the conversation on the platform. Its fields are set before use. It is safe for concurrent
+// use.
 type Changes struct {
 	Store     ChangeStore
 	Agent     chat.EntityID
@@ -51,12 +52,13 @@ type Changes struct {
 	Log       *slog.Logger
 }
 
-// freshFor is how old a question can be whose edit is answered.
+// freshFor is the maximum age of a question whose edit is answered.
 const freshFor = 15 * time.Minute
 
-// asks reports whether an edit made m a question: it now addresses the agent, and no run has answered it or will. It returns m with what
-// is known of it from before the edit. Commands are no questions, because an edit makes no command, and messages of bots aren't, which
-// edit their messages all the time. A message that is unknown was not received before, or is deleted: [chat.JoinRule.Again] tells.
+// asks reports whether an edit made m a question: it now addresses the agent, and no run has answered it or will. It
+// returns m with its data from before the edit. Commands are no questions, because an edit makes no command. Messages
+// of bots are none either, because bots edit their messages all the time. A message that is unknown was not received
+// before, or is deleted: [chat.JoinRule.Again] decides. It fails with the error of the store.
 func (c *Changes) asks(ctx context.Context, m chat.Message) (chat.Message, bool, error) {
 	if !m.Addressed || m.Bot || m.Author == c.Agent || time.Since(m.At) > freshFor || m.Empty() || chat.IsCommand(m.Text) {
 		return m, false, nil
@@ -75,14 +77,15 @@ func (c *Changes) asks(ctx context.Context, m chat.Message) (chat.Message, bool,
 	if run.ID != "" || old.Author != m.Author || old.Room != m.Room || old.Kind != chat.Said && old.Kind != chat.Overheard {
 		return m, false, nil
 	}
-	m.Quoted, m.InReplyTo = old.Quoted, old.InReplyTo // an edit does not change what a message replies to
+	m.Quoted, m.InReplyTo = old.Quoted, old.InReplyTo // an edit does not change which message m replies to
 	m.Files = attachment.KeepRead(attachment.Edited(m.Files, old.Files), old.Files)
 	m.Text = chat.WithTranscripts(m.Text, m.Files)
 	return m, true, nil
 }
 
-// edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
-// started will read the new text anyway. A later one is answered again if it may be (IN-12).
+// edited revises a memory; the same text again, as when a platform unfurls a link, changes nothing. A run that was not
+// started will read the new text anyway. A later one is answered again if it may be. It fails with the error of the
+// store.
 func (c *Changes) edited(ctx context.Context, e chat.Edited) error {
 	if err := attachment.Check(e.Memory); err != nil {
 		return err
@@ -108,14 +111,15 @@ func (c *Changes) edited(ctx context.Context, e chat.Edited) error {
 	return nil
 }
 
-// revise stores the new text, and has the run that answers it answered again.
+// revise stores the new text, and reopens the run that answers it. It fails with the error of the store.
 func (c *Changes) revise(ctx context.Context, e chat.Edited) error {
 	_, _, err := c.rewrite(ctx, e.Memory, func() (chat.Run, error) { return c.answers(ctx, e) })
 	return err
 }
 
-// rewrite stores the text and files of m, and reopens the run that find returns. It reports whether it has reopened it, and the run as it
-// was. The run is reopened first: with the new text stored and the run not reopened, a repetition after an error would find nothing to do.
+// rewrite stores the text and files of m, and reopens the run that find returns. It reports whether it has reopened it,
+// and the run before that. It reopens first: with the new text stored and the run not reopened, a repetition after an
+// error would find nothing to do. It fails with the error of the store.
 func (c *Changes) rewrite(ctx context.Context, m chat.Memory, find func() (chat.Run, error)) (run chat.Run, reopened bool, err error) {
 	run, err = find()
 	if err != nil {
@@ -146,7 +150,7 @@ func (c *Changes) rewrite(ctx context.Context, m chat.Memory, find func() (chat.
 	return run, reopened, nil
 }
 
-// answers returns the started run that is to be answered again after e, or none.
+// answers returns the started run that has to be answered again after e, or none. It fails with the error of the store.
 func (c *Changes) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
 	if c.OnEdit == schedule.RememberEdit {
 		return chat.Run{}, nil
@@ -161,7 +165,7 @@ func (c *Changes) answers(ctx context.Context, e chat.Edited) (chat.Run, error) 
 	return run, nil
 }
 
-// reopen has run answered once more, unless it must stay as it is, and returns the epoch that it then has.
+// reopen reopens run, unless it must stay unchanged, and returns its new epoch. It fails with the error of the store.
 func (c *Changes) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error) {
 	if run.ID == "" {
 		return run.Epoch, nil
@@ -175,14 +179,15 @@ func (c *Changes) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error) 
 	return run.Epoch + 1, nil
 }
 
-// restart ends what is being made of a run that was reopened, and starts again.
+// restart interrupts the work on a run that was reopened, and starts it again.
 func (c *Changes) restart(run chat.Run) {
 	c.Live.Lose(run.ID)
 	c.Lanes.WakeRoom(run.Room)
 }
 
-// deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
-// started, and otherwise when its turn comes. It fails only before the message is forgotten, because a repetition finds no message.
+// deleted deletes a message. A run that answers no other message ends, and deletes its posted messages: at once if it
+// was started, and otherwise when its turn comes. It fails only before the message is deleted, because a repetition
+// finds no message.
 func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 	old, err := c.known(ctx, d.Room, d.ID)
 	if err != nil || old.ID == "" {
@@ -200,8 +205,8 @@ func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 		return nil
 	}
 	defer c.Lanes.WakeRoom(d.Room)
-	run, err := c.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
-	if err != nil {                        // the message is gone, and nothing comes of it when it is deleted again
+	run, err := c.Store.Run(ctx, asked.ID) // read again: a run that starts from now on finds no message
+	if err != nil {                        // the message is deleted, and a repetition would do nothing
 		c.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
 		run = asked
 		run.Inputs = slices.DeleteFunc(run.Inputs, func(id chat.MemoryID) bool { return id == d.ID })
@@ -222,8 +227,8 @@ func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 	return nil
 }
 
-// react remembers r as a remark of its author. The same event again is a duplicate, and so is another event that changes nothing; a
-// reaction that was taken back and is given again is not.
+// react stores r as a remark of its author. The same event again is a duplicate, and so is another event that changes
+// nothing. A reaction that was removed and is added again is none. It fails with the error of the store.
 func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
 	id := chat.MemoryID(reactionID(r) + "/" + cmp.Or(r.Event, strconv.FormatInt(r.At.UnixNano(), 36)))
 	if r.Author == c.Agent {
@@ -239,11 +244,11 @@ func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 		}
 	}
 	if on.ID != "" {
-		r.Room = on.Room // platforms may tell of the chat alone
+		r.Room = on.Room // some platforms name only the chat
 	}
 	room, err := c.Store.Room(ctx, r.Room)
 	unclear := r.AnyTopic && on.ID == "" && room.Kind == chat.Forum // it can be a message of any topic
-	if errors.Is(err, chat.ErrNotFound) || unclear {                // nothing was ever said there
+	if errors.Is(err, chat.ErrNotFound) || unclear {                // the room has no messages
 		return chat.Accepted{Memory: id}, nil
 	} else if err != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
@@ -271,8 +276,8 @@ func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	return acc, nil
 }
 
-// lastReaction returns the latest of the last reactions with the author, the emoji and the message of r, and whether it was added; "" if
-// there is none in sight.
+// lastReaction returns the latest of the last reactions with the author, the emoji and the message of r, and whether it
+// was added; "" if there is none in sight. It fails with the error of the store.
 func (c *Changes) lastReaction(ctx context.Context, r chat.Reaction, kind chat.MemoryKind) (id chat.MemoryID, added bool, err error) {
 	recent, err := c.Store.Recent(ctx, r.Room, kind, 0, lookedAt)
 	for _, m := range slices.Backward(recent) {
@@ -292,11 +297,13 @@ func reactionID(r chat.Reaction) string {
 	return fmt.Sprintf("%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji)
 }
 
-// lookedAt is how many of the last messages of a room are searched for a reaction, and how many of its last turns for an answer that a platform shows as a certain message.
+// lookedAt is the number of a room's last messages that are searched for a reaction, and of its last turns that are
+// searched for an answer with a message of the platform.
 const lookedAt = 50
 
-// shownAs returns the answer of the agent to which r is a reaction; a zero one if it is none of the last ones. Answers are not known by
-// the ids of the platform's messages, since each can have several.
+// shownAs returns the answer of the agent that r reacts to; a zero one if it is none of the last ones. Answers
+// are not stored under the ids of the platform's messages, since each can have several. It fails with the error of the
+// store.
 func (c *Changes) shownAs(ctx context.Context, r chat.Reaction) (chat.Memory, error) {
 	if r.Message == "" {
 		return chat.Memory{}, nil
@@ -309,7 +316,7 @@ func (c *Changes) shownAs(ctx context.Context, r chat.Reaction) (chat.Memory, er
 	return m, chat.Unless(err, chat.ErrNotFound)
 }
 
-// cleared forgets a room. Runs that wait for a person end.
+// cleared clears a room and ends its runs that wait for a person. It fails with the error of the store.
 func (c *Changes) cleared(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
 	if err := c.Waker.StopAll(ctx, what.Room, chat.EveryTurn); err != nil {
 		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
@@ -317,7 +324,8 @@ func (c *Changes) cleared(ctx context.Context, what chat.Cleared) (chat.Accepted
 	return c.clear(ctx, what)
 }
 
-// clear is [Changes.cleared] without an end of the runs that wait for a person: the caller is itself such a run, or has ended them.
+// clear clears a room like [Changes.cleared], without ending the runs that wait for a person: the caller is itself such
+// a run, or has ended them. It fails with the error of the store.
 func (c *Changes) clear(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
 	var n int
 	var err error
@@ -334,7 +342,7 @@ func (c *Changes) clear(ctx context.Context, what chat.Cleared) (chat.Accepted, 
 	return chat.Accepted{Deleted: n}, nil
 }
 
-// known is a memory of room, or a zero one.
+// known returns a memory of room, or a zero one. It fails with the error of the store.
 func (c *Changes) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
 	m, err := c.Store.Memory(ctx, id)
 	if err != nil || m.Room != room {
@@ -343,8 +351,9 @@ func (c *Changes) known(ctx context.Context, room chat.RoomID, id chat.MemoryID)
 	return m, nil
 }
 
-// Amend changes the text of the notice with key in room to what add returns, unless there is no such notice or add returns false. The message
-// is edited if no later turn of the room has followed it; otherwise below reports that the new text must be posted below.
+// Amend changes the text of the notice with key in room to the result of add, unless there is no such notice or add
+// returns false. The message is edited if no later turn of the room has followed it; otherwise below reports that the
+// new text must be posted below. It fails with the error of the store.
 func (c *Changes) Amend(ctx context.Context, room chat.RoomID, key string, add func(was string) (string, bool)) (below bool, err error) {
 	id := chat.NoticeID(room, key)
 	was, err := c.Store.Memory(ctx, id)

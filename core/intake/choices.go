@@ -18,7 +18,7 @@ import (
 	"parley/core/text"
 )
 
-// What a user is told whose choice changes nothing. Only this user sees it.
+// Texts for a user whose choice changes nothing. Only this user sees them.
 const (
 	notYours   = "This choice is not yours to make."
 	closed     = "This question has closed."
@@ -37,8 +37,9 @@ type ChoiceStore interface {
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 }
 
-// Choices accepts the choices of users, and stores each once, with the run that gives it to the handler that the question names; so it
-// survives a restart, and a second press changes nothing. Its fields are set before use. It is safe for concurrent use.
+// Choices accepts the choices of users, and stores each once, with the run that passes it to the handler of the
+// question. So a choice survives a restart, and a second press changes nothing. Its fields are set before use. It is
+// safe for concurrent use.
 type Choices struct {
 	Store     ChoiceStore
 	Questions *Questions
@@ -49,8 +50,9 @@ type Choices struct {
 	Log       *slog.Logger
 }
 
-// choose accepts what a user chose, by a button or in the words that they wrote. What is not theirs to choose, or is over, changes
-// nothing, and they are told so. id is the message that the choice counts as, and by which it is recognized when it is delivered again.
+// choose accepts a choice by a button or in words. A choice without the right to it, or too late, changes nothing, and
+// the user gets the reason. id is the message that the choice counts as; it identifies a redelivery. It fails
+// with the error of the store.
 func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
 	q, refused, err := cs.asked(ctx, c)
 	if err != nil {
@@ -73,7 +75,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	} else if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	}
-	if acc.Duplicate { // another press was faster; it is the same one if it chose the same
+	if acc.Duplicate { // another press was faster; it is the same one if it chose the same option
 		if q, err = cs.Store.Question(ctx, c.Question); err != nil {
 			return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 		} else if q.By != c.Author || q.Choice != c.Option {
@@ -87,9 +89,9 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	return acc, nil
 }
 
-// asked returns the question that c answers, or the sentence that says why it answers none. The rights of the chooser are checked now,
-// and not only when the question was asked. A question that has expired loses its buttons when a user presses one: there is
-// no timer for it.
+// asked returns the question that c answers, or the reason for the user why it answers none. The rights of the user are
+// checked now, and not only when the question was asked. A question that has expired loses its buttons when a user
+// presses one: there is no timer for it. It fails with the error of the store.
 func (cs *Choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
 	q, err = cs.Store.Question(ctx, c.Question)
 	switch {
@@ -117,15 +119,16 @@ func (cs *Choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, r
 	return q, notInvited, nil
 }
 
-// pressed accepts a button. If the option counts as a message of the chooser, that message is accepted at once, because the web API
-// returns its id; the run of the choice repeats that if it fails here.
+// pressed accepts a button. If the option counts as a message of the user, that message is accepted at once, because
+// the web API returns its id; the run of the choice repeats that if it fails here. It fails with the error of the
+// store.
 func (cs *Choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, error) {
 	acc, err := cs.choose(ctx, c, chat.MemoryID("choice/"+c.Question), "")
 	if err != nil || acc.Refused != "" {
 		return acc, err
 	}
 	q, err := cs.Store.QuestionOf(ctx, acc.Run)
-	if err != nil { // it is chosen, and its run knows how to go on
+	if err != nil { // the choice is stored, and its run repeats the rest
 		cs.Log.Warn("can't read what was chosen; its run does", "run", acc.Run, "err", err)
 	}
 	if err != nil || q.Chooser != action.AsMessage {
@@ -139,7 +142,7 @@ func (cs *Choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, e
 	return said, nil
 }
 
-// openFor returns the open questions that m can be an answer to, the oldest first.
+// openFor returns the open questions that m can answer, oldest first. It fails with the error of the store.
 func (cs *Choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Question, err error) {
 	if !canAnswer(m) {
 		return nil, nil
@@ -156,8 +159,9 @@ func (cs *Choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Qu
 	return asked, nil
 }
 
-// typed reports whether m answers the newest of the questions that its author was asked here, by an option's text or number, and accepts it if
-// so. Later in the conversation the same words can mean something else. The question is then answered by its buttons only.
+// typed reports whether m answers the newest question to its author here, by an option's text or number, and accepts it
+// if so. Later in the conversation the same words can mean something else, so only the buttons answer the question
+// then. It fails with the error of the store.
 func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
 	if len(asked) == 0 {
 		return chat.Accepted{}, false, nil
@@ -174,7 +178,7 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	if err != nil || !ok {
 		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
 	}
-	if q.Chooser == action.AsMessage { // which it is already
+	if q.Chooser == action.AsMessage { // m is that message already
 		if err := cs.Questions.retire(ctx, q); err != nil {
 			return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 		}
@@ -185,14 +189,14 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	return acc, err == nil && acc.Refused == "", err
 }
 
-// canAnswer reports whether m can name an option of a question, as far as m itself tells.
+// canAnswer reports whether m can name an option of a question, judged by m alone.
 func canAnswer(m chat.Message) bool {
 	return !m.Bot && m.Text != "" && len(m.Text) <= 4*maxLabel && (m.Place.Kind.Private() || m.Addressed)
 }
 
-// isNewest reports whether nothing was said in the room of q since q was asked, by users or by the agent. asker is the
+// isNewest reports whether neither users nor the agent have written in the room of q since q was asked. asker is the
 // run that asked. Messages have later turns than asker. The answer to an earlier message can still end later, so the
-// times of what the agent said are compared, too.
+// times of the agent's messages are compared, too. It fails with the error of the store.
 func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run) (bool, error) {
 	agent := cs.Admission.Agent.Entity()
 	later := func(m chat.Memory) bool { return m.Author == agent && m.ID != asker.Said() && m.At.After(q.Asked) }
@@ -212,8 +216,8 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 	return true, nil
 }
 
-// say accepts the option as a message of the chooser: once, however often it is called, because the id of the message is that of the run.
-// Rights are checked as for every message.
+// say accepts the option as a message of the user: once, however often it is called, because the id of the message is
+// that of the run. Rights are checked as for every message. It fails with the error of the store.
 func (cs *Choices) say(ctx context.Context, q chat.Question) (chat.Accepted, error) {
 	run, err := cs.Store.Run(ctx, q.Run)
 	if err != nil {

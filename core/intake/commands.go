@@ -20,8 +20,9 @@ type CommandStore interface {
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 }
 
-// Commands accepts commands. /stop acts at once, because it must not wait for what it is to stop. The others become runs, so that
-// their answers survive a restart as all answers do. Its fields are set before use. It is safe for concurrent use.
+// Commands accepts commands. /stop acts at once, because it must not wait for the answer that it stops. The others
+// become runs, so that their answers survive a restart as all answers do. Its fields are set before use. It is safe for
+// concurrent use.
 type Commands struct {
 	Store   CommandStore
 	Agent   chat.EntityID
@@ -32,7 +33,8 @@ type Commands struct {
 	Stops   *Stopper
 }
 
-// commandIn returns the command that m is, or "" if it is none, its author may not give any, or it may be meant for another bot of a group.
+// commandIn returns the command in m, or "" if there is none, its author may not give any, or it may be for another bot
+// of a group.
 func commandIn(m chat.Message, a admission) chat.CommandName {
 	name, _, ok := chat.ParseCommand(m.Text)
 	if !ok || !a.invited || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
@@ -41,7 +43,8 @@ func commandIn(m chat.Message, a admission) chat.CommandName {
 	return name
 }
 
-// accept stores a command with the run that carries it out. /stop needs no run, and leaves only marks.
+// accept stores a command with the run that executes it. /stop needs no run, and leaves only marks. It fails with the
+// error of the store.
 func (c *Commands) accept(ctx context.Context, m chat.Message, name chat.CommandName) (chat.Accepted, error) {
 	if name == chat.Stop {
 		return c.acceptStop(ctx, m)
@@ -64,7 +67,7 @@ func (c *Commands) accept(ctx context.Context, m chat.Message, name chat.Command
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	// Only a retry claims the room: like a new question it ends what is being answered.
+	// Only a retry claims the room: like a new question it ends the answer in progress.
 	if j.Kind.Claims() && !acc.Duplicate && c.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede {
 		c.Claims.Announce(ctx, m.Room, acc.Response)
 	}
@@ -72,9 +75,9 @@ func (c *Commands) accept(ctx context.Context, m chat.Message, name chat.Command
 	return acc, nil
 }
 
-// acceptStop stops the turns that the room had when m first arrived, however often it is delivered: all of these, and no later ones. The
-// first mark remembers up to which turn that is. The second one says that it is done: if the process dies between the two, the
-// next delivery stops the same turns again.
+// acceptStop stops the turns that the room had when m first arrived, however often m is delivered, and no later ones.
+// The first mark stores the last of these turns. The second mark records that the stop is complete: if the process dies
+// between the two, the next delivery stops the same turns again. It fails with the errors of [Stopper.Stop].
 func (c *Commands) acceptStop(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	begun, err := c.Store.Mark(ctx, m.Room, "stop/"+m.ID)
 	if err != nil {
@@ -93,7 +96,8 @@ func (c *Commands) acceptStop(ctx context.Context, m chat.Message) (chat.Accepte
 	return acc, nil
 }
 
-// command accepts a command that was given by other means than a message: a button, or a request of the web API.
+// command accepts a command from another source than a message: a button, or a request of the web API. It fails with
+// the error of the store.
 func (c *Commands) command(ctx context.Context, given chat.Command) error {
 	if given.Name != chat.Stop {
 		return fmt.Errorf("unknown command %q", given.Name)
@@ -101,7 +105,7 @@ func (c *Commands) command(ctx context.Context, given chat.Command) error {
 	room, err := c.Store.Room(ctx, given.Room)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		return nil // nothing was ever said there
+		return nil // the room has no messages
 	case err != nil:
 		return fmt.Errorf("stop %s: %w", given.Room, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"parley/core/chat"
 )
 
-// Handlers returns the handlers of choices that are always there.
+// Handlers returns the built-in handlers of choices.
 func Handlers(cs *Choices, stops *Stopper, changes *Changes) []action.ChoiceHandler {
 	return []action.ChoiceHandler{
 		asMessage{cs}, forgetter{stops, changes}, waiter{action.Awaited}, waiter{action.Parked}, approvalHandler{cs.Pairing},
@@ -25,8 +25,8 @@ func (a asMessage) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	return "", err
 }
 
-// waiter stands for the two ways in which a run waits for a choice, in an action or parked. The run itself looks up what was chosen, so
-// there is nothing to do.
+// waiter serves the two ways to wait for a choice, in an action or parked. The waiting run reads the choice itself, so
+// the handler does nothing.
 type waiter struct{ name string }
 
 func (w waiter) Name() string { return w.name }
@@ -54,7 +54,7 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	return "Done. I've forgotten this conversation.", nil
 }
 
-// approvalHandler carries out what an owner chose for a user who asks for access.
+// approvalHandler executes the decision of an owner about a user who asks for access.
 type approvalHandler struct{ pairing *access.Pairing }
 
 func (approvalHandler) Name() string { return access.ApprovalHandler }

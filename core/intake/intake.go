@@ -9,7 +9,7 @@ import (
 	"parley/core/text"
 )
 
-// KnownStore finds what a message was accepted as. The contract is that of package storage.
+// KnownStore finds the result of the first delivery of a message. The contract is that of package storage.
 type KnownStore interface {
 	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
 }
@@ -26,7 +26,7 @@ type Intake struct {
 	Tasks     *Tasks
 }
 
-// Process stores in. The result, errors and repetitions are those of [parley/core.Runtime.ProcessMessage].
+// Process stores in. It has the results and errors of [parley/core.Runtime.ProcessMessage], also for repetitions.
 func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	switch in := text.CleanAll(in).(type) {
 	case chat.Message:
@@ -60,16 +60,17 @@ func (t *Intake) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 	return known, err
 }
 
-// accept stores a message and opens its run, in one transaction. A message that arrived before only attaches to its own run. Most find
-// that out in the transaction. What could be a command, or the answer to a question, finds out before: it would otherwise count a second
-// time, or for a question that was asked since. So do messages of bots, which are counted.
+// accept stores a message and opens its run, in one transaction. A message that arrived before only attaches to its own
+// run. For most messages, the transaction detects that. A possible command or answer to a question is looked up before:
+// it would otherwise count a second time, or for a later question. So are messages of bots, which are counted. It fails
+// with the error of the store.
 func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	m, err := t.clean(m)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
 	if m.Author == t.Admission.Agent.Entity() || m.Empty() {
-		return chat.Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
+		return chat.Accepted{Memory: m.ID}, nil // the agent's own messages are stored with their run; empty ones have no content
 	}
 	a, err := t.Admission.of(ctx, m)
 	if err != nil {
@@ -94,8 +95,8 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	return t.Messages.add(ctx, m, a, false)
 }
 
-// clean checks and cleans m, and settles rights and costs, which are stored with the run: they follow from the account that the platform
-// vouches for.
+// clean checks and cleans m, and sets rights and the payer, which are stored with the run: they follow from the
+// account, which the platform guarantees. It fails if m is invalid.
 func (t *Intake) clean(m chat.Message) (chat.Message, error) {
 	m, err := attachment.CleanMessage(m)
 	if m.Address.BilledTo == "" {
@@ -108,8 +109,8 @@ func (t *Intake) clean(m chat.Message) (chat.Message, error) {
 	return m, err
 }
 
-// edited takes a message after an edit. One that the edit addresses to the agent is a new question, unless it arrives again; all others
-// change the stored message.
+// edited processes a message after an edit. If the edit addresses the message to the agent, it is a new question,
+// unless it arrives again; all others change the stored message. It fails with the error of the store.
 func (t *Intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, err error) {
 	var a admission
 	m, asks, err := t.Changes.asks(ctx, e.Message)
@@ -128,7 +129,7 @@ func (t *Intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, 
 	return chat.Accepted{Memory: e.ID}, t.Changes.edited(ctx, e)
 }
 
-// arrived returns what m was accepted as, if it arrived before.
+// arrived returns the result of the first delivery of m, if it arrived before. It fails with the error of the store.
 func arrived(ctx context.Context, store KnownStore, m chat.Memory) (acc chat.Accepted, known bool, err error) {
 	acc, err = store.Known(ctx, m)
 	if chat.Unless(err, chat.ErrNotFound) != nil {

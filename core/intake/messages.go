@@ -29,8 +29,8 @@ type Messages struct {
 	Log       *slog.Logger
 }
 
-// add stores m, with a run if it may be answered, and wakes its room. Again is for a message after an edit ([chat.JoinRule.Again]), which is
-// stored only if it is answered.
+// add stores m, with a run if it may be answered, and wakes its room. again is for a message after an edit
+// ([chat.JoinRule.Again]), which is stored only if it is answered. It fails with the error of the store.
 func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again bool) (chat.Accepted, error) {
 	verdict, attention, err := ms.Admission.answers(ctx, m, a)
 	if err != nil || again && verdict != access.Yes {
@@ -56,7 +56,7 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 		if verdict == access.Yes && attention == chat.Unfollowed {
 			ms.follow(ctx, m.Room)
 		}
-		if ms.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
+		if ms.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede && verdict == access.Yes { // an undecided message interrupts nothing
 			ms.Claims.Announce(ctx, m.Room, acc.Response)
 		}
 		ms.Lanes.WakeRoom(m.Room)
@@ -64,8 +64,8 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 	return acc, nil
 }
 
-// follow makes the agent listen again in a room that it left, because it is addressed there. If the write fails, the next message
-// that addresses the agent does it.
+// follow restores the agent's attention in a room that it left, because a message addresses it there. If the write
+// fails, the next message that addresses the agent repeats it.
 func (ms *Messages) follow(ctx context.Context, room chat.RoomID) {
 	if err := ms.Store.SetAttention(ctx, room, chat.Normal); err != nil {
 		ms.Log.Warn("can't resume following a room", "room", room, "err", err)

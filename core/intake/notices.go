@@ -17,7 +17,7 @@ import (
 
 var errNoText = errors.New("the message is empty")
 
-// AddressStore finds where notices go.
+// AddressStore finds the addresses of notices.
 type AddressStore interface {
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
@@ -29,7 +29,8 @@ type NoticeStore interface {
 	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
 }
 
-// Notices accepts messages of the agent that answer nothing. Its fields are set before use. It is safe for concurrent use.
+// Notices accepts messages of the agent that are no answers. Its fields are set before use. It is safe for concurrent
+// use.
 type Notices struct {
 	Store     NoticeStore
 	Agent     chat.Agent
@@ -37,7 +38,7 @@ type Notices struct {
 	Lanes     *schedule.Lanes
 }
 
-// Say is [Notices.Send] until the process is told to end; then it fails with [chat.ErrShutdown].
+// Say is [Notices.Send] until the shutdown begins; then it fails with [chat.ErrShutdown].
 func (ns *Notices) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	if ns.Lanes.Closed() {
 		return chat.Accepted{}, chat.ErrShutdown
@@ -45,8 +46,8 @@ func (ns *Notices) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 	return ns.Send(ctx, n)
 }
 
-// Send stores n with the run that sends it, once for each key, also while the process ends: then the next one sends it. It fails like
-// [parley/core.Runtime.Say], without [chat.ErrShutdown].
+// Send stores n with the run that sends it, once for each key. During the shutdown it still stores n, and the next
+// process sends it. It fails like [parley/core.Runtime.Say], without [chat.ErrShutdown].
 func (ns *Notices) Send(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	acc, err := ns.send(ctx, n)
 	if err != nil {
@@ -76,7 +77,8 @@ func (ns *Notices) send(ctx context.Context, n chat.Notice) (chat.Accepted, erro
 	return acc, nil
 }
 
-// Draft returns what n of agent is to the journal.
+// Draft returns the message and the rule for storing n of agent. It fails if n is invalid, and with the error
+// of the store.
 func Draft(ctx context.Context, store AddressStore, agent chat.Agent, n chat.Notice) (chat.Message, error) {
 	n = text.CleanAll(n)
 	switch {
@@ -109,7 +111,7 @@ func Draft(ctx context.Context, store AddressStore, agent chat.Agent, n chat.Not
 	}, nil
 }
 
-// reach completes an address.
+// reach completes an address. It fails with [chat.ErrUnreached] if there is none, and with the error of the store.
 func reach(ctx context.Context, store AddressStore, room chat.Room, to chat.Address) (chat.Address, error) {
 	if to.Connector != "" {
 		return to, nil
@@ -135,8 +137,8 @@ type ApprovalStore interface {
 	Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error)
 }
 
-// Approve gives access to the person who was told code, while no gateway uses the store. The next gateway tells them.
-// [chat.ErrNotFound] if the code is unknown or has expired.
+// Approve gives access to the user who received code, while no gateway uses the store. The next gateway notifies the
+// user. It fails with [chat.ErrNotFound] if the code is unknown or has expired, and with the error of the store.
 func Approve(ctx context.Context, store ApprovalStore, agent chat.Agent, code string) (chat.Person, error) {
 	return access.Approve(ctx, store, func(ctx context.Context, n chat.Notice) error {
 		m, err := Draft(ctx, store, agent, n)

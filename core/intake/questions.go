@@ -21,7 +21,7 @@ import (
 // Bounds of questions that hold on every platform: Telegram's and Discord's buttons could show more, but not well.
 const (
 	maxLabel     = 60              // characters of an option
-	openFor      = time.Hour       // how long a question can be answered
+	openFor      = time.Hour       // the time limit of a question
 	awaitedFor   = 5 * time.Minute // the same when an action waits for the choice, and with it its turn
 	maxAnswers   = 10              // earlier answers that can end after a question was asked; far fewer run at a time
 	noHandlerFmt = "there is no choice handler %q"
@@ -38,8 +38,8 @@ type QuestionStore interface {
 	Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error
 }
 
-// Questions are the questions that the agent asks with options, and the handlers of what is chosen. Its exported fields are set, and all
-// handlers added, before use. Then it is safe for concurrent use.
+// Questions completes the questions of the agent, and holds the handlers of choices. Its exported fields are set, and
+// all handlers added, before use. Then it is safe for concurrent use.
 type Questions struct {
 	Store QuestionStore
 	Lanes *schedule.Lanes
@@ -47,7 +47,7 @@ type Questions struct {
 	handlers map[string]action.ChoiceHandler
 }
 
-// Handle adds handlers. One of the same name takes the place of an earlier one.
+// Handle adds handlers. A later handler replaces an earlier one with the same name.
 func (qs *Questions) Handle(handlers ...action.ChoiceHandler) {
 	if qs.handlers == nil {
 		qs.handlers = map[string]action.ChoiceHandler{}
@@ -89,7 +89,7 @@ func (qs *Questions) Complete(q chat.Question) (chat.Question, error) {
 	return q, nil
 }
 
-// Text returns the text that is shown above the options. It is in the verdict of the run that asked, as long as that is kept, and
+// Text returns the text above the options. It is in the verdict of the run that asked, as long as that is kept, and
 // then in the agent's message. It fails with the error of the store.
 func (qs *Questions) Text(ctx context.Context, q chat.Question) (string, error) {
 	run, err := qs.Store.Run(ctx, q.Run)
@@ -103,8 +103,8 @@ func (qs *Questions) Text(ctx context.Context, q chat.Question) (string, error) 
 	return m.Text, chat.Unless(err, chat.ErrNotFound)
 }
 
-// CarryOut calls the handler that q, which was answered, names, and returns the text that it shows. A panic in it is an error of this call
-// alone.
+// CarryOut calls the handler that the answered question q names, and returns its text. A panic of the handler is an
+// error of this call alone.
 func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string, err error) {
 	h := qs.handlers[q.Chooser]
 	if h == nil {
@@ -115,8 +115,8 @@ func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string
 	return text.Visible(says), err
 }
 
-// RetireNotice closes the question of the notice with key in room without a choice, and removes its buttons, if there is such a question and
-// it was not answered.
+// RetireNotice closes the question of the notice with key in room without a choice, and removes its buttons, if there
+// is such a question and it was not answered. It fails with the error of the store.
 func (qs *Questions) RetireNotice(ctx context.Context, room chat.RoomID, key string) error {
 	run, err := qs.Store.RunOf(ctx, chat.NoticeID(room, key))
 	if err != nil {
@@ -129,8 +129,8 @@ func (qs *Questions) RetireNotice(ctx context.Context, room chat.RoomID, key str
 	return qs.retire(ctx, q)
 }
 
-// retire closes q without a choice. If it is shown in messages that can still be edited, a run removes the buttons from them; otherwise
-// the question is only closed in the store.
+// retire closes q without a choice. If its messages can still be edited, a run removes the buttons from them; otherwise
+// the question is only closed in the store. It fails with the error of the store.
 func (qs *Questions) retire(ctx context.Context, q chat.Question) error {
 	asker, err := qs.Store.Run(ctx, q.Run)
 	if err != nil {

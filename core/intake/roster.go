@@ -12,10 +12,11 @@ import (
 	"parley/core/text"
 )
 
-// meetTimeout is how long saving the author of a message may take: the next message does it again.
+// meetTimeout is the time limit for saving the author of a message: the next message repeats it.
 const meetTimeout = time.Second
 
-// RosterStore contains the store methods of [Roster]. Errors are those of package storage; saving something unchanged is [chat.Nothing] new.
+// RosterStore contains the store methods of [Roster]. Errors are those of package storage; saving an unchanged value
+// returns [chat.Nothing].
 type RosterStore interface {
 	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
 	World(ctx context.Context, id chat.WorldID) (chat.World, error)
@@ -26,8 +27,8 @@ type RosterStore interface {
 	SaveRoom(ctx context.Context, r chat.Room) error
 }
 
-// Roster tracks worlds, rooms and members as platforms report them, and emits events of what is new. Its fields are set before use. It is
-// safe for concurrent use.
+// Roster tracks worlds, rooms and members as platforms report them, and emits events of changes. Its fields are set
+// before use. It is safe for concurrent use.
 type Roster struct {
 	Store RosterStore
 	Agent chat.EntityID
@@ -36,7 +37,7 @@ type Roster struct {
 	Log   *slog.Logger
 }
 
-// meet keeps the directory up to date with who writes, and where. It may fail: then the next message does it.
+// meet updates the directory with the author and the room of m. It may fail: then the next message repeats it.
 func (ro *Roster) meet(ctx context.Context, m chat.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), meetTimeout)
 	defer cancel()
@@ -51,7 +52,7 @@ func (ro *Roster) meet(ctx context.Context, m chat.Message) {
 	}
 }
 
-// joined remembers who is where. The same said again is nothing new.
+// joined stores a membership. A repetition changes nothing. It fails with the error of the store.
 func (ro *Roster) joined(ctx context.Context, j chat.Joined) error {
 	j.World.Name, j.World.Gone = text.Visible(j.World.Name), false
 	if err := ro.enter(ctx, j.World, j.Entity.ID == ""); err != nil {
@@ -74,7 +75,8 @@ func (ro *Roster) joined(ctx context.Context, j chat.Joined) error {
 	return nil
 }
 
-// enter saves a world in which the agent is. reached says that its connector says so, without a message.
+// enter saves a world of the agent. reached reports whether its connector reports it directly, without a message. It
+// fails with the error of the store.
 func (ro *Roster) enter(ctx context.Context, w chat.World, reached bool) error {
 	if w.ID == "" {
 		return nil
@@ -91,7 +93,7 @@ func (ro *Roster) enter(ctx context.Context, w chat.World, reached bool) error {
 	return nil
 }
 
-// open saves a room in which the agent is.
+// open saves a room of the agent. It fails with the error of the store.
 func (ro *Roster) open(ctx context.Context, r chat.Room) error {
 	r.Name, r.Gone = text.Visible(r.Name), false
 	old, err := ro.Store.Room(ctx, r.ID)
@@ -107,7 +109,7 @@ func (ro *Roster) open(ctx context.Context, r chat.Room) error {
 	return nil
 }
 
-// enroll saves a person or a bot, and their membership of a world, if there is one.
+// enroll saves a user or a bot, and their membership of a world, if there is one. It fails with the error of the store.
 func (ro *Roster) enroll(ctx context.Context, world chat.WorldID, e chat.Entity, role string) error {
 	news, err := ro.Store.Meet(ctx, e)
 	if err != nil {
@@ -131,7 +133,8 @@ func (ro *Roster) enroll(ctx context.Context, world chat.WorldID, e chat.Entity,
 	return nil
 }
 
-// left remembers who is where no more. What the agent can't see any more is not answered any more.
+// left stores the end of a membership. Rooms that the agent can no longer see get no more answers. It fails with the
+// error of the store.
 func (ro *Roster) left(ctx context.Context, l chat.Left) (err error) {
 	switch {
 	case l.Entity != "" && l.Entity != ro.Agent:

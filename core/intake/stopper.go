@@ -29,8 +29,9 @@ type Stopper struct {
 	Live      *relay.Registry
 }
 
-// Stop ends every turn of room up to one, on all replicas, also those that wait, and closes the questions that they asked. If the
-// store or the tracker can't be reached, at least what runs in this process ends, and the error makes the caller try the rest again.
+// Stop ends every turn of room up to upTo, on all replicas, including waiting ones, and closes their questions. If the
+// store or the tracker can't be reached, it still ends the turns of this process, and fails, so that the caller repeats
+// the rest.
 func (s *Stopper) Stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) (err error) {
 	defer func() {
 		if err != nil {
@@ -79,8 +80,8 @@ func (s *Stopper) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.Res
 	return s.Waker.StopAll(ctx, room, upTo)
 }
 
-// dropWaiting ends the turns among open that have not started. Later messages would otherwise join them, and never be answered,
-// because a stopped turn answers nothing.
+// dropWaiting ends the turns among open that have not started. Later messages would otherwise join them, and never be
+// answered, because a stopped turn answers nothing. It fails with the error of the store.
 func (s *Stopper) dropWaiting(ctx context.Context, open []chat.Run) error {
 	for _, r := range open {
 		if r.Epoch > 0 || !r.Kind.Claims() {

@@ -13,7 +13,7 @@ import (
 	"parley/core/text"
 )
 
-// mostTasks is how many runs may wait in a room that gets another task.
+// mostTasks is the maximum number of waiting runs in a room that accepts another task.
 const mostTasks = 10
 
 // TaskStore contains the store methods of [Tasks].
@@ -31,8 +31,9 @@ type Tasks struct {
 	Emit  func(e event.Event)
 }
 
-// accept accepts in. [chat.ErrNotFound] if the room is unknown, [chat.ErrUnreached] if the agent has left it or was never reached
-// there. Without an error, Accepted names no run if the task is left out: the agent is muted, or too much waits.
+// accept accepts in. It fails with [chat.ErrNotFound] if the room is unknown, and with [chat.ErrUnreached] if the agent
+// has left it or was never reached there. Without an error, Accepted names no run if the task is left out: the agent is
+// muted, or too many runs wait.
 func (t *Tasks) accept(ctx context.Context, in chat.Task) (acc chat.Accepted, err error) {
 	defer func() {
 		if err != nil {
@@ -67,7 +68,7 @@ func (t *Tasks) accept(ctx context.Context, in chat.Task) (acc chat.Accepted, er
 	return acc, err
 }
 
-// messageOf returns what in is to the journal.
+// messageOf returns the message and the rule for storing in.
 func messageOf(in chat.Task, room chat.Room) (chat.Message, chat.JoinRule) {
 	m := chat.Message{
 		Memory: chat.Memory{ID: in.Message(), Room: room.ID, Author: in.By, Name: text.Label(in.Name), Text: in.Text, Files: in.Files, At: time.Now()},

@@ -17,7 +17,7 @@ const (
 	InsufficientCredits FailureKind = "insufficient_credits"
 	NoProvider          FailureKind = "no_provider"       // the provider rejects the credentials
 	NoModel             FailureKind = "no_model"          // the provider does not have the model
-	WrongAddress        FailureKind = "wrong_address"     // what answers is not a model server
+	WrongAddress        FailureKind = "wrong_address"     // the server at the address is not a model server
 	WrongCertificate    FailureKind = "wrong_certificate" // the server's certificate is not valid
 	LocalInference      FailureKind = "local_inference"
 	RateLimited         FailureKind = "rate_limited"
@@ -32,7 +32,7 @@ const (
 	ActionFailed        FailureKind = "action_failed"         // only of an [chat.ActionResult]
 )
 
-// Sentence returns a short message for users that includes what they can do.
+// Sentence returns a short message for users that includes their options.
 func (k FailureKind) Sentence() string {
 	switch k {
 	case InsufficientCredits:

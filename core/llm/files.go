@@ -47,7 +47,7 @@ const (
 	maxFileName = 100     // in bytes
 )
 
-// Showable returns the files that can be shown to users, each with its detected type, whatever it claims to be.
+// Showable returns the files that can be shown to users, each with its detected type instead of the claimed one.
 func Showable(files []File) (all []File) {
 	for _, b := range files {
 		if n := len(b.Data); n > 0 && n <= MaxFile {

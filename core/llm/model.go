@@ -24,8 +24,8 @@ type Model interface {
 type Models struct {
 	Large       Model // answers
 	LargeVision bool  // Large accepts images, see [Message.Images]
-	LargeAgent  bool  // Large is an agent with tools of its own: it only answers people
-	// LargeThinking is what people see while Large reasons.
+	LargeAgent  bool  // Large is an agent with tools of its own: it only answers users
+	// LargeThinking is the visible part of Large's reasoning.
 	LargeThinking Thinking
 	Small         Model // for decisions, summaries and reflection
 	// Vision describes images: it receives [Message.Images].
@@ -57,33 +57,35 @@ func (m Models) SmallOrLarge() Model {
 type Named struct {
 	Name     string
 	Model    Model
-	Label    string   // what its provider calls it, for people; can be empty
+	Label    string   // its name at the provider, for users; can be empty
 	Vision   bool     // it accepts images, see [Message.Images]
 	NoTools  bool     // it can't call tools
-	Agent    bool     // it is an agent with tools of its own: it only answers people
-	Thinking Thinking // what people see while it reasons
+	Agent    bool     // it is an agent with tools of its own: it only answers users
+	Thinking Thinking // the visible part of its reasoning
 	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
-	Fallback []string // the names of those that continue for it when it fails, in order
+	Fallback []string // the names of its fallbacks, in order
 }
 
-// DefaultName is the name of the model that answers, where the owner gives none.
+// DefaultName is the name of the model that answers, if the owner gives none.
 const DefaultName = "default"
 
 // Transcriber transcribes speech. Its errors are like those of [Model].
 type Transcriber interface {
-	// Transcribe receives the whole file; name and mime identify its format.
+	// Transcribe transcribes a whole file; name and mime identify its format. It fails with a [*Failure] unless ctx was
+	// done.
 	Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error)
 }
 
 // ImageGenerator generates images. Its errors are like those of [Model].
 type ImageGenerator interface {
-	// Paint generates one image.
+	// Paint generates one image. It fails with a [*Failure] unless ctx was done.
 	Paint(ctx context.Context, prompt string) (File, error)
 }
 
 // Embedder computes embeddings. Its errors are like those of [Model].
 type Embedder interface {
-	// Embed returns one vector per text, in the same order, all of the same length.
+	// Embed returns one vector per text, in the same order, all of the same length. It fails with a [*Failure] unless
+	// ctx was done.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -94,7 +96,7 @@ type Request struct {
 	Tools    []Tool
 	// MaxTokens limits the answer; 0 means no limit. A lower limit of the model itself applies too.
 	MaxTokens int
-	// Readable asks for reasoning as text, where the provider sends that only on request: see [Chunk.Reasoning].
+	// Readable requests reasoning as text, from providers that send it only on request: see [Chunk.Reasoning].
 	Readable bool
 }
 
@@ -131,8 +133,8 @@ type Message struct {
 	Opaque  *Opaque    // of Assistant: see there
 }
 
-// Opaque is what a model wants back with the message that it came with, such as encrypted reasoning and signatures. It
-// lives as long as the rounds of one answer, and is stored only while that waits for a person.
+// Opaque is data that a model needs back with its message, such as encrypted reasoning and signatures. It lives as long
+// as the rounds of one answer, and is stored only while that waits for a person.
 type Opaque struct {
 	Owner string // the kind of model that reads it. Others ignore it
 	Data  json.RawMessage
@@ -160,9 +162,9 @@ type Chunk struct {
 	Remote *RemoteCall  // a call that is shown, not made
 	Finish FinishReason // at most once, near the end
 	Usage  *Usage       // at most once
-	Alive  bool         // reasoning and the like: hidden from users, but the stream is not stalled
-	// Reasoning is the next piece of reasoning that people can read, if the provider sends that. It is never part of the answer. Chunks
-	// with it are Alive.
+	Alive  bool         // hidden output such as reasoning: the stream is not stalled
+	// Reasoning is the next piece of readable reasoning, if the provider sends that. It is never part of the answer.
+	// Chunks with it are Alive.
 	Reasoning string
 	Opaque    *Opaque // at most once, near the end: it belongs into the message with this answer
 }
@@ -193,8 +195,8 @@ type Usage struct {
 	CacheWritten       int // of Prompt: written to it, where that has its own price
 }
 
-// Plausible reports whether a usage that a provider reported can be true: no number is below zero, or more than a billion. Others are
-// ignored, as if nothing was reported.
+// Plausible reports whether a usage that a provider reported can be true: no number is below zero, or more than a
+// billion. An implausible one is treated as no report.
 func (u Usage) Plausible() bool {
 	return min(u.Prompt, u.Completion, u.Cached, u.CacheWritten) >= 0 && max(u.Prompt, u.Completion, u.Cached, u.CacheWritten) <= mostReported
 }
@@ -208,7 +210,7 @@ type UsageSum struct {
 	Prompt     int    `json:"prompt"`
 	Completion int    `json:"completion"`
 	Cached     int    `json:"cached,omitempty"`    // of Prompt: read from the provider's cache
-	Provider   string `json:"provider,omitempty"`  // of the model that was last asked for the answer
+	Provider   string `json:"provider,omitempty"`  // of the model that answered last
 	Model      string `json:"model,omitempty"`     // its name at the provider
 	Estimated  bool   `json:"estimated,omitempty"` // a provider did not report its part, or an earlier process's part is unknown
 }
@@ -223,7 +225,7 @@ func (u UsageSum) Add(later UsageSum) UsageSum {
 	return u
 }
 
-// RemoteCall is one piece of a tool call that the model's own side makes, such as an external agent with tools of its own.
+// RemoteCall is one piece of a tool call that the provider runs, for example an external agent with tools of its own.
 // The runtime shows it and never makes it. Its pieces come in this order: the first one, parameters, Running, Ended.
 type RemoteCall struct {
 	ID         string // the same in every piece of the call, and unique within the answer
@@ -232,10 +234,10 @@ type RemoteCall struct {
 	Running    bool   // the parameters are complete
 	Ended      bool
 	Result     string // with Ended
-	Error      string // with Ended: why it failed, for the record; empty if it succeeded
+	Error      string // with Ended: the reason of the failure, for the record; empty if it succeeded
 }
 
-// Thinking is what people see while a model reasons before it answers.
+// Thinking is the visible part of a model's reasoning before it answers.
 type Thinking string
 
 // Words returns the words of the configuration.
@@ -246,7 +248,7 @@ func (Thinking) Words() []string {
 // The ways. The empty Thinking is [ThinkingStatus].
 const (
 	ThinkingOff    Thinking = "off"    // nothing
-	ThinkingStatus Thinking = "status" // that it does
+	ThinkingStatus Thinking = "status" // the fact that it reasons
 	ThinkingFull   Thinking = "full"   // also its reasoning, where that can be collapsed: never in messages
 )
 

@@ -45,8 +45,8 @@ func NormalizeMessages(turns []Message) []Message {
 	return out
 }
 
-// BeginWithUser returns turns so that the first is not from the assistant, as [NormalizeMessages] does. What it adds is written into turns
-// where there is room for one more, so the caller must own them.
+// BeginWithUser returns turns with a first message that is not from the assistant, as [NormalizeMessages] does. An
+// added message is written into the list of turns if there is room for one more, so the caller must own the list.
 func BeginWithUser(turns []Message) []Message {
 	if len(turns) > 0 && turns[0].Role == RoleAssistant {
 		return slices.Insert(turns, 0, Message{Role: RoleUser, Text: gap})

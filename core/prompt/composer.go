@@ -4,10 +4,10 @@
 // A [Composer] is made once, and a [Builder] for each turn. Natively, [Builder.Request] returns separate messages and
 // tools; [Builder.Prompt] returns a template as one text, for the text format and for the small questions.
 //
-// Two rules shape the prompts. What stays the same comes first, and history is dropped in large steps, so that the
-// prompts of consecutive turns begin alike and the provider's cache applies. And nothing that others wrote can look
-// like a part of the prompt: the tags that delimit its parts are escaped in all values, see guard. That protects the
-// structure of the prompt; it does not make a model immune to instructions in the text.
+// Two rules shape the prompts. Stable parts come first, and history is dropped in large steps, so that the prompts of
+// consecutive turns begin alike and the provider's cache applies. And no text of other authors can look like a part of
+// the prompt: the tags that delimit its parts are escaped in all values, see guard. That protects the structure of the
+// prompt; it does not make a model immune to instructions in the text.
 package prompt
 
 import (
@@ -52,12 +52,12 @@ type Composer struct {
 	Recall  Recall
 	calls   bool        // models can call tools
 	sources []source    // in prompt order
-	inquiry action.Spec // of the tool that requests those that are dynamic, made once
+	inquiry action.Spec // of the tool that requests dynamic providers, made once
 	plugins []action.Plugin
 	set     atomic.Pointer[promptSet]
 	skipped func(spec action.ProviderSpec, run chat.RunID, err error) // called for a provider that failed, panicked or was late
 
-	// mu guards character, the character's templates that set is made of.
+	// mu guards character, the character's templates in set.
 	mu        sync.Mutex
 	character map[string]string
 
@@ -67,7 +67,7 @@ type Composer struct {
 }
 
 // NewComposer uses the plugins' providers and templates, and the character's templates. calls reports whether models
-// can call tools. An error names the invalid template or provider. skipped must be safe for concurrent use.
+// can call tools. It fails for an invalid template or provider. skipped must be safe for concurrent use.
 func NewComposer(plugins []action.Plugin, character map[string]string, recall Recall, calls bool, skipped func(action.ProviderSpec, chat.RunID, error)) (*Composer, error) {
 	c := &Composer{Recall: recall.filled(), character: map[string]string{}, calls: calls, plugins: plugins, skipped: skipped}
 	var err error
@@ -78,7 +78,8 @@ func NewComposer(plugins []action.Plugin, character map[string]string, recall Re
 	return c, c.SetTemplates(character)
 }
 
-// Wait returns when no overdue provider runs any more, or when ctx is done, because providers can't be killed.
+// Wait returns when no overdue provider runs any more. It fails with the cause of ctx if that is done before, because
+// providers can't be killed.
 func (c *Composer) Wait(ctx context.Context) error { return contain.Wait(ctx, c.late.Wait) }
 
 // Turn starts the prompts of a turn, with the current templates.
@@ -92,10 +93,10 @@ type Builder struct {
 	c       *Composer
 	set     promptSet // fixed at the start of the turn
 	turn    action.TurnContext
-	whole   []chat.Memory // what Recent of the turn was before [Builder.Shorten]
+	whole   []chat.Memory // Recent of the turn before [Builder.Shorten]
 	Outputs []Output      // in prompt order
 
-	Images []llm.File // images that the question is about
+	Images []llm.File // images of the question
 	Limit  int        // the maximum tokens of a prompt, instead of the composer's; 0 means the composer's
 }
 
@@ -105,8 +106,9 @@ func (st *Builder) limit() int { return st.LimitFor(st.Limit) }
 // LimitFor returns the maximum tokens of a prompt for a model with this limit of its own; 0 means none.
 func (st *Builder) LimitFor(own int) int { return cmp.Or(own, st.c.Recall.Prompt) }
 
-// Shorten has later prompts contain at most so many tokens: less of the conversation, for a model with less room. It can
-// be called again with more. The summary does not cover what is left out; the next turn of the usual model has it again.
+// Shorten limits later prompts to this number of tokens, with less of the conversation, for a model with a smaller
+// context window. It can be called again with a larger number. The summary does not cover the messages that are left
+// out; the next turn of the usual model contains them again.
 func (st *Builder) Shorten(limit int) {
 	st.Limit = max(1, limit)
 	if st.whole == nil {
@@ -124,15 +126,15 @@ func (st *Builder) Native() bool {
 }
 
 // Prompt renders a template as a complete prompt in a single text, including the conversation and the actions. more are
-// further variables. Provider results are cut by half until the text fits; if it does not even then, the error is a
-// [llm.Failure] with [llm.PromptTooLong].
+// further variables. Provider results are cut by half until the text fits. If it is still too long, it fails with a
+// [llm.Failure] of the kind [llm.PromptTooLong].
 func (st *Builder) Prompt(ctx context.Context, name string, more map[string]string) (llm.Request, error) {
 	p, ok := st.set[name]
 	if !ok {
 		return llm.Request{}, fmt.Errorf("there is no template %q", name)
 	}
 	st.ask(ctx, func(spec action.ProviderSpec) bool {
-		again := name == Evaluation && strings.EqualFold(spec.Name, Evaluation) // it could outlive what it was made of
+		again := name == Evaluation && strings.EqualFold(spec.Name, Evaluation) // it could outlive its sources
 		return !spec.Dynamic && !again && feeds(spec, p.Template)
 	})
 	limit := st.limit()
@@ -228,7 +230,7 @@ func speaks(name string) bool {
 	return name != ShouldRespond && name != Reflection && name != Summary && name != imageDescription
 }
 
-// feeds reports whether a template uses what a provider returns.
+// feeds reports whether a template uses the result of a provider.
 func feeds(s action.ProviderSpec, t *Template) bool {
 	needed := t.Uses("providers")
 	for _, v := range s.Values {
@@ -257,7 +259,7 @@ func actionNames(s action.TurnContext) []string {
 }
 
 // contextTurn returns a message with context from the gateway. No user message can imitate it, because its delimiter is
-// escaped there, and here in what it contains.
+// escaped there, and here in its content.
 func contextTurn(text string) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Context: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
 }

@@ -34,7 +34,7 @@ func (t tags) has(name string) bool {
 	return slices.ContainsFunc(t, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// delimiters returns the tags in the text of a template, opening or closing, whatever they are for.
+// delimiters returns the tags in the text of a template, opening or closing, of any purpose.
 func delimiters(text string) (all tags) {
 	for _, found := range tagName.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(all, found[1]) {

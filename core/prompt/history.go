@@ -27,12 +27,12 @@ func WithTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 	return m
 }
 
-// modelMessage converts m to a message of a prompt. In rooms of several people each message begins with the name of its
-// author, because the model gets all of them in the user's role; the name is quoted, as people choose it.
+// modelMessage converts m to a message of a prompt. In rooms with several users each message begins with the name of
+// its author, because the model gets all of them in the user's role; the name is quoted, as users choose it.
 func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.Entity():
-		// Reminders and posts of hooks repeat what others wrote.
+		// Reminders and posts of hooks repeat texts of others.
 		return llm.Message{Role: llm.RoleAssistant, Text: guard(m.Text, contextTag)}
 	case s.Private && !m.Author.Automatic() || m.Name == "":
 		return llm.Message{Role: llm.RoleUser, Text: guard(m.PromptText(), contextTag)}
@@ -47,20 +47,20 @@ type conversation struct {
 	Start chat.MemoryID // the first of Kept, if messages before it were dropped
 }
 
-// Cut says how much of a conversation a prompt contains.
+// Cut is the extent of a conversation in a prompt.
 type Cut struct {
 	Summed  chat.MemoryID // the last message that a summary covers; can be empty
 	Start   chat.MemoryID // the Start of the room's prompt before; can be empty
 	Budget  int           // tokens
 	Longest int           // tokens of a message to answer
-	// Steps frees a quarter of the budget, or of the window, where messages must be dropped: so the beginning of the prompts of a
-	// room stays the same for some turns, and the provider's prompt cache stays valid.
+	// Steps frees a quarter of the budget, or of the window, if messages must be dropped: so the beginning of the
+	// prompts of a room stays the same for some turns, and the provider's prompt cache stays valid.
 	Steps bool
 }
 
-// Keep returns the messages that no summary covers yet, within the budget, always including those from index asked on,
-// which are the ones to answer. Earlier ones are shortened to longTurn characters, those to answer only to cut.Longest
-// tokens. Kept shares the memory of recent if nothing in it had to be shortened or left out, which is the usual case.
+// Keep returns the messages that no summary covers yet, within the budget, always including the messages to answer:
+// those from index asked on. Earlier ones are shortened to longTurn characters, those to answer only to cut.Longest
+// tokens. Kept shares the memory of recent in the usual case: no message had to be shortened or left out.
 func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	at := func(id chat.MemoryID) int {
 		return slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == id })
@@ -80,7 +80,7 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 		}
 		total += cost[i]
 	}
-	// For the same reason, a quarter of the budget is freed if anything is dropped.
+	// For the same reason, a quarter of the budget is freed if any message is dropped.
 	limit := cut.Budget
 	if total > limit && cut.Steps {
 		limit -= limit / 4
@@ -92,7 +92,7 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	if c.Lost && from < len(recent) {
 		c.Start = recent[from].ID
 	}
-	asIs := func(i int) bool { // cost is 0 for what is no part of the transcript
+	asIs := func(i int) bool { // cost is 0 outside of the transcript
 		return cost[i] > 0 && len(recent[i].Files) == 0 && len(recent[i].Text) <= longTurn && (i < asked || cost[i] <= cut.Longest)
 	}
 	for i := from; i < len(recent); i++ {
@@ -104,7 +104,7 @@ func Keep(recent []chat.Memory, asked int, cut Cut) conversation {
 	return c
 }
 
-// fitted returns the part of recent from an index on that is in the transcript, shortened as [Keep] says.
+// fitted returns the part of recent from an index on that is in the transcript, shortened like [Keep] does.
 func fitted(recent []chat.Memory, from, asked, longest int) []chat.Memory {
 	kept := make([]chat.Memory, 0, len(recent)-from)
 	for i := from; i < len(recent); i++ {
@@ -124,8 +124,8 @@ func shortened(m chat.Memory) chat.Memory {
 	return WithTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })
 }
 
-// starts remembers where the history begins in the prompts of rooms. What it forgets costs a prompt cache once, so it
-// needs no store, and evicts any entry when there are too many. It is safe for concurrent use.
+// starts stores where the history begins in the prompts of rooms. A lost entry costs a prompt cache once, so it needs
+// no store, and evicts any entry when there are too many. It is safe for concurrent use.
 type starts struct {
 	mu    sync.Mutex
 	rooms map[chat.RoomID]chat.MemoryID
@@ -140,7 +140,7 @@ func (s *starts) of(room chat.RoomID) chat.MemoryID {
 	return s.rooms[room]
 }
 
-// set remembers where the history of room begins; empty forgets it.
+// set stores where the history of room begins; empty deletes it.
 func (s *starts) set(room chat.RoomID, start chat.MemoryID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

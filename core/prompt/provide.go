@@ -26,7 +26,7 @@ type source struct {
 	spec action.ProviderSpec
 }
 
-// newSources lists the plugins' providers in prompt order. A name that is taken is an error, because models request
+// newSources lists the plugins' providers in prompt order. It fails for a name that is taken, because models request
 // providers by name.
 func newSources(plugins []action.Plugin) ([]source, error) {
 	var all []source
@@ -66,7 +66,7 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 	slices.SortStableFunc(st.Outputs, func(a, b Output) int { return cmp.Compare(a.Spec.Position, b.Spec.Position) })
 }
 
-// AskNamed calls the providers that an answer names, dynamic or not. Unknown names are ignored: they come from a model.
+// AskNamed calls the named providers, dynamic or not. Unknown names are ignored: they come from a model.
 func (st *Builder) AskNamed(ctx context.Context, names []string) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), spec.Name) })
@@ -103,7 +103,7 @@ func (c *Composer) provide(ctx, usual context.Context, s source, turn *action.Tu
 	}
 }
 
-// providerTool is the tool with which a model requests dynamic providers, whose results are not in every prompt. In the
+// providerTool is the tool of models for requesting dynamic providers, whose results are not in every prompt. In the
 // text format, the model names them in a field instead.
 type providerTool struct{ c *Composer }
 
@@ -115,7 +115,7 @@ func (q providerTool) Available(s action.TurnContext) bool {
 	return q.c.calls && q.c.Turn(s).Native()
 }
 
-// Act implements [action.Action]: it calls the providers that the model names, and returns what they tell.
+// Act implements [action.Action]: it calls the providers that the model names, and returns their output.
 func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	st := q.c.Turn(c.Turn)
 	st.AskNamed(ctx, RequestedProviders(c.Parameters))

@@ -18,7 +18,7 @@ import (
 
 // Request builds the prompt of an answer, most stable part first for the provider's prompt cache: stable context,
 // conversation, current context, and the messages to answer. To fit the budget, first the oldest messages are dropped,
-// then provider results are cut, by half each time. If that is not enough, the error is a [llm.Failure] with
+// then provider results are cut, by half each time. If that is not enough, it fails with a [llm.Failure] of the kind
 // [llm.PromptTooLong]: the character or the question itself is too long.
 func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
@@ -48,8 +48,7 @@ func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 type span struct{ from, to int }
 
 // draft builds the prompt with each provider's result cut to limit tokens. The current context is put right before the
-// messages to answer, because it changes with every turn: placed before the conversation, it would end what the cache
-// covers.
+// messages to answer, because it changes with every turn: placed before the conversation, it would end the cached part.
 func (st *Builder) draft(limit int) (llm.Request, span) {
 	p := st.set[MessageHandler]
 	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
@@ -85,8 +84,8 @@ func AnsweredFrom(s action.TurnContext) int {
 	return len(s.Recent)
 }
 
-// shown returns req in the form that models take: it begins with the user, also where older messages were left out, and the last user message
-// has the state's pictures. Whether the model can see them is decided later, for the model that is asked.
+// shown returns req in the form that models accept: it begins with the user, also if older messages were left out, and
+// the last user message has the pictures. Pictures are removed later for a model without vision.
 func (st *Builder) shown(req llm.Request) llm.Request {
 	req.Messages = llm.BeginWithUser(req.Messages) // here, because a valid list is not copied later
 	for i, t := range slices.Backward(req.Messages) {
@@ -101,8 +100,8 @@ func (st *Builder) shown(req llm.Request) llm.Request {
 // AsksForm reports whether a template asks for an answer in the form of a response with tags.
 func (st *Builder) AsksForm(name string) bool { return st.set[name].delimiters.has("response") }
 
-// withBeginning adds the beginning of an answer to a continuation prompt that lacks it: without it, a model writes a
-// different answer. It is lacking if the template does not use it, or if it was cut to fit.
+// withBeginning adds the beginning of an answer to a continuation prompt that lacks it, because the template does not
+// use it, or because it was cut to fit. Without it, a model writes a different answer.
 func withBeginning(text string, p preparedTemplate, beginning string) string {
 	if p.Uses("partialAnswer") && strings.Contains(text, strings.TrimSpace(guard(beginning, p.delimiters))) {
 		return text
@@ -118,11 +117,11 @@ const beginningForm = `%s
 
 That is the beginning. Continue exactly where it ends, without repeating anything.`
 
-// retryLine is what a model reads as the words of a person who retries the question of another.
+// retryLine stands for the words of a user who retries the question of another user.
 const retryLine = "Answer this again."
 
-// Retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and
-// rights stay with the person who retries, whose words only quote the question of another: otherwise anyone could have
+// Retried returns s, whose message is a retry, with the question at an index of Recent as its message. Identity and
+// rights are those of the user who retries, whose words only quote the question of another: otherwise anyone could get
 // an owner's question answered with the owner's rights.
 func Retried(s action.TurnContext, at int) action.TurnContext {
 	by, asked := s.Message, s.Recent[at]
@@ -144,8 +143,8 @@ type AskedStore interface {
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 }
 
-// LastAsked returns the last question to agent among recent: its index, and its run. It fails with [chat.ErrNotFound] if there is none.
-// Messages that the agent decided to ignore are no questions.
+// LastAsked returns the last question to agent among recent: its index, and its run. Messages that the agent decided to
+// ignore are no questions. It fails with [chat.ErrNotFound] if there is none, and with the error of the store.
 func LastAsked(ctx context.Context, store AskedStore, agent chat.EntityID, recent []chat.Memory) (at int, run chat.Run, err error) {
 	for at = len(recent) - 1; at >= 0; at-- {
 		if recent[at].Author == agent {
@@ -162,9 +161,9 @@ func LastAsked(ctx context.Context, store AskedStore, agent chat.EntityID, recen
 	return 0, chat.Run{}, chat.ErrNotFound
 }
 
-// Decisive finds the decision in what a model said to [ShouldRespond]: RESPOND, STOP, IGNORE, or "" if there is none.
-// What is in an <action> counts; otherwise the first word in capitals, or else the first in small letters: models talk
-// about their decision, and "no" in a sentence is no decision while "NO" is.
+// Decisive finds the decision in the output of a model for [ShouldRespond]: RESPOND, STOP, IGNORE, or "" if there is
+// none. The content of an <action> counts; otherwise the first word in capitals, or else the first in small letters:
+// models talk about their decision, and "no" in a sentence is no decision while "NO" is.
 func Decisive(text string) string {
 	meaning := map[string]string{
 		"RESPOND": "RESPOND", "REPLY": "RESPOND", "YES": "RESPOND", "STOP": "STOP", "IGNORE": "IGNORE", "NONE": "IGNORE", "NO": "IGNORE",

@@ -30,7 +30,7 @@ type Item map[string]string
 // {{/each}}, and comments, {{! so }}. Values are not escaped. A block tag on a line of its own leaves no empty line behind, and
 // \{{ is a literal {{.
 //
-// It is not text/template because character files are written by people who know Handlebars, and because a template is checked
+// It is not text/template because character files are written by authors who know Handlebars, and because a template is checked
 // completely when it is parsed: with the variables declared, Execute can't fail, so an error shows when the configuration is
 // read and not in the middle of a conversation.
 type Template struct {
@@ -49,10 +49,10 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
-// Uses reports whether the template uses a variable, in any branch. What is not used need not be computed.
+// Uses reports whether the template uses a variable, in any branch. Unused variables need not be computed.
 func (t *Template) Uses(name string) bool { return t.uses[name] }
 
-// With returns a template that renders to what t renders to, followed by what more renders to.
+// With returns a template that renders to the output of t, followed by the output of more.
 func (t *Template) With(more *Template) *Template {
 	uses := maps.Clone(t.uses)
 	maps.Copy(uses, more.uses)
@@ -66,7 +66,7 @@ func (t *Template) Execute(v Values) string {
 	return b.String()
 }
 
-// nodeKind is what a node does.
+// nodeKind is the kind of a node.
 type nodeKind uint8
 
 const (
@@ -86,7 +86,7 @@ type node struct {
 	other []node // after {{else}}
 }
 
-// render appends what nodes render to. item is that of the enclosing list, nil outside of one.
+// render appends the output of nodes. item is that of the enclosing list, nil outside of one.
 func render(b *strings.Builder, nodes []node, v Values, item Item) {
 	for _, n := range nodes {
 		switch n.kind {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// ParseTemplate parses a template that can only use the variables in vars. The error is an [*SyntaxError]. The size and the depth of
-// blocks are bounded, because templates come with character files of others.
+// ParseTemplate parses a template that can only use the variables in vars. It fails with a [*SyntaxError]. The size and
+// the depth of blocks are bounded, because templates come with character files of other authors.
 func ParseTemplate(text string, vars Vars) (*Template, error) {
 	p := &parser{text: text, vars: vars, uses: map[string]bool{}}
 	if len(text) > maxTemplate {
@@ -41,8 +41,8 @@ type tag struct {
 
 func (t tag) String() string { return "{{" + strings.TrimSpace(t.word+" "+t.name) + "}}" }
 
-// block reads up to the tag that ends it, which the caller judges: {{else}}, {{/...}}, or none at the end of the text.
-// list is the one whose items the block is repeated for, if any.
+// block reads up to the tag that ends it, which the caller checks: {{else}}, {{/...}}, or none at the end of the text.
+// list is the list over whose items the block is repeated, if any.
 func (p *parser) block(list []string, depth int) (nodes []node, end tag, err error) {
 	for {
 		text, t, err := p.next()
@@ -185,7 +185,7 @@ func (p *parser) next() (text string, t *tag, err error) {
 	}
 }
 
-// alone reports whether nothing else is in the line of the tag from at to the parser's position.
+// alone reports whether the line contains only the tag from at to the parser's position.
 func (p *parser) alone(at int) bool {
 	before := p.text[:at]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
@@ -211,7 +211,7 @@ func (p *parser) tag(at int) (*tag, error) {
 	return p.read(at, strings.TrimSpace(inside), len(open) == 3)
 }
 
-// read interprets what is between the braces. In three braces only a variable makes sense.
+// read interprets the content of braces. Three braces can only contain a variable.
 func (p *parser) read(at int, inside string, raw bool) (*tag, error) {
 	words := strings.Fields(inside)
 	block := strings.HasPrefix(inside, "#")

@@ -20,7 +20,7 @@ const (
 	PostCreation      = "postCreation"      // an unprompted message of the agent
 	imageDescription  = "imageDescription"  // the content of an image
 	Reflection        = "reflection"        // facts to remember from a conversation
-	Evaluation        = "evaluation"        // what the agent makes of a conversation; there is no built-in one
+	Evaluation        = "evaluation"        // the agent's view of a conversation; there is no built-in one
 	Summary           = "summary"           // a summary of an earlier part of a conversation
 	MultiStepDecision = "multiStepDecision" // the next step toward an answer
 	MultiStepSummary  = "multiStepSummary"  // the answer, after the steps
@@ -45,8 +45,8 @@ func TemplateName(key string) string {
 	return ""
 }
 
-// Variables returns the variables of every template; a list has the fields of its items. Those of
-// [action.ProviderSpec] come in addition.
+// Variables returns the variables of every template; a list has the fields of its items. [action.ProviderSpec] lists
+// further ones.
 func Variables() Vars {
 	vars := Vars{
 		"actions":          {"name", "description", "parameters"},
@@ -72,7 +72,7 @@ func Variables() Vars {
 type preparedTemplate struct {
 	*Template
 	delimiters tags
-	lacked     []string // names of the parts that were appended to it, for people
+	lacked     []string // names of the parts that were appended to it, for users
 	system     bool     // in native rounds, it contains the agent's system prompt
 }
 
@@ -102,7 +102,7 @@ func newPromptSet(plugins []action.Plugin, character map[string]string) (promptS
 			}
 		}
 	}
-	// Later levels replace earlier ones; an empty text leaves what there is.
+	// Later levels replace earlier ones; an empty text keeps the earlier one.
 	for _, level := range append(levels, character) {
 		for _, key := range slices.Sorted(maps.Keys(level)) {
 			name := TemplateName(key)
@@ -153,9 +153,9 @@ func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e
 // Unwrap returns the cause.
 func (e *TemplateError) Unwrap() error { return e.Err }
 
-// SetTemplates replaces templates of the character, by name; those without a name in texts stay. One with an empty text is removed, and
-// the plugins' or the built-in one is used again. If any of them is invalid, nothing changes, and the error is a [*TemplateError]. It is
-// safe during turns: those that have begun keep their templates.
+// SetTemplates replaces templates of the character, by name; those without a name in texts stay. A template with an
+// empty text is removed, and the plugins' or the built-in one is used again. If any of them is invalid, it fails with a
+// [*TemplateError] and changes nothing. It is safe during turns: those that have begun keep their templates.
 func (c *Composer) SetTemplates(texts map[string]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (c *Composer) SetTemplates(texts map[string]string) error {
 	return nil
 }
 
-// Templates returns the templates of the character, by name, as they were given. Those of plugins and the built-in ones are left out.
+// Templates returns the given templates of the character, by name, without those of plugins and the built-in ones.
 func (c *Composer) Templates() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,8 +185,8 @@ func (c *Composer) Templates() map[string]string {
 // Serves reports whether a provider or an evaluator is used with the current templates: see [action.Templated].
 func (c *Composer) Serves(part any) bool { return c.set.Load().serves(part) }
 
-// Describe returns the instruction for describing an image of a turn. One that is too long with all of its variables is given only the
-// name of the agent.
+// Describe returns the instruction for describing an image of a turn. If it is too long with all of its variables, it
+// contains only the name of the agent.
 func (c *Composer) Describe(ctx context.Context, s action.TurnContext) string {
 	if req, err := c.Turn(s).Prompt(ctx, imageDescription, nil); err == nil {
 		return req.Messages[0].Text
@@ -194,8 +194,8 @@ func (c *Composer) Describe(ctx context.Context, s action.TurnContext) string {
 	return (*c.set.Load())[imageDescription].Execute(Values{Texts: map[string]string{"agentName": s.Agent.Name}})
 }
 
-// CheckTemplates validates the templates of plugins and of a character, and returns sentences about those that lack something they
-// can't do without: it is appended to them. The error is a [*TemplateError].
+// CheckTemplates validates the templates of plugins and of a character, and returns sentences about the templates that
+// lack a required part: it is appended to them. It fails with a [*TemplateError].
 func CheckTemplates(plugins []action.Plugin, character map[string]string) (completed []string, err error) {
 	set, err := newPromptSet(plugins, character)
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -206,24 +206,24 @@ func CheckTemplates(plugins []action.Plugin, character map[string]string) (compl
 	return completed, err
 }
 
-// AsksForm reports whether a character or plugins have answers written in the form of a response with tags, in whatever mode. It is
-// false for invalid templates.
+// AsksForm reports whether a character or plugins request answers in the form of a response with tags, in any mode. It
+// is false for invalid templates.
 func AsksForm(plugins []action.Plugin, character map[string]string) bool {
 	set, err := newPromptSet(plugins, character)
 	return err == nil && set.asksForm()
 }
 
-// need is something that a template can't do without. A template that lacks it gets it appended.
+// need is a required part of a template. It is appended to a template that lacks it.
 type need struct {
-	what string   // for people
+	what string   // for users
 	vars []string // any of these variables meets it
 	tags []string // or any of these tags
 	word string   // or this word
-	add  string   // is appended otherwise, a template itself
-	with []string // what add brings, too: variables
+	add  string   // the text to append otherwise, a template itself
+	with []string // variables in add
 }
 
-// meets reports whether a template that renders to shown, in which each variable is its own name between [edge], meets n.
+// meets reports whether a template meets n. shown is its output when each variable is its own name between [edge].
 func (n need) meets(shown string, given []string) bool {
 	has := func(name string) bool {
 		return strings.Contains(shown, edge+name+edge) || slices.Contains(given, name)
@@ -257,7 +257,7 @@ const (
 		"Set isFinish to true, with no action, when nothing more is needed."
 )
 
-// needs returns the needs of a template; of [MessageHandler], those of the form or of native rounds.
+// needs returns the needs of a template; for [MessageHandler], those of the form or of native rounds.
 func needs(name string, native bool) []need {
 	talk := []string{"providers", "recentMessages", "messages", "messageText"} // they show the question
 	conversation := need{what: "the conversation", vars: talk, add: addConversation}
@@ -298,7 +298,7 @@ func needs(name string, native bool) []need {
 	}[name]
 }
 
-// prepare parses a template, and appends all that it needs. The error is a [*SyntaxError].
+// prepare parses a template, and appends its missing parts. It fails with a [*SyntaxError].
 func prepare(name, text string, vars Vars) (p preparedTemplate, err error) {
 	if p.Template, err = ParseTemplate(text, vars); err != nil {
 		return p, err
@@ -306,7 +306,7 @@ func prepare(name, text string, vars Vars) (p preparedTemplate, err error) {
 	p.delimiters = delimiters(text)
 	form, lacked := additions(p.Template, needs(name, false), vars, "")
 	p.lacked = lacked
-	// A template for answers that asks for the form, and has no branch for native rounds, is answered in the form.
+	// A template for answers that requests the form, and has no branch for native rounds, is answered in the form.
 	if name == MessageHandler && (p.Uses("native") || !p.delimiters.has("response")) {
 		natively, more := additions(p.Template, needs(name, true), vars, "yes")
 		for _, what := range more {

@@ -27,7 +27,7 @@ func (c Cost) Add(other Cost) Cost {
 	return Cost{sum(c.Messages, other.Messages), sum(c.Tokens, other.Tokens), sum(c.USD, other.USD)}
 }
 
-// Counts are the tokens behind a cost, without what is only reserved.
+// Counts are the tokens behind a cost, without reserved ones.
 type Counts struct {
 	Input, Cached, Output int // Cached is a part of Input
 	Unpriced              int // those of Input and Output whose price is unknown
@@ -46,7 +46,7 @@ type Charge struct {
 	Max    Cost // the daily limit; 0 for none
 }
 
-// Within returns how many tokens of the reservation, up to Most, a charge's limit leaves if so much was spent.
+// Within returns the tokens of the reservation, up to Most, that a charge's limit allows after spent.
 func (c Charge) Within(r Reservation, spent Cost) int {
 	tokens := r.Most
 	if c.Max.Tokens > 0 {
@@ -102,7 +102,8 @@ func (t Total) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Reservation is what a call can cost: a number of tokens, of which the first Included cost Base together, and each further one Rate.
+// Reservation is the possible cost of a call: a number of tokens. The first Included cost Base together, and each
+// further one Rate.
 type Reservation struct {
 	Least, Most int // tokens
 	Included    int
@@ -110,10 +111,10 @@ type Reservation struct {
 	Rate        Rate
 }
 
-// USD returns what so many tokens cost.
+// USD returns the cost of this number of tokens.
 func (r Reservation) USD(tokens int) USD { return r.Base + r.Rate.Of(tokens-r.Included) }
 
-// Fitting returns how many tokens, up to Most, cost at most so much; -1 if not even those that are included.
+// Fitting returns the number of tokens, up to Most, that cost at most usd; -1 if the included ones alone cost more.
 func (r Reservation) Fitting(usd USD) int {
 	switch {
 	case usd < r.Base:
@@ -124,8 +125,9 @@ func (r Reservation) Fitting(usd USD) int {
 	return min(r.Most, r.Included+int((usd-r.Base)*1000/USD(r.Rate)))
 }
 
-// A UsageStore counts daily usage by bucket. Days are dates such as 2006-01-02. Its operations take constant time, except Used: days
-// more than [KeptDays] before the latest are deleted, and those of buckets of answers two days before it.
+// A UsageStore counts daily usage by bucket. Days are dates such as 2006-01-02. Its operations take constant time,
+// except Used: days more than [KeptDays] before the latest are deleted, and those of buckets of answers two days before
+// it. Its methods fail with an error of the backend if the data can't be read or written.
 type UsageStore interface {
 	// Spend adds all charges, or none: over is then the first bucket whose limit would be exceeded. A component of a
 	// charge that is not positive exceeds nothing.
@@ -133,29 +135,29 @@ type UsageStore interface {
 	// Count is like Spend, but idempotent per run: for a run that was counted before, it changes nothing. A reopened
 	// run counts again. It fails with [chat.ErrNotFound] if the run is unknown.
 	Count(ctx context.Context, day string, run chat.RunID, charges ...Charge) (over string, err error)
-	// Reserve atomically adds the same number of tokens, and what they cost, to each bucket: between least and most, as many as fit
-	// into all of them. If fewer than least fit, it adds none, and over is the first bucket with the least room. Only the
-	// buckets and limits of the charges are used.
+	// Reserve atomically adds the same number of tokens, and their cost, to each bucket: between least and most, as
+	// many as fit into all of them. If fewer than least fit, it adds none, and over is the first bucket with the least
+	// room. Only the buckets and limits of the charges are used.
 	Reserve(ctx context.Context, day string, r Reservation, charges ...Charge) (tokens int, over string, err error)
 	// Spent returns a bucket's usage on a day.
 	Spent(ctx context.Context, day, bucket string) (Cost, error)
-	// Used returns the usage of buckets from one day to another, both included, ordered by their names. A name with * at its end
-	// stands for all that begin so.
+	// Used returns the usage of buckets from one day to another, both included, ordered by their names. A name with *
+	// at its end stands for all names with this prefix.
 	Used(ctx context.Context, from, to string, buckets ...string) ([]Total, error)
 	// Warn returns true for the first call for a bucket on a day.
 	Warn(ctx context.Context, day, bucket string) (first bool, err error)
 }
 
-// KeptDays is how many days before the latest one a [UsageStore] keeps: those of the same month at least.
+// KeptDays is the number of days before the latest one that a [UsageStore] keeps: those of the same month at least.
 const KeptDays = 31
 
-// Buckets of which there can be several begin so.
+// Prefixes of buckets.
 const (
 	personBucket = "person/"
 	roomBucket   = "room/"
 	modelBucket  = "model/"
 	totalBucket  = "total"
-	// AnswerBuckets begin the names of the buckets of single answers.
+	// AnswerBuckets is the prefix of the buckets of single answers.
 	AnswerBuckets = "run/"
 )
 

@@ -20,7 +20,7 @@ type Limits struct {
 	Person Cost           // of one person in all rooms
 	Room   Cost           // of one room
 	Total  Cost           // of all users
-	Soft   Soft           // after which people are asked
+	Soft   Soft           // users are asked beyond it
 	Zone   *time.Location // nil is UTC
 }
 
@@ -45,8 +45,8 @@ func (e *LimitError) Sentence() string {
 }
 
 // A Meter enforces limits on model calls: the possible cost of a call is reserved before it, and settled after it,
-// however it ends. After a crash the reservation stays. If its store fails, no calls are made. Without limits it only counts what is
-// used. A nil Meter does neither. It is safe for concurrent use.
+// however it ends. After a crash the reservation stays. If its store fails, no calls are made. Without limits it only
+// counts usage. A nil Meter does neither. It is safe for concurrent use.
 type Meter struct {
 	limits Limits
 	ledger UsageStore
@@ -56,7 +56,7 @@ type Meter struct {
 	chat    map[string]Tariff // of the models that can answer
 }
 
-// NewMeter returns a Meter. Without limits, what is used is stored by [Meter.Run].
+// NewMeter returns a Meter. Without limits, [Meter.Run] stores the usage.
 func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
 	m := &Meter{limits: l, ledger: ledger, log: log}
 	if m.limits.Zone == nil {
@@ -110,7 +110,7 @@ func (m *Meter) refusal(p spender, day time.Time, over string, err error) error 
 func (m *Meter) now() time.Time { return time.Now().In(m.limits.Zone) }
 
 // CountMessage counts the run of a context as one message, before its first cost. A run is counted once, however often
-// it starts. It fails with a [*LimitError] if a limit is reached.
+// it starts. It fails with a [*LimitError] if a limit is reached, and with the error of the store.
 func (m *Meter) CountMessage(ctx context.Context) error {
 	p := spenderOf(ctx)
 	return m.CountWith(ctx, func(day string, message ...Charge) (over string, err error) {
@@ -121,8 +121,8 @@ func (m *Meter) CountMessage(ctx context.Context) error {
 	})
 }
 
-// CountWith is CountMessage for a store that counts something else in the same transaction. There are no charges where nothing of the
-// message is to be stored now.
+// CountWith is CountMessage for a store that counts other data in the same transaction. There are no charges if no
+// count of the message has to be stored now.
 func (m *Meter) CountWith(ctx context.Context, count func(day string, message ...Charge) (over string, err error)) error {
 	p := spenderOf(ctx)
 	if m == nil || p.run == "" || p.counted.Load() {
@@ -147,8 +147,8 @@ func (m *Meter) CountWith(ctx context.Context, count func(day string, message ..
 	return nil
 }
 
-// CountSent counts a message that the agent sends to person in room without being asked right then. It fails with a [*LimitError] if a
-// limit is reached.
+// CountSent counts a message that the agent sends to person in room on its own. It fails with a [*LimitError] if a
+// limit is reached, and with the error of the store.
 func (m *Meter) CountSent(ctx context.Context, room chat.RoomID, person chat.EntityID) error {
 	if m == nil {
 		return nil
@@ -162,12 +162,13 @@ func (m *Meter) CountSent(ctx context.Context, room chat.RoomID, person chat.Ent
 	return m.refusal(p, day, over, err)
 }
 
-// FirstNotice reports whether this is the first notice today for the spender of ctx about a limit.
+// FirstNotice reports whether this is the first notice today for the spender of ctx about a limit. It fails with the
+// error of the store.
 func (m *Meter) FirstNotice(ctx context.Context) (bool, error) {
 	return m.ledger.Warn(ctx, date(m.now()), m.buckets(spenderOf(ctx))[0].bucket)
 }
 
-// spender identifies who is charged in a context.
+// spender identifies the charged person and room in a context.
 type spender struct {
 	person  chat.EntityID
 	room    chat.RoomID
@@ -202,7 +203,7 @@ func (s *spent) add(cost USD, u llm.UsageSum, answers bool) {
 	s.answer = s.answer || answers && u.Provider != ""
 }
 
-// CostOf returns what the calls in a context of [WithSpender] cost so far.
+// CostOf returns the cost of the calls in a context of [WithSpender] so far.
 func CostOf(ctx context.Context) USD {
 	s := spenderOf(ctx).spent
 	if s == nil {
@@ -213,8 +214,9 @@ func CostOf(ctx context.Context) USD {
 	return s.usd
 }
 
-// UsageOf returns the tokens of the calls of language models in a context of [WithSpender] so far; nil if there were none. begun
-// reports whether an earlier process has begun the run, and has not handed on its usage: then the sum is an estimate.
+// UsageOf returns the tokens of the calls of language models in a context of [WithSpender] so far; nil if there were
+// none. begun reports whether an earlier process has begun the run without passing on its usage: then the sum is an
+// estimate.
 func UsageOf(ctx context.Context, begun bool) *llm.UsageSum {
 	s := spenderOf(ctx).spent
 	if s == nil {
@@ -230,7 +232,7 @@ func UsageOf(ctx context.Context, begun bool) *llm.UsageSum {
 	return &u
 }
 
-// AddUsage adds the usage of earlier calls for the run, which are paid already, to what [UsageOf] returns.
+// AddUsage adds the usage of earlier calls for the run, which are paid already, to the result of [UsageOf].
 func AddUsage(ctx context.Context, earlier llm.UsageSum) {
 	spenderOf(ctx).spent.add(0, earlier, true)
 }
@@ -238,7 +240,7 @@ func AddUsage(ctx context.Context, earlier llm.UsageSum) {
 type spenderKey struct{}
 
 // WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
-// count toward the total. What a call cost is stored beside the run, see [WaitSettled].
+// count toward the total. The cost of a call is stored concurrently with the run, see [WaitSettled].
 func WithSpender(ctx context.Context, run *chat.Run) context.Context {
 	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool), new(spent), newSettling(), new(held)})
 }

@@ -20,7 +20,7 @@ const (
 	paintTokens   = 4000 // of a generated image
 	bytesPerToken = 3    // of an answer without a reported usage
 	soundTokens   = 5    // of a second of audio
-	// bytes of a second of audio whose length is unknown, where that costs nothing
+	// bytes of a second of audio of unknown length, if that costs nothing
 	soundPerSecond = 2000
 	settleTime     = 5 * time.Second
 )
@@ -59,7 +59,7 @@ type meteredModel struct {
 	llm.Model
 	meter   *Meter
 	tariff  Tariff
-	answers bool // it is one of those that answer
+	answers bool // the model is one that answers
 }
 
 // MaxTokens implements [llm.Bounded].
@@ -77,7 +77,7 @@ func (g meteredModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[l
 		defer b.settle(ctx)
 		req.MaxTokens = b.most
 		for c, err := range g.Model.Generate(ctx, req) {
-			if c.Usage != nil && !c.Usage.Plausible() { // it would give tokens back, or overflow sums
+			if c.Usage != nil && !c.Usage.Plausible() { // it would return tokens, or overflow sums
 				c.Usage, b.ended = nil, true
 			}
 			b.take(c, err)
@@ -108,14 +108,15 @@ func least(a, b int) int {
 	return a
 }
 
-// metered makes a call with a fixed cost. It is reserved before it, and returned if the provider refuses it.
+// metered makes a call with a fixed cost, reserved before it, and returned if the provider refuses it. It fails with a
+// [*LimitError], and with the error of call.
 func metered[T any](ctx context.Context, m *Meter, t Tariff, tokens int, usd USD, call func() (T, error)) (T, error) {
 	b, err := m.reserve(ctx, t, Reservation{Least: tokens, Most: tokens, Included: tokens, Base: usd})
 	if err != nil {
 		var none T
 		return none, err
 	}
-	b.money = usd // also if nothing was to be reserved
+	b.money = usd // also without a reservation
 	got, err := call()
 	var f *llm.Failure
 	b.flat, b.refused = true, errors.As(err, &f) && f.Kind.Unpaid()
@@ -129,7 +130,7 @@ type meteredTranscriber struct {
 	tariff Tariff
 }
 
-// Transcribe implements [llm.Transcriber]. Sound whose length is unknown is refused where its length is paid or limited: see
+// Transcribe implements [llm.Transcriber]. It refuses sound of unknown length if its length is paid or limited: see
 // [sound.Length] for the errors.
 func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, data []byte) (string, error) {
 	length, err := sound.Length(data)

@@ -8,12 +8,12 @@ import (
 
 const (
 	storeEvery  = 10 * time.Second
-	mostPending = 10_000 // buckets; more are not remembered while the store can't be written
+	mostPending = 10_000 // buckets; more are dropped while the store can't be written
 	mostCharges = 100    // of one call of the store
 )
 
-// pending collects usage in memory, so that without limits a turn writes nothing more. A crash loses what was used since the last [Meter.Run]
-// stored it, ten seconds at most.
+// pending collects usage in memory, so that without limits a turn needs no additional write. A crash loses the usage
+// since the last write of [Meter.Run], of ten seconds at most.
 type pending struct {
 	mu   sync.Mutex
 	days map[string]map[string]Charge // by day and bucket
@@ -42,7 +42,7 @@ func (p *pending) add(day string, charges []Charge) {
 	}
 }
 
-// take returns what is pending, and forgets it.
+// take returns and removes the pending usage.
 func (p *pending) take() map[string]map[string]Charge {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *pending) take() map[string]map[string]Charge {
 	return all
 }
 
-// record stores what was used, at once if there are limits.
+// record stores usage, at once if there are limits. It fails with the error of the store.
 func (m *Meter) record(ctx context.Context, day time.Time, charges []Charge) error {
 	if !m.limited() {
 		m.pending.add(date(day), charges)
@@ -61,7 +61,7 @@ func (m *Meter) record(ctx context.Context, day time.Time, charges []Charge) err
 	return err
 }
 
-// store stores what is pending. What can't be stored stays.
+// store stores the pending usage. After an error the rest stays pending.
 func (m *Meter) store(ctx context.Context) (err error) {
 	if m.limited() {
 		return nil
@@ -87,7 +87,8 @@ func (m *Meter) store(ctx context.Context) (err error) {
 	return err
 }
 
-// Save stores at once what is pending, as before what is stored about a person is exported or deleted.
+// Save stores the pending usage at once, for example before an export or a deletion of personal data. It fails with the
+// error of the store.
 func (m *Meter) Save(ctx context.Context) error {
 	if m == nil {
 		return nil
@@ -95,7 +96,7 @@ func (m *Meter) Save(ctx context.Context) error {
 	return m.store(ctx)
 }
 
-// Run stores what is used, now and then, until ctx is done, and once more then. With limits there is nothing to do.
+// Run stores usage periodically, until ctx is done, and once more then. With limits there is nothing to do.
 func (m *Meter) Run(ctx context.Context) {
 	if m == nil || m.limited() {
 		return
@@ -118,8 +119,9 @@ func (m *Meter) Run(ctx context.Context) {
 	}
 }
 
-// settling counts the settlements of a run that are being stored. They don't delay the end of its answer: what waits for them are its next
-// reservation, which would otherwise find too little left, and the run's own end. It is safe for concurrent use.
+// settling counts the settlements of a run that are being stored. They don't delay the end of its answer. Its next
+// reservation waits for them, because it would otherwise find too little left, and so does the run's own end. It is
+// safe for concurrent use.
 type settling struct {
 	mu   sync.Mutex
 	n    int
@@ -132,7 +134,7 @@ func newSettling() *settling {
 	return s
 }
 
-// start stores a settlement beside its caller.
+// start stores a settlement concurrently with its caller.
 func (s *settling) start(store func()) {
 	s.mu.Lock()
 	s.n++
@@ -157,8 +159,8 @@ func (s *settling) wait() {
 	}
 }
 
-// WaitSettled waits until what the calls in a context of [WithSpender] cost is stored, which takes five seconds at most for each. The
-// maker of such a context calls it before the run counts as ended, and before it returns.
+// WaitSettled waits until the cost of the calls in a context of [WithSpender] is stored, which takes five seconds at
+// most for each. The creator of such a context calls it before the run counts as ended, and before it returns.
 func WaitSettled(ctx context.Context) {
 	if p := spenderOf(ctx); p.settling != nil {
 		p.settling.wait()

@@ -18,17 +18,18 @@ type Rates struct {
 	Output     Rate // of the answer, with its reasoning
 }
 
-// Price is what a model costs. Zero is free.
+// Price is the price of a model. Zero is free.
 type Price struct {
 	Rates
-	// Long are the rates of calls whose prompt has more than Over tokens; Over is 0 if there are none. They apply to the whole call.
+	// Long are the rates of calls whose prompt has more than Over tokens; Over is 0 if there are none. They apply to
+	// the whole call.
 	Over int
 	Long Rates
 	// Hour is the price of an hour of transcribed sound, and Image that of a generated image.
 	Hour, Image USD
 }
 
-// at returns the rates of a call with a prompt of so many tokens.
+// at returns the rates of a call with a prompt of this number of tokens.
 func (p Price) at(prompt int) Rates {
 	if p.Over > 0 && prompt > p.Over {
 		return p.Long
@@ -44,14 +45,14 @@ func (p Price) Of(u llm.Usage) USD {
 	return rounded(r.Input.picos(u.Prompt-cached-written) + r.Cached.picos(cached) + r.CacheWrite.picos(written) + r.Output.picos(u.Completion))
 }
 
-// Most returns the highest cost of a prompt of so many tokens, whatever the provider's cache does with it, and of each token of
-// the answer.
+// Most returns the highest cost of a prompt of this number of tokens, with any use of the provider's cache, and of each
+// token of the answer.
 func (p Price) Most(prompt int) (cost USD, output Rate) {
 	r := p.at(prompt)
 	return max(r.Input, r.Cached, r.CacheWrite).Of(prompt), r.Output
 }
 
-// Sound returns what the transcription of sound of a length costs, rounded up to a millisecond.
+// Sound returns the cost of transcribing sound of a length, rounded up to a millisecond.
 func (p Price) Sound(length time.Duration) USD {
 	const hour = int64(time.Hour / time.Millisecond)
 	ms := (int64(length) + int64(time.Millisecond) - 1) / int64(time.Millisecond)
@@ -96,7 +97,8 @@ const Dollar USD = 1e9
 // mostDollars is the highest amount that can be written: more is a mistake, and sums can't overflow.
 const mostDollars = 1_000_000
 
-// ParseUSD reads a decimal number of dollars with at most nine decimals, such as 0.50.
+// ParseUSD reads a decimal number of dollars with at most nine decimals, such as 0.50. It fails if text is not such a
+// number.
 func ParseUSD(text string) (USD, error) {
 	n, err := parseDecimal(text, 9)
 	return USD(n), err
@@ -105,7 +107,7 @@ func ParseUSD(text string) (USD, error) {
 // Rate is a price in dollars per million tokens, in millionths of a dollar. That is the same as picodollars per token.
 type Rate int64
 
-// picos returns what n tokens cost in thousandths of nano-dollars, or as much as can be counted.
+// picos returns the cost of n tokens in thousandths of nano-dollars, within the range of the type.
 func (r Rate) picos(n int) int64 {
 	if n <= 0 || r <= 0 {
 		return 0
@@ -116,10 +118,11 @@ func (r Rate) picos(n int) int64 {
 	return int64(n) * int64(r)
 }
 
-// Of returns what n tokens cost, rounded up.
+// Of returns the cost of n tokens, rounded up.
 func (r Rate) Of(n int) USD { return rounded(r.picos(n)) }
 
-// ParseRate reads a decimal number of dollars per million tokens, with at most six decimals, such as 0.0375.
+// ParseRate reads a decimal number of dollars per million tokens, with at most six decimals, such as 0.0375. It fails
+// if text is not such a number.
 func ParseRate(text string) (Rate, error) {
 	n, err := parseDecimal(text, 6)
 	return Rate(n), err
@@ -146,7 +149,7 @@ func parseDecimal(text string, decimals int) (n int64, err error) {
 	return n, nil
 }
 
-// Tariff is what a model is called in totals, and what its calls cost.
+// Tariff is the name of a model in totals, and the price of its calls.
 type Tariff struct {
 	Name  string // such as openai/gpt-4o-mini; empty: not listed
 	Price Price
@@ -155,6 +158,6 @@ type Tariff struct {
 
 // Tariffs are the tariffs of the models of a [parley/core/llm.Models].
 type Tariffs struct {
-	Chat                                           map[string]Tariff // by the names of those that can answer
+	Chat                                           map[string]Tariff // by the names of the models that can answer
 	Small, Vision, Transcription, Image, Embedding Tariff
 }

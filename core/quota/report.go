@@ -10,7 +10,7 @@ import (
 	"parley/core/chat"
 )
 
-// Asker is who asks what was used, and where.
+// Asker is the author and the room of a request for a report.
 type Asker struct {
 	Person chat.EntityID // whose limits count
 	Lasts  bool          // Person is the same every day
@@ -20,10 +20,11 @@ type Asker struct {
 	Owner  bool       // everything is listed
 }
 
-// mostModels is how many models are listed, those that cost most.
+// mostModels is the maximum number of listed models; the most expensive ones are listed.
 const mostModels = 20
 
-// Report returns what was used today and this month, as Markdown for users. A nil Meter knows nothing.
+// Report returns the usage of today and this month, as Markdown for users. A nil Meter has no usage. It fails with the
+// error of the store.
 func (m *Meter) Report(ctx context.Context, a Asker) (string, error) {
 	if m == nil {
 		return "Usage is not counted here.", nil

@@ -18,7 +18,7 @@ type reservation struct {
 	payer    spender
 	day      time.Time // when it was reserved
 	reserved int       // tokens of the prompt and the answer
-	money    USD       // reserved for them
+	money    USD       // reserved for these tokens
 	held     USD       // reserved within the soft limits
 	rate     Rate
 	prompt   int // the prompt's part, an estimate
@@ -30,7 +30,7 @@ type reservation struct {
 	ended    bool // the call has ended and costs nothing more
 	whole    bool // it ended without interruption
 	failed   bool
-	flat     bool // the cost is fixed: exactly what was reserved
+	flat     bool // the cost is fixed: exactly the reservation
 	refused  bool // the provider refused the call, and bills nothing
 	answers  bool // the model is one that answers
 }
@@ -40,7 +40,7 @@ func (b *reservation) add(ctx context.Context, r Reservation) error {
 		b.reserved += r.Most
 		return nil
 	}
-	WaitSettled(ctx) // what earlier calls did not need is left for this one
+	WaitSettled(ctx) // the rest of earlier calls is available to this one
 	reserve := func() (int, string, error) {
 		return b.meter.ledger.Reserve(ctx, date(b.day), r, b.meter.charges(b.payer, Cost{})...)
 	}
@@ -81,8 +81,8 @@ func (b *reservation) take(c llm.Chunk, err error) {
 	b.refused = errors.As(err, &f) && f.Kind.Unpaid() && b.said+b.alive == 0 && b.usage == nil
 }
 
-// extend reserves more when the answer exceeds the reservation. A provider that was given a maximum is trusted until
-// twice as much has arrived, because the count is an estimate.
+// extend reserves more when the answer exceeds the reservation. With a maximum, the provider can exceed it by as much
+// again, because the count is an estimate. It fails with a [*LimitError].
 func (b *reservation) extend(ctx context.Context) error {
 	written := max(b.said/bytesPerToken, b.chunks) + b.alive
 	if b.most > 0 {
@@ -97,8 +97,8 @@ func (b *reservation) extend(ctx context.Context) error {
 	return nil
 }
 
-// used returns the tokens of the call: what the provider reported, or an estimate. An interrupted answer
-// may have been generated further than it was received: up to the reservation, but not much more than was received.
+// used returns the tokens of the call: the provider's report, or an estimate. An interrupted answer may have been
+// generated further than it was received: up to the reservation, but not much more than was received.
 func (b *reservation) used() llm.Usage {
 	said := b.said/bytesPerToken + b.alive
 	switch {
@@ -114,7 +114,7 @@ func (b *reservation) used() llm.Usage {
 	return llm.Usage{Prompt: b.prompt, Completion: max(said, min(b.reserved-b.prompt, said+replyTokens))}
 }
 
-// call returns the call's part of the usage of its answer: nothing unless it was one of a language model that was accepted.
+// call returns the call's part of the usage of its answer: zero unless it was an accepted call of a language model.
 func (b *reservation) call(u llm.Usage) llm.UsageSum {
 	if b.flat || b.refused {
 		return llm.UsageSum{}
@@ -125,7 +125,7 @@ func (b *reservation) call(u llm.Usage) llm.UsageSum {
 	}
 }
 
-// cost returns what the call cost. The cost of an estimated usage is the highest.
+// cost returns the cost of the call. The cost of an estimated usage is the highest.
 func (b *reservation) cost(u llm.Usage) Cost {
 	c := Cost{Tokens: u.Prompt + u.Completion}
 	switch {
@@ -141,8 +141,8 @@ func (b *reservation) cost(u llm.Usage) Cost {
 	return c
 }
 
-// settle corrects the reservation, even after ctx has ended. If storing fails, the reservation stays. A run does
-// not wait for it: what the run stores next can share its commit.
+// settle corrects the reservation, even after ctx has ended. If storing fails, the reservation stays. A run does not
+// wait for it: the next write of the run can share its commit.
 func (b *reservation) settle(ctx context.Context) {
 	u := b.used()
 	whole := b.cost(u)
@@ -166,8 +166,8 @@ func (b *reservation) settle(ctx context.Context) {
 	b.payer.settling.start(store)
 }
 
-// charges returns what all buckets are charged for the call: those with a limit what differs from the reservation. Limits don't
-// apply: it is spent already.
+// charges returns the charges of all buckets for the call: for those with a limit, the difference from the reservation.
+// Limits don't apply to money that is spent already.
 func (b *reservation) charges(whole Cost, counts Counts) (all []Charge) {
 	soft := b.meter.softLimits(b.payer)
 	more := Cost{Tokens: whole.Tokens - b.reserved, USD: whole.USD - b.money}
@@ -191,7 +191,8 @@ func (b *reservation) charges(whole Cost, counts Counts) (all []Charge) {
 }
 
 // open reserves tokens for an answer of at most most tokens, or without a maximum, for its first step. If less is left,
-// the answer is limited to that. With a limit of money every answer has a maximum: else its cost would have none.
+// the answer is limited to that. With a limit of money every answer has a maximum, because its cost would be unbounded
+// otherwise. It fails with a [*LimitError] if too little is left, and with the error of the store.
 func (m *Meter) open(ctx context.Context, t Tariff, prompt, most int) (*reservation, error) {
 	want := most
 	if most == 0 {
@@ -209,7 +210,8 @@ func (m *Meter) open(ctx context.Context, t Tariff, prompt, most int) (*reservat
 	return b, nil
 }
 
-// reserve takes tokens from the limits, as many as are left; otherwise it returns which limit is reached.
+// reserve takes tokens from the limits, as many as are left. It fails with a [*LimitError] if too few are, and with the
+// error of the store.
 func (m *Meter) reserve(ctx context.Context, t Tariff, r Reservation) (*reservation, error) {
 	if err := m.CountMessage(ctx); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 	"parley/core/llm"
 )
 
-// Soft are daily amounts of money after which people are asked before an answer goes on. 0 means never. Limits always win.
+// Soft are daily amounts of money; beyond them users are asked before an answer continues. 0 means never. Hard limits
+// always apply.
 type Soft struct{ Person, Room, Total USD }
 
 // Asks reports whether there is a soft limit.
@@ -18,14 +19,15 @@ func (m *Meter) Asks() bool { return m != nil && m.limits.Soft != Soft{} }
 
 // Beyond is a soft limit that is about to be exceeded.
 type Beyond struct {
-	Kind  string // which limit it is, the same for all people and rooms
+	Kind  string // the limit, by a name that is the same for all persons and rooms
 	Whose string // a description for users
 	Limit USD    // a day
 }
 
-// Hold reserves what the next call of a model in ctx costs, unless a soft limit is exceeded then: it returns those that are, and holds
-// nothing. Limits of the allowed kinds can be exceeded. Looking and reserving are one step, so calls at the same time can't pass
-// together where each could alone. The call gives the reservation back when it settles.
+// Hold reserves the cost of the next call of a model in ctx, unless a soft limit would be exceeded: then it returns
+// these limits, and holds nothing. Limits of the allowed kinds can be exceeded. Checking and reserving are one step, so
+// concurrent calls can't pass together if only one of them fits. The call returns the reservation when it settles. Hold
+// fails with the error of the store.
 func (m *Meter) Hold(ctx context.Context, cost USD, allowed ...string) (all []Beyond, err error) {
 	if !m.Asks() || cost <= 0 {
 		return nil, nil
@@ -52,7 +54,8 @@ func (m *Meter) Hold(ctx context.Context, cost USD, allowed ...string) (all []Be
 	return m.exceeded(ctx, date(day), p, cost, over, allowed)
 }
 
-// exceeded returns the soft limits that the cost would exceed: the one that was found, and others.
+// exceeded returns the soft limits that the cost would exceed: the one in over, and others. It fails with the error of
+// the store.
 func (m *Meter) exceeded(ctx context.Context, day string, p spender, cost USD, over string, allowed []string) (all []Beyond, err error) {
 	for _, l := range m.softLimits(p) {
 		if slices.Contains(allowed, l.Kind) {
@@ -69,14 +72,14 @@ func (m *Meter) exceeded(ctx context.Context, day string, p spender, cost USD, o
 	return all, nil
 }
 
-// Release gives back what [Meter.Hold] reserved, if no call was made since.
+// Release returns the reservation of [Meter.Hold], if no call was made since.
 func (m *Meter) Release(ctx context.Context) {
 	if p := spenderOf(ctx); m.Asks() {
 		m.release(ctx, m.now(), p, p.held.take())
 	}
 }
 
-// release gives back the held amount. If that can't be stored, the amount stays charged.
+// release returns the held amount. If that can't be stored, the amount stays charged.
 func (m *Meter) release(ctx context.Context, day time.Time, p spender, held USD) {
 	if held == 0 {
 		return
@@ -116,7 +119,7 @@ func (m *Meter) softLimits(p spender) (all []softLimit) {
 // held is the amount reserved for the next call of a run within the soft limits. It is safe for concurrent use.
 type held struct{ usd atomic.Int64 }
 
-// take removes and returns the held amount, which the caller then has to give back. It returns 0 for a nil held.
+// take removes and returns the held amount, which the caller then has to return. It is 0 for a nil held.
 func (h *held) take() USD {
 	if h == nil {
 		return 0
@@ -130,7 +133,8 @@ func (h *held) put(usd USD) {
 	}
 }
 
-// Estimate returns what an answer to a prompt costs about, by the price of a model that can answer, or false if that is not known.
+// Estimate returns the approximate cost of an answer to a prompt, by the price of a model that can answer, or false if
+// the price is unknown.
 func (m *Meter) Estimate(model string, req llm.Request) (USD, bool) {
 	t, ok := m.chat[model]
 	if !ok || !t.Known {

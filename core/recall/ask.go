@@ -10,17 +10,17 @@ import (
 	"parley/core/llm"
 )
 
-// remembered is how many questions keep their vectors.
+// remembered is the number of questions in the cache of vectors.
 const remembered = 16
 
-// Asker embeds questions: one that several ask, or again a moment later, once. After a failure it rests, and questions
-// are answered by words meanwhile, so that an embedder that hangs costs one turn a few seconds, not each. The nil Asker
-// has no vectors. Safe for concurrent use.
+// Asker embeds questions. Several identical questions at about the same time are embedded once. After a failure it
+// pauses, and questions are answered by words meanwhile, so that an embedder that hangs costs one turn a few seconds,
+// not each. The nil Asker has no vectors. Safe for concurrent use.
 type Asker struct {
 	embedder llm.Embedder
 	log      *slog.Logger
 
-	// mu guards what follows. It is not held during a request.
+	// mu guards the fields below. It is not held during a request.
 	mu      sync.Mutex
 	rests   time.Time
 	pending []*asked // the oldest first
@@ -41,8 +41,8 @@ func NewAsker(embedder llm.Embedder, log *slog.Logger) *Asker {
 	return &Asker{embedder: embedder, log: log}
 }
 
-// Vector returns the vector of a question; nil if there is none within the time of a question. A caller whose question
-// is being embedded for another one waits for that result.
+// Vector returns the vector of a question; nil if there is none within the time limit of a question. If the same
+// question is being embedded for another caller, it waits for that result.
 func (a *Asker) Vector(ctx context.Context, question string) []float32 {
 	if a == nil || strings.TrimSpace(question) == "" {
 		return nil
@@ -53,7 +53,7 @@ func (a *Asker) Vector(ctx context.Context, question string) []float32 {
 	}
 	if mine {
 		q.vector = a.embed(ctx, question)
-		// A failure is not remembered for the question, only for the pause.
+		// A failure is not stored with the question, only with the pause.
 		if q.vector == nil {
 			a.forget(q)
 		}
@@ -68,8 +68,8 @@ func (a *Asker) Vector(ctx context.Context, question string) []float32 {
 	}
 }
 
-// find returns the entry of a question, and whether the caller has to embed it; nil while the Asker rests. The caller
-// that has to embed it must close done.
+// find returns the entry of a question, and whether the caller has to embed it; nil during a pause. A caller that has
+// to embed it must close done.
 func (a *Asker) find(question string) (q *asked, mine bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// ClaimKey is the name of the plugin's state that says which model messages are embedded with.
+// ClaimKey is the name of the plugin's state with the model that embeds messages.
 const ClaimKey = "embedding model"
 
-// claimTries is how often a replica tries to claim the messages while others do.
+// claimTries is the number of attempts to claim the messages while other replicas do.
 const claimTries = 3
 
-// claimTime is how long a model has the messages for itself after a replica has looked for new ones, which each does every
+// claimTime is the validity of a model's claim after a replica has looked for new messages, which each does every
 // lookAgain.
 const claimTime = 25 * time.Minute
 
-// claim is what is stored under ClaimKey: a model, how long its vectors are, and until when others leave the messages to
-// it.
+// claim is the value of ClaimKey: a model, the length of its vectors, and the end of its claim.
 type claim struct {
 	model  string
 	length int // 0: not known yet
@@ -28,13 +27,13 @@ type claim struct {
 
 func (c claim) String() string { return fmt.Sprintf("%d/%d %s", c.until.Unix(), c.length, c.model) }
 
-// rivals reports whether c leaves no room for vectors of a model and length, which is 0 if it is not known yet.
+// rivals reports whether c excludes vectors of a model and length, which is 0 if it is not known yet.
 func (c claim) rivals(model string, length int, now time.Time) bool {
 	return c.until.After(now) && (c.model != model || c.length != 0 && length != 0 && c.length != length)
 }
 
-// Claimant returns the model that messages are embedded with at now by a gateway that runs, or ran a moment ago, as stored
-// under [ClaimKey]; "" if there is none.
+// Claimant returns the model of a running gateway that embeds messages at now, as stored under [ClaimKey]; "" if
+// there is none.
 func Claimant(value string, now time.Time) string {
 	if c := parseClaim(value); c.until.After(now) {
 		return c.model
@@ -53,11 +52,12 @@ func parseClaim(value string) claim {
 	return claim{model, dimensions, time.Unix(n, 0)}
 }
 
-// claims reports whether this replica can embed messages. Each message has one vector. Replicas that are configured with
-// different models would replace each other's vectors without end, so the model that came first has the messages until
-// none of its replicas looks for new ones; the others search by words only, and say so once. The same is true of vectors of
-// different lengths under one model name, as of servers that are set up differently. A replica that has the store
-// for itself has no rivals: a claim of another model is then one of its own from before a restart.
+// claims reports whether this replica can embed messages. Each message has one vector. Replicas with different models
+// would replace each other's vectors without end. Therefore the first model claims the messages until none of its
+// replicas looks for new ones; the others search by words only, and log that once. The same is true of vectors of
+// different lengths under one model name, for example of servers with different settings. A replica with a store of its
+// own has no rivals: a claim of another model is then one of its own from before a restart. It fails with the error of
+// the store.
 func (w *worker) claims(ctx context.Context) (bool, error) {
 	if w.state == nil {
 		return true, nil
@@ -71,7 +71,8 @@ func (w *worker) claims(ctx context.Context) (bool, error) {
 	return false, nil // the next look tries again
 }
 
-// claim looks once at what is claimed. It is not done if another replica changed that meanwhile.
+// claim tries once to claim the messages. done is false if another replica changed the claim meanwhile. It fails with
+// the error of the store.
 func (w *worker) claim(ctx context.Context) (done, ours bool, err error) {
 	old, err := w.state.Kept(ctx, ClaimKey)
 	if err != nil {
@@ -100,7 +101,7 @@ func (w *worker) claim(ctx context.Context) (done, ours bool, err error) {
 	return true, true, nil
 }
 
-// yield notes that messages are left to another gateway, with one warning.
+// yield records that another gateway embeds the messages, with one warning.
 func (w *worker) yield(to claim) {
 	if !w.yielded.Swap(true) {
 		w.Log.Warn("another gateway with this store embeds messages with another model or vectors of another length; this one searches them by words only until all have the same models.embedding",
@@ -109,8 +110,8 @@ func (w *worker) yield(to claim) {
 }
 
 // comparable reports whether a question's vector can be compared with those of messages. It can't while another gateway
-// stores vectors of another length under the same model: the store would take them for damaged, and the gateways would
-// replace each other's vectors without end.
+// stores vectors of another length under the same model: the store would treat them as damaged, and the gateways would
+// replace each other's vectors without end. It fails with the error of the store.
 func (w *worker) comparable(ctx context.Context, length int) (bool, error) {
 	if w.state == nil || !w.Several {
 		return true, nil

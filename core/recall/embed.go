@@ -16,7 +16,7 @@ import (
 const (
 	together    = 64   // messages per request
 	embedTokens = 2000 // of a message
-	// EmbedCharacters is about how many characters of a message are embedded at most.
+	// EmbedCharacters is the approximate maximum of embedded characters of a message.
 	EmbedCharacters = 4 * embedTokens
 	questionTime    = 2500 * time.Millisecond
 	questionRest    = 30 * time.Second // after a failure to embed a question
@@ -28,7 +28,7 @@ const (
 	recent          = 24 * time.Hour   // older messages that were never indexed are earlier ones, which only a backfill embeds
 )
 
-// Embed returns a vector for each text, in their order. An incomplete response is an error.
+// Embed returns a vector for each text, in their order. It fails with the error of e, and for an incomplete response.
 func Embed(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, error) {
 	vectors, err := e.Embed(ctx, texts)
 	if err == nil && len(vectors) != len(texts) {
@@ -40,8 +40,9 @@ func Embed(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, er
 	return vectors, nil
 }
 
-// embedAll gives all messages that wait a vector. After a failure it goes on with half as many at a time, since a
-// single message can make a whole batch fail; successes double the number again.
+// embedAll embeds all waiting messages. After a failure it continues with half as many at a time, since a single
+// message can make a whole batch fail; successes double the number again. It fails with the error of the embedder or
+// the store.
 func (w *worker) embedAll(ctx context.Context) error {
 	if w.Embedder == nil {
 		return nil
@@ -61,8 +62,8 @@ func (w *worker) embedAll(ctx context.Context) error {
 	}
 }
 
-// release gives back messages that were not embedded, also when the program ends. Otherwise they would wait until the
-// store's claim on them expires.
+// release returns messages that were not embedded to the queue, also when the program ends. Otherwise they would wait
+// until the store's claim on them expires. It fails with the error of the store.
 func (w *worker) release(all []chat.Unembedded) error {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
@@ -74,7 +75,7 @@ func (w *worker) release(all []chat.Unembedded) error {
 }
 
 // embedBatch embeds messages and stores their vectors. The tickets make the store ignore vectors of messages that were
-// edited or deleted meanwhile.
+// edited or deleted meanwhile. It fails with the error of the embedder or the store.
 func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) error {
 	limited, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
@@ -102,7 +103,8 @@ func (w *worker) embedBatch(ctx context.Context, waiting []chat.Unembedded) erro
 	return err
 }
 
-// measured notes how long vectors are, and reports whether this replica can store vectors of that length.
+// measured records the length of vectors, and reports whether this replica can store vectors of that length. It fails
+// with the error of the store.
 func (w *worker) measured(ctx context.Context, vectors [][]float32) (bool, error) {
 	for _, v := range vectors {
 		if len(v) > 0 && len(v) != w.claimed {
@@ -114,8 +116,7 @@ func (w *worker) measured(ctx context.Context, vectors [][]float32) (bool, error
 }
 
 // Refused reports whether err, of a single text, means that the provider never accepts this text: it is too long, or
-// the provider accepts another one at this moment. It makes a request to find that out, if the error alone doesn't
-// tell.
+// the provider accepts another text at this moment. It makes a request for that if the error alone is inconclusive.
 func Refused(ctx context.Context, e llm.Embedder, err error) bool {
 	var f *llm.Failure
 	switch {
@@ -130,7 +131,7 @@ func Refused(ctx context.Context, e llm.Embedder, err error) bool {
 	return err == nil
 }
 
-// embedText returns what a message says, with its files, cut to what embedders accept.
+// embedText returns the text of a message with its files, cut to the limit of embedders.
 func embedText(m chat.Memory) string {
 	texts := []string{m.Text}
 	for _, f := range m.Files {

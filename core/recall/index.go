@@ -13,18 +13,18 @@ import (
 // uses, and the last ones.
 type worker struct {
 	Deps
-	wake   chan struct{} // has a token if there can be something new
+	wake   chan struct{} // has a token if there can be new messages
 	size   int           // of the next batch of embeddings
 	failed bool          // this was logged
 	saved  bool          // vectors were, since the last failure
 	filled bool          // earlier messages wait for vectors
 
-	state   action.State // what all replicas know; nil in tests: there are no others
+	state   action.State // shared by all replicas; nil in tests: there are no others
 	claimed int          // length of the vectors that this replica has claimed the messages for; 0 is any
 
 	// Questions use these too.
 	length  atomic.Int64 // of the embedder's vectors; 0 before the first
-	yielded atomic.Bool  // messages are left to another gateway, which was logged
+	yielded atomic.Bool  // another gateway embeds the messages, which was logged
 }
 
 // Observe implements [event.Observer]. It never blocks: several events are one token.
@@ -38,9 +38,9 @@ func (w *worker) Observe(e event.Event) {
 	}
 }
 
-// work begins with what is not indexed yet, for example from before a crash, and goes on a moment after each message,
-// so that the messages of a busy moment are indexed together. What fails is tried again after a pause. It returns when
-// ctx is done.
+// work begins with messages that are not indexed yet, for example from before a crash, and continues a moment after
+// each message, so that the messages of a busy moment are indexed together. It retries after a pause when indexing
+// fails. It returns when ctx is done.
 func (w *worker) work(ctx context.Context) {
 	w.size = together
 	for pause := firstPause; ; {
@@ -74,7 +74,7 @@ func (w *worker) work(ctx context.Context) {
 	}
 }
 
-// again returns a channel that asks for another look at messages without vectors; nil without an embedder.
+// again returns a channel that triggers another search for messages without vectors; nil without an embedder.
 func (w *worker) again() <-chan time.Time {
 	if w.Embedder == nil {
 		return nil
@@ -82,8 +82,8 @@ func (w *worker) again() <-chan time.Time {
 	return time.After(lookAgain)
 }
 
-// embedFrom returns from when on messages are embedded without being asked for; zero is never. Embedding years of
-// messages costs money, so it must be configured.
+// embedFrom returns the beginning of the messages that are embedded automatically; zero is never. Embedding years of messages
+// costs money, so it must be configured.
 func (w *worker) embedFrom() time.Time {
 	if w.Embedder == nil {
 		return time.Time{}
@@ -107,7 +107,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// index indexes all that is new. It pauses between batches, because other writers wait meanwhile; for the same reason batches are small.
+// index indexes all new messages. It pauses between batches, because other writers wait meanwhile; for the same reason
+// batches are small. It fails with the error of the embedder or the store.
 func (w *worker) index(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var err error

@@ -1,12 +1,12 @@
-// Package recall finds earlier messages that matter for a question, and adds them to the prompt. It is a plugin with
-// three parts: a worker that indexes new messages in the background, a provider that searches for the messages to be
-// answered, and an [Asker] that embeds questions.
+// Package recall finds earlier messages that are relevant to a question, and adds them to the prompt. It is a plugin
+// with three parts: a worker that indexes new messages in the background, a provider that searches for messages, and an
+// [Asker] that embeds questions.
 //
-// Search by words always works, and needs nothing but the store. With an embedder, search by meaning is added, and both
+// Search by words always works, and needs only the store. With an embedder, search by meaning is added, and both
 // rankings are merged. A slow or failing embedder never delays a turn for long, and never makes it fail.
 //
-// The index may be behind or lost: it is built from the stored messages. What is found is only shown where it could be
-// read anyway: in its own room, or, in a direct chat, to the person who wrote it.
+// The index may be behind or lost: it is built from the stored messages. Results are only shown to readers of the
+// original messages: in their own room, or, in a direct chat, to their author.
 package recall
 
 import (
@@ -30,7 +30,7 @@ const (
 	passages    = 5    // in a prompt
 	budget      = 1200 // tokens of all of them
 	lineSize    = 1200 // characters of a message
-	questionMax = 2000 // characters of a question that are looked at
+	questionMax = 2000 // characters of a question that are searched for
 	sizeOfBatch = 50   // messages that are indexed at a time
 	settleTime  = 2 * time.Second
 	found       = 15 // passages of each kind of search
@@ -43,7 +43,7 @@ type Store interface {
 	storage.VectorBackfill
 }
 
-// Deps are what the plugin needs.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	Store    Store
 	Embedder llm.Embedder // nil: search by words only
@@ -80,9 +80,9 @@ func (*finder) Spec() action.ProviderSpec {
 	return action.ProviderSpec{Name: "RECALL", Position: 45, Limit: questionTime + time.Second}
 }
 
-// Provide implements [action.Provider]. Rooms of several people show nothing from elsewhere, because not everyone there
-// could read it. A direct chat also shows what its person has said in others. Only messages from before the recent ones
-// are searched: those are in the prompt anyway.
+// Provide implements [action.Provider]. In rooms with several users it searches only the room itself, because not
+// everyone there could read other rooms. A direct chat also searches the user's messages in others. Only messages from
+// before the recent ones are searched: those are in the prompt anyway.
 func (f *finder) Provide(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	asks := Question(s)
 	asked := search.Question(asks)
@@ -136,7 +136,7 @@ func fused(rankings ...[]chat.Passage) (best []chat.Passage) {
 	return best[:min(len(best), passages)]
 }
 
-// Question returns what the messages to answer are about: their texts, and what was said in their voice messages.
+// Question returns the texts of the messages to answer, with those of their voice messages.
 func Question(s action.TurnContext) string {
 	var texts []string
 	for _, m := range s.Recent[min(prompt.AnsweredFrom(s), len(s.Recent)):] {
@@ -151,7 +151,7 @@ func Question(s action.TurnContext) string {
 }
 
 // quoted returns passages for a prompt, within the budget: each message with its time and its author, as data. A
-// passage that does not fit is left out as a whole, and a shorter one after it may still fit. own is as
+// passage that does not fit is left out as a whole, and a shorter one after it may still fit. own has the meaning of
 // [action.ProviderResult.Own].
 func quoted(s action.TurnContext, all []chat.Passage) (said string, own bool) {
 	var b strings.Builder

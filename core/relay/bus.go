@@ -3,8 +3,8 @@
 // for the end.
 //
 // A [Registry] has one answer for each run, for all its users. The process that holds the run writes into it, and
-// readers in the same process read the same value. In any other process a mirror is filled from frames. Nothing is
-// published that is not asked for: most answers have no readers elsewhere.
+// readers in the same process read the same value. In any other process a mirror is filled from frames. Frames are
+// published only on request: most answers have no readers elsewhere.
 //
 // Three things can go wrong, and each has its remedy. A frame is lost: the mirror sees the gap, since a frame says
 // where it begins, and asks for everything. The end is lost: the watcher looks into the store from time to time. The
@@ -33,8 +33,8 @@ type Bus interface {
 }
 
 // Frame contains the changes of an answer since From. A frame without Changes is a request for all of them: the holder
-// replies with a frame from 0. One that is Chosen tells the holder instead that a choice was made. It is sent as JSON
-// between processes of possibly different versions.
+// replies with a frame from 0. A frame with Chosen signals a choice to the holder instead. It is sent as JSON between
+// processes of possibly different versions.
 type Frame struct {
 	Run     chat.RunID      `json:"run"`
 	Epoch   chat.Epoch      `json:"epoch,omitempty"`
@@ -43,13 +43,13 @@ type Frame struct {
 	Chosen  bool            `json:"chosen,omitempty"`
 }
 
-// Shown is what people see of a run that is parked. It is a part of its continuation, as JSON.
+// Shown is the visible part of a run that is parked. It is a part of its continuation, as JSON.
 type Shown struct {
 	Changes []answer.Change `json:"changes"`
 }
 
-// showParked fills the answer of a run that no process holds because it is parked, unless it has changed hands
-// meanwhile.
+// showParked fills the answer of a run that no process holds because it is parked, unless it was adopted meanwhile. It
+// fails with the error of the store.
 func (l *Registry) showParked(ctx context.Context, run chat.Run, r *liveRun) error {
 	data, err := l.store.Continuation(ctx, run.ID)
 	if err != nil {

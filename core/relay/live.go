@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	pace             = 100 * time.Millisecond // interval at which a watched answer is published
+	pace             = 100 * time.Millisecond // interval between two frames of a watched answer
 	ask              = 5 * time.Second        // interval of a watcher's requests
 	askSoon          = 50 * time.Millisecond  // first retry interval while frames are missing: the run may just be starting
 	askAgain         = time.Second            // the longest one, and the one while the bus is unavailable
 	lastFrameTimeout = time.Second            // time limit for publishing the end of an answer
-	pollSoon         = 200 * time.Millisecond // first interval at which a watcher checks the store: a short answer may end before its holder is asked
+	pollSoon         = 200 * time.Millisecond // first interval of a watcher's reads of the store: a short answer may end before its holder is asked
 	poll             = 2 * time.Second        // the longest one, since frames can be lost
 )
 
@@ -91,8 +91,8 @@ func (l *Registry) Hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answ
 	return r.answer
 }
 
-// OnLoss registers the function that cancels the work on a held answer. It has no effect if a is not that of the run
-// any more.
+// OnLoss registers the function that cancels the work on a held answer. It has no effect if the run has another answer
+// by now.
 func (l *Registry) OnLoss(id chat.RunID, a *answer.Answer, quit context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,8 +111,8 @@ func (l *Registry) Lose(id chat.RunID) {
 	}
 }
 
-// NotifyChoice signals the holder of a run that a choice was made. If that is another process, the signal can be lost;
-// the holder reads the store from time to time too.
+// NotifyChoice signals the holder of a run that a user chose. If that is another process, the signal can be lost; the
+// holder reads the store from time to time too.
 func (l *Registry) NotifyChoice(ctx context.Context, id chat.RunID, room chat.RoomID) {
 	if !l.choiceMade(id) && l.bus != nil {
 		_ = l.bus.Publish(ctx, room, Frame{Run: id, Chosen: true})
@@ -154,7 +154,7 @@ func (l *Registry) Stop(room chat.RoomID) {
 	}
 }
 
-// Release removes an answer that its holder is done with. If it has not ended, it continues elsewhere.
+// Release removes the answer of a holder that is finished with it. If the answer has not ended, it continues elsewhere.
 func (l *Registry) Release(id chat.RunID, a *answer.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +175,7 @@ func (l *Registry) watch(id chat.RunID) *liveRun {
 	return r
 }
 
-// unwatch forgets a run that has neither a holder nor readers in this process.
+// unwatch removes a run that has neither a holder nor readers in this process.
 func (l *Registry) unwatch(id chat.RunID, r *liveRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,8 +257,8 @@ func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, er
 	return a, nil
 }
 
-// startMirror updates the answer of a watched run in a goroutine, unless [Registry.Wait] was called. Beginning under mu keeps
-// a stream that is opened during a shutdown from beginning what Wait no longer waits for.
+// startMirror updates the answer of a watched run in a goroutine, unless [Registry.Wait] was called. It starts under
+// mu, so that a stream that is opened during a shutdown can't start a goroutine that Wait misses.
 func (l *Registry) startMirror(ctx context.Context, run chat.Run, r *liveRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -297,9 +297,9 @@ func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, er
 }
 
 // mirrorUntilEnd updates the answer of a run until ctx is done, the run has ended, or this process holds it. It
-// requests frames as long as it runs, because the holder stops publishing when no one asks: every few seconds, and
-// sooner while frames are missing. It begins with short intervals, which then double: until a run has a holder, no one
-// hears a request, and a newer message often gets its holder, and a short answer, within milliseconds.
+// requests frames as long as it runs, because the holder stops publishing without requests: every few seconds, and
+// sooner while frames are missing. It begins with short intervals, which then double: until a run has a holder,
+// requests are lost, and a newer message often gets its holder, and a short answer, within milliseconds.
 func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -386,11 +386,11 @@ func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) boo
 }
 
 // Publish sends an answer held in this process to other replicas while they request it, and finally its end. It returns
-// when ctx is done, which the holder ends after the answer. Each request is answered with everything, and from then on
-// changes follow at a steady pace, so that the cost does not depend on the speed of the model.
+// when ctx is done, which the holder ends after the answer. The reply to a request contains the whole answer, and from
+// then on changes follow at a steady pace, so that the cost does not depend on the speed of the model.
 func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := l.bus.Subscribe(ctx, run.Room)
-	// An answer that ended meanwhile says nothing about the bus, and what follows a failure is no news.
+	// An answer that ended meanwhile is no evidence about the bus, and only the first failure is news.
 	if unheard := err != nil; ctx.Err() == nil && l.unheard.Swap(unheard) != unheard && unheard {
 		l.log.Warn("readers on other replicas can't follow answers for now", "run", run.ID, "err", err)
 	}

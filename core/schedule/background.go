@@ -10,32 +10,32 @@ import (
 
 const (
 	backgroundSlots = 2           // jobs that run at a time, in addition to the answers
-	backgroundQueue = 4           // how much can wait in a room
-	backgroundRooms = 32          // in how many rooms something can wait
-	backgroundLimit = time.Minute // how long each may take
-	refusalsApart   = time.Minute // refusals further apart than this are not of one burst
+	backgroundQueue = 4           // waiting jobs in a room
+	backgroundRooms = 32          // rooms with jobs
+	backgroundLimit = time.Minute // the time limit of each
+	refusalsApart   = time.Minute // refusals with a longer distance are not of one burst
 )
 
-// Background does work that no turn waits for, such as evaluators and summaries: what belongs to one room in order, few
-// at a time. Too much of it is refused instead of queued without a bound: it is done for the next turn instead. The
-// zero value is ready. Safe for concurrent use.
+// Background does work that no turn waits for, such as evaluators and summaries: the work of one room in order, a few
+// jobs at a time. If there is too much, it refuses work instead of queuing it without a bound: the next turn includes
+// it. The zero value is ready. Safe for concurrent use.
 type Background struct {
 	mu     sync.Mutex
-	queues map[chat.RoomID][]backgroundJob // rooms in which something waits or is done
+	queues map[chat.RoomID][]backgroundJob // rooms with waiting or running jobs
 	slots  chan struct{}
 
 	refused time.Time // the last refusal
 }
 
-// backgroundJob is what is done after one turn.
+// backgroundJob is the work after one turn.
 type backgroundJob struct {
 	life context.Context //nolint:containedctx // ends when the process does
 	do   func(ctx context.Context)
 }
 
-// Start has do called after what waits in the room already, with a context that ends with life or after a minute. ok is false if too
-// much waits; first is true for the first such refusal of a burst, which is to be logged. run starts a goroutine, whose end the caller
-// waits for.
+// Start queues do behind the jobs of the room, with a context that ends with life or after a minute. ok is false if too
+// many jobs wait; first is true for the first such refusal of a burst, which should be logged. run starts a goroutine,
+// and the caller waits for its end.
 func (b *Background) Start(life context.Context, room chat.RoomID, do func(ctx context.Context), run func(func())) (ok, first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +56,7 @@ func (b *Background) Start(life context.Context, room chat.RoomID, do func(ctx c
 	return true, false
 }
 
-// work does what waits in a room.
+// work does the jobs of a room.
 func (b *Background) work(room chat.RoomID, slots chan struct{}) {
 	for {
 		// This wait is bounded, because every job ends after backgroundLimit.
@@ -75,7 +75,7 @@ func (b *Background) work(room chat.RoomID, slots chan struct{}) {
 }
 
 // next takes the first job of a room. Without one, the room is removed in the same critical section, so that Start
-// begins another goroutine for a job that comes now.
+// begins another goroutine for a later job.
 func (b *Background) next(room chat.RoomID) (job backgroundJob, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

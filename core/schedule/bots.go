@@ -8,18 +8,18 @@ import (
 	"parley/core/chat"
 )
 
-// How much bots get answered.
+// Limits on answers to bots.
 const (
 	pairTurns  = 20          // of one bot in one room
 	pairWindow = time.Minute // within this
-	pairCool   = time.Minute // how long there is silence after that
+	pairCool   = time.Minute // the length of the silence after that
 	chainTurns = 3           // of bots in a row in one room, until a person writes
-	pairsKept  = 10_000      // rooms and bots that are remembered at most; they are forgotten all at once
+	pairsKept  = 10_000      // the maximum number of stored rooms and bots; all are dropped at once
 )
 
-// Bots counts consecutive turns of bots, in memory, and ends exchanges between bots that would otherwise go on
+// Bots counts consecutive turns of bots, in memory, and ends exchanges between bots that would otherwise continue
 // indefinitely, at the cost of the owner. Its two limits catch two patterns: one bot that talks fast, and several that
-// talk in turn. A restart forgets the counts, which allows a few more turns. The zero value is ready. It is safe for
+// talk in turn. A restart resets the counts, which allows a few more turns. The zero value is ready. It is safe for
 // concurrent use.
 type Bots struct {
 	mu     sync.Mutex
@@ -33,7 +33,7 @@ type pair struct {
 	bot  chat.EntityID
 }
 
-// exchange are the turns that count, oldest first, and until when there is silence.
+// exchange holds the counted turns, oldest first, and the end of the silence.
 type exchange struct {
 	turns  []time.Time
 	silent time.Time

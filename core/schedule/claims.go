@@ -9,11 +9,12 @@ import (
 	"parley/core/chat"
 )
 
-// trackerTimeout is how long the tracker may take for a hint. After that the journal decides alone.
+// trackerTimeout is the time limit of a call of the tracker. The tracker is an optimization; after the timeout the
+// journal decides.
 const trackerTimeout = time.Second
 
-// Tracker holds the latest turn of each room, for all replicas. It makes older runs end early; the journal decides which one counts. It may
-// forget, and it may be out of reach: then runs end in their own time. It is safe for concurrent use.
+// Tracker holds the latest turn of each room, for all replicas. It ends older runs early; the journal decides which run
+// counts. It can lose data, and it can be unreachable: then runs end on their own. It is safe for concurrent use.
 type Tracker interface {
 	// Claim makes id the latest turn of the agent's room. Contexts of earlier claims are cancelled with
 	// [chat.ErrSuperseded], on this replica before Claim returns and on all others soon. It is refused with
@@ -22,9 +23,11 @@ type Tracker interface {
 	// ctx releases the claim, and forgets nothing. With any other error there may still be a context:
 	// the claim then counts as far as the tracker can reach. Ids begin at 1.
 	Claim(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) (context.Context, error)
-	// Settle is the truth about id, whatever its context says: nil, ErrSuperseded or ErrStopped.
+	// Settle returns the state of id, whatever its context reports: nil, ErrSuperseded or ErrStopped. It fails with
+	// another error if the state can't be read.
 	Settle(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) error
-	// Stop cancels every turn up to and including upTo with ErrStopped, on all replicas, running or not.
+	// Stop cancels every turn up to and including upTo with ErrStopped, on all replicas, running or not. It fails if
+	// the tracker can't be reached.
 	Stop(ctx context.Context, agent chat.AgentID, room chat.RoomID, upTo chat.ResponseID) error
 }
 
@@ -38,22 +41,23 @@ type Claims struct {
 	announcing Outage
 }
 
-// Announce stops earlier runs of room, on all replicas. It may fail: they then end when this turn starts. It is not cut off with
-// ctx, the request of the platform, because the message is stored by now.
+// Announce stops earlier runs of room, on all replicas. It may fail: they then end when this turn starts. It does not
+// end with ctx, the request of the platform, because the message is stored by now.
 func (c *Claims) Announce(ctx context.Context, room chat.RoomID, id chat.ResponseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), trackerTimeout)
 	defer cancel()
 	_, err := c.Tracker.Claim(ctx, c.Agent, room, id)
 	if err == nil || Settled(err) != nil {
 		c.announcing.Ended()
-	} else if c.announcing.Failed() { // what follows is no news
+	} else if c.announcing.Failed() { // only the first failure is news
 		c.Log.Warn("can't announce a turn; until that works again, earlier runs end on their own", "room", room, "err", err)
 	}
 }
 
-// Claim announces the turn of run as the latest of its room while it is executed. It returns a child of ctx that ends when a later turn has
-// the room, or ctx itself if the tracker can't be reached: that refuses no run, because the journal starts one run of a room at a time
-// anyway. refused is [chat.ErrSuperseded] or [chat.ErrStopped]. A run that claims no room gets ctx.
+// Claim announces the turn of run as the latest of its room while it is executed. claimed is a child of ctx that ends
+// when a later turn has the room. If the tracker can't be reached, it is ctx itself: no run is refused then, because
+// the journal starts one run of a room at a time anyway. refused is [chat.ErrSuperseded] or [chat.ErrStopped]. A run
+// that claims no room gets ctx.
 func (c *Claims) Claim(ctx context.Context, run *chat.Run) (claimed context.Context, refused error) {
 	if !run.Kind.Claims() {
 		return ctx, nil
@@ -62,11 +66,11 @@ func (c *Claims) Claim(ctx context.Context, run *chat.Run) (claimed context.Cont
 	if refused = Settled(err); refused != nil || claimed == nil {
 		return ctx, refused
 	}
-	return claimed, nil // also with an error: then it still ends with what the tracker can notice, see [Tracker]
+	return claimed, nil // also with an error: then it still ends with the events that reach the tracker, see [Tracker]
 }
 
-// Settle returns why the turn of run no longer has the room, or nil. It asks the tracker, and not only a context, whose end may still be on
-// its way from another replica.
+// Settle returns the reason why the turn of run no longer has the room, or nil. It asks the tracker, and not only a
+// context, whose end may still be on its way from another replica.
 func (c *Claims) Settle(ctx context.Context, run *chat.Run) error {
 	if !run.Kind.Claims() {
 		return nil
@@ -81,8 +85,8 @@ func (c *Claims) Stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseI
 	return c.Tracker.Stop(ctx, c.Agent, room, upTo)
 }
 
-// Settled returns err if the tracker says that a turn is over, and nil otherwise: a tracker that can't be reached stops no
-// run, because the journal decides.
+// Settled returns err if it is the tracker's report that a turn is over, and nil otherwise: an unreachable tracker
+// stops no run, because the journal decides.
 func Settled(err error) error {
 	if errors.Is(err, chat.ErrSuperseded) || errors.Is(err, chat.ErrStopped) {
 		return err

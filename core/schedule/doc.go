@@ -3,7 +3,7 @@
 // locks it is pure: it reads no store, and times are passed in or only compared.
 //
 // [TurnPolicy] has the rules for rooms. [Parallel], [Suspects] and [Bots] each hold a run back for one reason, and
-// [Background] is for work after turns. All of it is known to this process alone. What must hold across processes (that
-// a run has one holder) is decided by the journal; what is kept here only makes conflicts rare, and may be forgotten by
+// [Background] is for work after turns. Their state is local to this process. Facts that must hold across processes (that
+// a run has one holder) are decided by the journal; the local state only makes conflicts rare, and is lost by
 // a restart.
 package schedule

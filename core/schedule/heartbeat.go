@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// HeartbeatEvery is how often a runtime renews its lease and looks for rooms that no process serves.
+	// HeartbeatEvery is the interval of renewing the lease, and of the search for rooms that no process serves.
 	HeartbeatEvery = 5 * time.Second
-	// LeaseTTL is how long the store takes an owner for alive after its last heartbeat. Three heartbeats fit into it, so that one slow
-	// write of a healthy process does not make others adopt its runs.
+	// LeaseTTL is the time until a lease expires after its last heartbeat. Three heartbeats fit into it, so that one
+	// slow write of a healthy process does not make others adopt its runs.
 	LeaseTTL = 15 * time.Second
-	// leavingTimeout is how long the writes at the end of a process may take.
+	// leavingTimeout is the time limit of the writes at the end of a process.
 	leavingTimeout = time.Second
 )
 
@@ -26,7 +26,8 @@ type HeartbeatStore interface {
 	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
 }
 
-// Heartbeat keeps the process lease in the store alive, and ends it. Its exported fields are set before use. It is used by one goroutine.
+// Heartbeat renews the process lease in the store, and ends it. Its exported fields are set before use. It is used by
+// one goroutine.
 type Heartbeat struct {
 	Store HeartbeatStore
 	Owner string // names this process, see [storage.Leases]
@@ -37,9 +38,9 @@ type Heartbeat struct {
 	outage Outage
 }
 
-// beat renews the lease of this process and wakes all rooms that have open runs: those that another process left, those whose
-// wake-up was lost, and those that were waiting for a time. While the store is down it does neither, and the next one tries again.
-// Its own time limit keeps a store that hangs from delaying new messages and the shutdown.
+// beat renews the lease of this process and wakes all rooms that have open runs: those that another process left, those
+// whose wake-up was lost, and those that were waiting for a time. While the store is down it does neither, and the next
+// beat tries again. Its own time limit keeps a store that hangs from delaying new messages and the shutdown.
 func (h *Heartbeat) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, HeartbeatEvery/2)
 	defer cancel()
@@ -65,8 +66,9 @@ func (h *Heartbeat) beat(ctx context.Context) {
 	}
 }
 
-// leaving records in the store that this process ends as planned. Without that record the process that adopts a run takes it for the
-// cause of a crash, and after a few of these sets it aside. If the write fails, the runs that are cut off count one death too many.
+// leaving records in the store that this process ends as planned. Without that record the process that adopts a run
+// counts a crash, and gives up on it after a few of these. If the write fails, the interrupted runs count one crash too
+// many.
 func (h *Heartbeat) leaving(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leavingTimeout)
 	defer cancel()
@@ -75,8 +77,8 @@ func (h *Heartbeat) leaving(ctx context.Context) {
 	}
 }
 
-// left ends the lease once this process holds no run any more, so that another one adopts those that were cut off at once. If the
-// write fails, they are free when the lease runs out.
+// left ends the lease as soon as this process holds no run, so that another one adopts the interrupted runs at once. If
+// the write fails, they are free when the lease expires.
 func (h *Heartbeat) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leavingTimeout)
 	defer cancel()
@@ -85,8 +87,8 @@ func (h *Heartbeat) left(ctx context.Context) {
 	}
 }
 
-// Outage tells the first failure in a row from those that follow, so that the log has one line for its begin and one for its end. The
-// zero Outage has not begun. It is safe for concurrent use.
+// Outage distinguishes the first failure in a row from those that follow, so that the log has one line for its begin
+// and one for its end. The zero Outage has not begun. It is safe for concurrent use.
 type Outage struct {
 	mu    sync.Mutex
 	since time.Time
@@ -103,7 +105,7 @@ func (o *Outage) Failed() (first bool) {
 	return first
 }
 
-// Ended reports whether a success is the first after a failure, and how long after the first failure.
+// Ended reports whether a success is the first after a failure, and the time since the first failure.
 func (o *Outage) Ended() (lasted time.Duration, ended bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"parley/core/chat"
 )
 
-// Lanes are the lanes in which this process has something to do. Each of them has a runner, which is a goroutine, and a lane without work
-// has none: a room without new messages costs nothing. It is safe for concurrent use.
+// Lanes are the lanes with work in this process. Each of them has a runner, which is a goroutine, and a lane without
+// work has none: a room without new messages costs nothing. It is safe for concurrent use.
 type Lanes struct {
 	signal  chan struct{}  // a token makes the scheduler start runners
 	work    sync.WaitGroup // runners, and jobs in the background
 	drained chan struct{}  // see Drained
 
-	// mu guards what follows. It is held for moments only, and never while other code is called.
+	// mu guards the fields below. It is held for moments only, and never while other code is called.
 	mu         sync.Mutex
 	closed     bool                   // nothing new is accepted or started
 	served     map[Lane]chan struct{} // lanes with a runner; a token makes it look again
@@ -22,7 +22,7 @@ type Lanes struct {
 	background Background
 }
 
-// NewLanes returns lanes of which none is woken.
+// NewLanes returns lanes without any work.
 func NewLanes() *Lanes {
 	return &Lanes{signal: make(chan struct{}, 1), drained: make(chan struct{}), served: map[Lane]chan struct{}{}, woken: map[Lane]struct{}{}}
 }
@@ -30,8 +30,8 @@ func NewLanes() *Lanes {
 // WakeRoom makes this process look for answers of room that are due. See [Lanes.Wake].
 func (ls *Lanes) WakeRoom(room chat.RoomID) { ls.Wake(Lane{Room: room}) }
 
-// Wake makes this process look for turns of a lane. It never blocks. If a runner is at work there it gets a token, which it uses up
-// only before it looks at the store: so a turn that was stored before this call is always seen.
+// Wake makes this process look for turns of a lane. It never blocks. If a runner is at work there it gets a token,
+// which it consumes only before it reads the store: so it always finds a turn that was stored before this call.
 func (ls *Lanes) Wake(l Lane) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -51,18 +51,18 @@ func signal(ch chan<- struct{}) {
 	}
 }
 
-// Closed reports whether the process is ending: nothing new is accepted any more.
+// Closed reports whether the process is ending: it accepts no more events.
 func (ls *Lanes) Closed() bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	return ls.closed
 }
 
-// Drained returns a channel that is closed when no answer is written here any more, after the process was told to end.
+// Drained returns a channel that is closed when the process, after the shutdown has begun, writes no more answers.
 func (ls *Lanes) Drained() <-chan struct{} { return ls.drained }
 
-// close makes Closed true: inbound events are refused, and connectors don't acknowledge them, so that the platforms deliver them again
-// after the next start. No further runner or job starts.
+// close makes Closed true: inbound events are refused, and connectors don't acknowledge them, so that the platforms
+// deliver them again after the next start. No further runner or job starts.
 func (ls *Lanes) close() {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -89,8 +89,8 @@ func (ls *Lanes) serveWoken(serve func(l Lane, again <-chan struct{})) {
 	}
 }
 
-// release ends the runner of l, unless it was woken again. Both happen under the lock under which Wake finds the runner: otherwise
-// a token could be left for a runner that has just ended.
+// release ends the runner of l, unless it was woken again. It holds the same lock as Wake: otherwise a token could be
+// left for a runner that has just ended.
 func (ls *Lanes) release(stop context.Context, l Lane, again <-chan struct{}) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -105,8 +105,8 @@ func (ls *Lanes) release(stop context.Context, l Lane, again <-chan struct{}) bo
 	return true
 }
 
-// Background does work of a room that no turn waits for, see [Background.Start]. It is called while the room is served, so that the
-// scheduler, which waits for the runners, waits for this work, too.
+// Background does work of a room that no turn waits for, see [Background.Start]. It is called while the room is served,
+// so that the scheduler, which waits for the runners, waits for this work, too.
 func (ls *Lanes) Background(life context.Context, room chat.RoomID, do func(ctx context.Context)) (ok, first bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()

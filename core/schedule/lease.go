@@ -8,17 +8,17 @@ import (
 // leaseMargin is how long before its end a lease counts as over: a request takes a moment to leave.
 const leaseMargin = time.Second
 
-// Lease tracks the heartbeats of its own process. While they follow each other without a gap, no other process can
-// have started a run that this one holds. After a gap, such as a pause of the machine or a store out of reach, another
-// process can have. It saves a question to the store before each step; the store still refuses what a process with a
-// wrong belief writes. The zero Lease has never been renewed. It is safe for concurrent use.
+// Lease tracks the heartbeats of its own process. While they follow each other without a gap, no other process can have
+// started a run that this one holds. After a gap, such as a pause of the machine or an unreachable store, another
+// process can have. It saves a read of the store before each step; the store still refuses the writes of a process that
+// has lost a run unnoticed. The zero Lease has never been renewed. It is safe for concurrent use.
 type Lease struct {
 	mu    sync.Mutex
 	until time.Time
 	gaps  int
 }
 
-// Renewed notes that the store has recorded a heartbeat that counts until then. until must be computed from a time
+// Renewed records that the store has stored a heartbeat that is valid until then. until must be computed from a time
 // before the request was sent.
 func (l *Lease) Renewed(until time.Time) {
 	l.mu.Lock()
@@ -39,9 +39,9 @@ func (l *Lease) Gap() int {
 // Live reports whether the last heartbeat still counts.
 func (l *Lease) Live() bool { return l.Unbroken(l.Gap()) }
 
-// Confirm returns when this process is known to hold what it started before the gap after since: at once while the heartbeats follow each
-// other, and otherwise when ask has confirmed it. A process that pauses while it asks learns what was true before the pause, so an answer
-// counts only if it came quickly. The result numbers the gap that was confirmed.
+// Confirm returns the number of the last gap that did not cost this process its runs. It returns at once if there
+// was no gap after since, and otherwise when ask has confirmed it. If the process pauses while it asks, the answer is
+// from before the pause, so it counts only if it came quickly. It fails with the error of ask.
 func (l *Lease) Confirm(since int, ask func() error) (int, error) {
 	for !l.Unbroken(since) {
 		gap, asked := l.Gap(), time.Now()

@@ -11,19 +11,19 @@ import (
 	"parley/core/chat"
 )
 
-// ErrQueued means that a run waits until fewer answers are in progress, of its person or in total. Its lane is let go, and
-// woken later.
+// ErrQueued means that a run waits until fewer answers are in progress, of its person or in total. Its lane is
+// released, and woken later.
 var ErrQueued = errors.New("too many parallel answers")
 
-// Parallel limits the concurrent answers in this process: per person, so that one person can't take all of its capacity, and
-// in total, so that memory and connections are bounded. Further runs wait in the order of their opening, unstarted: they use
-// neither a goroutine nor other resources. A run that waits for other answers of its person takes no place of
+// Parallel limits the concurrent answers in this process: per person, so that one person can't use all of its capacity,
+// and in total, so that memory and connections are bounded. Further runs wait in the order of their opening, unstarted:
+// they use neither a goroutine nor other resources. A run that waits for other answers of its person takes no place of
 // the total. It is safe for concurrent use.
 type Parallel struct {
 	most, total int        // 0 is no limit
 	wake        func(Lane) // called without the lock
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu     sync.Mutex
 	under  int                      // answers under way
 	people map[chat.EntityID]*queue // of those with a run
@@ -37,13 +37,13 @@ func NewParallel(most, total int, wake func(Lane)) *Parallel {
 	return &Parallel{most: most, total: total, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[Lane]chat.EntityID{}}
 }
 
-// queue is one person's. It exists while there is something in it.
+// queue is the queue of one person. It exists while it is not empty.
 type queue struct {
-	under   map[*Place]struct{} // the places that are taken
+	under   map[*Place]struct{} // the taken places
 	waiting []queued            // in order
 }
 
-// queued is a lane that waits, with the time at which its run was opened.
+// queued is a lane that waits, with the time when its run was opened.
 type queued struct {
 	lane   Lane
 	opened time.Time
@@ -56,8 +56,8 @@ func NeedsSlot(r chat.Run, taken bool) bool {
 	return r.Kind.Claims() && r.Kind != chat.RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 
-// Enter takes a place for run, or queues its lane and returns false. A queued lane calls it again when it is
-// woken. A run starts only if there is room for all that are queued before it and can go on, so none is overtaken.
+// Enter takes a place for run, or queues its lane and returns false. A queued lane calls it again when it is woken. A
+// run starts only if there is room for all runs that are queued before it and can continue, so none is overtaken.
 func (p *Parallel) Enter(l Lane, run chat.Run) (place *Place, ok bool) {
 	if !p.limits() {
 		return nil, true
@@ -67,7 +67,7 @@ func (p *Parallel) Enter(l Lane, run chat.Run) (place *Place, ok bool) {
 	defer p.mu.Unlock()
 	q := p.queue(person)
 	at := slices.IndexFunc(q.waiting, func(w queued) bool { return w.lane == l })
-	if at < 0 { // it gets its place by the time at which its run was opened
+	if at < 0 { // its place follows from the time when its run was opened
 		at = len(q.waiting)
 		for at > 0 && q.waiting[at-1].opened.After(run.Opened) {
 			at--
@@ -97,7 +97,7 @@ func (p *Parallel) queue(person chat.EntityID) *queue {
 	return q
 }
 
-// free returns how many lanes of q may go on, from the front, as far as its person is concerned.
+// free returns how many lanes of q can continue, from the front, within the limit of its person.
 func (p *Parallel) free(q *queue) int {
 	if p.most == 0 {
 		return math.MaxInt
@@ -105,7 +105,7 @@ func (p *Parallel) free(q *queue) int {
 	return max(0, p.most-len(q.under))
 }
 
-// hasPlace reports whether the total has a place for w after all others that can go on and were opened before.
+// hasPlace reports whether the total has a place for w after all others that can continue and were opened before.
 func (p *Parallel) hasPlace(w queued) bool {
 	if p.total == 0 || p.under+len(p.lanes) <= p.total {
 		return true
@@ -119,7 +119,7 @@ func (p *Parallel) hasPlace(w queued) bool {
 	return p.under+before < p.total
 }
 
-// ready returns the lanes of all people that can go on as far as their person is concerned, in order.
+// ready returns the lanes of all persons that can continue within the limits of their person, in order.
 func (p *Parallel) ready() (all []queued) {
 	for _, q := range p.people {
 		all = append(all, q.waiting[:min(len(q.waiting), p.free(q))]...)
@@ -147,8 +147,8 @@ func (p *Parallel) Forget(l Lane, person chat.EntityID) {
 	p.next(waits)
 }
 
-// next wakes the lanes that can go on after something has changed for a person. It requires the lock and releases it,
-// because wake may call Enter. The lanes stay queued until they do.
+// next wakes the lanes that can continue after a change for a person. It requires the lock and releases it, because
+// wake may call Enter. The lanes stay queued until they do.
 func (p *Parallel) next(person chat.EntityID) {
 	if q := p.people[person]; q != nil && len(q.under)+len(q.waiting) == 0 {
 		delete(p.people, person)

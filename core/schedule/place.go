@@ -7,20 +7,20 @@ import (
 	"parley/core/chat"
 )
 
-// A Place is one run's share of the limits of [Parallel]. [Parallel.Enter] takes it, and only a taken share can be given
-// back: each method has no effect on a nil Place, which a run has that needs none, and after Leave. The person that it counts
-// for is fixed, even if the run's payer changes. It is safe for concurrent use.
+// A Place is one run's share of the limits of [Parallel]. [Parallel.Enter] takes it, and only a taken share can be
+// returned: each method has no effect after Leave, and on the nil Place of a run that needs none. Its person is fixed,
+// even if the run's payer changes. It is safe for concurrent use.
 type Place struct {
 	parallel *Parallel
 	person   chat.EntityID
 	since    time.Time
 
 	// Under the lock of parallel.
-	pauses int // how many waits for people are open
+	pauses int // the number of open waits for users
 	left   bool
 }
 
-// Pause gives the place back while the run waits for a person. Each Pause needs a Resume. Waits can overlap.
+// Pause returns the place while the run waits for a user. Each Pause needs a Resume. Waits can overlap.
 func (p *Place) Pause() {
 	if p == nil {
 		return
@@ -48,7 +48,7 @@ func (p *Place) Resume() {
 	}
 }
 
-// Leave gives the place back for good, and wakes the lanes that can continue.
+// Leave returns the place for good, and wakes the lanes that can continue.
 func (p *Place) Leave() {
 	if p == nil {
 		return
@@ -69,14 +69,14 @@ func (p *Parallel) take(place *Place) {
 	p.under++
 }
 
-// giveBack counts a taken place no longer, and wakes the lanes that can continue. It requires the lock and releases it.
+// giveBack returns a taken place, and wakes the lanes that can continue. It requires the lock and releases it.
 func (p *Parallel) giveBack(place *Place) {
 	delete(p.people[place.person].under, place)
 	p.under--
 	p.next(place.person)
 }
 
-// Blocking returns, in words, which answers a queued lane waits for. ok is false if it is not queued.
+// Blocking describes the answers that a queued lane waits for. ok is false if it is not queued.
 func (p *Parallel) Blocking(l Lane, now time.Time) (why string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ type Scheduler struct {
 	Claims    *Claims
 	Waker     *Waker
 	Log       *slog.Logger
-	// Execute does the work of a turn. An error leaves the run open for the next attempt. life ends when the process must.
+	// Execute executes a turn. An error leaves the run open for the next attempt. life ends when the process must.
 	Execute func(life context.Context, t *Turn) error
 
 	suspects Suspects
@@ -42,23 +42,24 @@ type Turn struct {
 	Run   chat.Run
 	Gap   int        // the last gap of the lease before the start, see [Lease.Confirm]
 	Place *Place     // its share of the limits on parallel answers
-	Waits []chat.Run // those of the room that wait for an approval meanwhile
+	Waits []chat.Run // runs of the room that wait for an approval meanwhile
 
-	leave func() // is called when this process is done with the run
+	leave func() // called when this process is done with the run
 }
 
-// Run serves the lanes until ctx is done. Then nothing new starts, and runs can end within the grace; the others are cut off with
-// [chat.ErrShutdown] and adopted at the next start. drained is called when no room is served any more. Then the lease ends, and Run returns.
+// Run serves the lanes until ctx is done. Then nothing new starts, and runs can end within the grace; the others are
+// canceled with [chat.ErrShutdown] and adopted at the next start. drained is called when no room is served any more.
+// Then the lease ends, and Run returns.
 //
-// Two contexts are in use. ctx says when to stop starting things. life, its child without its end, is what runs live on: it ends
-// only after the grace, or the end of a deployment would cut off every answer.
+// Two contexts are in use. The end of ctx stops new starts. life, its child without its end, is the context of runs: it
+// ends only after the grace, or the end of a deployment would interrupt every answer.
 func (s *Scheduler) Run(ctx context.Context, grace time.Duration, drained func()) {
 	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
 	tick := time.NewTicker(HeartbeatEvery)
 	defer tick.Stop()
 	s.Heartbeat.beat(life)
-	// After the end of ctx each of these is received from once: stop is set to nil, over comes into being with it.
+	// After the end of ctx each of these is received from once: stop is set to nil, and over is created then.
 	var over <-chan time.Time
 	stop := ctx.Done()
 	for {
@@ -107,7 +108,7 @@ func (s *Scheduler) serve(stop, life context.Context, l Lane, again <-chan struc
 	}
 }
 
-// report logs why no turn was taken, unless that is expected.
+// report logs the reason why no turn was taken, unless that is expected.
 func (s *Scheduler) report(room chat.RoomID, err error) {
 	for _, usual := range []error{nil, errIdle, ErrQueued, chat.ErrBusy, answer.ErrLost, chat.ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {
@@ -119,12 +120,12 @@ func (s *Scheduler) report(room chat.RoomID, err error) {
 
 var errIdle = errors.New("no open run")
 
-// turn starts the run that is due and carries it out, or returns how long it takes until one is due. An error means that there is
-// nothing to do, or nothing that can be done before the next heartbeat.
+// turn starts and executes the due run, or returns the time until one is due. It fails if there is nothing to do, or
+// nothing that can be done before the next heartbeat.
 //
-// The functions that find the run have returned by the time at which it is carried out. Most of that time, the goroutine waits for a model,
-// and its stack is a large part of the memory of an answer under way. For the same reason, functions from here to the model have
-// little on the stack.
+// The functions that find the run have returned before it is executed. Most of that time, the goroutine waits for a
+// model, and its stack is a large part of the memory of an answer in progress. For the same reason, functions from here
+// to the model keep little on the stack.
 func (s *Scheduler) turn(stop, life context.Context, l Lane) (wait time.Duration, err error) {
 	t, wait, err := s.start(stop, life, l)
 	if t == nil {
@@ -134,15 +135,16 @@ func (s *Scheduler) turn(stop, life context.Context, l Lane) (wait time.Duration
 	return 0, s.Execute(life, t)
 }
 
-// start starts the run that is due. It returns nil if there is none, like [Scheduler.turn].
+// start starts the due run. It returns nil if there is none, like [Scheduler.turn].
 //
-// A run starts only if it passes, in this order: the turn policy of its room, the bounds on answers for one person and in total, the bound
-// on runs that have crashed processes, and last the store, where exactly one process becomes its owner.
+// A run starts only if it passes, in this order: the turn policy of its room, the limits on answers for one person and
+// in total, the limit on runs that have crashed processes, and last the store, where exactly one process becomes its
+// owner. It fails with errIdle if there is nothing to do, and with the error of the store.
 func (s *Scheduler) start(stop, life context.Context, l Lane) (t *Turn, wait time.Duration, err error) {
 	if stop.Err() != nil {
 		return nil, 0, chat.ErrShutdown
 	}
-	if !s.Heartbeat.Lease.Live() { // others would take what starts now for the run of a dead process; the next heartbeat wakes all rooms
+	if !s.Heartbeat.Lease.Live() { // others could adopt the run of an expired lease at once; the next heartbeat wakes all rooms
 		return nil, 0, errIdle
 	}
 	open, err := s.Store.OpenRuns(life, l.Room)
@@ -156,7 +158,7 @@ func (s *Scheduler) start(stop, life context.Context, l Lane) (t *Turn, wait tim
 	policy := s.Turns.PolicyFor(open[0].RoomKind)
 	last := Latest(open)
 	if policy == Supersede && last.ID != "" && last.Epoch == 0 {
-		s.Claims.Announce(life, l.Room, last.Turn()) // once more: the tracker may have forgotten, or been away
+		s.Claims.Announce(life, l.Room, last.Turn()) // once more: the tracker may have lost it, or been unreachable
 	}
 	next, wait, err := s.startable(life, open)
 	if err != nil || wait > 0 {
@@ -167,7 +169,7 @@ func (s *Scheduler) start(stop, life context.Context, l Lane) (t *Turn, wait tim
 	if leave == nil {
 		return nil, wait, err
 	}
-	gap := s.Heartbeat.Lease.Gap() // before Start: a gap from then on may have cost us the run
+	gap := s.Heartbeat.Lease.Gap() // before Start: during a later gap, another process may have adopted the run
 	run, err := s.Store.Start(life, next.ID, s.Heartbeat.Owner)
 	if err != nil {
 		leave()
@@ -177,8 +179,8 @@ func (s *Scheduler) start(stop, life context.Context, l Lane) (t *Turn, wait tim
 	return &Turn{Run: run, Gap: gap, Place: place, Waits: waits, leave: leave}, 0, nil
 }
 
-// startable returns the run among open that starts next and how long until then, or errIdle. A parked run from which a later turn takes
-// the room is woken to end as superseded.
+// startable returns the run among open that starts next and the time until then, or errIdle. If a later turn takes the
+// room of a parked run, it wakes that run to end as superseded.
 func (s *Scheduler) startable(ctx context.Context, open []chat.Run) (next chat.Run, wait time.Duration, err error) {
 	next, wait, ok := s.Turns.Due(open, time.Now())
 	if !ok {
@@ -190,8 +192,8 @@ func (s *Scheduler) startable(ctx context.Context, open []chat.Run) (next chat.R
 	return next, wait, err
 }
 
-// enter takes the places that the run needs in this process. If leave is nil, it has to wait: for so long, or until its lane is woken.
-// taken reports that the run only ends.
+// enter takes the places that the run needs in this process. If leave is nil, the run has to wait: for this time, or
+// until its lane is woken. taken reports that the run only ends.
 func (s *Scheduler) enter(ctx context.Context, l Lane, run *chat.Run, taken bool) (place *Place, leave func(), wait time.Duration, err error) {
 	if NeedsSlot(*run, taken) {
 		s.Parallel.Forget(l, run.Address.BilledTo)
@@ -208,9 +210,9 @@ func (s *Scheduler) enter(ctx context.Context, l Lane, run *chat.Run, taken bool
 	return place, func() { unsuspect(); place.Leave() }, 0, nil
 }
 
-// enterSuspect gives a suspect its turn. Suspects are runs during which processes died; each process retries one of them at a
-// time, so that the next death shows which one is the cause. If leave is nil the run has to wait. A run that is stopped or superseded
-// asks no model, and needs no turn.
+// enterSuspect gives a suspect its turn. Suspects are runs of processes that crashed; each process retries one of
+// them at a time, so that the next crash shows which one is the cause. If leave is nil the run has to wait. A stopped
+// or superseded run calls no model, and needs no turn.
 func (s *Scheduler) enterSuspect(ctx context.Context, l Lane, run *chat.Run) (leave func(), wait time.Duration) {
 	if !IsSuspect(run) || s.Claims.Settle(ctx, run) != nil {
 		return func() {}, 0
@@ -228,7 +230,8 @@ func (s *Scheduler) enterSuspect(ctx context.Context, l Lane, run *chat.Run) (le
 	}, 0
 }
 
-// RetryRun answers a run again that was set aside, see [storage.Retries].
+// RetryRun answers a run again that was given up, see [storage.Retries]. It fails with the errors of
+// [storage.Retries.RetryRun].
 func (s *Scheduler) RetryRun(ctx context.Context, id chat.RunID) error {
 	run, err := s.Store.Run(ctx, id)
 	if err == nil {

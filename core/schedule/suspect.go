@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	maxBlamed   = 3               // deaths that a run probably caused, after which it is set aside
-	maxDeaths   = 12              // deaths for whatever reason, after which it is set aside
-	maxAttempts = 6               // attempts that asked a model, after which it is set aside
+	maxBlamed   = 3               // crashes that a run probably caused, until the gateway gives up on it
+	maxDeaths   = 12              // crashes for whatever reason, until the gateway gives up on it
+	maxAttempts = 6               // attempts that called a model, until the gateway gives up on it
 	minPause    = time.Second     // before the first turn of a suspect; doubles with each death and attempt
 	maxPause    = 5 * time.Minute // before any turn of a suspect
 )
@@ -20,8 +20,8 @@ const (
 // ErrSetAside is the failure of a run that is not tried again.
 var ErrSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
 
-// IsSuspect reports whether the run could be what ended earlier processes: it was running when they died. A run with a
-// verdict is not suspected: what is left to do is the same for every answer.
+// IsSuspect reports whether the run could be the cause of earlier crashes: it was running at the time. A run with a
+// verdict is not suspected: its remaining work is the same for every answer.
 func IsSuspect(r *chat.Run) bool { return r.Deaths >= chat.SuspectDeaths && r.Verdict == nil }
 
 // IsExhausted reports whether the run gets no further attempt. Without this bound, one message that crashes the process
@@ -38,7 +38,7 @@ func suspectPause(r chat.Run) time.Duration {
 	return min(minPause<<min(n, 10), maxPause)
 }
 
-// Suspects gives suspects their turns, one at a time: if the process dies during one, that run is most likely the
+// Suspects gives suspects their turns, one at a time: if the process crashes during one, that run is most likely the
 // cause. The zero value is ready. It is safe for concurrent use.
 type Suspects struct {
 	mu      sync.Mutex
@@ -71,7 +71,7 @@ func (s *Suspects) Enter(l Lane, run chat.Run, now time.Time) (leave func() []La
 	return s.leave, 0
 }
 
-// announce notes a suspect that waits, and forgets those that ended otherwise long ago.
+// announce records a suspect that waits, and deletes those that ended otherwise long ago.
 func (s *Suspects) announce(run chat.Run, now time.Time) (ready time.Time) {
 	for id, at := range s.ready {
 		if now.Sub(at) > time.Hour {

@@ -48,20 +48,21 @@ func (t TurnPolicy) PolicyFor(k chat.RoomKind) Policy {
 }
 
 const (
-	maxWaiting = 10 // runs of a room under Queue; what comes then is remembered, and people are told
+	maxWaiting = 10 // runs of a room under Queue; later messages are only remembered, and users are told
 	maxWindows = 5  // the maximum length, in windows, that restarts can reach
 )
 
-// Excuse is what people read when more was said than is answered separately. What was said is in the next prompts.
+// Excuse is the text for users when there are more messages than separate answers. The messages are in the next
+// prompts.
 const Excuse = "I can't answer each message separately. I've read them all; please repeat anything still open."
 
-// What belongs together comes apart: people, or their apps, send it in several messages. A message that shows
-// no sign of it waits for nothing.
+// Users or their apps split one question over several messages. These are the times to wait for the next part. A
+// message that shows no sign of another part waits for nothing.
 const (
 	albumGap = 2 * time.Second         // between two of a group, such as the pictures of an album
 	splitGap = 1200 * time.Millisecond // between the parts of a text that was too long for one message
-	mediaGap = 1500 * time.Millisecond // between a file and the words that people write to it
-	allParts = 10 * time.Second        // for all of it
+	mediaGap = 1500 * time.Millisecond // between a file and the text that users write about it
+	allParts = 10 * time.Second        // for all parts
 )
 
 // JoinRule returns how m is combined with other messages: whether it opens a run, only joins one, or is only
@@ -76,7 +77,7 @@ func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
 		j.Limit = maxWaiting
 	}
 	if m.Place.Kind.Private() {
-		// In a direct chat, a person who goes on writing is still answered after Most.
+		// In a direct chat, a user who keeps writing is still answered after Most.
 		j.Window, j.Most = t.Window, maxWindows*t.Window
 	}
 	if gap := gapAfter(m); gap > j.Window {
@@ -85,8 +86,8 @@ func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
 	return j
 }
 
-// gapAfter returns how soon more that belongs to m would follow; 0 if nothing indicates that there is more. A voice
-// message alone is complete.
+// gapAfter returns the time to wait for more messages that belong to m; 0 if nothing indicates that there are more. A
+// voice message alone is complete.
 func gapAfter(m chat.Message) time.Duration {
 	switch {
 	case m.Group != "":
@@ -100,7 +101,7 @@ func gapAfter(m chat.Message) time.Duration {
 }
 
 // Latest returns the last of runs that has claimed the room by rule alone, or the zero Run. An undecided run claims
-// nothing, because the model may choose to be silent, and a task claims no room of others.
+// nothing, because the model may choose to be silent, and a task claims only a place of its own.
 func Latest(runs []chat.Run) chat.Run {
 	for _, r := range slices.Backward(runs) {
 		if r.Kind != chat.RunDecide && r.Kind != chat.RunTask && r.Kind.Claims() {
@@ -119,10 +120,10 @@ func LastTurns(open []chat.Run) map[chat.RoomID]chat.ResponseID {
 	return last
 }
 
-// Due returns which of the open runs, in turn order, starts next, and after how long. The oldest is first, also under
+// Due returns the next of the open runs, in turn order, and the time until its start. The oldest is first, also under
 // Supersede: there it ends immediately, because a later turn has claimed the room. Parked runs that wait for a person,
-// and tasks that are for later, are passed over, so that there may be none (ok is false). A run that was started before
-// (Epoch > 0) does not wait: it was interrupted.
+// and tasks for later, are skipped, so that there may be none (ok is false). A run that was started before (Epoch > 0)
+// does not wait: it was interrupted.
 func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration, ok bool) {
 	for _, next := range open {
 		switch {
@@ -146,7 +147,7 @@ func (t TurnPolicy) Taken(open []chat.Run, r chat.Run) bool {
 	return r.Kind != chat.RunTask && !r.Lasting && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
 }
 
-// forLater reports whether r is not to begin yet: see [chat.Task.NotBefore].
+// forLater reports whether r must not begin yet: see [chat.Task.NotBefore].
 func forLater(r chat.Run, now time.Time) bool {
 	return (r.Kind == chat.RunTask || r.Kind == chat.RunNotify) && r.Epoch == 0 && r.Ready.After(now)
 }

@@ -11,10 +11,10 @@ import (
 
 const (
 	expireEvery = 30 * time.Second
-	expireSteps = 50 // of the store, each time: after a long pause the rest waits, so that messages don't
+	expireSteps = 50 // calls of the store, each time: after a long pause the rest waits, so that messages don't
 )
 
-// How long things are kept that nothing refers to any more.
+// Retention of unreferenced data.
 const (
 	keepMarks   = 48 * time.Hour // the ids of accepted messages: platforms redeliver for a day at most
 	keepUploads = time.Hour      // files that no message names: a page sends the message right after the upload
@@ -22,7 +22,7 @@ const (
 )
 
 // Upkeep deletes expired data from the store every half minute, a bounded part each time, until ctx is done. Errors are logged; the next
-// time deletes what one left behind.
+// time deletes the rest.
 func Upkeep(ctx context.Context, store storage.Upkeep, log *slog.Logger) {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
@@ -36,7 +36,7 @@ func Upkeep(ctx context.Context, store storage.Upkeep, log *slog.Logger) {
 	}
 }
 
-// expire does a bounded part of the work.
+// expire deletes a bounded part of the expired data.
 func expire(ctx context.Context, store storage.Upkeep, log *slog.Logger) {
 	for range expireSteps {
 		now := time.Now()

@@ -9,36 +9,38 @@ import (
 	"parley/core/chat"
 )
 
-// A Waker wakes parked runs, whatever process has parked them. It is safe for concurrent use.
+// A Waker wakes parked runs, of any process. It is safe for concurrent use.
 type Waker struct {
 	Store WakeStore
 	Lanes *Lanes
 }
 
-// WakeStore is what a [Waker] needs of a store.
+// WakeStore contains the store methods of a [Waker].
 type WakeStore interface {
 	Wake(ctx context.Context, id chat.RunID, end answer.Status) error
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 }
 
-// GoOn has a run go on, if it is parked. A run that is not is left alone.
+// GoOn makes a parked run continue. It does nothing for other runs, and fails with the error of the store.
 func (w *Waker) GoOn(ctx context.Context, id chat.RunID, room chat.RoomID) error {
 	_, err := w.wake(ctx, id, room, "")
 	return err
 }
 
-// End has a run end with a status, and reports whether it was parked.
+// End makes a parked run end with a status, and reports whether it was parked. It fails with the error of the store.
 func (w *Waker) End(ctx context.Context, id chat.RunID, room chat.RoomID, as answer.Status) (parked bool, err error) {
 	return w.wake(ctx, id, room, as)
 }
 
-// Supersede has a run end because another one has taken its place, if it is parked.
+// Supersede ends a parked run because another one has taken its place. It does nothing for other runs, and fails with
+// the error of the store.
 func (w *Waker) Supersede(ctx context.Context, id chat.RunID, room chat.RoomID) error {
 	_, err := w.wake(ctx, id, room, answer.Superseded)
 	return err
 }
 
-// StopAll stops the parked runs of room up to a turn: a later one may have been asked after the stop.
+// StopAll stops the parked runs of room up to a turn: a later one may have been asked after the stop. It fails with the
+// error of the store.
 func (w *Waker) StopAll(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
 	open, err := w.Store.OpenRuns(ctx, room)
 	for _, r := range open {
@@ -49,8 +51,8 @@ func (w *Waker) StopAll(ctx context.Context, room chat.RoomID, upTo chat.Respons
 	return err
 }
 
-// wake wakes a run in the store, and has this process look at its room. Another process can be faster; that is why the
-// store decides.
+// wake wakes a run in the store, and the lane of its room in this process. Another process can be faster; that is why
+// the store decides. It fails with the error of the store.
 func (w *Waker) wake(ctx context.Context, id chat.RunID, room chat.RoomID, end answer.Status) (bool, error) {
 	err := w.Store.Wake(ctx, id, end)
 	if errors.Is(err, answer.ErrLost) {

@@ -10,30 +10,30 @@ import (
 	"parley/core/chat"
 )
 
-// watchEvery is how often a [Watchdog] looks at the open runs.
+// watchEvery is the interval between two checks of the open runs.
 const watchEvery = 12 * HeartbeatEvery
 
-// WatchStore is what a [Watchdog] needs of a store.
+// WatchStore contains the store methods of a [Watchdog].
 type WatchStore interface {
 	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 }
 
-// A Watchdog finds open runs that wait longer than a turn can take. That should never happen: a place that was not given back, or a room
-// that is never free, would silence a person, and nothing else would show it. Its exported fields are set before Run, which is called once.
-// Overdue is safe for concurrent use.
+// A Watchdog finds open runs that wait longer than a turn can take. That should never happen: a place that was not
+// returned, or a room that is never free, would leave a user without answers, and nothing else would show it. Its
+// exported fields are set before Run, which is called once. Overdue is safe for concurrent use.
 type Watchdog struct {
 	Store    WatchStore
 	Limit    time.Duration // of a turn
 	Parallel *Parallel
 	Log      *slog.Logger
-	Found    *atomic.Uint64 // counts those that were logged
+	Found    *atomic.Uint64 // counts the logged runs
 
-	since   map[chat.RunID]time.Time // when each run that waits was first seen; logged runs have the zero time
-	overdue atomic.Int64             // how many wait too long now
+	since   map[chat.RunID]time.Time // when each waiting run was first seen; logged runs have the zero time
+	overdue atomic.Int64             // the number of overdue runs now
 }
 
-// Run looks until ctx is done.
+// Run checks periodically until ctx is done.
 func (w *Watchdog) Run(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -49,7 +49,8 @@ func (w *Watchdog) Run(ctx context.Context) {
 	}
 }
 
-// look logs and counts each run that has become overdue, once. What waits for a person, a time or more messages is not overdue.
+// look logs and counts each run that has become overdue, once. A run that waits for a person, a time or more messages
+// is not overdue. It fails with the error of the store.
 func (w *Watchdog) look(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, watchEvery/2)
 	defer cancel()
@@ -86,7 +87,7 @@ func (w *Watchdog) look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// report logs why r waits, with the runs of its room before it.
+// report logs the reason why r waits, with the runs of its room before it.
 func (w *Watchdog) report(before []chat.Run, r chat.Run, waited time.Duration) {
 	w.Found.Add(1)
 	l := Lane{Room: r.Room, Control: r.Kind.OutOfBand()}

@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// Workload returns in words, for the status command, what is being answered in a room and what waits.
+// Workload describes the answers in progress and the waiting runs of a room, for the status command.
 func Workload(open []chat.Run) string {
 	now, waiting, parked := "no answer in progress", 0, 0
 	for _, r := range open {

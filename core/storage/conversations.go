@@ -143,14 +143,14 @@ type Rooms interface {
 
 // RoomFinder finds rooms by their names and by their authors.
 type RoomFinder interface {
-	// DirectRoom returns the [chat.Direct] room in which author wrote last. Rooms that are gone are left out. It fails with
+	// DirectRoom returns the [chat.Direct] room where author wrote last. Rooms that are gone are left out. It fails with
 	// [chat.ErrNotFound] if there is none.
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
 	// ChatRoom returns the newest room whose [chat.Room.Chats] begins with a connector's id of a chat. Rooms that are gone are
 	// left out. It fails with [chat.ErrNotFound] if there is none.
 	ChatRoom(ctx context.Context, connector, id string) (chat.Room, error)
 	// RoomsNamed returns at most ten rooms, oldest first, whose id or name is name, regardless of the case of Latin letters. It
-	// searches the rooms in which author has written and whose world author has not left, or all rooms for an empty author.
+	// searches the rooms where author has written and whose world author has not left, or all rooms for an empty author.
 	// Rooms that are gone are left out.
 	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
 }

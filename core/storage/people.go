@@ -37,7 +37,7 @@ type People interface {
 }
 
 // PersonalData reads and deletes the stored data about a person. A person's own chats are the direct chats and the chats of
-// the API in which no other person has written.
+// the API where no other person has written.
 type PersonalData interface {
 	// PersonalRecords returns the next page of the records about a person: after is the Next of the previous page, or empty
 	// for the first one. The records are the content of the person's own chats and, in other chats, their messages, the

@@ -20,9 +20,9 @@ func Clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// Visible returns [Clean] text without characters that machines read and people can't see: controls, tag characters
-// outside flags, and direction overrides. Such characters could hide instructions to the model. Joiners stay, because
-// Persian, Hindi and emoji need them.
+// Visible returns [Clean] text without characters that machines read and human readers can't see: controls, tag
+// characters outside flags, and direction overrides. Such characters could hide instructions to the model. Joiners
+// stay, because Persian, Hindi and emoji need them.
 func Visible(s string) string {
 	s = Clean(s)
 	if !strings.ContainsFunc(s, hidden) {
@@ -74,9 +74,9 @@ func flag(s string) int {
 	return n
 }
 
-// CleanAll returns v with all its strings as [Clean] returns them, however deep they are: in exported fields, elements,
-// map values and behind pointers. It is for values that arrive from outside, before anything of them is stored. v is
-// not modified; the parts that need no change are shared. Byte slices and unexported fields stay as they are.
+// CleanAll returns v with [Clean] applied to all its strings, at any depth: in exported fields, elements, map values
+// and behind pointers. It is for values that arrive from outside, before any part of them is stored. v is not modified;
+// the parts that need no change are shared. Byte slices and unexported fields stay unchanged.
 func CleanAll[T any](v T) T {
 	clean, changed := cleaned(reflect.ValueOf(&v).Elem())
 	if !changed {
@@ -164,7 +164,7 @@ func cleanedMap(v reflect.Value) (reflect.Value, bool) {
 	return out, changed
 }
 
-// cleanedTarget is cleaned for what a pointer or an interface holds.
+// cleanedTarget is cleaned for the target of a pointer or an interface.
 func cleanedTarget(v reflect.Value) (reflect.Value, bool) {
 	if v.IsNil() {
 		return v, false
@@ -184,7 +184,7 @@ func cleanedTarget(v reflect.Value) (reflect.Value, bool) {
 }
 
 // CleanJSON returns JSON whose strings decode to [Clean] text: it has no escaped NUL (\u0000), and no NUL or invalid
-// UTF-8. It changes nothing else, and works on JSON that breaks off.
+// UTF-8. It changes nothing else, and works on truncated JSON.
 func CleanJSON(raw json.RawMessage) json.RawMessage {
 	if clean := Clean(string(raw)); clean != string(raw) {
 		raw = json.RawMessage(clean)

@@ -35,7 +35,7 @@ func Brief(s string, most int) string {
 
 const charsIn = 4 // Latin letters per token
 
-// CutMark stands where the rest of a text was cut off.
+// CutMark stands in place of the truncated rest of a text.
 const CutMark = "\n[truncated]"
 
 // Tokens estimates the number of tokens of texts in a row, rather too high than too low: a token for four Latin

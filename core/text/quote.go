@@ -71,7 +71,7 @@ func Plain(text string) string {
 	}, html.UnescapeString(text))
 }
 
-// NameLabel turns the name of an action or a tool into words for people: PLAY_MUSIC, play-music and playMusic become
+// NameLabel turns the name of an action or a tool into words for users: PLAY_MUSIC, play-music and playMusic become
 // "Play music".
 func NameLabel(name string) string {
 	var b strings.Builder
@@ -94,9 +94,8 @@ func NameLabel(name string) string {
 	return string(unicode.ToUpper(first)) + words[size:]
 }
 
-// Forwarded returns a text that someone passes on: who said it first, or "" where that is not told, and its further lines
-// indented, so that they can't pass for what the sender says. It never begins with a command. [SplitForwarded] finds it
-// again.
+// Forwarded returns a forwarded text: its original author, or "" if unknown, and its further lines indented, so that
+// they can't pass for the sender's own text. It never begins with a command. [SplitForwarded] finds it again.
 func Forwarded(from, text string) string {
 	if from = Unmarked(from); from != "" {
 		from = " from " + from

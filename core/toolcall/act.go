@@ -28,13 +28,14 @@ func (tc *Calls) Tools() (specs []action.Spec) {
 	return specs
 }
 
-// Act makes one call and returns what the model is told of it. The call is brought to its end in every case but one:
-// after [chat.ErrParked] it is made again when the run goes on. Any other error ends the run: it has lost the room, or
-// the journal. A call that is invalid, refused or fails is not an error: the model is told why, and may do better.
+// Act makes one call and returns the result for the model. The call always reaches its end, except after
+// [chat.ErrParked]: then it is made again when the run continues. Any other error ends the run: it has lost the room,
+// or the journal. A call that is invalid, refused or fails is not an error: the model receives the reason, and may
+// correct it.
 //
 // The order matters. The call is checked first, then approved or confirmed, then journaled if it writes, then made, and
-// then its result is recorded. A crash before the journal means that it was not made; one after it, that it may have
-// been.
+// then its result is recorded. After a crash before the journal entry, the call was not made; after a later crash, it
+// may have been.
 func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err error) {
 	end, files := answer.Tool{Stage: answer.StageEnd}, []llm.File(nil)
 	defer func() {
@@ -48,7 +49,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		end.Error, end.Parameters = tooLate, string(params)
 		return "", context.Cause(ctx)
 	}
-	// Nothing runs on a doubt, such as parameters that break off.
+	// A doubtful call is not made, for example one with truncated parameters.
 	if problem != "" {
 		end.Error, end.Result = invalidLine, problem
 		notMade := action.Acted{Action: text.Brief(c.Name, action.MaxName), Parameters: c.Parameters, Err: problem, NotMade: true}
@@ -80,12 +81,12 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	r, failure := tc.perform(ctx, t, c, params)
 	if writes {
-		tc.Risk.Set("") // the note that it has ended follows
+		tc.Risk.Set("") // the note of its end follows
 	} else if err := tc.Risk.Begin(""); err != nil {
 		return "", err
 	}
 	r = text.CleanAll(r)
-	// The turn was cut off. A call that ended well all the same is recorded as such.
+	// The turn was interrupted. A call that succeeded all the same is recorded as such.
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
@@ -106,14 +107,14 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	return done.ForModel(), tc.record(c, done, writes)
 }
 
-// invalidLine is what everyone reads of a call that can't be made. The reason is for the model and for owners, because it
+// invalidLine is the visible end of a call that can't be made. The reason is for the model and for owners, because it
 // can repeat parameters.
 const invalidLine = "The call was not valid."
 
-// toolRisk is what a run is doing while a tool runs, see [chat.Note].
+// toolRisk is the risk of a run while a tool runs, see [chat.Note].
 const toolRisk = "tool"
 
-// Over reports whether an action has asked for the end of the turn: what it has shown is the answer.
+// Over reports whether an action has requested the end of the turn: its output is the answer.
 func (tc *Calls) Over() bool {
 	for _, a := range tc.Acted {
 		if a.Result.Last {
@@ -131,9 +132,9 @@ func (tc *Calls) RequireOutput() error {
 	return nil
 }
 
-// beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the
-// returned context is that of the process. The text so far is noted too: the process that adopts the run shows that,
-// and generates nothing.
+// beginWriting starts a writing action only if the turn still has the room. From then on it is not canceled: the
+// returned context is that of the process. The text so far is journaled too: a process that adopts the run shows that
+// text, and generates nothing. It fails with the errors of [Journal].
 func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
 	if err := tc.Journal.Settle(); err != nil {
 		return nil, err
@@ -144,9 +145,9 @@ func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Cont
 	return tc.Life, tc.Journal.Note(ctx, n)
 }
 
-// record stores what came of a call unless its action is quiet, and journals the end of one that wrote. If what was
-// asked has been forgotten meanwhile, the result is not stored either. The id of the memory contains the epoch, because
-// a run that was started again makes calls with the same ids.
+// record stores the result of a call unless its action is quiet, and journals the end of a writing call. If the
+// question was deleted meanwhile, the result is not stored either. The id of the memory contains the epoch, because a
+// run that was started again makes calls with the same ids. It fails with the errors of [Journal].
 func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	m := chat.Memory{
 		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.Run.ID, tc.Run.Epoch, action.ShortID(c.ID))), Kind: chat.ActionResult, Room: tc.Run.Room,
@@ -168,7 +169,8 @@ func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	return tc.Journal.Note(tc.Life, chat.Note{Acted: c.ID})
 }
 
-// find resolves c. An action that is not there yet is waited for: the server that offers it may be starting, as after a restart.
+// find resolves c. It waits for an action that does not exist yet: its server may be starting, for example after a
+// restart.
 func (tc *Calls) find(ctx context.Context, c llm.ToolCall) (t *action.Tool, params json.RawMessage, problem string) {
 	t, params, problem = tc.resolve(call{c, false})
 	if problem == "" || tc.Await == nil || ctx.Err() != nil {
@@ -177,16 +179,15 @@ func (tc *Calls) find(ctx context.Context, c llm.ToolCall) (t *action.Tool, para
 	now, err := tc.Await(ctx, *tc.Turn, c.Name, c.Parameters)
 	if err != nil {
 		problem = "Nothing was done: " + err.Error() + "."
-		tc.call(ctx, c, c.Parameters).Update("⚠️ " + problem) // in place of what was approved
+		tc.call(ctx, c, c.Parameters).Update("⚠️ " + problem) // in place of the text of the approval
 		return nil, nil, problem
 	}
 	tc.UseToolbox(now)
 	return tc.resolve(call{c, false})
 }
 
-// resolve returns the action and its checked parameters, or what is wrong with the call, for the model. The parameters
-// of an action that stands for others name the one that is meant; that one is checked in its place, and can't be such
-// an action itself.
+// resolve returns the action and its checked parameters, or the problem of the call, for the model. A delegate's
+// parameters name another action; that action is checked in its place, and can't be a delegate itself.
 func (tc *Calls) resolve(c call) (*action.Tool, json.RawMessage, string) {
 	t := tc.Toolbox.Find(c.Name)
 	if t == nil || !tc.Offers(t, *tc.Turn) {
@@ -194,7 +195,7 @@ func (tc *Calls) resolve(c call) (*action.Tool, json.RawMessage, string) {
 	}
 	params := bytes.TrimSpace(c.Parameters)
 	if len(params) == 0 {
-		if t.Def.Effect.Changes() && t.HasParameters() { // they may have been cut off before their first byte
+		if t.Def.Effect.Changes() && t.HasParameters() { // they may have been truncated before their first byte
 			return nil, nil, "The parameters are missing. If there are none, write {}."
 		}
 		params = []byte("{}")
@@ -216,14 +217,14 @@ func (tc *Calls) resolve(c call) (*action.Tool, json.RawMessage, string) {
 	return t, params, ""
 }
 
-// call is a call of the model, or the one that an action which stands for others was called for.
+// call is a call of the model, or the call that a delegate stands for.
 type call struct {
 	llm.ToolCall
 	Delegated bool
 }
 
-// guarded returns what has to be approved of a call, or nil. If the action's own check fails, the call has to be
-// approved.
+// guarded returns the approval that a call requires, or nil. If the action's own check fails, the call requires an
+// approval.
 func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (a *action.Approval) {
 	g, ok := t.Action.(action.Guarded)
 	if !ok {
@@ -233,16 +234,16 @@ func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 		a = g.Guard(tc.call(ctx, c, params))
 		return nil
 	})
-	if err != nil { // nothing runs on a doubt
+	if err != nil { // a doubtful call is not made
 		tc.Log.Error("an action failed to check a call", "run", tc.Run.ID, "action", t.Def.Name, "err", err)
 		return &action.Approval{Tool: t.Def.Name}
 	}
 	return a
 }
 
-// ask asks users before a call that needs it: for an approval, for the consent that the action itself wants, or for the confirmation of a
-// call that may be a quote. They are asked once: after an approval or a consent a user has seen the call. Refused is why it can't be made,
-// empty if it can.
+// ask asks users before a call that requires it: for an approval, for the action's own consent, or for the confirmation
+// of a call that may be a quote. They are asked once: after an approval or a consent a user has seen the call. refused
+// is the reason why it can't be made, empty if it can. It fails with the errors of [Approver] and [action.Consenting].
 func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if a := tc.guarded(ctx, c, t, params); a != nil {
 		if tc.Approvals == nil {

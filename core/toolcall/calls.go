@@ -1,13 +1,13 @@
-// Package toolcall makes the calls of actions that a model asks for: it checks them, has those confirmed that may
-// repeat what the model was given to read, runs them within their time, and records what came of them.
+// Package toolcall makes the calls of actions that a model requests: it checks them, asks for the confirmation of calls
+// that may repeat text in the prompts, runs them within their time limit, and records their results.
 //
-// [Calls] is made for one run. It promises two things. An action that writes is never repeated: its beginning is
-// journaled before it starts, so a process that adopts the run after a crash sees that it may have happened, and shows
-// that instead of doing it again. And text that others wrote can't make the agent write: a call that may be a quote of
-// such text is confirmed by a person, or refused.
+// [Calls] is made for one run. It guarantees two things. A writing action is never repeated: its beginning is journaled
+// before it starts, so a process that adopts the run after a crash reports that it may have happened, instead of
+// repeating it. And text of other authors can't make the agent write: a call that may be a quote of such text is
+// confirmed by a person, or refused.
 //
-// What the model is told of errors is a sentence, since it may repeat it to people. What people see of a call is its
-// block in the answer, which always reaches an end.
+// The model receives errors as a sentence, since it may repeat them to users. The visible part of a call is its block
+// in the answer, which always reaches an end.
 package toolcall
 
 import (
@@ -42,14 +42,14 @@ type Calls struct {
 	// Await waits for an action that is not in Toolbox, and returns the actions of that moment; see [action.LiveToolbox].
 	Await     func(ctx context.Context, s action.TurnContext, name string, params json.RawMessage) (*action.Toolbox, error)
 	Offers    func(*action.Tool, action.TurnContext) bool // whether an action can be used in a turn
-	Outputs   func() []prompt.Output                      // what providers have told the model
+	Outputs   func() []prompt.Output                      // the texts of providers for the model
 	Host      action.Host
 	Journal   Journal
 	Risk      *Risk    // can be nil
 	Approvals Approver // asked about calls that need an approval
-	// ConfirmFor is how long the run waits until a call is confirmed that may be a quote.
+	// ConfirmFor is how long the run waits for the confirmation of a call that may be a quote.
 	ConfirmFor time.Duration
-	// Life outlives the turn: an action that has begun to write is not cut off by a later message or a stop, since half
+	// Life outlives the turn: a later message or a stop does not cancel an action that has begun to write, since half
 	// of its effect may be worse than all of it.
 	Life context.Context
 	Emit func(event.Event)
@@ -68,23 +68,24 @@ type Calls struct {
 }
 
 // A Journal records calls. An error ends the run: it has lost the room, or the store. In both cases nothing more may be
-// done, as it would not be known later.
+// done, because it could not be recorded.
 type Journal interface {
-	// Settle returns why the turn no longer has the room: [chat.ErrSuperseded] or [chat.ErrStopped]; nil if it has it, or that
-	// is unknown.
+	// Settle returns the reason why the turn no longer has the room: [chat.ErrSuperseded] or [chat.ErrStopped]; nil if
+	// it has it, or that is unknown.
 	Settle() error
 	// Note adds n to the stored run. It is stored when Note returns. It fails if another process has taken over the run
 	// since.
 	Note(ctx context.Context, n chat.Note) error
-	// Remember stores what a call came to, unless what was asked is forgotten.
+	// Remember stores the result of a call, unless the question was deleted. It fails with the error of the store.
 	Remember(ctx context.Context, m chat.Memory) error
 }
 
 // An Approver decides about calls that need an approval.
 type Approver interface {
-	// Approve asks for an approval of c, for the reasons in a. Asked reports whether a user has just decided, who has
-	// seen the call, and refused is why the call can't be made, empty if it can; the model is told. An error ends the
-	// run, or parks it with [chat.ErrParked]: then Approve is called again with the same call when there is a decision.
+	// Approve asks for an approval of c, for the reasons in a. Asked reports whether a user has just seen the call and
+	// decided, and refused is the reason why the call can't be made, empty if it can; it is for the model. An error
+	// ends the run, or parks it with [chat.ErrParked]: then Approve is called again with the same call when there is a
+	// decision.
 	Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error)
 }
 
@@ -95,7 +96,7 @@ func (tc *Calls) UseToolbox(all *action.Toolbox) {
 	tc.Toolbox = all
 }
 
-// block returns the block of c, whose id is unique in the run. It is new if nothing of the call was shown yet. The name
+// block returns the block of c, whose id is unique in the run. It is new if no part of the call was shown yet. The name
 // comes from the model, so it is shortened.
 func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
 	tc.mu.Lock()
@@ -105,7 +106,7 @@ func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
 		b = &action.Block{Answer: tc.Answer, ID: c.ID, Name: text.Brief(text.Clean(c.Name), action.MaxName), Step: step, Place: len(tc.blocks)}
 		if t := tc.Toolbox.Find(c.Name); t != nil {
 			b.Describe(t.Def)
-			_, delegate := t.Action.(action.Delegate) // which action it stands for is known later
+			_, delegate := t.Action.(action.Delegate) // the action that it stands for is known later
 			b.Quiet, b.Hide = t.Def.Quiet, t.Def.Hide || delegate
 		}
 		if tc.blocks == nil {
@@ -116,20 +117,19 @@ func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
 	return b
 }
 
-// Begin shows that a round of the model asks for c, which was written as text or is a native call.
+// Begin shows that a round of the model requests c, as text or as a native call.
 func (tc *Calls) Begin(c llm.ToolCall, step int, written bool) {
 	b := tc.block(c, step)
 	b.Written = written
 	b.Show(answer.Tool{Stage: answer.StageStart})
 }
 
-// Stage shows how far a call has come.
+// Stage shows the progress of a call.
 func (tc *Calls) Stage(c llm.ToolCall, t answer.Tool, files ...llm.File) {
 	tc.block(c, 0).Show(t, files...)
 }
 
-// call returns what the action is given of c. Acted is clipped, so that a later call does not change what this one was
-// given.
+// call returns c for its action. Acted is clipped, so that a later call does not change the list of this one.
 func (tc *Calls) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *action.Call {
 	host := tc.Host
 	host.Read = tc.read
@@ -146,9 +146,9 @@ func (tc *Calls) IDs() []string {
 	return slices.Sorted(maps.Keys(tc.blocks))
 }
 
-// Resume continues the calls of a run that was parked, of which the answer shows already what people have seen. Those
-// of waiting are yet to be made; written reports whether the model wrote these as text. All ids of the run are taken
-// again, so that no new call gets an old one.
+// Resume continues the calls of a run that was parked, whose answer contains the visible part. The calls in waiting are
+// yet to be made; written reports whether the model wrote these as text. All ids of the run are reserved, so that no
+// new call gets an old one.
 func (tc *Calls) Resume(ids []string, waiting []llm.ToolCall, written bool) {
 	for _, c := range waiting {
 		b := tc.block(c, 0)
@@ -168,8 +168,8 @@ func (tc *Calls) Resume(ids []string, waiting []llm.ToolCall, written bool) {
 	}
 }
 
-// NewID returns id, without what can't be stored, if no call of the run has it, and another one otherwise: some models
-// number the calls of each round from 0, and two calls with one id would share a block and a record.
+// NewID returns id, without characters that can't be stored, if no call of the run has it, and another one otherwise:
+// some models number the calls of each round from 0, and two calls with one id would share a block and a record.
 func (tc *Calls) NewID(id string) string {
 	id = text.Clean(id)
 	tc.mu.Lock()
@@ -180,7 +180,7 @@ func (tc *Calls) NewID(id string) string {
 	return id
 }
 
-// dropped returns what people read of a call that was asked for and not made.
+// dropped returns the visible end of a call that was requested and not made.
 func dropped(err error) string {
 	if chat.StatusOf(err) == answer.Failed {
 		return chat.FailureOf(err).Sentence()
@@ -190,8 +190,8 @@ func dropped(err error) string {
 
 const tooLate = "Cancelled before it started."
 
-// EndCalls ends the calls that were asked for and not made, in the order in which they appeared: no block outlives its
-// answer. err is how the turn ended. A block that has ended ignores it.
+// EndCalls ends the calls that were requested and not made, in the order of their appearance: no block outlives its
+// answer. err is the end of the turn. A block that has ended ignores it.
 func (tc *Calls) EndCalls(err error) {
 	tc.mu.Lock()
 	calls := slices.SortedFunc(maps.Values(tc.blocks), func(a, b *action.Block) int { return cmp.Compare(a.Place, b.Place) })

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	actLimit    = time.Minute     // how long an action may take that says nothing of it
-	cancelGrace = 5 * time.Second // how long it may go on after that, or after it was cut off, before it is left behind
+	actLimit    = time.Minute     // the time limit of an action that has none of its own
+	cancelGrace = 5 * time.Second // the grace period after that limit or a cancellation; then its goroutine is abandoned
 )
 
 var errSlow = errors.New("the action took too long")
 
-// perform runs an action, and tells observers of its start and of its end. A failure while ctx is done counts as that
-// of ctx: a stop is no failure of the action.
+// perform runs an action, and reports its start and its end to observers. A failure while ctx is done counts as that of
+// ctx: a stop is no failure of the action. It fails with the error of the action.
 func (tc *Calls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, params json.RawMessage) (action.Result, error) {
 	info, start := event.ActionInfo{RunInfo: tc.Info, Call: c.ID, Action: t.Def.Name, Parameters: params}, time.Now()
 	tc.Emit(event.ActionStarted{ActionInfo: info})
@@ -40,15 +40,16 @@ func (tc *Calls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, pa
 	return r, err
 }
 
-// do runs an action within its time. A panic fails this call alone. An action that ignores its context is left behind
-// after cancelGrace: a goroutine can't be ended from outside, and nothing waits for it.
+// do runs an action within its time limit. A panic fails only this call. An action that ignores its context is
+// abandoned after cancelGrace: Go can't end a goroutine from outside. It fails with the error of the action.
 func (tc *Calls) do(ctx context.Context, t *action.Tool, c *action.Call) (action.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(t.Def.Limit, actLimit), errSlow)
 	defer cancel()
 	return contain.Await(ctx, func(act func()) { go act() }, "the action", cancelGrace, func() (action.Result, error) { return t.Act(ctx, c) })
 }
 
-// forPeople returns the sentence of an action's error, and whether only those who see the details of calls read it.
+// forPeople returns the text of an action's error for users, and whether it is only for users who see the details of
+// calls.
 func forPeople(err error) (said string, detail bool) {
 	var public *action.PublicError
 	if errors.As(err, &public) {
@@ -59,10 +60,10 @@ func forPeople(err error) (said string, detail bool) {
 	return answer.ItFailed, false
 }
 
-const maxPublic = 300 // characters of an error that people read
+const maxPublic = 300 // maximum length of an error for users, in characters
 
-// forModel returns what the model is told of an action's error. It may repeat it to people, so a panic's stack is left
-// out.
+// forModel returns an action's error for the model. The model may repeat it to users, so it contains no stack of a
+// panic.
 func forModel(err error) string {
 	var panicked *contain.Panic
 	switch {

@@ -12,22 +12,20 @@ import (
 )
 
 const (
-	maxRemote           = 200       // calls of one answer that are not made here
+	maxRemote           = 200       // calls in one answer
 	maxRemoteParameters = 256 << 10 // bytes of the parameters of one
 	maxRemoteResult     = 4000      // characters of a result that are compared with later calls
 )
 
-// remote is a call that the model's own side makes, such as the web search of a provider or a tool of an external
-// agent.
+// remote is a call that the provider runs, such as its web search or a tool of an external agent.
 type remote struct {
 	block      *action.Block
 	parameters strings.Builder
 }
 
-// Remote shows a piece of a call that the model's own side makes. What such a call changes is unknown, so it is
-// journaled like one that writes: a process that adopts the run doesn't ask the model again, which could repeat it. An
-// error ends the round. The number of calls and the length of their parameters are bounded, since they come from
-// outside.
+// Remote shows a piece of a call that the provider runs. The effect of such a call is unknown, so it is journaled like
+// a writing call: a process that adopts the run doesn't call the model again, which could repeat it. An error ends the
+// round. The number of calls and the length of their parameters are bounded, since they come from outside.
 func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
 	r := tc.remotes[d.ID]
 	if r == nil {
@@ -68,8 +66,8 @@ func remoteFailure(why string) error {
 	return &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New(why)}
 }
 
-// beginRemote journals and shows that d has begun. It gets an id of its own, because the model's may be long, or the
-// same as that of another call.
+// beginRemote journals and shows the beginning of d. It gets an id of its own, because the model's may be long, or the
+// same as that of another call. It fails with the errors of [Journal].
 func (tc *Calls) beginRemote(d llm.RemoteCall, step int) (*remote, error) {
 	id := tc.NewID(text.Brief(text.Clean(d.ID), maxRemoteID))
 	tc.mu.Lock()
@@ -94,7 +92,7 @@ func (tc *Calls) beginRemote(d llm.RemoteCall, step int) (*remote, error) {
 
 const maxRemoteID = 100 // characters
 
-// EndRemote ends the calls of the model's own side that have not ended, and says why.
+// EndRemote ends the open calls that the provider runs, with the reason why.
 func (tc *Calls) EndRemote(why string) {
 	for _, r := range tc.remotes {
 		r.block.Show(answer.Tool{Stage: answer.StageEnd, Parameters: text.Clean(r.parameters.String()), Error: why})

@@ -18,9 +18,9 @@ import (
 	"parley/core/text"
 )
 
-// Permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: only if
-// they read, and if nothing that the model was given to read contains them. Some models write calls that way by
-// mistake; but so does a model that quotes a page. Without calls, raw is the beginning of one that was cut off.
+// Permits reports whether calls that a model wrote as text, without being asked for a form, are made: only if they
+// read, and if no text in its prompts contains them. Some models write calls that way by mistake; but so does a model
+// that quotes a page. Without calls, raw is the beginning of a truncated one.
 func (tc *Calls) Permits(calls []xmlform.Call, raw string) bool {
 	if len(calls) == 0 {
 		return !strings.Contains(tc.untrusted().plain, text.Plain(raw))
@@ -34,15 +34,15 @@ func (tc *Calls) Permits(calls []xmlform.Call, raw string) bool {
 	return true
 }
 
-// quoted reports whether the model may only repeat what it was given to read: it wrote c as text, or works on a task,
-// which no person watches, and the call's name and parameters occur there. Native calls of an answer are trusted more,
-// because text does not become one by being quoted.
+// quoted reports whether a call may be a mere repetition of a text in the prompts: the model wrote c as text, or works
+// on a task, which no person watches, and the call's name and parameters occur there. Native calls of an answer are
+// trusted more, because quoting a text does not make it a native call.
 func (tc *Calls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
 	return (tc.block(c, 0).Written || tc.Run.Kind == chat.RunTask) && (tc.Quotes(c.Name, params) || tc.Quotes(t.Def.Name, params))
 }
 
-// doubtful reports whether a call has to be confirmed: it changes something, and may be a quote. A call that people were
-// asked about stays doubtful, because what it may repeat can have left the prompts while the run waited.
+// doubtful reports whether a call needs a confirmation: it changes something, and may be a quote. A call with an
+// earlier question to users stays doubtful, because its source can have left the prompts while the run waited.
 func (tc *Calls) doubtful(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
 	if !t.Def.Effect.Changes() {
 		return false
@@ -51,17 +51,17 @@ func (tc *Calls) doubtful(ctx context.Context, c llm.ToolCall, t *action.Tool, p
 	return call.Waited(quote(call, t)) || tc.quoted(c, t, params)
 }
 
-// quote returns what a run waits for ([action.Wait].For) until a call is confirmed.
+// quote returns the reason of a wait ([action.Wait].For) for the confirmation of a call.
 func quote(c *action.Call, t *action.Tool) string { return "quote/" + c.Key(t.Def.Name, "") }
 
-// The text and the options of the question whether a call is carried out that may be a quote.
+// The text and the options of the question whether a call that may be a quote is made.
 const (
 	confirmLine = "This call came from content I was given to read:\n```\n%s\n%s\n```\nRun it?"
 	doIt        = "Run it"
 	dont        = "Don't"
 )
 
-// What the model is told of a call that is not confirmed.
+// The results for the model of a call that is not confirmed.
 const (
 	noUserLine      = "It came from content that was read, and there is no user to confirm it."
 	longQuoteLine   = "It came from content that was read, and is too long to confirm."
@@ -69,9 +69,9 @@ const (
 	unconfirmedLine = "It came from content that was read, and the user has not confirmed it."
 )
 
-// confirm asks the person who is answered whether to carry out c. The run waits for that without its room:
-// [chat.ErrParked]. Then confirm is called again when it goes on. Refused is why the call can't be made; any other error
-// ends the turn. The question shows all parameters, so a call whose parameters are too long to be read is refused.
+// confirm asks the user who is answered whether to make c. The run is parked meanwhile ([chat.ErrParked]); confirm is
+// called again when it continues. refused is the reason why the call can't be made; any other error ends the turn. The
+// question shows all parameters, so a call whose parameters are too long to be read is refused.
 func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if tc.Run.Kind == chat.RunTask {
 		return noUserLine, nil
@@ -104,16 +104,16 @@ func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 	return declinedLine, nil
 }
 
-// corpus is what the prompts of a turn contain that the asker did not write, in two forms.
+// corpus is the text in the prompts of a turn that the asker did not write, in two forms.
 type corpus struct {
 	// lower is in small letters without underscores, for names, which models write in several ways.
 	lower string
-	// plain is as [text.Plain] makes it, for parameters.
+	// plain is the output of [text.Plain], for parameters.
 	plain string
 }
 
-// untrusted returns the corpus of the turn: all that a call may repeat, see [action.Origin.Quotable]. It is made for each call,
-// because results are added.
+// untrusted returns the corpus of the turn: all texts that a call may repeat, see [action.Origin.Quotable]. It is made
+// for each call, because results are added.
 func (tc *Calls) untrusted() corpus {
 	var texts []string
 	for _, p := range tc.Turn.Parts(tc.read()) {
@@ -133,14 +133,14 @@ func (tc *Calls) untrusted() corpus {
 	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: text.Plain(joined)}
 }
 
-// read returns what the model has been given to read besides the conversation.
+// read returns the texts that the model has read besides the conversation.
 func (tc *Calls) read() action.Read {
 	return action.Read{Fragments: tc.Outputs(), Calls: tc.Acted, Remote: tc.told}
 }
 
 // Quotes reports whether the corpus contains an action's name and all of the parameters' values. Without values, the
-// name has to stand there as in a call, because many names are ordinary words. It errs on the side of a question too
-// many.
+// name has to occur as in a call, because many names are ordinary words. In doubt it returns true: an unnecessary
+// question is harmless.
 func (tc *Calls) Quotes(name string, params json.RawMessage) bool {
 	c, values := tc.untrusted(), leaves(params)
 	for _, v := range values {

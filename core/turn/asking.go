@@ -172,7 +172,7 @@ func (ak *asking) withdraw(o answer.Outcome) error {
 	return ak.journal.persist(ak.at.life, func() error { return ak.Store.Withdraw(ak.at.life, ak.at.run.Room, ak.at.run.ID) })
 }
 
-// wait shows w.Ask, if there is a question, and parks the run. It returns [chat.ErrParked], with which the turn ends
+// wait shows w.Ask, if there is a question, and parks the run. It returns [chat.ErrParked], which ends the turn
 // here and releases its room. If users can't see the question, it withdraws it and returns its error: no user could
 // wake the run.
 func (ak *asking) wait(ctx context.Context, w action.Wait) error {

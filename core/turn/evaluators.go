@@ -38,7 +38,7 @@ type Evaluators struct {
 	Log      *slog.Logger
 }
 
-// evaluateAt is the number of messages of a room after which evaluators are due. They ask a model, so not every turn is worth it.
+// evaluateAt is the number of messages of a room that make evaluators due. They call a model, so not every turn is worth it.
 const evaluateAt = 4
 
 // start does background work of a room. If too much is queued already, it skips and counts the work, and logs the first
@@ -100,7 +100,7 @@ func (ev *Evaluators) run(ctx context.Context, e action.Evaluator, info event.Ru
 	ev.Emit(done)
 }
 
-// due reports whether a multiple of [evaluateAt] is among the turn numbers since the last turn after which evaluators
+// due reports whether a multiple of [evaluateAt] is among the turn numbers since the last turn whose evaluators
 // could start. Turn numbers are stored, so this works across restarts and replicas without a counter. Commands,
 // reactions, and turns that failed or were interrupted have numbers too: a multiple that falls on one of these counts
 // for the next answer.

@@ -46,7 +46,7 @@ type journal struct {
 	paid bool // this attempt is counted
 
 	mu     sync.Mutex
-	gap    int          // the last gap of the lease after which the run was known to be held
+	gap    int          // the last gap of the lease that did not cost this process the run
 	posted bool         // there is, or may be, a message in sight
 	shown  []chat.Shown // the messages that are journaled, by part
 }

@@ -119,7 +119,7 @@ func withoutHourglass(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// ended returns the reason with which a person ended the run while it was parked, or nil.
+// ended returns the error for a run that a person ended while it was parked, or nil.
 func (w *waiting) ended() error {
 	switch w.at.run.Ending {
 	case "":
@@ -145,7 +145,7 @@ func (w *waiting) waitedFor() string {
 // with this word.
 func (w *waiting) waited(waitedFor string) bool { return w.from != nil && isFor(w.from.For, waitedFor) }
 
-// isFor reports whether the reason what is waitedFor, or has it as its first word.
+// isFor reports whether a reason equals waitedFor, or has it as its first word.
 func isFor(what, waitedFor string) bool {
 	return what == waitedFor || strings.HasPrefix(what, waitedFor+" ")
 }

@@ -217,7 +217,7 @@ func (s *Scanner) read(field, raw string) {
 	case provideField:
 		s.result.Providers = append(s.result.Providers, parseList(raw)...)
 	case paramsField:
-		// Parameters for which there is no call are not guessed about.
+		// Parameters without a call are dropped instead of guessed about.
 		if !attach(s.result.Calls, raw) {
 			s.result.Lost += len(strings.TrimSpace(raw))
 		}

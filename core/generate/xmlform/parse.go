@@ -63,7 +63,7 @@ func parseActions(raw string) (calls []Call, odd, lost int) {
 	return calls, odd, lost
 }
 
-// actionNames returns the names of a list, in which NONE is a name.
+// actionNames returns the names of a list, including NONE.
 func actionNames(raw string) (names []string) {
 	for _, part := range strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune(",;\n\r[]\"'`", r) }) {
 		if name := strings.TrimLeft(strings.TrimSpace(part), "-*•. \t0123456789"); name != "" {
@@ -273,7 +273,7 @@ func parseJSONCall(raw json.RawMessage) (c Call, ok bool) {
 	return c, ok && c.Name != ""
 }
 
-// nameKeys returns the keys under which models write the name of the called action.
+// nameKeys returns the keys that models use for the name of the called action.
 func nameKeys() []string { return []string{"name", "tool", "tool_name", "action", "function"} }
 
 // unfenced returns raw without the fence of a block of code around it.

@@ -3,7 +3,7 @@
 // parser: it recognizes a few tags, and everything else is text. The result does not depend on how the stream is cut,
 // and the cost is linear in the length.
 //
-// A [Scanner] reads byte by byte. Its tagReader collects what may become a known tag; everything else goes where the
+// A [Scanner] reads byte by byte. Its tagReader collects a possible known tag; the rest goes where the
 // reader is: to the text (sink), to the thoughts, or to a field that is parsed at its end. Text leaves Write only
 // when it is certain that it is text.
 //
