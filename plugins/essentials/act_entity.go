@@ -12,13 +12,13 @@ import (
 )
 
 // details are the facts that can be stored about a person, in display order. The list is fixed because they are shown
-// in every room in which the person writes.
+// in every room of the person.
 var details = [...]struct{ key, means string }{
 	{"name", "wants to be called"}, {"pronouns", "pronouns"}, {"language", "language"}, {"time_zone", "time zone"},
 }
 
-// updateEntity stores what people say about themselves. It grants no rights: a name or a detail is never looked at when
-// rights are decided.
+// updateEntity stores the details that a user gives about themselves. It grants no rights, because decisions about
+// rights never use names or details.
 func updateEntity(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
@@ -53,7 +53,7 @@ func updateEntity(store Store) namedAction {
 }
 
 // meant returns a message of the person that the asker names: themselves, or for an owner anyone who wrote here. If
-// several people are answered at once, it is unclear who asks, so they have to ask separately.
+// a turn answers several users, the asker is unclear, so they have to ask separately.
 func meant(s action.TurnContext, name string) (chat.Memory, error) {
 	name = text.Label(name)
 	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {

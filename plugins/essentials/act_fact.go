@@ -13,7 +13,7 @@ import (
 	"parley/core/text"
 )
 
-// rememberFact stores a fact about the asker or the room; what was said here appears elsewhere only as Deps.FactScope says.
+// rememberFact stores a fact about the asker or the room; Deps.FactScope limits its use in other rooms.
 // Facts about the room are read to everyone in it, so guests can't store them.
 func rememberFact(d Deps) namedAction {
 	return namedAction{
@@ -83,8 +83,8 @@ func forgetFact(d Deps) namedAction {
 	}
 }
 
-// dropFact removes a fact that is used in the room, by its text. People can remove facts about themselves; known users also those about the room,
-// and owners all.
+// dropFact removes a fact that is used in the room, by its text. Users can remove facts about themselves; known users also those about the
+// room, and owners all.
 func (d Deps) dropFact(ctx context.Context, s action.TurnContext, fact string) error {
 	all, elsewhere, err := d.factsFor(ctx, s.Room, askerOf(s))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // maxPost is the maximum length of a post, in characters.
 const maxPost = 2000
 
-// createPost publishes a post in a feed. The post is written without the conversation in which it was requested, apart from
+// createPost publishes a post in a feed. The request for it contains nothing of the conversation but
 // the topic, so that nothing private can get into it.
 func createPost(store Store) namedAction {
 	return namedAction{

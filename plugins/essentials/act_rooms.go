@@ -100,7 +100,7 @@ func find(ctx context.Context, store Store, s action.TurnContext, name string) (
 // plain returns a room's name without a leading # or @.
 func plain(name string) string { return strings.TrimLeft(name, "#@") }
 
-// label returns a room's name for people, or its id if it has none.
+// label returns a room's display name, or its id if it has none.
 func label(r chat.Room) string {
 	if name := text.Label(r.Name); name != "" {
 		return name

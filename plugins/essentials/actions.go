@@ -9,7 +9,7 @@ import (
 	"parley/core/chat"
 )
 
-// actions returns the actions in the order in which prompts list them. The order is fixed for the provider's prompt
+// actions returns the actions in the order of the prompt. The order is fixed for the provider's prompt
 // cache.
 func actions(d Deps) (all []action.Action) {
 	named := slices.Concat(turnActions(d.Store), roomActions(d.Store), []namedAction{
@@ -66,7 +66,7 @@ func object(properties string, required ...string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(names) + `,"additionalProperties":false}`)
 }
 
-// among reports whether other people can read the conversation.
+// among reports whether other users can read the conversation.
 func among(s action.TurnContext) bool { return !s.Private }
 
 // asked reports whether a person asks: none does in a feed, or by a schedule.

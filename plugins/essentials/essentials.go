@@ -1,12 +1,12 @@
 // Package essentials is a plugin with the basic actions, providers and evaluators of every agent: to answer or be
-// silent, to follow rooms and write to them, to remember facts, and to tell the model who it is, who it talks to and
-// what it knows.
+// silent, to follow rooms and write to them, to remember facts, and to describe to the model the agent, the
+// participants and the known facts.
 //
 // Rights are checked in each action, from the accounts in the turn, never from text: a guest may change only what
 // concerns the guest, a known user may use rooms that they are a member of, and the owner any. The model decides when
-// to call an action; what it can do at most is decided here.
+// to call an action; this package limits its effect.
 //
-// Names and facts come from people. In prompts they are quoted and kept to one line, so that none of them looks like a
+// Names and facts come from users. In prompts they are quoted and kept to one line, so that none of them looks like a
 // part of the prompt.
 package essentials
 

@@ -13,7 +13,8 @@ import (
 	"parley/core/text"
 )
 
-// FactScope is where facts about a person are used, besides the room in which they were noted. Facts about a room are only used there.
+// FactScope selects the rooms that use facts about a person, besides the room where they were noted. Facts about a room are only used
+// there.
 type FactScope string
 
 // The scopes. Nothing that was noted in a direct chat is ever used in a room that others read.
@@ -35,7 +36,7 @@ func (d Deps) factsFor(ctx context.Context, room chat.Room, asker chat.EntityID)
 	return here, slices.DeleteFunc(elsewhere, func(n chat.RoomNote) bool { return n.Room == room.ID || hasFact(here, n.About, n.Text) }), err
 }
 
-// askerOf returns who asks in a turn; empty if several people do.
+// askerOf returns the asker of a turn; empty if several users ask.
 func askerOf(s action.TurnContext) chat.EntityID {
 	if s.Several() {
 		return ""
@@ -94,7 +95,7 @@ func (d Deps) expiry(days int) time.Time {
 // excerptSize is how much of a message /memory shows.
 const excerptSize = 80
 
-// origin says where a fact about the author of a command comes from, and until when it holds. A message is only quoted where it stands, or
+// origin describes the source of a fact about the author of a command, and its end. A message is only quoted in its own room, or
 // in private.
 func (d Deps) origin(ctx context.Context, c action.CommandCall, n chat.RoomNote) string {
 	where, from := "here", ""

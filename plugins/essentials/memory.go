@@ -13,7 +13,7 @@ import (
 	"parley/internal/search"
 )
 
-// commands returns /memory and /forget, with which people see and remove what is stored about them. They need no model,
+// commands returns /memory and /forget, which show users the data about them and delete it. They need no model,
 // so they work during an outage and can't be talked out of.
 func (d Deps) commands() []action.Command {
 	return []action.Command{{Name: chat.MemoryCommand, Run: d.listMemory}, {Name: chat.ForgetCommand, Run: d.forget}}
@@ -25,7 +25,7 @@ type remembered struct {
 	forget func(context.Context) error
 }
 
-// about returns what the agent remembers about the author of a command, in its room: facts that it uses there, and
+// about returns the agent's memory of the author of a command, in its room: facts that it uses there, and
 // details that apply everywhere. The order is stable, because /forget uses the numbers of /memory.
 func (d Deps) about(ctx context.Context, c action.CommandCall) (all []remembered, err error) {
 	here, elsewhere, err := d.factsFor(ctx, c.Room, c.Message.Author)
@@ -117,8 +117,8 @@ func (d Deps) forget(ctx context.Context, c action.CommandCall) (string, error) 
 	return "Forgotten.", nil
 }
 
-// forgetMessage forgets the message that a command replies to, with its answer and what was noted from it. People can have their own
-// forgotten, owners all.
+// forgetMessage forgets the message that a command replies to, with its answer and the notes made from it. Users can forget their
+// own messages, owners all.
 func (d Deps) forgetMessage(ctx context.Context, c action.CommandCall) (string, error) {
 	m, err := d.Store.Memory(ctx, c.Message.InReplyTo)
 	switch {

@@ -31,9 +31,9 @@ func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderRes
 // mostDetails is for how many members of a group, besides the asker, the prompt contains saved facts.
 const mostDetails = 10
 
-// people lists the participants, and the author's relation to the agent. That relation follows from platform accounts
-// only, never from stored details, which are people's own claims. In a group, details are read for a few members only,
-// to bound the prompt and the queries.
+// people lists the participants and the author's relation to the agent. That relation follows from platform accounts
+// only, never from stored details, which are claims of the users themselves. In a group, details are read for a few
+// members only, to bound the prompt and the queries.
 func (d Deps) people(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	asks := text.Label(s.Message.Name)
 	standing := "a guest"

@@ -50,8 +50,8 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 	return nil
 }
 
-// numberedFacts returns the lines in which the prompt shows known facts. Those that the reflection can change have numbers: those about who
-// asks, and about the room if a known user asks. What a person says never changes what is known about another.
+// numberedFacts returns the lines in which the prompt shows known facts. Those that the reflection can change have numbers: those about the
+// asker, and about the room if a known user asks. A user's statement never changes facts about another.
 func numberedFacts(s action.TurnContext, known []chat.RoomNote) (lines []string, numbered map[int]chat.RoomNote) {
 	numbered = map[int]chat.RoomNote{}
 	for _, n := range known {
@@ -74,7 +74,7 @@ func (r reflection) apply(ctx context.Context, c factChange) error {
 	if c.add != nil {
 		err := r.Store.SaveNote(ctx, *c.add)
 		if errors.Is(err, chat.ErrNotFound) {
-			return nil // what it came from was just deleted: the earlier fact stays
+			return nil // its source was just deleted: the earlier fact stays
 		} else if err != nil {
 			return fmt.Errorf("save a fact: %w", err)
 		}
@@ -138,8 +138,8 @@ func ordered(line string, numbered map[int]chat.RoomNote) (rest, verb string, ol
 	return line, "", nil
 }
 
-// participants returns the people who wrote, by their names in lower case, and the room. A name that two of them have is
-// left out: people choose their names, so what one says could otherwise be noted about the other.
+// participants returns the authors, by their names in lower case, and the room. A name that two of them have is
+// left out: users choose their names, so a statement of one could otherwise be noted about the other.
 func participants(s action.TurnContext) map[string]chat.EntityID {
 	who, ambiguous := map[string]chat.EntityID{"room": ""}, map[string]bool{}
 	for _, m := range s.Recent {
@@ -166,7 +166,7 @@ func factOf(s action.TurnContext, line string, who map[string]chat.EntityID) (ch
 	if !ok || !known || len(words(fact)) == 0 || len([]rune(fact)) > factSize {
 		return chat.RoomNote{}, false
 	}
-	name, fact = text.Label(name), text.OneLine(fact, factSize) // a model can repeat what people can't see
+	name, fact = text.Label(name), text.OneLine(fact, factSize) // a model can repeat invisible characters
 	return chat.RoomNote{
 		Room: s.Room.ID, Kind: chat.FactNote, Key: factKey(about, fact), About: about, Text: name + ": " + fact,
 		First: s.Recent[0].ID, Last: s.Message.ID, At: time.Now(),

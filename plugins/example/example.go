@@ -71,7 +71,7 @@ func (brew) Match(s action.TurnContext) (json.RawMessage, bool) {
 // Available implements [action.Conditional]: there is no tea for strangers.
 func (brew) Available(s action.TurnContext) bool { return s.Owner || s.Allowed }
 
-// provider adds what is on the shelf to the prompt.
+// provider adds the teas of the shelf to the prompt.
 type provider []string
 
 // Spec implements [action.Provider].

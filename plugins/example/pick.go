@@ -11,7 +11,7 @@ import (
 	"parley/core/llm"
 )
 
-// pick has people pick a tea from the shelf: PICK_TEA.
+// pick asks users to pick a tea from the shelf: PICK_TEA.
 type pick []string
 
 // Spec implements [action.Action].
@@ -20,7 +20,7 @@ func (pick) Spec() action.Spec {
 		Name:        "PICK_TEA",
 		Description: "Ask the user which tea they want.",
 		Effect:      action.Reads,
-		Limit:       6 * time.Minute, // people need time: they have five minutes
+		Limit:       6 * time.Minute, // a user has five minutes to choose
 	}
 }
 

@@ -17,7 +17,7 @@ type piece struct {
 	key     chat.PieceKey
 }
 
-// from returns where the piece is from, for people.
+// from returns the source of the piece as text.
 func (p piece) from() string {
 	if p.source != "" && p.heading != "" {
 		return p.source + ", " + p.heading
@@ -25,11 +25,11 @@ func (p piece) from() string {
 	return p.source + p.heading
 }
 
-// meaning returns what is embedded.
+// meaning returns the text to embed.
 func (p piece) meaning() string { return strings.TrimSpace(p.heading + "\n" + p.text) }
 
-// cut cuts a document at its Markdown headings, and what is between them into passages. Each piece carries its
-// headings, because a passage often says what it is about only there.
+// cut cuts a document at its Markdown headings, and the text between them into passages. Each piece carries its
+// headings, because often only these name the subject of a passage.
 func cut(d Document) (all []piece) {
 	var above [6]string
 	var body strings.Builder
@@ -64,7 +64,7 @@ func cut(d Document) (all []piece) {
 	return all
 }
 
-// fenced returns the fence of the code block in which the text is after a line; empty outside of one.
+// fenced returns the fence of the code block that is open after a line; empty outside of one.
 func fenced(fence, line string) string {
 	line = strings.TrimSpace(line)
 	switch {

@@ -1,4 +1,4 @@
-// Package knowledge is a plugin that adds what the agent's documents say about a question to its prompt. The documents
+// Package knowledge is a plugin that adds passages of the agent's documents to the prompt for a question. The documents
 // are found by words and, with an embedding model, by meaning. Their vectors are stored, so that only new texts are
 // embedded.
 //
@@ -38,9 +38,9 @@ type Document struct {
 	Text string
 }
 
-// Options are what the plugin needs.
+// Options are the dependencies and settings of the plugin.
 type Options struct {
-	Documents []Document // what is known at the start
+	Documents []Document // at the start
 	// Read returns the documents as they are now, with warnings about files that are left out; nil: Documents don't change. Of files
 	// that are more than text, extract returns the text.
 	Read func(extract func(data []byte) (string, error)) ([]Document, []string)
@@ -77,7 +77,7 @@ func newKnowledge(o Options) *knowledge {
 	return &knowledge{Options: o, damaged: make(chan []int, 1), batches: batches{size: together}}
 }
 
-// library returns what is known now. The first call cuts the first documents into pieces, which would delay the start
+// library returns the current library. The first call cuts the first documents into pieces, which would delay the start
 // of the gateway.
 func (k *knowledge) library() *library {
 	k.once.Do(func() { k.now.Store(newLibrary(k.Documents, k.Log)) })

@@ -7,11 +7,11 @@ import (
 	"parley/core/chat"
 )
 
-// maxPieces bounds what is known, and so the memory and the time of a search.
+// maxPieces bounds a library, and so the memory and the time of a search.
 const maxPieces = 10_000
 
-// library is what is known at a moment. It is not changed once it is in use: with and without return another one, which
-// shares the pieces.
+// library is a snapshot of the pieces of all documents. It is not changed once it is in use: with and without return
+// another one, which shares the pieces.
 type library struct {
 	pieces   []piece
 	words    index

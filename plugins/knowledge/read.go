@@ -36,7 +36,7 @@ func (k *knowledge) refresh(ctx context.Context) {
 		texts[sum] = text
 		return text, nil
 	})
-	// The program ends, so parsers were interrupted. What they reported must not replace what is known.
+	// The program ends, so parsers were interrupted. Their results must not replace the library.
 	if ctx.Err() != nil {
 		return
 	}

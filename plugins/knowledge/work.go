@@ -31,8 +31,8 @@ type batches struct {
 	wrong  map[chat.PieceKey][]byte
 }
 
-// work reads documents when they change, and embeds what is new, until ctx is done. What fails is tried again after a
-// pause. Nothing of it is needed for answers.
+// work reads documents when they change, and embeds new pieces, until ctx is done. It retries failures after a
+// pause. Answers don't depend on it.
 func (k *knowledge) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		k.refresh(ctx)
@@ -96,7 +96,7 @@ func (k *knowledge) embed(ctx context.Context) {
 	}
 }
 
-// embedMissing embeds what has no vector, in batches, and stops at the first failure.
+// embedMissing embeds pieces without a vector, in batches, and stops at the first failure.
 func (k *knowledge) embedMissing(ctx context.Context) error {
 	if err := k.lookUp(ctx, k.library().missing()); err != nil {
 		return err

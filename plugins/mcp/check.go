@@ -67,7 +67,7 @@ func (c *client) check(ctx context.Context, logins oauth.Store) (string, error) 
 	return line, nil
 }
 
-// summary returns what a server offers, in one line.
+// summary returns the offers of a server, in one line.
 func (s state) summary() string {
 	var names []string
 	for _, t := range s.tools {

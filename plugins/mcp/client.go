@@ -49,7 +49,7 @@ type client struct {
 	born  time.Time
 	tried chan struct{} // closed when the first attempt to connect has ended
 
-	// mu guards what follows. It is not held while a server is asked.
+	// mu guards the fields below. It is not held during requests to a server.
 	mu    sync.Mutex
 	state state
 	moved chan struct{}           // closed when state is replaced
@@ -238,8 +238,8 @@ func (c *client) refresh(ctx context.Context, session *sdk.ClientSession) error 
 // redact hides secrets in s, which a server can repeat in its errors, and shortens s for the log.
 func (c *client) redact(s string) string { return text.Brief(text.Visible(c.hide(s)), 300) }
 
-// hide replaces the secrets of the configuration, and the tokens of its login. Whatever a server says of a failure
-// passes through it before people, the model or the log get it.
+// hide replaces the secrets of the configuration, and the tokens of its login. Every message of a server about a
+// failure passes through it before users, the model or the log get it.
 func (c *client) hide(s string) string {
 	if c.tokens != nil {
 		s = redact.New(c.tokens.Secrets()...).Clean(s)
@@ -247,12 +247,12 @@ func (c *client) hide(s string) string {
 	return c.secrets.Clean(s)
 }
 
-// said returns what a server says about a call, for people and the model.
+// said returns a server's text about a call, for users and the model.
 func (c *client) said(words string, limit int) string {
 	return text.Brief(text.Clean(c.hide(words)), limit)
 }
 
-// state is what is known of a server. It is not changed, but replaced, so that a turn that has read it has one
+// state is a snapshot of a server's offers. It is not changed, but replaced, so that a turn that has read it has one
 // consistent view.
 type state struct {
 	session   *sdk.ClientSession // nil while it is not connected

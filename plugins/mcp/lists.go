@@ -14,15 +14,15 @@ import (
 
 const (
 	maxPages   = 200             // of one list
-	emptyPages = 3               // pages in a row with nothing new, after which the rest of a list is not read
+	emptyPages = 3               // pages in a row with nothing new; then the rest of a list is not read
 	laterPages = 8 * time.Second // for all pages after the first: then the items read so far are used
 	maxLeftOut = 5               // tools that are named when they can't be used
 )
 
 // pages reads a list page by page. ask returns a page and the cursor of the next one, "" for none. take gets each item,
 // and returns whether it is new, and whether more are wanted. A server can send pages without end, the same ones again
-// and again, or none at all at some point: then pages ends, and odd says why. Only a first page that can't be read is an
-// error.
+// and again, or none at all at some point: then pages ends, and odd has the reason. Only a first page that can't be read
+// is an error.
 func pages[T any](ctx context.Context, ask func(ctx context.Context, cursor string) ([]T, string, error), take func(T) (fresh, more bool)) (odd string, err error) {
 	cursor, seen, empty := "", map[string]bool{"": true}, 0
 	for page := range maxPages {

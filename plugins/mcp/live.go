@@ -66,8 +66,8 @@ func (c *client) only() *action.Call {
 	return nil
 }
 
-// elicit asks the user of the only call in progress, if the question has options. What would have to be typed is
-// declined: it could be a secret, and a server could pretend to be the agent.
+// elicit asks the user of the only call in progress, if the question has options. Typed answers are
+// declined: they could be secrets, and a server could pretend to be the agent.
 func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	decline := &sdk.ElicitResult{Action: "decline"}
 	call := c.only()
@@ -167,7 +167,7 @@ func (a readResource) Act(ctx context.Context, call *action.Call) (action.Result
 	for _, r := range s.resources {
 		listed = listed || r.URI == p.URI
 	}
-	// The address is sent to the server, so one that the model made up could carry what it knows. Only listed ones are
+	// The address is sent to the server, so one that the model made up could carry private data. Only listed ones are
 	// read.
 	if !listed {
 		return action.Result{}, fmt.Errorf("the MCP server %s lists no such resource", c.cfg.Name)

@@ -2,10 +2,10 @@
 // server runs in a loop of its own: one that is missing, crashes, hangs or floods is started again after a pause, and
 // only its own calls fail meanwhile.
 //
-// A client keeps one server connected, and has its tools as a state that is replaced as a whole. What the turn can use
-// is asked live ([action.Plugin].Live), because servers come and go.
+// A client keeps one server connected, and has its tools as a state that is replaced as a whole. The tools of a turn
+// are looked up live ([action.Plugin].Live), because servers come and go.
 //
-// Servers are not trusted. What they say is bounded in length and number, shown as a quote, and cleaned of control
+// Servers are not trusted. Their text is bounded in length and number, shown as a quote, and cleaned of control
 // characters. Their own description of a tool can only make it more dangerous than the configuration says, never less.
 // Whatever can change something needs an approval, which is valid for exactly the definition that was approved. A
 // server gets nothing of the gateway's environment, can't use the model, and can ask users only for a choice.
@@ -44,10 +44,10 @@ type Server struct {
 	OAuth   *oauth.Settings   // how to log in to URL; nil: without
 
 	Allow, Deny     []string          // the tools that can be used, all if Allow is empty, except those of Deny
-	Labels          map[string]string // what people read as the names of tools
+	Labels          map[string]string // display names of tools
 	Hide            []string          // the tools whose calls only owners see
 	Read, Dangerous []string          // the tools with these effects; the others write. The server can only make it graver
-	// Available reports whether the tools can be used in a turn, by its room and its people; nil: always.
+	// Available reports whether the tools can be used in a turn, by its room and its users; nil: always.
 	Available func(action.TurnContext) bool
 	Timeout   time.Duration // for one call
 }
@@ -187,8 +187,8 @@ func (callTool) Act(context.Context, *action.Call) (action.Result, error) {
 	return action.Result{}, errors.New("name a tool")
 }
 
-// provider lists what the model can't see among its tools: resources, and the tools for models that write their calls
-// as text.
+// provider lists offers that are missing from the model's list of tools: resources, and the tools for models that write
+// their calls as text.
 type provider struct{ p *plugin }
 
 // Spec implements [action.Provider].
@@ -224,14 +224,14 @@ func (a provider) Provide(_ context.Context, s action.TurnContext) (action.Provi
 
 const maxListed = 50 // tools and resources of one server in a prompt
 
-// Limits bound what a program can use. Each of its processes has them.
+// Limits bound the resources of a program. They apply to each of its processes.
 type Limits struct {
 	Memory int           // MiB for data, on Linux; 0: no limit
-	CPU    time.Duration // of computing in all, after which it is ended and started again; 0: no limit
+	CPU    time.Duration // of computing in all; then it is ended and started again; 0: no limit
 }
 
-// limited returns a command that sets limits and then becomes the given one. Memory is limited by what the program can
-// write to, not by the addresses that it reserves: Node reserves a gigabyte and uses a tenth of that.
+// limited returns a command that sets limits and then becomes the given one. Memory is limited by the bytes that the
+// program can write to, not by the addresses that it reserves: Node reserves a gigabyte and uses a tenth of that.
 func (l Limits) limited(command []string) []string {
 	var script strings.Builder
 	if l.Memory > 0 {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// own gives the process a group of its own, so that what it starts can be ended with it. Without that, a server started
-// by a shell or by npx would survive.
+// own gives the process a group of its own, so that its child processes can be ended with it. Without that, a server
+// started by a shell or by npx would survive.
 func own(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -161,7 +161,7 @@ func (p prompt) get(ctx context.Context, written string) (string, error) {
 	return text.CutBytes(said, maxPromptText), nil
 }
 
-// spoken returns one message of a prompt as text. What the assistant is supposed to have said is marked.
+// spoken returns one message of a prompt as text. Messages of the assistant are marked.
 func spoken(m *sdk.PromptMessage) (said string) {
 	switch c := m.Content.(type) {
 	case *sdk.TextContent:

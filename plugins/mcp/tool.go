@@ -32,7 +32,7 @@ type tool struct {
 	c    *client
 	name string // as the server calls it
 	spec action.Spec
-	// kind identifies its definition, for which approvals are valid.
+	// kind identifies its definition: approvals are valid for one definition.
 	kind string
 }
 
@@ -87,7 +87,7 @@ func fitting(name string) string {
 	}, name)
 }
 
-// label returns what people read as the name of a tool: that of the configuration, or the title that the server gives, or
+// label returns the display name of a tool: that of the configuration, or the title that the server gives, or
 // one made from the tool's name, without the server's.
 func (c *client) label(t *sdk.Tool) string {
 	title := t.Title
@@ -97,8 +97,8 @@ func (c *client) label(t *sdk.Tool) string {
 	return cmp.Or(c.cfg.Labels[t.Name], text.Label(title), text.NameLabel(t.Name))
 }
 
-// effect returns that of the configuration, unless the server declares a graver one. What a server declares harmless is
-// not believed.
+// effect returns that of the configuration, unless the server declares a graver one. A server's claim that a tool is
+// harmless is ignored.
 func (c *client) effect(t *sdk.Tool) action.Effect {
 	e := action.Writes
 	switch {
@@ -119,7 +119,7 @@ func (t *tool) Spec() action.Spec { return t.spec }
 // Available implements [action.Conditional].
 func (t *tool) Available(s action.TurnContext) bool { return t.c.available(s) }
 
-// Guard implements [action.Guarded]: what can change something needs an approval.
+// Guard implements [action.Guarded]: a tool that can change something needs an approval.
 func (t *tool) Guard(*action.Call) *action.Approval {
 	if !t.spec.Effect.Changes() {
 		return nil
@@ -134,7 +134,7 @@ func (t *tool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 		return action.Result{}, fmt.Errorf("the MCP server %s can't be reached at the moment. Nothing was done; try again later", t.c.cfg.Name)
 	}
 	now := slices.IndexFunc(s.tools, func(o *tool) bool { return o == t })
-	// What was approved is not what the server has now.
+	// The approved definition is not the server's current one.
 	if now < 0 {
 		return action.Result{}, fmt.Errorf("the MCP server %s has changed this tool; ask again", t.c.cfg.Name)
 	}
@@ -157,7 +157,7 @@ func (t *tool) limit() time.Duration {
 	return time.Minute
 }
 
-// failure returns what the model is told of a call without a result. It says if the call may have had an effect, so
+// failure returns the text for the model about a call without a result. It mentions a possible effect of the call, so
 // that the model doesn't simply repeat it. A call that took too long makes the client check whether the server still
 // responds.
 func (t *tool) failure(ctx context.Context, err error) error {
@@ -177,7 +177,7 @@ func (t *tool) failure(ctx context.Context, err error) error {
 	return fmt.Errorf("the MCP server %s ended, or could not be reached, before it answered.%s", t.c.cfg.Name, unknown)
 }
 
-// result converts what the server returned. A result that the server marks as an error is an error.
+// result converts the server's result. A result that the server marks as an error is an error.
 func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
 	out, err := contents(r.Content)
 	if out.Text == "" && r.StructuredContent != nil {

@@ -67,7 +67,7 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 		remove()
 		return nil, nil, fmt.Errorf("start %s: %w", c.cfg.Command[0], reason(err))
 	}
-	// Closing the input asks the program to end. After a while it is killed, together with what it has started.
+	// Closing the input asks the program to end. After a while it is killed, together with its child processes.
 	stop := func() {
 		_ = stdin.Close()
 		done := make(chan struct{})
@@ -76,7 +76,7 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 		case <-done:
 		case <-time.After(exitGrace):
 		}
-		kill(cmd) // also what it has started
+		kill(cmd) // and its child processes
 		<-done
 		remove()
 		if said := errs.String(); said != "" && ctx.Err() == nil {
@@ -112,7 +112,7 @@ func (c *client) environment(dir string) []string {
 	return env
 }
 
-// tail keeps the end of what is written to it, which explains a crash. It is safe for concurrent use.
+// tail keeps the last bytes written to it, which explain a crash. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	last []byte
@@ -154,7 +154,7 @@ func (c *client) remote() (sdk.Transport, func(), error) {
 }
 
 // origin sends requests to one origin only, redirects included, with the headers of the configuration, which are
-// secrets, and limits what comes back.
+// secrets, and limits the responses.
 type origin struct {
 	inner        http.RoundTripper
 	scheme, host string
@@ -216,7 +216,7 @@ func (o *origin) authorized(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// send sends a request, and limits what comes back.
+// send sends a request, and limits the response.
 func (o *origin) send(r *http.Request) (*http.Response, error) {
 	res, err := o.inner.RoundTrip(r)
 	// The events of a stream are limited one by one, by the library.

@@ -132,8 +132,8 @@ func choose(ctx context.Context, progress *action.Progress, tracks []track) (cho
 	return track{}, nil, fmt.Errorf("%w: %s: %w", errMany, list(offered), err)
 }
 
-// play sets up a track and shows it. others are the other tracks that match. What users see and what the model is told
-// are different texts: users see the link, and the model learns that they do.
+// play sets up a track and shows it. others are the other tracks that match. Users and the model get
+// different texts: users see the link, and the model learns that they do.
 func (p *player) play(ctx context.Context, progress *action.Progress, t track, others []track) (action.Result, error) {
 	name := plain(t.title)
 	progress.Update("✨ Setting up " + name + "…")

@@ -22,7 +22,7 @@ const (
 	mostPatient = 5                // seconds: the longest pause that a server can ask for
 )
 
-// noAnswer is a failure for which a retry may help.
+// noAnswer is a failure that a retry may resolve.
 type noAnswer struct {
 	error
 	pause time.Duration // before the retry

@@ -76,7 +76,7 @@ func (a remindMe) Act(ctx context.Context, c *action.Call) (action.Result, error
 	return action.Result{Text: said + ".", Short: stamp(r.Due)}, nil
 }
 
-// reminder returns what was asked for. Its id is that of the call, which is stored once however often it is made. The
+// reminder returns the requested reminder. Its id is that of the call, so a repeated call stores it once. The
 // time that a model has computed is checked: models miscount days.
 func (a remindMe) reminder(c *action.Call, p parameters) (chat.Reminder, error) {
 	zone, err := a.zoneOf(p.TimeZone)

@@ -1,10 +1,10 @@
-// Package remind is a plugin with which people can have the agent remind them of something. Reminders are stored, so
+// Package remind is a plugin for reminders that the agent sends to users. Reminders are stored, so
 // they outlast restarts. Several replicas can look after the same ones: a reminder is sent under a key of its time, and
 // of several messages with one key only the first is sent.
 //
-// A reminder belongs to the person and the room in which it was asked for, and is sent there. It is sent before it is
-// moved to its next time: a crash in between has it sent again under the same key, which has no effect. So it is sent
-// exactly once, or late.
+// A reminder belongs to the person and the room of the request, and is sent there. It is sent before it is
+// moved to its next time: after a crash in between it is sent again under the same key, which has no effect. So it is
+// sent exactly once, or late.
 package remind
 
 import (

@@ -71,5 +71,5 @@ func when(at string, inMinutes int, zone *time.Location, now time.Time) (time.Ti
 	return time.Time{}, fmt.Errorf("%q is not a time such as 2026-12-24T09:00", at)
 }
 
-// stamp formats t for people and models.
+// stamp formats t for users and models.
 func stamp(t time.Time) string { return t.Format("Mon 2 Jan 2006, 15:04 MST") }

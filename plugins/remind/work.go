@@ -32,7 +32,7 @@ func (p *plugin) work(ctx context.Context) {
 	}
 }
 
-// look sends what is due. One that fails does not hold up the others. In quiet hours it does nothing, so everything is
+// look sends the due reminders. One that fails does not hold up the others. In quiet hours it does nothing, so all are
 // sent when they end.
 func (p *plugin) look(ctx context.Context) error {
 	now := time.Now()
@@ -57,7 +57,7 @@ func (p *plugin) remind(ctx context.Context, r chat.Reminder, now time.Time) err
 	if err != nil {
 		return err
 	}
-	if attention != chat.Muted { // what is due in a muted room is left out
+	if attention != chat.Muted { // due reminders of a muted room are skipped
 		until, err := p.send(ctx, r, now)
 		switch {
 		case err != nil:
@@ -94,7 +94,7 @@ func (p *plugin) send(ctx context.Context, r chat.Reminder, now time.Time) (late
 	return time.Time{}, err
 }
 
-// words is what the person reads.
+// words returns the text of the reminder for the person.
 func (p *plugin) words(r chat.Reminder, room chat.Room, now time.Time) string {
 	said := "⏰ " + r.Text
 	if !room.Kind.Private() && r.Name != "" {

@@ -15,8 +15,8 @@ var variable = regexp.MustCompile(`\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}`)
 
 const longestValue = 300 // characters
 
-// expand replaces the variables of a text by values of body. They come from others: in what the model reads they are in
-// quotation marks and in one line, in what people read (spoken) their markup has no effect. A value that is missing is
+// expand replaces the variables of a text by values of body. They come from others: in text for the model they are in
+// quotation marks and in one line, in text for users (spoken) their markup has no effect. A value that is missing is
 // "–". Values are not expanded again.
 func expand(template string, body []byte, spoken bool) string {
 	var root any

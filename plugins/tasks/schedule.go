@@ -34,10 +34,10 @@ type keeper struct {
 	Schedule
 	last time.Time // the newest time that is dealt with; zero if it is not known yet
 
-	minute, newest time.Time // what the times said last, and in which minute
+	minute, newest time.Time // the last result of the times, and its minute
 }
 
-// work looks for what is due, until ctx is done.
+// work starts due tasks, until ctx is done.
 func (k *keeper) work(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -53,7 +53,7 @@ func (k *keeper) work(ctx context.Context) {
 	}
 }
 
-// look does what is due. A process that dies between doing it and recording that leaves it to be done again under the
+// look starts the due task. If the process dies before it records that, the task is started again under the
 // same key, which has no effect.
 func (k *keeper) look(ctx context.Context, now time.Time) error {
 	if k.last.IsZero() {
@@ -128,7 +128,7 @@ func (k *keeper) do(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// begin reads up to where the schedule was kept. What was before it was set up, or changed, is not missed.
+// begin reads the stored position of the schedule. Times before it was set up, or changed, don't count as missed.
 func (k *keeper) begin(ctx context.Context, now time.Time) error {
 	kept, err := k.services.State.Kept(ctx, k.Name)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package tasks is a plugin that has the agent do what the configuration asks for, without a person who asks for it
-// right then: at certain times, or when another program calls. Several replicas can run it: a task is accepted under a
-// key of its time, and of several with one key only the first is.
+// Package tasks is a plugin that gives the agent the tasks of the configuration, without a request of a user
+// at that moment: at certain times, or when another program calls. Several replicas can run it: a task is accepted
+// under a key of its time, and of several with one key only the first is.
 //
 // The texts of tasks come from the owner, but the values that hooks insert come from outside: they are quoted where the
 // model reads them, and the runtime gives such runs no rights of a person.
@@ -53,7 +53,7 @@ type Times interface {
 	Last(t time.Time) time.Time
 }
 
-// What is what a task has the agent do.
+// What is the content of a task.
 type What struct {
 	Room  string // "platform:id" of a chat, or of an account for its direct chat
 	Text  string

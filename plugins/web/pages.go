@@ -29,7 +29,7 @@ type Parser interface {
 	Page(ctx context.Context, page []byte, mediaType string) (title, body string, err error)
 }
 
-// read has a page read by the parser, which can be nil.
+// read returns the title and the text of a page, as the parser reads it, which can be nil.
 func read(ctx context.Context, p Parser, page []byte, mediaType string) (title, body string, err error) {
 	if p == nil {
 		return "", "", errors.New("read a page: this program has no parser for HTML")

@@ -28,7 +28,7 @@ import (
 type Options struct {
 	Fetch  bool
 	Search Search
-	// Available reports whether both can be used in a turn, by its room and its people; nil: always.
+	// Available reports whether both can be used in a turn, by its room and its users; nil: always.
 	Available func(action.TurnContext) bool
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	Parser    Parser // nil: HTML pages can't be read
@@ -152,7 +152,7 @@ func (f fetch) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 		return action.Result{}, errors.New("this is not an address of a web page")
 	}
 	u, _ := url.Parse(at)
-	// People see only the host, because a path can be long.
+	// Users see only the host, because a path can be long.
 	c.Short("Reading " + u.Hostname())
 	data, mime, err := f.o.get(ctx, at, maxPage)
 	switch {

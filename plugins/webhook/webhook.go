@@ -36,7 +36,7 @@ import (
 // Tool is the configuration of one tool.
 type Tool struct {
 	Name        string
-	Label       string // what people read as its name; empty: made from Name
+	Label       string // its display name; empty: made from Name
 	Hide        bool   // only owners see its calls
 	Description string
 	Parameters  json.RawMessage // JSON schema of an object
@@ -46,7 +46,7 @@ type Tool struct {
 	Secret      string // signs the body; empty: unsigned
 	Effect      action.Effect
 	Timeout     time.Duration
-	// Available reports whether the tool can be used in a turn, by its room and its people; nil: always.
+	// Available reports whether the tool can be used in a turn, by its room and its users; nil: always.
 	Available func(action.TurnContext) bool
 }
 
@@ -116,8 +116,8 @@ func (h *hook) Spec() action.Spec {
 // Available implements [action.Conditional].
 func (h *hook) Available(s action.TurnContext) bool { return h.t.Available == nil || h.t.Available(s) }
 
-// Guard implements [action.Guarded]: what can change something needs an approval. The approval of a kind ends when
-// anything in the definition changes.
+// Guard implements [action.Guarded]: a hook that can change something needs an approval. The approval of a kind ends
+// when anything in the definition changes.
 func (h *hook) Guard(*action.Call) *action.Approval {
 	if h.t.Effect == action.Reads {
 		return nil
@@ -126,7 +126,7 @@ func (h *hook) Guard(*action.Call) *action.Approval {
 	return &action.Approval{Server: "webhook", Tool: h.t.Name, Kind: hex.EncodeToString(kind[:16])}
 }
 
-// request is what the endpoint receives.
+// request is the body for the endpoint.
 type request struct {
 	Type      string          `json:"type"` // call or ping
 	Tool      string          `json:"tool,omitempty"`
@@ -140,7 +140,7 @@ type request struct {
 type event struct {
 	Progress string          `json:"progress"` // shown in the answer, in place of the progress before
 	Result   json.RawMessage `json:"result"`   // for the model
-	Error    string          `json:"error"`    // for the model and for people
+	Error    string          `json:"error"`    // for the model and for users
 }
 
 // Act implements [action.Action].
@@ -236,8 +236,8 @@ func (h *hook) result(e event) (action.Result, error) {
 	return action.Result{Text: words}, nil
 }
 
-// failure returns what the model is told. It contains no address, which may contain a secret, and says if the call may
-// have had an effect.
+// failure returns the text for the model. It contains no address, which may contain a secret, and mentions that the
+// call may have had an effect.
 func (h *hook) failure(err error) error {
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		err = outer.Err

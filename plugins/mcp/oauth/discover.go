@@ -14,10 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// authority is an authorization server, and what it is asked for.
+// authority is an authorization server, and the requested resource and scopes.
 type authority struct {
 	*oauthex.AuthServerMeta
-	resource string // for which tokens are asked, as the server calls itself
+	resource string // that the tokens are for, as the server calls itself
 	scopes   []string
 }
 
@@ -89,7 +89,7 @@ func named(ctx context.Context, s Settings, client *http.Client) (issuer, resour
 	return all[0], resource, scopes, nil
 }
 
-// challenged returns what the server demands of a request without a token.
+// challenged returns the parameters of the server's challenge to a request without a token.
 func challenged(ctx context.Context, address string, client *http.Client) map[string]string {
 	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
@@ -113,7 +113,7 @@ func challenged(ctx context.Context, address string, client *http.Client) map[st
 	return nil
 }
 
-// metadata returns what the server says about itself as a resource: at the address of its challenge, below its own
+// metadata returns the server's description of itself as a resource: at the address of its challenge, below its own
 // path, or at the root; nil if it says nothing.
 func metadata(ctx context.Context, address, at string, client *http.Client) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(address)

@@ -17,11 +17,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// LoginLimit is how long a person has to log in. What was begun can't be finished later.
+// LoginLimit is the time limit for a login in the browser. A login can't be finished later.
 const LoginLimit = 10 * time.Minute
 
-// Login has a person log in with a browser. visit shows them an address, and returns the address to which they were
-// sent in the end, which begins with redirect. Login returns what is to be stored under [Name].
+// Login asks a user to log in with a browser. visit shows them an address, and returns the address that the browser was
+// sent to in the end, which begins with redirect. Login returns the value to store under [Name].
 func Login(ctx context.Context, s Settings, k Key, client *http.Client, redirect string, visit func(ctx context.Context, address string) (string, error)) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, LoginLimit, errors.New("the login has taken too long"))
 	defer cancel()
@@ -66,7 +66,7 @@ func Login(ctx context.Context, s Settings, k Key, client *http.Client, redirect
 	return entry{Sealed: sealed}.write()
 }
 
-// landed returns the code in the address to which a person was sent.
+// landed returns the code in the address that the browser was sent to.
 func (at authority) landed(address, state string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {

@@ -26,12 +26,12 @@ func Listen(ctx context.Context) (*Loopback, error) {
 // Close stops listening.
 func (b *Loopback) Close() error { return b.listener.Close() }
 
-// Redirect is the address to which the browser is sent.
+// Redirect is the address that the browser is sent to.
 func (b *Loopback) Redirect() string { return "http://" + b.listener.Addr().String() + callback }
 
 const callback = "/callback"
 
-// Wait returns the address to which the browser was sent from address, or what was pasted.
+// Wait returns the address that the browser was sent to from address, or the pasted one.
 func (b *Loopback) Wait(ctx context.Context, address string, pasted <-chan string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -24,16 +24,16 @@ type Settings struct {
 
 // Store keeps what logins have come to.
 type Store interface {
-	// Kept returns what is stored under name, or "".
+	// Kept returns the value under name, or "".
 	Kept(ctx context.Context, name string) (string, error)
-	// Swap stores value under name if old is what is stored there ("" is nothing), and reports whether it was.
+	// Swap stores value under name if old is the value there ("" is none), and reports whether it was.
 	Swap(ctx context.Context, name, old, value string) (bool, error)
 }
 
 // ErrLogin means that a person has to log in, for the first time or again.
 var ErrLogin = errors.New("it needs a login")
 
-// Name returns the name under which the login of a server is stored.
+// Name returns the name of the stored login of a server.
 func Name(server string) string { return "login " + server }
 
 const (

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Key encrypts what is stored. It is not in the store.
+// Key encrypts stored logins. It is not in the store.
 type Key struct{ aead cipher.AEAD }
 
 const keySize = 32 // AES-256
@@ -31,14 +31,14 @@ func ParseKey(written string) (Key, error) {
 	return Key{aead}, err
 }
 
-// login is what a login has come to. It is stored encrypted.
+// login is the result of a login. It is stored encrypted.
 type login struct {
 	URL, Resource, Issuer, TokenURL, ClientID, ClientSecret, Method string
 	Access, Refresh                                                 string
 	Expires                                                         time.Time // of the access token; zero: unknown
 }
 
-// entry is what is stored of a login.
+// entry is the stored form of a login.
 type entry struct {
 	Sealed  string
 	Holder  string    `json:",omitempty"` // who renews the token
@@ -49,7 +49,7 @@ type entry struct {
 	Retry    time.Time `json:",omitzero"`
 }
 
-// seal encrypts l, bound to the name under which it is stored.
+// seal encrypts l, bound to its name in the store.
 func (k Key) seal(l login, name string) (string, error) {
 	plain, err := json.Marshal(l)
 	if err != nil {

@@ -74,7 +74,7 @@ func (t *Tokens) Token(ctx context.Context, rejected string) (string, error) {
 			if err := t.hold(ctx, raw, e, me); err != nil {
 				return "", err
 			}
-			continue // to see what is stored now
+			continue // to read the new value
 		}
 		if err := t.renew(ctx, l, e, raw); err != nil {
 			return "", err
@@ -83,7 +83,7 @@ func (t *Tokens) Token(ctx context.Context, rejected string) (string, error) {
 	return "", errors.New("the token is being renewed elsewhere")
 }
 
-// load returns what is stored.
+// load returns the stored login.
 func (t *Tokens) load(ctx context.Context) (l login, e entry, raw string, err error) {
 	raw, err = t.Store.Kept(ctx, Name(t.Server))
 	if err != nil {
