@@ -21,10 +21,10 @@ type Store interface {
 	storage.Store
 	progressive.Holds
 	progressive.Windows
-	// Keep remembers value under name, in place of what was there. Kept returns it, or "".
+	// Keep stores value under name, in place of an earlier one. Kept returns it, or "".
 	Keep(ctx context.Context, name, value string) error
 	Kept(ctx context.Context, name string) (value string, err error)
-	// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was.
+	// Swap stores value under name if old is the value there, where "" is none. It reports whether it was.
 	Swap(ctx context.Context, name, old, value string) (bool, error)
 	// ID tells the store from every other, also from one that takes its place.
 	ID() string
@@ -33,9 +33,9 @@ type Store interface {
 	Close() error
 }
 
-// Options says how a store is used. SQLite ignores them: a file has one opener in any case.
+// Options describe the use of a store. SQLite ignores them: a file has one opener in any case.
 type Options struct {
-	Several bool // by several gateways, which share what is kept in memory
+	Several bool // by several gateways, which share their state in memory
 	Guest   bool // for a moment, next to a running gateway if the store allows it
 }
 

@@ -22,7 +22,7 @@ func Migrate(ctx context.Context, address string) error {
 // Move copies the store in the file at from to the empty PostgreSQL database at to, and calls moved after each table.
 // The file stays as it is, and no gateway can use it meanwhile, so nothing is written that would be missed. A move that
 // was interrupted continues where it stopped: rows are copied in the order of their keys, and the last key in the
-// target tells how far it came. Each table is read again from both sides and compared, because forms of values differ
+// target is its position. Each table is read again from both sides and compared, because forms of values differ
 // between the databases; only then can a gateway use the target.
 func Move(ctx context.Context, from, to string, moved func(table string, rows int)) error {
 	path := Path(from)

@@ -78,7 +78,7 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 	} else if err != nil {
 		return acc, err
 	}
-	// An edited message can be delivered again under its id; the caller decides what an edit means.
+	// An edited message can be delivered again under its id; the caller handles the edit.
 	acc.Altered = text != in.Text
 	if role != record.Input {
 		return acc, nil
@@ -185,8 +185,8 @@ func most(j chat.JoinRule) time.Duration {
 	return j.Most
 }
 
-// openRun opens a run under the room's next turn number. It is ready to start after the window in which more messages
-// can join.
+// openRun opens a run under the room's next turn number. It is ready to start after the window for more messages
+// to join.
 func openRun(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, now int64) (chat.ResponseID, error) {
 	turn, err := nextTurnIn(ctx, q, in.Here())
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 
 var _ progressive.Windows = (*Store)(nil)
 
-// The states of the row with the empty scope. It says whether the process that saved the windows has ended after saving
+// The states of the row with the empty scope. It tells whether the process that saved the windows ended after saving
 // all of them: after a crash, the gate assumes that more was spent than was saved.
 const (
 	windowsRunning = "running"
 	windowsEnded   = "ended"
 )
 
-// BeginWindows implements [progressive.Windows]. It reads what the process before has saved and marks the state as
-// running in one transaction, so that a crash right after the start is noticed too.
+// BeginWindows implements [progressive.Windows]. It reads the windows that the process before saved and marks the state
+// as running in one transaction, so that a crash right after the start is noticed too.
 func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}

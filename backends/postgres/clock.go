@@ -9,7 +9,7 @@ import (
 	"parley/backends/record"
 )
 
-// serverNow is the present by the clock of the database, in nanoseconds. clock_timestamp goes on within a transaction;
+// serverNow is the present by the clock of the database, in nanoseconds. clock_timestamp advances within a transaction;
 // now() would be its beginning, before it waited for locks.
 const serverNow = `(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint`
 

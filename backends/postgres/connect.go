@@ -39,11 +39,11 @@ func settings() map[string]string {
 		"tcp_keepalives_idle":           "10",
 		"tcp_keepalives_interval":       "5",
 		"tcp_keepalives_count":          "3",
-		"default_transaction_isolation": "read committed", // advisory locks order the writes of a room; each statement sees what was committed before
+		"default_transaction_isolation": "read committed", // advisory locks order the writes of a room; each statement sees all earlier commits
 	}
 }
 
-// configure returns what the address and the options say, with defaults.
+// configure returns the configuration of the pool from the address and the options, with defaults.
 func configure(url string, o Options) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {

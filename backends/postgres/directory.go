@@ -126,12 +126,12 @@ func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat
 	return all, wrap(err, "reading the rooms of %q", world)
 }
 
-// compare looks up what is stored and returns what is news, and the statement that stores the new state. The error
-// [chat.ErrNotFound] means that nothing is stored yet.
+// compare looks up the stored state and returns the kind of change, and the statement that stores the new state. The
+// error [chat.ErrNotFound] means that nothing is stored yet.
 type compare func(context.Context, querier) (news chat.News, statement string, args []any, err error)
 
-// save stores what c reports as news, with the locks of on. It looks without a transaction first, because directory
-// entries are saved with every message and rarely change: what is known costs none.
+// save stores the change that c reports, with the locks of on. It looks without a transaction first, because directory
+// entries are saved with every message and rarely change: an unchanged entry costs none.
 func (s *directory) save(ctx context.Context, on scope, c compare) (news chat.News, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		news, _, _, err = c(ctx, q)

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// errTaken and errReadOnly say that this process or this server can't write. errSilent is the cause of contexts that
+// errTaken and errReadOnly mean that this process or this server can't write. errSilent is the cause of contexts that
 // end by patience. The last two are outcomes of commits: errRolledBack can be repeated, errUnknown can't.
 var (
 	errTaken      = errors.New("another gateway has claimed the database while this one could not reach it")
@@ -76,8 +76,8 @@ func Unavailable(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// untrusted reports whether a TLS connection failed because of what the server is or presents. It looks like a failed
-// dial, but waiting does not help.
+// untrusted reports whether a TLS connection failed because of the server's identity or certificate. It looks like a
+// failed dial, but waiting does not help.
 func untrusted(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -129,7 +129,7 @@ func again(err error) bool {
 	case errors.As(err, &e):
 		switch e.Code {
 		case "40001", "40P01", // others were in the way
-			"23505", "23503": // others have written the same since, or deleted what this belongs to
+			"23505", "23503": // others have written the same since, or deleted the row that this belongs to
 			return true
 		}
 	}
@@ -147,7 +147,7 @@ const (
 	lacksSchema = "no schema for the tables: %w; create the schema that search_path names"
 )
 
-// explain adds to an error that lasts what the owner can do about it. Other errors are returned as they are.
+// explain adds advice for the owner to an error that lasts. Other errors are returned as they are.
 func explain(err error) error {
 	var e *pgconn.PgError
 	if untrusted(err) {
@@ -185,8 +185,8 @@ type trouble struct {
 	err error
 }
 
-// set stores err if it is nil or an error of the database that can pass. Errors of what was asked, such as a missing
-// row, say nothing about the database.
+// set stores err if it is nil or an error of the database that can pass. Errors of the request itself, such as a
+// missing row, say nothing about the database.
 func (t *trouble) set(err error) {
 	if _, ok := Unavailable(err); err != nil && !ok {
 		return

@@ -15,7 +15,7 @@ import (
 // each transaction.
 const expireRows = 1000
 
-// expiredRows delete rows by their age alone, for which they have an index: $1 is the time before which they must be,
+// expiredRows delete rows by their age alone, with an index on it: $1 is the time that they must be older than,
 // $2 the maximum number. SKIP LOCKED lets replicas that expire at the same time take different rows instead of waiting
 // for each other.
 var expiredRows = []string{
@@ -32,8 +32,8 @@ var expiredRows = []string{
 const expiredNotes = `DELETE FROM room_notes WHERE seq IN (
 	SELECT seq FROM room_notes WHERE expires > 0 AND expires < $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
-// forsakenRows are the conditions under which rows of a table can go because nothing refers to them any more; $3 is the
-// time before which they must be. No index answers them, so the tables are walked in steps.
+// forsakenRows are the conditions for deleting rows of a table that nothing refers to any more; $3 is the
+// time that they must be older than. No index answers them, so the tables are walked in steps.
 var forsakenRows = []struct{ table, old string }{
 	{"uploads", `t.at < $3 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = t.message)`},
 	{"rooms", `t.created > 0 AND t.created < $3 AND t.world = '' AND t.attention = ''
@@ -96,7 +96,7 @@ func (s *upkeep) expireOld(ctx context.Context, statement string, before time.Ti
 
 // expireForsaken looks at the next rows of a table, from where the previous call stopped, deletes those that can go,
 // and reports whether there are more. A WITH part that deletes runs whether or not the main query reads it; the main
-// query only tells where the step ended. table and old are constants of forsakenRows, never input.
+// query only returns the end of the step. table and old are constants of forsakenRows, never input.
 func (s *upkeep) expireForsaken(ctx context.Context, table, old string, before time.Time) (more bool, err error) {
 	var last string
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {

@@ -53,7 +53,7 @@ func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	return wrap(err, "forgetting the memory %q", id)
 }
 
-// forget deletes a memory. If it was the last input of its run, it also deletes what the run said, and erases the run:
+// forget deletes a memory. If it was the last input of its run, it also deletes the run's messages, and erases the run:
 // an answer quotes its question.
 func (s *memories) forget(ctx context.Context, q querier, id chat.MemoryID) error {
 	all, err := s.remove(ctx, q, `DELETE FROM memories WHERE id = $1 RETURNING id, room, turn, role`, id)

@@ -27,7 +27,7 @@ func keep(ctx context.Context, q querier, name, value string) error {
 	return err
 }
 
-// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was.
+// Swap stores value under name if old is the value there, where "" is none. It reports whether it was.
 func (s *upkeep) Swap(ctx context.Context, name, old, value string) (done bool, err error) {
 	if err := record.CheckText(name, value); err != nil {
 		return false, wrap(err, "saving %q", name)

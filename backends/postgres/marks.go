@@ -32,7 +32,8 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 	return acc, nil
 }
 
-// mark stores that the event id was accepted in a turn. The first mark stays: it says what the event was answered by.
+// mark stores that the event id was accepted in a turn. The first mark stays: it names the turn that answered the
+// event.
 func (s *database) mark(ctx context.Context, q querier, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := q.Exec(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
@@ -40,7 +41,7 @@ func (s *database) mark(ctx context.Context, q querier, id chat.MemoryID, turn c
 	return err
 }
 
-// marked returns what the mark of in tells, or [chat.ErrNotFound]. Its run is named only while that is open: the
+// marked returns the mark of in, or [chat.ErrNotFound]. Its run is named only while that is open: the
 // redelivery then attaches to it; later there is nothing to attach to.
 func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
@@ -58,7 +59,7 @@ func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, erro
 	return acc, err
 }
 
-// gone is what the marks and notes of a deleted memory depend on.
+// gone holds the fields of a deleted memory that its marks and notes depend on.
 type gone struct {
 	id   chat.MemoryID
 	room chat.RoomID

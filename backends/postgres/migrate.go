@@ -20,8 +20,8 @@ var migrations embed.FS
 var migrating = keyOf("migrate", "")
 
 // migrate brings the tables to this program's version. Newer tables are used as they are, if they allow it: during a
-// rolling deployment both versions run, and the newer one has migrated already. The column identity.oldest says which
-// programs can use them; a migration that would break earlier programs raises it.
+// rolling deployment both versions run, and the newer one has migrated already. The column identity.oldest is the
+// oldest version of programs that can use them; a migration that would break earlier programs raises it.
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	knows, err := newest()
 	if err != nil {

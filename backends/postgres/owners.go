@@ -16,7 +16,7 @@ const longDead = 24 * time.Hour
 
 // buryOwners deletes owners that ended long ago. If the opener is the only user of the database, all earlier owners are
 // dead: it ends their leases, so that their runs can be started at once. Owners with open runs keep their rows, because
-// the column leaving tells whether those runs count a death.
+// the column leaving decides whether those runs count a death.
 func buryOwners(ctx context.Context, q querier, now int64, several bool) error {
 	before := now
 	if several {

@@ -28,8 +28,8 @@ func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, af
 }
 
 // DeletePersonal implements [storage.PersonalData]. It works in transactions of one room each, so that other writers
-// never wait long, and so can be interrupted: what is left is found by the next call. Messages come first, as what is
-// stored about a person elsewhere (deleteRest) can only be recognized and deleted without them.
+// never wait long, and so can be interrupted: the next call finds the rest. Messages come first, as other data
+// about a person (deleteRest) can only be recognized and deleted without them.
 func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error) {
 	d := chat.PersonalDeletion{Deleted: map[string]int{}}
 	err := s.deleteChats(ctx, person, &d)
@@ -74,7 +74,7 @@ func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *cha
 // counts has the number of deleted rows by section of an export.
 type counts map[string]int
 
-// deleting is write for transactions that count what they delete. The counts are added to d after the commit, as the
+// deleting is write for transactions that count deleted rows. The counts are added to d after the commit, as the
 // transaction can be repeated.
 func (s *personal) deleting(ctx context.Context, on scope, d *chat.PersonalDeletion, do func(context.Context, querier, counts) error) error {
 	var n counts
@@ -90,7 +90,7 @@ func (s *personal) deleting(ctx context.Context, on scope, d *chat.PersonalDelet
 	return err
 }
 
-// deleteChat deletes a chat with everything in it, except what belongs to runs that have not ended.
+// deleteChat deletes a chat with everything in it, except rows of runs that have not ended.
 func (s *personal) deleteChat(ctx context.Context, q querier, room chat.RoomID, deleted counts) error {
 	var files int
 	if err := q.QueryRow(ctx, numbered(record.CountFilesOfRoom), room).Scan(&files); err != nil {
@@ -144,9 +144,9 @@ func unquote(ctx context.Context, q querier, room chat.RoomID, ids []chat.Memory
 	return nil
 }
 
-// deleteRest deletes what is stored about a person other than messages. Parked runs whose questions were deleted are
-// woken to end; nothing else would wake them before their time. It returns how many runs are open, for which the caller
-// waits. It takes the locks of all that it deletes from, sorted as all locks are.
+// deleteRest deletes the data about a person other than messages. Parked runs whose questions were deleted are
+// woken to end; nothing else would wake them before their time. It returns the number of open runs, which the caller
+// waits for. It takes the locks of all that it deletes from, sorted as all locks are.
 func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	parked, err := list(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"parley/core/chat"
 )
 
-// remindersLock is the lock of all writes: the limits count rows of other people and rooms.
+// remindersLock is the lock of all writes: the limits count rows of other users and rooms.
 var remindersLock = scopeOf("reminders", "")
 
 const selectReminders = `SELECT ` + record.ReminderColumns + ` FROM reminders `

@@ -104,7 +104,7 @@ func reopenable(ctx context.Context, q querier, run chat.Run) error {
 	return err
 }
 
-// newestStarted selects the newest turn with which a run has claimed the room of the row in runs. Runs that were never
+// newestStarted selects the newest turn of a run that has claimed the room of the row in runs. Runs that were never
 // started have claimed nothing yet; notices, commands and choices never claim; tasks and other runs claim places of
 // their own, so each counts only its like, see chat.RunKind.Claims. The kinds are spelled as they are stored.
 const newestStarted = `(SELECT max(greatest(s.turn, s.retried)) FROM runs s WHERE s.room = runs.room AND s.epoch > 0 
@@ -126,7 +126,7 @@ func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w c
 	return wrap(err, "parking the run %q", id)
 }
 
-// Wake implements [storage.Parking]. least and coalesce keep an earlier time and the first ending: of several people
+// Wake implements [storage.Parking]. least and coalesce keep an earlier time and the first ending: of several users
 // who decide, the first one counts.
 func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
 	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {

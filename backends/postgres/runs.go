@@ -242,7 +242,7 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 }
 
 // endRun ends the run, stores its answer, and reports whether the run still has an input. Without inputs the answer is
-// not stored, as it would quote what was deleted, unless the run carries out a choice, which has none by nature.
+// not stored, as it would quote the deleted messages, unless the run carries out a choice, which has none by nature.
 func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
 	var room chat.RoomID
 	var turn chat.ResponseID
@@ -268,7 +268,7 @@ func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o a
 	return asked, keepFiles(ctx, q, id, nil)
 }
 
-// wanted reports whether the run still has an input, and if not, whether it carries out what a person chose, or removes
+// wanted reports whether the run still has an input, and if not, whether it carries out a user's choice, or removes
 // the options of a question that is still remembered.
 func wanted(ctx context.Context, q querier, id chat.RunID, room chat.RoomID, turn chat.ResponseID) (asked, carried bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE room = $1 AND turn = $2 AND role = 'input')`, room, turn).Scan(&asked)

@@ -1,16 +1,16 @@
 // Package postgres implements [storage.Store] in a PostgreSQL database, version 14 or later. Any number of gateways can
-// use one database at the same time, if they share over Redis what they otherwise keep in memory; see
+// use one database at the same time, if they share the state over Redis that they otherwise keep in memory; see
 // [Options.Several].
 //
 // A method returns after its transaction is committed, with synchronous_commit on: stored data survives a crash of the
-// process and of the server. What a standby that takes over has not received yet is lost, unless replication is
+// process and of the server. Data that a standby has not received when it takes over is lost, unless replication is
 // synchronous.
 //
 // How replicas stay out of each other's way:
 //
-//   - A transaction first takes advisory locks for what it concerns, usually one room (turns.go). So all writes to a room have
-//     one order on all replicas, and the isolation level read committed is enough: every statement of the transaction sees all that was
-//     committed before.
+//   - A transaction first takes the advisory locks of its subjects, usually one room (turns.go). So all writes to a room have
+//     one order on all replicas, and the isolation level read committed is enough: every statement of the transaction sees all
+//     earlier commits.
 //   - Leases end by the clock of the database (clock.go), so the clocks of the processes need not agree.
 //   - A claim (claim.go) keeps a gateway that uses the database alone from sharing it.
 //   - A transaction whose connection breaks is repeated if it surely was not committed; if the connection breaks during the commit,
@@ -38,7 +38,7 @@ var _ storage.Store = (*Store)(nil)
 // ErrClosed is the error of every method after [Store.Close].
 var ErrClosed = errors.New("the store is closed")
 
-// Options says how a gateway uses the database. The zero value is a gateway that uses it alone.
+// Options describe a gateway's use of the database. The zero value is a gateway that uses it alone.
 type Options struct {
 	// Several allows other stores with this option to use the database at the same time. Without it the store is the
 	// only one, or [Open] returns [*InUseError]; the holders of all earlier runs are then dead, and those runs can be
@@ -74,19 +74,19 @@ type Store struct {
 
 // The parts of a store: each type has the methods for one group of tables.
 type (
-	journal   struct{ *database } // runs, and marks of what was accepted
-	memories  struct{ *database } // what was said, notes and files
+	journal   struct{ *database } // runs, and marks of accepted events
+	memories  struct{ *database } // messages, notes and files
 	directory struct{ *database } // worlds, rooms, and who is in them
-	reminders struct{ *database } // what people asked to be reminded of
-	uploads   struct{ *database } // files of people
+	reminders struct{ *database } // reminders of users
+	uploads   struct{ *database } // files of users
 	people    struct{ *database } // who is approved, and who asks for it
-	questions struct{ *database } // what people were asked, and what they chose
-	usage     struct{ *database } // what was spent
+	questions struct{ *database } // questions to users, and their choices
+	usage     struct{ *database } // spending
 	upkeep    struct{ *database } // what expires, and what other packages keep
 	personal  struct{ *database } // all about one person
 )
 
-// database is the pool of connections, and what this process knows about the database.
+// database is the pool of connections, and this process's state of the database.
 type database struct {
 	pool    *pgxpool.Pool
 	id      string  // see ID

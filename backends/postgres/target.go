@@ -106,7 +106,7 @@ func (t *Target) booleans(ctx context.Context, table record.Table) (map[string]b
 }
 
 // Rows returns at most a page of rows whose keys come after the key after, sorted by key; nil as after means from the
-// beginning. It must return the rows in the order in which SQLite does, hence the collation "C" of all keys.
+// beginning. It must return the rows in the same order as SQLite, hence the collation "C" of all keys.
 func (t *Target) Rows(ctx context.Context, table record.Table, after []any) ([][]any, error) {
 	where := ""
 	if after != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // scope is the set of advisory locks that a transaction takes when it begins. The writes to one room have the room's
-// lock, so all replicas make them in one order, and what a transaction reads about the room can't change until it
+// lock, so all replicas make them in one order, and rows of the room that a transaction has read can't change until it
 // commits. A nil scope takes none: a statement that is atomic by itself needs none.
 type scope []int64
 

@@ -33,7 +33,7 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// read calls do with a connection, outside of a transaction: each statement sees what is committed when it begins. do
+// read calls do with a connection, outside of a transaction: each statement sees the commits before its beginning. do
 // can be called several times, so it must assign its results, not add to them. After a restart of the server every idle
 // connection of the pool is broken, and each fails once before it is replaced, hence the number of tries.
 func (s *database) read(ctx context.Context, do func(context.Context, querier) error) error {
@@ -49,8 +49,8 @@ func (s *database) read(ctx context.Context, do func(context.Context, querier) e
 // times, so it must assign its results, not add to them. If do returns an error, its changes are rolled back and write
 // returns that error.
 //
-// ctx bounds the wait for a turn and for a connection. A transaction that has begun is not canceled any more: what
-// write returns must be what happened. It is bounded by patience instead.
+// ctx bounds the wait for a turn and for a connection. A transaction that has begun is not canceled any more, so that
+// the result of write is true. It is bounded by patience instead.
 func (s *database) write(ctx context.Context, on scope, do func(context.Context, querier) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -92,7 +92,7 @@ func (s *database) try(ctx context.Context, tries int, do func(context.Context, 
 	}
 }
 
-// once calls do with a connection of the pool. Getting one is bounded by ctx and patience; what do does with it is
+// once calls do with a connection of the pool. Getting one is bounded by ctx and patience, do is
 // bounded by patience only.
 func (s *database) once(ctx context.Context, do func(context.Context, *pgxpool.Conn) error) error {
 	if ctx.Err() != nil {
@@ -115,8 +115,8 @@ func (s *database) once(ctx context.Context, do func(context.Context, *pgxpool.C
 	return err
 }
 
-// renew closes all connections of the pool if err says that the server is read-only; those in use are closed after it. New ones may
-// reach the server that has taken over. The old ones can stay read-only when the server no longer is: a session keeps the
+// renew closes all connections of the pool if err means that the server is read-only; those in use are closed after it. New ones
+// may reach the server that has taken over. The old ones can stay read-only when the server no longer is: a session keeps the
 // default_transaction_read_only that it began with.
 func (s *database) renew(err error) {
 	if readOnly(err) {
@@ -144,7 +144,7 @@ func (s *database) transact(ctx context.Context, c *pgxpool.Conn, on scope, do f
 		}
 		return err
 	}
-	// The budgets are saved last, with what was spent up to this moment, and cost no commit of their own.
+	// The budgets are saved last, with the spending up to this moment, and cost no commit of their own.
 	saved, err := s.along.save(ctx, c)
 	if err == nil {
 		err = s.commit(ctx, c.Conn(), *session)
@@ -197,7 +197,7 @@ func (s *session) begin(ctx context.Context, c *pgx.Conn, on scope) error {
 func (s *database) commit(ctx context.Context, c *pgx.Conn, of session) error {
 	tag, err := c.Exec(ctx, "commit")
 	switch {
-	// PostgreSQL answers ROLLBACK to the commit of a transaction in which a statement failed.
+	// PostgreSQL answers ROLLBACK to the commit of a transaction with a failed statement.
 	case err == nil && tag.String() != "COMMIT":
 		return errors.New("the transaction was rolled back")
 	case err == nil || !broken(err) && !errors.Is(err, context.DeadlineExceeded):

@@ -10,7 +10,7 @@ import (
 	"parley/core/chat"
 )
 
-// uploadsLock is the lock of uploads that begin or grow: the limits count uploads of other people and rooms.
+// uploadsLock is the lock of uploads that begin or grow: the limits count uploads of other users and rooms.
 var uploadsLock = scopeOf("uploads", "")
 
 const selectUploads = `SELECT ` + record.UploadColumns + ` FROM uploads `

@@ -13,9 +13,9 @@ import (
 // them after that.
 const claimFor = 5 * time.Minute
 
-// Unembedded implements [storage.VectorIndex]. It claims what it returns, so that replicas don't pay twice for the same
-// vectors; SKIP LOCKED lets them claim at the same time. "Another model than $2" is written as two ranges, which the
-// index on (model, seq) can answer.
+// Unembedded implements [storage.VectorIndex]. It claims the returned messages, so that replicas don't pay twice for
+// the same vectors; SKIP LOCKED lets them claim at the same time. "Another model than $2" is written as two ranges,
+// which the index on (model, seq) can answer.
 func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		now := s.clock.nanos()
@@ -106,7 +106,7 @@ func (s *memories) WaitingSize(ctx context.Context, model string, longest int) (
 	return s.size(ctx, `EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = m.seq AND v.model <> $2)`, longest, record.HashOf(model))
 }
 
-// size counts the messages m for which where is true.
+// size counts the messages m that meet the condition where.
 func (s *memories) size(ctx context.Context, where string, longest int, args ...any) (messages, characters int, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `

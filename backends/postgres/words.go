@@ -31,7 +31,7 @@ func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (
 // which all messages are visible. That is found out in two steps. A call notes the highest number it has seen as next,
 // and as fence the next transaction id that the server will give. A later call finds it settled when all transactions
 // before the fence have ended: each transaction gets its id when it begins, by writing its row in commits, hence before
-// it draws a number. Until then, what is between is found by looking for messages without a row in memory_words, so
+// it draws a number. Until then, messages in between are found by their missing row in memory_words, so
 // that no message waits for the fence.
 func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (more bool, err error) {
 	var was, next int64
@@ -154,7 +154,7 @@ func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []cha
 	return found, wrap(err, "searching %q", find.Room)
 }
 
-// searchable returns the rooms in which there is something to search: the room of find if it has turns before
+// searchable returns the rooms with messages to search: the room of find if it has turns before
 // find.Before, and the newest other direct rooms of the person. They are found first, because a condition on the rooms
 // within the search itself would make PostgreSQL read the messages of all rooms. Usually the prompt has all messages of
 // the room, so none are left to search. The rooms of the person are found by going from room to room in the index of authors, because
@@ -189,7 +189,7 @@ func matches(ctx context.Context, q querier, find chat.Search, rooms []chat.Room
 	return collect(rows, err, record.ScanText)
 }
 
-// turnsOf returns the messages of the turns to which the given ones belong, oldest first: a passage is a turn, with
+// turnsOf returns the messages of the turns that the given ones belong to, oldest first: a passage is a turn, with
 // question and answer.
 func turnsOf(ctx context.Context, q querier, seqs []int64) ([]record.Numbered, error) {
 	if len(seqs) == 0 {

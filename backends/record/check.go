@@ -51,7 +51,7 @@ func CheckMemory(m chat.Memory) error {
 	return errors.Join(append(errs, checkCalls(m.Calls))...)
 }
 
-// checkCalls checks the texts of calls, some of which come from models and tools.
+// checkCalls checks the texts of calls, because some come from models and tools.
 func checkCalls(calls []answer.PastCall) error {
 	var errs []error
 	for _, c := range calls {

@@ -23,7 +23,7 @@ type verdict struct {
 	Files int `json:"files,omitempty"`
 }
 
-// Verdict returns the form in which v is stored; "" for none.
+// Verdict returns the stored form of v; "" for none.
 func Verdict(v *chat.Verdict) string {
 	if v == nil {
 		return ""
@@ -76,7 +76,7 @@ func MarkID(id chat.MemoryID) []byte {
 	return sum[:16]
 }
 
-// RunID returns the id of a run: room#turn. It is made of what is known when a message is stored, so the files and
+// RunID returns the id of a run: room#turn. It is made of data that exists when a message is stored, so the files and
 // memories of a run are found without reading it. The triggers in both schemas make it too. The runs of a room are a
 // range of ids, from room# to room$, which is the next character.
 func RunID(room chat.RoomID, turn chat.ResponseID) chat.RunID {

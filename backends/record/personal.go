@@ -10,17 +10,17 @@ import (
 	"parley/core/chat"
 )
 
-// PersonalTable says which rows of a table are about a person. Every table of [Tables] has one, so that a new table
-// can't be forgotten: a test compares them.
+// PersonalTable selects the rows of a table that are about a person. Every table of [Tables] has one, so that a new
+// table can't be forgotten: a test compares them.
 type PersonalTable struct {
 	Section string // the name in an export; several tables have one each
 	Table          // Columns are those that an export shows
 	Where   string // a condition, with the person as ?1; empty if no row is about a person
-	Why     string // what the table holds, if no row is about a person
+	Why     string // the content of the table, if no row is about a person
 }
 
 // OwnChats selects the ids of a person's own chats, with the person as ?1: direct chats and those of the API that the
-// person has used and in which no other person has written. Schedules and hooks don't count as persons. See
+// person has used and no other person has written in. Schedules and hooks don't count as persons. See
 // [parley/core/storage.PersonalData].
 const OwnChats = `SELECT r.id FROM rooms r WHERE r.kind IN ('direct', 'api') AND r.id IN (
 		SELECT room FROM memories WHERE author = ?1 UNION SELECT room FROM runs WHERE author = ?1
@@ -81,7 +81,7 @@ func personal(section, table, columns, where string) PersonalTable {
 	return PersonalTable{Section: section, Table: Table{Name: table, Key: key, Columns: strings.Fields(columns), Page: is.Page}, Where: where}
 }
 
-// Query returns the statement that reads a page of rows: first the columns of the key, by which the next page
+// Query returns the statement that reads a page of rows: first the columns of the key, where the next page
 // continues, then those of the export. Its parameters are the person and, unless it is the first page, the last key.
 func (t PersonalTable) Query(first bool) string {
 	after := ""
@@ -145,8 +145,8 @@ type PersonalCursor struct {
 // Encode returns c as a text.
 func (c PersonalCursor) Encode() string { return JSON(c) }
 
-// ParsePersonalCursor returns the tables that are still to be read, and the key after which the first of them is to be
-// read.
+// ParsePersonalCursor returns the remaining tables, and the last key that was read of the first of
+// them. It fails for a text that is no cursor.
 func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err error) {
 	all := slices.DeleteFunc(PersonalTables(), func(t PersonalTable) bool { return t.Where == "" })
 	if text == "" {
@@ -208,8 +208,8 @@ func PersonalPageOf(after string, rows func(t PersonalTable, key []any) ([][]any
 type PersonalStatement struct{ Section, SQL, Key string }
 
 // PersonalStatements returns the statements that delete the rest about a person whose messages are deleted, in this
-// order: earlier ones find rows by others that later ones delete. What belongs to runs that have not ended stays,
-// because their processes still write it. Standing approvals that the person gave lapse.
+// order: earlier ones find rows by others that later ones delete. Rows of runs that have not ended stay,
+// because their processes still write them. Standing approvals that the person gave lapse.
 func PersonalStatements() []PersonalStatement {
 	const (
 		ended  = `NOT EXISTS (SELECT 1 FROM runs o WHERE o.id IN (questions.run, questions.carrier) AND o.status = '')`

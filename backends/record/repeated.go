@@ -10,7 +10,7 @@ import (
 // it needs of them.
 type BytesScanner interface{ ScanBytes(text []byte) error }
 
-// repeated is a destination for a column in which few values occur again and again, such as the authors of the messages in a
+// repeated is a destination for a column of few values that occur again and again, such as the authors of the messages in a
 // room.
 type repeated[S ~string] struct {
 	into  *S
@@ -81,7 +81,7 @@ func (c *contentColumn) ScanBytes(text []byte) error {
 	return json.Unmarshal(text, c.into)
 }
 
-// actions reads what comes after the beginning of a list of actions, and reports whether nothing but names without special characters
+// actions reads the rest of a list of actions, after its beginning, and reports whether nothing but names without special characters
 // was there. Otherwise it changes nothing.
 func (c *contentColumn) actions(rest []byte) bool {
 	from := len(c.names)
@@ -90,7 +90,7 @@ func (c *contentColumn) actions(rest []byte) bool {
 		if !ok {
 			break
 		}
-		if len(c.names) == cap(c.names) { // the lists that were read before keep what they have
+		if len(c.names) == cap(c.names) { // lists that were read before keep their values
 			c.names, from = append(make([]string, 0, len(c.names)-from+32), c.names[from:]...), 0
 		}
 		c.names = append(c.names, c.name.of(name))
@@ -106,7 +106,7 @@ func (c *contentColumn) actions(rest []byte) bool {
 	return false
 }
 
-// quoted returns the string at the beginning of text and what comes after it, if it stands for itself in JSON.
+// quoted returns the string at the beginning of text and the text after it, if the string has no escapes in JSON.
 func quoted(text []byte) (name, after []byte, ok bool) {
 	if len(text) == 0 || text[0] != '"' {
 		return nil, nil, false

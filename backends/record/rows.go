@@ -1,8 +1,8 @@
-// Package record defines the forms in which the SQL stores keep values: JSON columns, times, ids that the stores
+// Package record defines the stored forms of values in the SQL stores: JSON columns, times, ids that the stores
 // compute, and the lists of columns with the functions that scan them. Both stores use it, so their tables hold the
 // same values, rows can be moved from one store to the other, and searches find the same messages in both.
 //
-// What is stored stays: rows were written by earlier versions, and during a rolling deployment earlier versions read
+// Stored forms stay valid: rows were written by earlier versions, and during a rolling deployment earlier versions read
 // the rows of this one. So a form is only ever extended: with JSON fields that can be missing, or with columns that a
 // migration adds.
 //
@@ -17,7 +17,7 @@ import (
 	"parley/core/chat"
 )
 
-// Row is what the rows of all drivers have in common: Scan reads the columns of the current row.
+// Row is the common interface of the rows of all drivers: Scan reads the columns of the current row.
 type Row interface{ Scan(into ...any) error }
 
 // Found turns the drivers' error for a missing row into [chat.ErrNotFound]. That of pgx wraps the one of database/sql.
@@ -41,7 +41,7 @@ const (
 	Input  = "input"  // a message that the turn's run answers
 	Heard  = "heard"  // a message that is only remembered
 	Said   = "said"   // the answer of the turn's run
-	Beside = "beside" // what the run produced in addition to its answer
+	Beside = "beside" // messages of the run in addition to its answer
 )
 
 // MemoryColumns are the columns that [ScanMemory] reads. MemoryColumnsOfRoom leaves out those that are the same for all
@@ -72,7 +72,8 @@ func MemoryScanner(more ...any) func(Row) (chat.Memory, error) {
 	}
 }
 
-// ReadBack returns what a memory is when it is read, which was stored with these columns.
+// ReadBack returns the memory that was stored with these columns, as a reader gets it. It fails if a column can't be
+// parsed.
 func ReadBack(m chat.Memory, history, content string) (chat.Memory, error) {
 	m.At, m.History = Time(Nanos(m.At)), nil
 	c, err := contentOf(content)
@@ -147,7 +148,7 @@ func ScanRequest(r Row) (k chat.PairingRequest, err error) {
 	return k, Found(err)
 }
 
-// ScanQuestion reads the columns question and expires. The JSON of a question has the time with which it was asked; the
+// ScanQuestion reads the columns question and expires. The JSON of a question has its original time limit; the
 // column is changed when it is withdrawn, so it takes precedence.
 func ScanQuestion(r Row) (q chat.Question, err error) {
 	var expires time.Time

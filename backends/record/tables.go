@@ -11,7 +11,7 @@ import (
 // Table describes a table that both stores have with the same columns, for moving its rows.
 type Table struct {
 	Name    string
-	Key     []string // the columns by which rows are sorted and continued after; unique
+	Key     []string // the columns that sort rows and mark a page's end; unique
 	Columns []string // all of them, those of the key first
 	Page    int      // how many rows are read at a time; fewer of those with large values
 }
@@ -58,7 +58,7 @@ func Tables() []Table {
 // KeyOf returns the key of a row of t, for reading the rows after it.
 func (t Table) KeyOf(row []any) []any { return row[:len(t.Key)] }
 
-// Sum is a checksum of rows that is the same for equal rows of both stores. It tells whether a move was complete.
+// Sum is a checksum of rows that is the same for equal rows of both stores. It shows whether a move was complete.
 type Sum struct {
 	Rows int // how many were added
 	hash hash.Hash

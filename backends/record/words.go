@@ -20,7 +20,7 @@ const (
 	Compared = 500
 )
 
-// WordsOf returns the words by which m is found, separated by spaces: those of its text and of its files. It returns ""
+// WordsOf returns the search words of m, separated by spaces: those of its text and of its files. It returns ""
 // if m is no part of a transcript. The stores index exactly these words, without splitting or stemming of their own, so
 // they find the same.
 func WordsOf(m chat.Memory) string {

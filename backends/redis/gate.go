@@ -59,7 +59,7 @@ type Ledger struct {
 	once    sync.Once
 	more    chan struct{} // asks keep to publish the holds now; room for one request
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu       sync.Mutex
 	replicas int
 	lost     bool                            // Redis did not respond to the last request
@@ -256,7 +256,7 @@ func (l *Ledger) held(now time.Time) map[progressive.Scope]time.Time {
 
 var _ progressive.SharedBudget = (*Ledger)(nil)
 
-// errForgotten means that Redis was emptied, by a restart, a failover or a FLUSHALL. It has no record of what was spent,
+// errForgotten means that Redis was emptied, by a restart, a failover or a FLUSHALL. It has no record of the spending,
 // so budgets are treated as after an outage.
 var errForgotten = errors.New("redis: it has lost its data, which is published again")
 

@@ -25,7 +25,7 @@ const (
 
 // listener owns the one connection for subscriptions: to the announcements of turns, and to the frames of rooms that
 // have readers on this replica. A connection that fails or falls silent is replaced by a new session; readers stay, and
-// miss what is published in between. Its goroutine is run.
+// miss frames that are published in between. Its goroutine is run.
 type listener struct {
 	circuit *circuit
 	at      layout
@@ -34,8 +34,8 @@ type listener struct {
 	down    atomic.Bool
 	local   *inmem.Bus // hands frames to the readers of this replica
 
-	// mu guards what follows. It is held while subscribing, so that the session that is in use is subscribed to exactly
-	// the rooms in readers.
+	// mu guards the fields below. It is held while subscribing, so that the session that is in use is subscribed to
+	// exactly the rooms in readers.
 	mu      sync.Mutex
 	readers map[chat.RoomID]int // the number of readers of each room that has some
 	live    *session            // the session in use; nil between sessions

@@ -7,11 +7,11 @@
 //
 // No data in it is essential: Redis can be unreachable, or lose everything, at any time. Claims then apply to their own
 // replica, each replica uses its share of the budgets, and once Redis is back, current claims and holds are published
-// again. What must survive is in the SQL store. Every call returns within a second, and after one without a response
-// further ones fail at once until Redis is back, so a message never waits long for Redis.
+// again. Data that must survive is in the SQL store. Every call returns within a second, and after one without a
+// response further ones fail at once until Redis is back, so a message never waits long for Redis.
 //
 // State changes are Lua scripts, which Redis runs without interleaving. A request whose reply was lost can be repeated:
-// marks only rise, and a booking has an id, under which it counts once.
+// marks only rise, and a booking counts once under its id.
 package redis
 
 import (
@@ -33,7 +33,7 @@ import (
 // limit is the maximum duration of a call, whatever state Redis is in.
 const limit = time.Second
 
-// Options says which gateways belong together. All fields are optional.
+// Options identify the gateways that belong together. All fields are optional.
 type Options struct {
 	// Dial opens connections; default is the dialer of package net. TLS is added if the URL requires it. Tests use it
 	// to cut connections.

@@ -46,7 +46,7 @@ type announcement struct {
 	Stopped chat.ResponseID `json:"stopped,omitempty"`
 }
 
-// layout builds the names of keys and channels, and says how long marks stay.
+// layout builds the names of keys and channels, and sets the lifetime of marks.
 type layout struct {
 	prefix string
 	ttl    time.Duration

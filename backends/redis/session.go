@@ -12,7 +12,7 @@ import (
 type session struct {
 	pubsub *goredis.PubSub
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu    sync.Mutex
 	pings int                      // the number of pings, which are numbered so that replies can be told apart
 	pongs map[string]chan struct{} // by the text of the ping: closed when its reply has come

@@ -33,7 +33,7 @@ type Tracker struct {
 	down    atomic.Bool    // the last check failed
 
 	mu   sync.Mutex
-	owed map[place]inmem.Marks // what could not be sent to Redis yet; guarded by mu
+	owed map[place]inmem.Marks // marks that could not be sent to Redis yet; guarded by mu
 }
 
 func newTracker(breaker *circuit, at layout, log *slog.Logger) *Tracker {
@@ -101,7 +101,7 @@ func (t *Tracker) ask(ctx context.Context, q request) (inmem.Marks, error) {
 	return m, nil
 }
 
-// owe records what the request would have raised, for keep to send. Only the greatest marks of a place matter, so this
+// owe records the marks of the request, for keep to send. Only the greatest marks of a place matter, so this
 // is bounded by the number of places that were used while Redis was unreachable.
 func (t *Tracker) owe(q request) {
 	m := q.mark()
@@ -113,9 +113,9 @@ func (t *Tracker) owe(q request) {
 	t.owed[q.place] = t.owed[q.place].Raised(m)
 }
 
-// keep claims again what is held, every t.every and after each new connection of the listener, until ctx is done.
-// The replies show turns whose announcement was lost, the claims keep the marks from expiring, and Redis gets back what
-// it lost or never received.
+// keep claims the held turns again, every t.every and after each new connection of the listener, until ctx is done.
+// The replies show turns whose announcement was lost, the claims keep the marks from expiring, and Redis gets back the
+// marks that it lost or never received.
 func (t *Tracker) keep(ctx context.Context) {
 	tick := time.NewTicker(t.every)
 	defer tick.Stop()
@@ -158,8 +158,8 @@ func (t *Tracker) reassert(ctx context.Context) error {
 	return nil
 }
 
-// due returns the requests that bring Redis up to date: a claim for each turn that is held here, and what could not be
-// sent before.
+// due returns the requests that bring Redis up to date: a claim for each turn that is held here, and marks that could
+// not be sent before.
 func (t *Tracker) due() []request {
 	var all []request
 	for _, h := range t.local.Held() {
@@ -224,8 +224,8 @@ func (t *Tracker) load(ctx context.Context) error {
 	return nil
 }
 
-// paid removes what a request has told Redis from what it is owed. What was added meanwhile is greater, as marks only
-// rise, and stays.
+// paid removes the marks of a sent request from those to send. Marks that were added meanwhile are greater, as marks
+// only rise, and stay.
 func (t *Tracker) paid(q request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,6 +250,6 @@ func (t *Tracker) paid(q request) {
 var _ core.Tracker = (*Tracker)(nil)
 
 const (
-	checkEvery = time.Second // the longest time for which the loss of an announcement goes unnoticed
+	checkEvery = time.Second // the longest time until a lost announcement is noticed
 	batch      = 128         // requests in one round trip
 )

@@ -73,7 +73,7 @@ func known(ctx context.Context, q *conn, in chat.Memory) (chat.Accepted, error) 
 	case !remembered:
 		return marked(ctx, q, in, acc, answered)
 	}
-	// An edited message can be delivered again under its id; the caller decides what an edit means.
+	// An edited message can be delivered again under its id; the caller handles the edit.
 	acc.Altered = text != in.Text
 	if role != record.Input {
 		return acc, nil
@@ -195,8 +195,8 @@ func most(j chat.JoinRule) time.Duration {
 	return j.Most
 }
 
-// openRun opens a run under the room's next turn number. It is ready to start after the window in which more messages
-// can join.
+// openRun opens a run under the room's next turn number. It is ready to start after the window for more messages
+// to join.
 func openRun(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
 	turn, err := nextTurnIn(ctx, tx, in.Here())
 	if err != nil {

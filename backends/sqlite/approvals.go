@@ -37,7 +37,7 @@ func (s *questions) Approval(ctx context.Context, id string) (a chat.Approval, e
 	return a, wrap(err, "reading the approval %q", id)
 }
 
-// DecideApproval implements [storage.Approvals]. The earlier decision is compared in the statement: of several people
+// DecideApproval implements [storage.Approvals]. The earlier decision is compared in the statement: of several users
 // who decide at the same time, one succeeds.
 func (s *questions) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
 	err := record.CheckText(id, string(from), string(to), string(by))

@@ -18,7 +18,7 @@ const batch = 128
 // a time, each write is simply its own transaction. One goroutine commits, for the reason that [pool] gives.
 type writes struct {
 	db      *conn                 // the writer
-	cache   *cache                // what each commit changes of it
+	cache   *cache                // gets the changes of each commit
 	version int64                 // of the file: another number if another program has changed it
 	jobs    chan *job             // writes that wait to be committed, in order of arrival; closed at the end
 	turn    chan struct{}         // has room for one holder, who uses the writer
@@ -39,7 +39,7 @@ type job struct {
 }
 
 const (
-	quiet     = 20 * time.Millisecond  // without writes for which an answer waits: see rest
+	quiet     = 20 * time.Millisecond  // without writes that an answer waits for: see rest
 	mostQuiet = 250 * time.Millisecond // how long rest waits for that
 )
 
@@ -54,7 +54,7 @@ func newWrites(db *conn, cache *cache) *writes {
 // than once, see commit.
 //
 // ctx bounds the wait for a place in the queue. A job in the queue is not canceled any more: it shares its transaction with those of other
-// callers, and what run returns must be what happened. So do also gets a context without cancellation.
+// callers, and the result of run must be true. So do also gets a context without cancellation.
 func (w *writes) run(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -69,8 +69,8 @@ func (w *writes) run(ctx context.Context, j *job) error {
 	return j.err
 }
 
-// rest returns in a moment in which nothing is written that an answer waits for, such as between the first and the last text of an answer, or after a
-// while in which there was none. Writes that take some milliseconds begin then.
+// rest returns in a moment without a write that an answer waits for, such as between the first and the last text of an answer, or after a
+// while without one. Writes that take some milliseconds begin then.
 func (w *writes) rest(ctx context.Context) error {
 	for begun := time.Now(); time.Since(begun) < mostQuiet; {
 		left := quiet - time.Since(time.Unix(0, w.last.Load()))
@@ -92,7 +92,7 @@ func (w *writes) Close() {
 	<-w.ended
 }
 
-// serve commits what waits, batch after batch.
+// serve commits waiting jobs, batch after batch.
 func (w *writes) serve() {
 	defer close(w.ended)
 	for first := range w.jobs {

@@ -8,30 +8,30 @@ import (
 // mostCached is how much a cache holds at most, in bytes, by the estimates of its values.
 const mostCached = 16 << 20
 
-// subject is what a value of the cache is about: the rows of a table that have something in common. The triggers in changes.go name the
-// subjects of each row that changes.
+// subject identifies the rows that a value of the cache is read from: the rows of a table that have something in common. The triggers
+// in changes.go name the subjects of each row that changes.
 type subject struct {
 	table string
 	id    string // of the room or the entity
 	part  string // the kind of the messages or notes; empty in other tables
 }
 
-// value is what was read about a subject. It is shared by all that get it from the cache, so it never changes.
+// value is the result of a read about a subject. It is shared by all readers of the cache, so it never changes.
 type value interface {
 	bytes() int             // an estimate of its memory
 	equals(read value) bool // for [Options.Audit]: whether it holds nothing else than a value that was just read
 }
 
-// cache holds what was read from the store until it changes. What it returns is never older than the last write that has returned, because
-// this process owns the file: every write goes through [writes], whose transactions tell the cache what they have changed before they
+// cache holds results of reads until the rows change. Its values are never older than the last write that has returned, because
+// this process owns the file: every write goes through [writes], whose transactions report their changes to the cache before they
 // return. Access, limits, marks and runs are never cached.
 //
 // A read can overlap with a write: it must not put an old value into the cache after the write has removed it. So each subject belongs to
 // one of some groups, which have a version. The version changes with each commit that changes a subject of the group, and a value is only
 // kept if no such commit was under way, or began, since before it was read.
 //
-// A cache is safe for concurrent use. Beyond mostCached, any values go: if those did that were not used for the longest time, a cache in which not all
-// of many busy rooms have a place would find none of them.
+// A cache is safe for concurrent use. Beyond mostCached, any values go: if the least recently used ones did, a cache that is too small for
+// many busy rooms would find none of them.
 type cache struct {
 	seed maphash.Seed
 
@@ -82,7 +82,7 @@ func (c *cache) now(s subject) ticket {
 	return ticket{c.versions[g], c.changing[g] == 0}
 }
 
-// current reports whether what was read since t is still the newest.
+// current reports whether a value that was read since t is still the newest.
 func (c *cache) current(s subject, t ticket) bool { return t.free && c.begin(s) == t }
 
 // put keeps v, which was read since t, unless it may be old or is large.
@@ -113,7 +113,7 @@ func (c *cache) drop(s subject) {
 	delete(c.known, s)
 }
 
-// committing is called before a commit with what it changes.
+// committing is called before a commit with its changes.
 func (c *cache) committing(all []change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

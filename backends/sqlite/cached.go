@@ -11,8 +11,8 @@ import (
 	"parley/core/chat"
 )
 
-// cached returns what the cache holds of a subject if that is enough, or else what read returns, which it then holds. enough may be nil: then
-// everything is. What it returns is shared, and must not be changed.
+// cached returns the cache's value of a subject if that is enough, or else the result of read, and caches it. enough may be nil: then
+// every value is. The result is shared, and must not be changed.
 func cached[V value](ctx context.Context, s *database, of subject, enough func(V) bool, read func(context.Context, *conn) (V, error)) (v V, err error) {
 	if v, ok := s.cache.get(of).(V); ok && (enough == nil || enough(v)) {
 		return v, s.checkHit(ctx, of, func(ctx context.Context, db *conn) (value, error) { return read(ctx, db) })

@@ -17,22 +17,22 @@ const (
 	cachedQuestions = "questions"
 )
 
-// change is what a transaction has done to a subject.
+// change is the effect of a transaction on a subject.
 type change struct {
 	of subject
 	// becomes returns the value of the subject after the change from the one before. If it is nil, the value has to be read again.
 	becomes func(before value) value
 }
 
-// changes collects what the transaction of the writer has changed. Triggers report it, row by row, so no statement can change
+// changes collects the changes of the writer's transaction. Triggers report them, row by row, so no statement can change
 // a subject of the cache unnoticed, whatever it is for. Only the goroutine of the writer uses it.
 type changes struct {
 	all      []change
-	expected change // what the statement that runs now does, where that is known; otherwise zero
+	expected change // the effect of the running statement, where that is known; otherwise zero
 	happened bool   // it was reported
 }
 
-// triggers lists when what the cache holds of a table changes, and the calls that report the subjects.
+// triggers lists the events that change cached values of a table, and the calls that report the subjects.
 var triggers = []struct{ event, call string }{
 	{"INSERT ON memories", "changed('memories', new.room, new.kind)"},
 	{"DELETE ON memories", "changed('memories', old.room, old.kind)"},
@@ -103,7 +103,7 @@ func (c *changes) expecting(ch change, do func() error) error {
 	return do()
 }
 
-// forget forgets what has changed since there were n changes. Without n it is ready for the next transaction.
+// forget drops all changes but the first n. With n = 0 it is ready for the next transaction.
 func (c *changes) forget(n int) {
 	clear(c.all[n:])
 	c.all = c.all[:n]

@@ -22,7 +22,7 @@ type conn struct {
 	db    *driver.Conn
 	known map[string]*statement
 	trace func(statement string)
-	// changes are what the transaction has changed so far. Only the writer has them.
+	// changes are the changes of the transaction so far. Only the writer has them.
 	changes *changes
 }
 
@@ -61,7 +61,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args ...any) (*ro
 	return &s.rows, nil
 }
 
-// QueryRowContext begins a statement of which at most one row is read.
+// QueryRowContext begins a statement, to read at most one row of it.
 func (c *conn) QueryRowContext(ctx context.Context, query string, args ...any) row {
 	r, err := c.QueryContext(ctx, query, args...)
 	return row{r, err}

@@ -54,7 +54,7 @@ func touch(path string) error {
 	return f.Close()
 }
 
-// connect returns the connection on which tables are migrated, in the form that goose needs. Everything else uses [dial].
+// connect returns the connection for migrations, in the form that goose needs. Everything else uses [dial].
 func connect(path string, o Options) (*sql.DB, error) {
 	// The parameters are applied to each new connection, see https://pkg.go.dev/modernc.org/sqlite#Driver.Open.
 	params := []string{
@@ -114,7 +114,7 @@ func settings() []string {
 		"synchronous = FULL", // a commit is synced
 		"foreign_keys = ON",
 		"trusted_schema = OFF", // the schema can use no function with side effects
-		"secure_delete = ON",   // what is deleted is overwritten with zeros
+		"secure_delete = ON",   // deleted rows are overwritten with zeros
 		"fullfsync = ON",       // without it, macOS doesn't write through the cache of the disk; other systems ignore it
 	}
 }
@@ -155,7 +155,7 @@ func prepare(ctx context.Context, path string, o Options) (*conn, error) {
 }
 
 // migrate upgrades the tables to this program's version. Each migration is a transaction with its version number, so a
-// crash leaves a state from which the next start continues. It refuses the tables of a newer program: unlike with
+// crash leaves a state that the next start continues from. It refuses the tables of a newer program: unlike with
 // PostgreSQL, no two versions run at the same time, so there is no reason to support that.
 func migrate(ctx context.Context, path string, o Options) error {
 	db, err := connect(path, o)

@@ -60,7 +60,7 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 	return news, wrap(err, "saving the entity %q", e.ID)
 }
 
-// met returns what is known of an entity after e was met, and whether that is news.
+// met merges e into the stored entity, and reports whether that changed it.
 func met(old, e chat.Entity) (now chat.Entity, changed bool) {
 	now = e
 	now.Names = old.Names
@@ -152,12 +152,12 @@ func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat
 	return all, wrap(err, "reading the rooms of %q", world)
 }
 
-// compare looks up what is stored and returns what is news, and the statement that stores the new state. The error
-// [chat.ErrNotFound] means that nothing is stored yet.
+// compare looks up the stored state and returns the kind of change, and the statement that stores the new state. The
+// error [chat.ErrNotFound] means that nothing is stored yet.
 type compare func(context.Context, *conn) (news chat.News, statement string, args []any, err error)
 
-// save stores what c reports as news. It looks with a read connection first, because directory entries are saved with
-// every message and rarely change: what is known costs no transaction.
+// save stores the change that c reports. It looks with a read connection first, because directory entries are saved
+// with every message and rarely change: an unchanged entry costs no transaction.
 func save(ctx context.Context, s *database, c compare) (news chat.News, err error) {
 	err = s.read(ctx, func(db *conn) error {
 		news, _, _, err = c(ctx, db)
@@ -172,7 +172,7 @@ func save(ctx context.Context, s *database, c compare) (news chat.News, err erro
 		if news, statement, args, err = c(ctx, tx); record.UnlessMissing(err) != nil || news == chat.Nothing {
 			return record.UnlessMissing(err)
 		}
-		if news != chat.Came { // it replaces what was known, such as a detail that a person has deleted
+		if news != chat.Came { // it replaces earlier values, such as a detail that a person has deleted
 			s.deleted.Store(true)
 		}
 		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {

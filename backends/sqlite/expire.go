@@ -14,7 +14,7 @@ import (
 // it is bounded.
 const expireRows = 1000
 
-// expiring lists the conditions under which rows of a table have expired; ?3 is the time before which they must be. A
+// expiring lists the conditions for expired rows of a table; ?3 is the time that they must be older than. A
 // row goes only when nothing refers to it any more. The condition on runs of a room is a range of their ids, because no
 // index begins with the room of ended runs.
 func expiring() []struct{ table, old string } {
@@ -93,7 +93,7 @@ func (s *upkeep) expireMarks(ctx context.Context, before int64) (more bool, err 
 	return more, nil
 }
 
-// expireRows deletes what has expired among the next rows of a table, and reports whether there are more rows. It
+// expireRows deletes expired rows among the next rows of a table, and reports whether there are more rows. It
 // writes only if there is something to delete. table and old are constants of expiring, never input.
 func (s *upkeep) expireRows(ctx context.Context, table, old string, before int64) (more bool, err error) {
 	from := s.aged[table]

@@ -46,7 +46,7 @@ func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	return wrap(err, "forgetting the memory %q", id)
 }
 
-// forget deletes a memory. If it was the last input of its run, it also deletes what the run said, and erases the run:
+// forget deletes a memory. If it was the last input of its run, it also deletes the run's messages, and erases the run:
 // an answer quotes its question. It reports whether there was such a memory.
 func forget(ctx context.Context, tx *conn, id chat.MemoryID) (found bool, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)

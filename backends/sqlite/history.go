@@ -15,10 +15,10 @@ type history struct {
 	all   []chat.Memory
 	turns []chat.ResponseID // of each
 	whole bool              // there are no older ones
-	size  int               // what the memories point to, in bytes
+	size  int               // bytes that the memories point to
 }
 
-// newHistory returns the history of what was read: all memories, or the newest.
+// newHistory returns the history of the memories read: all of a room, or the newest.
 func newHistory(all []chat.Memory, turns []chat.ResponseID, whole bool) history {
 	h := history{all: all, turns: turns, whole: whole}
 	for _, m := range all {

@@ -22,7 +22,7 @@ func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	return wrap(err, "saving %q", name)
 }
 
-// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was.
+// Swap stores value under name if old is the value there, where "" is none. It reports whether it was.
 func (s *upkeep) Swap(ctx context.Context, name, old, value string) (done bool, err error) {
 	if err := record.CheckText(name, value); err != nil {
 		return false, wrap(err, "saving %q", name)

@@ -32,7 +32,8 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 	return acc, nil
 }
 
-// mark stores that the event id was accepted in a turn. The first mark stays: it says what the event was answered by.
+// mark stores that the event id was accepted in a turn. The first mark stays: it names the turn that answered the
+// event.
 func mark(ctx context.Context, tx *conn, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -40,8 +41,8 @@ func mark(ctx context.Context, tx *conn, id chat.MemoryID, turn chat.ResponseID,
 	return err
 }
 
-// marked completes acc for a message of which only the mark is left. Its run is named only while that is open: the
-// redelivery then attaches to it; later there is nothing to attach to.
+// marked completes acc for a message that was deleted except for its mark. Its run is named only while that is open:
+// the redelivery then attaches to it; later there is nothing to attach to.
 func marked(ctx context.Context, q *conn, in chat.Memory, acc chat.Accepted, answered bool) (chat.Accepted, error) {
 	if !answered {
 		return acc, nil
@@ -55,7 +56,7 @@ func marked(ctx context.Context, q *conn, in chat.Memory, acc chat.Accepted, ans
 	return acc, err
 }
 
-// gone is what the marks and notes of a deleted memory depend on.
+// gone holds the fields of a deleted memory that its marks and notes depend on.
 type gone struct {
 	id   chat.MemoryID
 	room chat.RoomID

@@ -11,7 +11,7 @@ import (
 )
 
 // buryOwners ends all leases when the file is opened: its only owner has just changed, so all earlier ones are dead.
-// Owners with open runs keep their rows, because the column leaving tells whether those runs count a death.
+// Owners with open runs keep their rows, because the column leaving decides whether those runs count a death.
 func buryOwners(ctx context.Context, tx *conn) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM owners WHERE id NOT IN (SELECT owner FROM runs WHERE status = '')`)
 	if err == nil {

@@ -74,7 +74,7 @@ func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) 
 	return owns, wrap(err, "making %q the owner", p.ID)
 }
 
-// own makes p the owner, if there is none, and deletes the request with which the gateway offered its owner code (the
+// own makes p the owner, if there is none, and deletes the request that holds the gateway's owner code (the
 // one with the empty id). The unique index people_one_owner would refuse a second owner in any case.
 func own(ctx context.Context, tx *conn, p chat.Person) (bool, error) {
 	_, err := record.ScanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))

@@ -27,7 +27,7 @@ func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, af
 }
 
 // DeletePersonal implements [storage.PersonalData]. It works in transactions of one room each, so that writers never
-// wait long, and so can be interrupted: what is left is found by the next call. Messages come first, as what is stored
+// wait long, and so can be interrupted: the next call finds the rest. Messages come first, as other data
 // about a person elsewhere (deleteRest) can only be recognized and deleted without them. The last call empties the
 // write-ahead log.
 func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error) {
@@ -79,7 +79,7 @@ func (s *personal) deleteChats(ctx context.Context, person chat.EntityID, d *cha
 // counts has the number of deleted rows by section of an export.
 type counts map[string]int
 
-// deleting is forgetting for transactions that count what they delete. The counts are added to d after the commit, as
+// deleting is forgetting for transactions that count deleted rows. The counts are added to d after the commit, as
 // the transaction can be repeated. Each of them records the deletion, because a backup can be made between two of them.
 func (s *personal) deleting(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion, do func(context.Context, *conn, counts) error) error {
 	var n counts
@@ -95,7 +95,7 @@ func (s *personal) deleting(ctx context.Context, person chat.EntityID, d *chat.P
 	return err
 }
 
-// deleteChat deletes a chat with everything in it, except what belongs to runs that have not ended.
+// deleteChat deletes a chat with everything in it, except rows of runs that have not ended.
 func deleteChat(ctx context.Context, tx *conn, room chat.RoomID, deleted counts) error {
 	var files int
 	if err := tx.QueryRowContext(ctx, record.CountFilesOfRoom, room).Scan(&files); err != nil {
@@ -152,9 +152,9 @@ func unquote(ctx context.Context, tx *conn, room chat.RoomID, ids []chat.MemoryI
 	return nil
 }
 
-// deleteRest deletes what is stored about a person other than messages. Parked runs whose questions were deleted are
-// woken to end; nothing else would wake them before their time. It returns how many runs are open, for which the caller
-// waits.
+// deleteRest deletes the data about a person other than messages. Parked runs whose questions were deleted are
+// woken to end; nothing else would wake them before their time. It returns the number of open runs, which the caller
+// waits for.
 func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat.PersonalDeletion) error {
 	parked, err := selectAll(ctx, s.database, record.SelectParkedPersonal, string(person), scanText[chat.RunID])
 	if err != nil {

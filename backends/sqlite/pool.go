@@ -18,7 +18,7 @@ type pool struct {
 	running sync.WaitGroup
 }
 
-// reader is a goroutine with its connection. Whoever took it from the pool uses it alone.
+// reader is a goroutine with its connection. One caller at a time takes it from the pool.
 type reader struct {
 	work chan func(*conn) error // closed at the end
 	done chan error             // the result of each

@@ -112,7 +112,7 @@ func nextTurn(ctx context.Context, tx *conn, room chat.RoomID) (turn chat.Respon
 	return turn, err
 }
 
-// readdressed returns what a room becomes when it gets another address and stays the same otherwise. The address has the form of [record.AddressOf].
+// readdressed returns the change of a cached room that only gets another address. The address has the form of [record.AddressOf].
 func readdressed(address string) func(value) value {
 	return func(before value) value {
 		r := before.(cachedRoom)

@@ -11,7 +11,7 @@ import (
 	"parley/backends/record"
 )
 
-// rows are what a statement returns, one after the other. After Close they must not be used.
+// rows are the rows that a statement returns, one after the other. After Close they must not be used.
 type rows struct {
 	of    *statement // nil after Close
 	ended bool
@@ -34,7 +34,8 @@ func (r *rows) Next() bool {
 // Err returns why there are no more rows, unless that was the last one.
 func (r *rows) Err() error { return r.err }
 
-// Close lets the statement be used again. Closing twice is fine.
+// Close resets the statement for its next use. Closing twice is fine. The error is not that of the statement, which
+// Next has.
 func (r *rows) Close() (err error) {
 	s := r.of
 	if s == nil {
@@ -162,7 +163,7 @@ func (r *rows) bytes(i int, old []byte) []byte {
 	return old
 }
 
-// value returns a column as what it is.
+// value returns a column in its own type.
 func (r *rows) value(i int) any {
 	switch r.of.ColumnType(i) {
 	case driver.TypeInteger:

@@ -89,7 +89,7 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 	return run.Run, nil
 }
 
-// start makes owner the holder of run and updates run to what is stored then. It returns [chat.ErrBusy] if another
+// start makes owner the holder of run and updates run to its stored state. It returns [chat.ErrBusy] if another
 // owner holds the run, if it is parked and not ready, or if another run of the room is under way, and [answer.ErrLost]
 // if it has ended.
 //
@@ -204,7 +204,7 @@ func note(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, n chat
 			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), risk = ?
 		WHERE id = ? AND epoch = ? AND status = ''`
 	args := []any{shown, n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Risk, id, epoch}
-	if n.Verdict == nil { // SQLite collects what a statement returns in a table that it makes and drops for each run
+	if n.Verdict == nil { // SQLite collects the rows that a statement returns in a table that it makes and drops for each run
 		return held(tx.ExecContext(ctx, update, args...))
 	}
 	var hadFiles bool
@@ -254,7 +254,7 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 }
 
 // endRun ends the run, stores its answer, and reports whether the run still has an input. Without inputs the answer is
-// not stored, as it would quote what was deleted, unless the run carries out a choice, which has none by nature.
+// not stored, as it would quote the deleted messages, unless the run carries out a choice, which has none by nature.
 func endRun(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
 	var room chat.RoomID
 	var turn chat.ResponseID
@@ -284,7 +284,7 @@ func endRun(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, o an
 	return asked, keepFiles(ctx, tx, id, nil)
 }
 
-// carriesOut reports whether the run carries out what a person chose, or removes the options of a question that is
+// carriesOut reports whether the run carries out a user's choice, or removes the options of a question that is
 // still remembered (a run that [storage.Questions.Retire] opened: its question was answered by no one).
 func carriesOut(ctx context.Context, tx *conn, id chat.RunID) (carried bool, err error) {
 	q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))

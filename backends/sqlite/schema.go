@@ -16,7 +16,7 @@ import (
 )
 
 // schema makes the tables of a new file at once, which takes a tenth of the time of all migrations one by one. Its first line
-// has the version up to which it includes them; later ones are applied to what it makes. A test compares it with the
+// has the version of the last one that it includes; later ones are applied afterwards. A test compares it with the
 // migrations, and makes it from them with -update.
 //
 //go:embed schema.sql
@@ -135,8 +135,8 @@ func (s *upkeep) Rows(ctx context.Context, t record.Table, after []any) (all [][
 	return all, wrap(err, "reading the table %s", t.Name)
 }
 
-// names returns columns as a list for SQL. What the common tables call seq is SQLite's rowid, an alias of it where the
-// table has a column of that name.
+// names returns columns as a list for SQL. The column seq of the common tables is SQLite's rowid, an alias of it where
+// the table has a column of that name.
 func names(columns []string) string {
 	return strings.Replace(strings.Join(columns, ", "), "seq", "rowid", 1)
 }

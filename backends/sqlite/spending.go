@@ -149,7 +149,7 @@ func (s *database) addAll(ctx context.Context, tx *conn, day string, charges []q
 	return pruneSpending(ctx, tx, day)
 }
 
-// spentOf returns what was spent of the buckets of charges.
+// spentOf returns the spending of the buckets of charges.
 func spentOf(ctx context.Context, tx *conn, day string, charges []quota.Charge) (map[string]quota.Cost, error) {
 	if len(charges) == 0 {
 		return nil, nil

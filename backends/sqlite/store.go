@@ -9,7 +9,7 @@
 // the process's own clock is the only one. It belongs on a local disk: neither SQLite's locks nor the owner's are
 // reliable over a network.
 //
-// What is deleted also leaves the file: pages are overwritten (secure_delete), and the write-ahead log is emptied by
+// Deleted rows also leave the file: pages are overwritten (secure_delete), and the write-ahead log is emptied by
 // the next [Store.Expire] that finishes, see erase.go.
 //
 // The contract of each method is the comment of the port in [parley/core/storage] that its own comment names. The
@@ -64,14 +64,14 @@ type Store struct {
 
 // The parts of a store: each type has the methods for one group of tables.
 type (
-	journal   struct{ *database } // runs, and marks of what was accepted
-	memories  struct{ *database } // what was said, notes and files
+	journal   struct{ *database } // runs, and marks of accepted events
+	memories  struct{ *database } // messages, notes and files
 	directory struct{ *database } // worlds, rooms, and who is in them
-	reminders struct{ *database } // what people asked to be reminded of
-	uploads   struct{ *database } // files of people
+	reminders struct{ *database } // reminders of users
+	uploads   struct{ *database } // files of users
 	people    struct{ *database } // who is approved, and who asks for it
-	questions struct{ *database } // what people were asked, and what they chose
-	usage     struct{ *database } // what was spent
+	questions struct{ *database } // questions to users, and their choices
+	usage     struct{ *database } // spending
 	upkeep    struct{ *database } // what expires, and what other packages keep
 	personal  struct{ *database } // all about one person
 )
@@ -106,7 +106,7 @@ type database struct {
 
 // Open opens the file at path, creates it if it is missing, and migrates its tables. It returns [*InUseError] while
 // another Store has the file open, in this process or another. Since the caller is the only owner, the holders of all
-// earlier runs are dead, whatever their leases say: those runs can be started at once. The caller must call
+// earlier runs are dead, whatever the times of their leases: those runs can be started at once. The caller must call
 // [Store.Close].
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := resolve(path)
@@ -122,7 +122,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		db.tombstones = tombstones{path: path + tombstoneEnding, most: mostTombstones}
 	}
 	db.deleted.Store(true) // the process before may have crashed between a deletion and the checkpoint that removes it from the log
-	// Close also handles a database of which only some parts were opened.
+	// Close also handles a database that was opened only in part.
 	if err := db.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
@@ -210,7 +210,7 @@ func (s *database) read(ctx context.Context, do func(*conn) error) error {
 
 // write calls do as if in a transaction of its own, which is committed when write returns without an error. If do
 // returns an error, its changes are rolled back and write returns that error. do can be called more than once, so it
-// must assign its results, not add to them. See writes.run for what a canceled ctx does.
+// must assign its results, not add to them. See writes.run for the effect of a canceled ctx.
 func (s *database) write(ctx context.Context, do func(context.Context, *conn) error) error {
 	return s.commit(ctx, &job{do: do})
 }

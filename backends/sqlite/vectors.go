@@ -93,7 +93,7 @@ func (s *memories) WaitingSize(ctx context.Context, model string, longest int) (
 	return s.size(ctx, `seq IN (SELECT seq FROM memory_vectors WHERE model <> ?)`, longest, record.HashOf(model))
 }
 
-// size counts the messages for which where is true.
+// size counts the messages that meet the condition where.
 func (s *memories) size(ctx context.Context, where string, longest int, args ...any) (messages, characters int, err error) {
 	err = s.read(ctx, func(db *conn) error {
 		return db.QueryRowContext(ctx, `

@@ -115,12 +115,12 @@ func (s *memories) FindWords(ctx context.Context, q chat.Search) (found []chat.P
 }
 
 // selectSearchable selects whether anything is earlier in a room than a message, and whether a person writes elsewhere, too. The second
-// has two parts because SQLite reads only what it needs for < or >, but all of the person's messages for <>.
+// has two parts because SQLite reads only the needed entries for < or >, but all of the person's messages for <>.
 const selectSearchable = `
 	SELECT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn < (SELECT turn FROM memories WHERE id = ?2 AND room = ?1)),
 		?3 <> '' AND (EXISTS (SELECT 1 FROM memories WHERE author = ?3 AND room < ?1) OR EXISTS (SELECT 1 FROM memories WHERE author = ?3 AND room > ?1))`
 
-// searchable returns the rooms in which there is something to search: the room of q if it has turns before q.Before,
+// searchable returns the rooms with messages to search: the room of q if it has turns before q.Before,
 // and other direct rooms of the person. Its first look reads two or three entries of an index: usually the prompt has all messages of the
 // room, and the person writes nowhere else, so nothing is left to search.
 func searchable(ctx context.Context, db *conn, q chat.Search) (rooms []chat.RoomID, err error) {
@@ -149,7 +149,7 @@ const selectDirectRooms = `
 		AND EXISTS (SELECT 1 FROM memories WHERE author = ?1 AND room = rooms.id AND role IN ('input', 'heard'))
 	ORDER BY created DESC LIMIT ?4 + 0`
 
-// directRoomsOf returns the newest direct rooms, except for one, in which a person has written.
+// directRoomsOf returns the newest direct rooms of a person's messages, except for one.
 func directRoomsOf(ctx context.Context, db *conn, person chat.EntityID, except chat.RoomID) ([]chat.RoomID, error) {
 	rows, err := db.QueryContext(ctx, selectDirectRooms, person, except, chat.Direct, directRooms)
 	if err != nil {
@@ -231,7 +231,7 @@ func promising(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID
 	return seqs, spread, nil
 }
 
-// since returns the numbers of the messages of q's room that a search leaves out: q.Before and what follows, which are
+// since returns the numbers of the messages of q's room that a search leaves out: q.Before and later ones, which are
 // few.
 func since(ctx context.Context, db *conn, q chat.Search) (map[int64]bool, error) {
 	rows, err := db.QueryContext(ctx, `
@@ -247,7 +247,7 @@ func since(ctx context.Context, db *conn, q chat.Search) (map[int64]bool, error)
 	return recent, err
 }
 
-// turnsOf returns the messages of the turns to which the given ones of rooms belong, oldest first: a passage is a turn,
+// turnsOf returns the messages of the turns that the given ones of rooms belong to, oldest first: a passage is a turn,
 // with question and answer.
 func turnsOf(ctx context.Context, db *conn, rooms []chat.RoomID, seqs []int64) ([]record.Numbered, error) {
 	if len(seqs) == 0 {
