@@ -55,7 +55,7 @@ func kindOf(claimed, name string) kind {
 }
 
 // foundKind returns the kind that a file has by its content. Only a claim to be sound is believed, as there are too
-// many formats of it to recognize: the model that transcribes rejects what is none.
+// many formats of it to recognize: the model that transcribes rejects other data.
 func foundKind(data []byte, claimed kind) kind {
 	media := http.DetectContentType(data)
 	switch {

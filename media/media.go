@@ -1,8 +1,8 @@
 // Package media implements [attachment.Reader]: it describes images, transcribes audio and extracts the text of
 // documents, so that models can use what users attach.
 //
-// Nothing about a file is trusted: not its name, its type, its size or its unpacked size. What it is, its content
-// decides (kind.go). Images are only measured, never decoded here (picture.go); text is decoded within bounds
+// Nothing about a file is trusted: not its name, its type, its size or its unpacked size. Its content
+// decides its kind (kind.go). Images are only measured, never decoded here (picture.go); text is decoded within bounds
 // (kind.go); everything that needs a parser is read in another process (package document). A file that can't be read
 // never fails a turn: it gets a reason that users see.
 package media

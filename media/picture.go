@@ -71,7 +71,7 @@ func webpSize(data []byte) (width, height int, err error) {
 	return 0, 0, errors.New("webp: an unknown header")
 }
 
-// look has the model describe an image. A title that the user gave stays.
+// look asks the model to describe an image. A title that the user gave stays.
 func (r *Reader) look(ctx context.Context, f *chat.Attachment, data []byte, question string) error {
 	if err := checkPicture(data); err != nil {
 		return err

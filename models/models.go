@@ -1,4 +1,4 @@
-// Package models is what the catalog needs to know of a model provider: its section of the configuration, which opens its
+// Package models describes a model provider for the catalog: its section of the configuration, which opens its
 // models.
 package models
 
@@ -16,7 +16,7 @@ type Settings interface {
 	Open(Options) Model
 }
 
-// Options say which model, and what for.
+// Options identify a model and its purpose.
 type Options struct {
 	Model     string
 	MaxTokens int // of one answer; 0 leaves it to the provider
@@ -53,7 +53,7 @@ func (o Options) Settings(key, url string) wire.Settings {
 
 // Model is a model of a provider. It also implements those of core/llm's interfaces that its provider's abilities name.
 type Model interface {
-	// Check tries the model at the least cost, with what it is used with. Its error says what to do.
+	// Check tries the model and the features that it is used with, at the least cost. Its error names the remedy.
 	Check(ctx context.Context, uses wire.Uses) (string, error)
 	// CheckListed is for models whose smallest call costs too much to try.
 	CheckListed(ctx context.Context) (string, error)

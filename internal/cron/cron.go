@@ -59,8 +59,8 @@ func (s Schedule) Last(t time.Time) time.Time {
 	}
 }
 
-// lastOfEveryHour returns the newest moment, not after t, at which the clock of t's zone shows a time of the schedule. It
-// goes back from one change of the clock to the one before, since the clock shows other times beyond each.
+// lastOfEveryHour returns the newest moment, not after t, when the clock of t's zone shows a time of the schedule. It
+// walks back from one change of the clock to the one before, since the clock shows other times beyond each.
 func (s Schedule) lastOfEveryHour(t time.Time) time.Time {
 	for {
 		_, offset := t.Zone()

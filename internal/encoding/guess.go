@@ -40,7 +40,7 @@ const (
 	leastUTF16             = 0.6
 )
 
-// guess returns the encoding in which the data makes most sense, or nil.
+// guess returns the most plausible encoding of the data, or nil.
 func guess(data []byte, all []candidate) (best encoding.Encoding) {
 	data = sample(data)
 	most := 0.0

@@ -1,4 +1,4 @@
-// Package guard is an HTTP client for URLs chosen by other people: by users, and by models that read what others wrote.
+// Package guard is an HTTP client for URLs that others choose: users, and models that read texts of strangers.
 // It connects to the public internet only, so such a URL can't reach services on this machine or in the private
 // network, limits size and time, and sends no credentials.
 //
@@ -38,7 +38,7 @@ const (
 	userAgent    = version.UserAgent + " (attachment reader)"
 )
 
-// Options restrict what a [Client] can reach. The zero value allows the whole public internet.
+// Options restrict the addresses that a [Client] can reach. The zero value allows the whole public internet.
 type Options struct {
 	// Hosts are the only allowed host names, also for redirects; empty for all.
 	Hosts []string
@@ -50,7 +50,7 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Client downloads files from URLs chosen by other people. It is safe for concurrent use.
+// Client downloads files from URLs that others choose. It is safe for concurrent use.
 type Client struct {
 	options Options
 	trusted string // host and port of Options.Trusted; "" for none
@@ -222,7 +222,7 @@ func checkDialled(address string) error {
 }
 
 // inside lists the ranges that are not on the public internet and that [netip.Addr] has no method for: first IPv4, then
-// IPv6, including the ways to write an IPv4 address in IPv6, by which a private address could be disguised.
+// IPv6, including the ways to write an IPv4 address in IPv6, which could disguise a private address.
 var inside = []netip.Prefix{ // never changed; from IANA's registries of special-purpose addresses, November 2026
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; also Alibaba's metadata, 100.100.100.200

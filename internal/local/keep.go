@@ -30,19 +30,20 @@ var swap = command[swapRequest, bool]{"swap", func(ctx context.Context, store St
 	return store.Swap(ctx, req.Name, req.Old, req.Value)
 }}
 
-// State is what is stored under names that begin with a prefix, at the running gateway of a configuration, or in its
+// State is the stored values whose names begin with a prefix, at the running gateway of a configuration, or in its
 // store if none runs.
 type State struct {
 	Config config.Config
 	Prefix string
 }
 
-// Kept returns what is stored under name, or "".
+// Kept returns the value under name, or "". It fails if neither a gateway nor its store can be reached.
 func (s State) Kept(ctx context.Context, name string) (string, error) {
 	return kept.run(ctx, s.Config, keepRequest{Name: s.Prefix + name})
 }
 
-// Swap stores value under name if old is what is stored there, where "" is nothing. It reports whether it was.
+// Swap stores value under name if old is the value there, where "" is none. It reports whether it was, and fails like
+// Kept.
 func (s State) Swap(ctx context.Context, name, old, value string) (bool, error) {
 	return swap.run(ctx, s.Config, swapRequest{s.Prefix + name, old, value})
 }

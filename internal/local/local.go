@@ -33,7 +33,7 @@ type contact struct {
 	Token string `json:"token"`
 }
 
-// contactFile returns the name of the file that tells how the gateway on this machine can be reached.
+// contactFile returns the name of the file with the address of the gateway on this machine.
 func contactFile(cfg config.Config) string { return Beside(cfg, ".local") }
 
 // Beside returns the name of a file that belongs to the store of cfg: next to its file, with another ending. For a
@@ -90,7 +90,7 @@ func URL(cfg config.Config) (url string, ok bool) {
 	return c.URL, err == nil
 }
 
-// Token returns the token with which the owner talks to the gateway at url, or "" if that is not the gateway of cfg on this
+// Token returns the owner's token for the gateway at url, or "" if that is not the gateway of cfg on this
 // machine: it goes nowhere else.
 func Token(cfg config.Config, url string) string {
 	c, err := readContact(cfg)

@@ -16,11 +16,11 @@ import (
 // People lists the users of a gateway.
 type People struct {
 	Approved []chat.Person
-	Waiting  []chat.PairingRequest // without their codes, by which the owner recognizes the users who tell them
+	Waiting  []chat.PairingRequest // without their codes: users prove themselves by telling them to the owner
 	// OwnerCode makes the first user who sends it to a bot in a direct message the owner. It is empty if there is an owner, or if
 	// no gateway has run yet.
 	OwnerCode string
-	Browsers  []login.Session // that act as the owner, without the hashes of their tokens
+	Browsers  []login.Session // logged in as the owner, without the hashes of their tokens
 }
 
 // pairRequest is the request of gateway pair: the code of a user to approve, an account or a browser to remove, a code for a
@@ -31,35 +31,39 @@ type pairRequest struct {
 }
 
 type pairReply struct {
-	Person chat.Person // who was approved
+	Person chat.Person // the approved user
 	People People
 	Web    string // the code for a browser
 }
 
-// browserPrefix begins what [Revoke] takes for a browser: the id of its session follows.
+// browserPrefix begins the argument of [Revoke] for a browser: the id of its session follows.
 const browserPrefix = "browser:"
 
 var pair = command[pairRequest, pairReply]{"pair", pairAt}
 
-// Approve gives access to the user who was told code, at the running gateway of cfg, or in its store if none runs.
+// Approve gives access to the user who has this code, at the running gateway of cfg, or in its store if none runs. It
+// fails for an unknown or expired code.
 func Approve(ctx context.Context, cfg config.Config, code string) (chat.Person, error) {
 	reply, err := pair.run(ctx, cfg, pairRequest{Code: code})
 	return reply.Person, err
 }
 
-// Revoke takes away the access of an approved account, or of a browser ("browser:ID"), in the same way.
+// Revoke takes away the access of an approved account, or of a browser ("browser:ID"), in the same way. It fails for an
+// unknown one.
 func Revoke(ctx context.Context, cfg config.Config, account string) error {
 	_, err := pair.run(ctx, cfg, pairRequest{Remove: account})
 	return err
 }
 
-// WebCode returns a code with which one browser becomes the owner's, for five minutes, in the same way.
+// WebCode returns a code that logs one browser in as the owner, for five minutes, in the same way. It fails like
+// ListPeople.
 func WebCode(ctx context.Context, cfg config.Config) (string, error) {
 	reply, err := pair.run(ctx, cfg, pairRequest{Web: true})
 	return reply.Web, err
 }
 
-// ListPeople returns the approved and waiting users, in the same way.
+// ListPeople returns the approved and waiting users, in the same way. It fails if neither a gateway nor its store can
+// be reached.
 func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 	reply, err := pair.run(ctx, cfg, pairRequest{})
 	if len(cfg.Owner) > 0 {
@@ -68,7 +72,7 @@ func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 	return reply.People, err
 }
 
-// pairAt does what req asks for, in a gateway or without one.
+// pairAt carries out req, in a gateway or without one.
 func pairAt(ctx context.Context, store Store, rt Runtime, req pairRequest) (reply pairReply, err error) {
 	browsers := login.Sessions{Store: store}
 	browser, isBrowser := strings.CutPrefix(req.Remove, browserPrefix)

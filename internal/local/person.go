@@ -12,7 +12,7 @@ import (
 	"parley/internal/settings"
 )
 
-// personRequest is the request of gateway person: a page of what is stored about an account, or a step of its deletion.
+// personRequest is the request of gateway person: a page of the data about an account, or a step of its deletion.
 // Each is short, so that a large export needs no long request.
 type personRequest struct {
 	Account string
@@ -44,7 +44,7 @@ func personAt(ctx context.Context, store Store, rt Runtime, req personRequest) (
 	return reply, err
 }
 
-// Person is access to what is stored about a person: through the running gateway of a configuration, or in its store.
+// Person is access to the data about a person: through the running gateway of a configuration, or in its store.
 type Person struct {
 	Running bool // a gateway can have answers to the person under way
 	account string
@@ -52,7 +52,8 @@ type Person struct {
 	close   func() error
 }
 
-// OpenPerson returns access to what is stored about an account. The caller closes it.
+// OpenPerson returns access to the data about an account. The caller closes it. It fails if neither a gateway nor its
+// store can be reached.
 func OpenPerson(ctx context.Context, cfg config.Config, account string) (*Person, error) {
 	if Running(ctx, cfg) {
 		step := func(ctx context.Context, req personRequest) (personReply, error) { return person.run(ctx, cfg, req) }
@@ -99,9 +100,9 @@ const (
 	openPause = 500 * time.Millisecond
 )
 
-// Delete deletes what is stored about the person, in steps, and returns the numbers of deleted records by section, also
+// Delete deletes the data about the person, in steps, and returns the numbers of deleted records by section, also
 // of those deleted before an error. Answers under way still need their messages, so it waits for them for some seconds;
-// Open is how many are left then.
+// Open is the number of those left then.
 func (p *Person) Delete(ctx context.Context) (sum chat.PersonalDeletion, err error) {
 	sum.Deleted = map[string]int{}
 	for tries := 0; ; {

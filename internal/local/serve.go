@@ -22,13 +22,13 @@ type Runtime interface {
 	Approve(ctx context.Context, code string) (chat.Person, error)
 	// RetryRun answers a run that was set aside again.
 	RetryRun(ctx context.Context, id chat.RunID) error
-	// SaveUsage stores what models used and is not stored yet.
+	// SaveUsage stores the usage of models that is not stored yet.
 	SaveUsage(ctx context.Context) error
 	// Overdue returns how many open runs wait longer than a turn can take.
 	Overdue() int
 }
 
-// Store is what the commands need of a store. Contracts and errors are those of package storage.
+// Store has the methods of a store that the commands need. Contracts and errors are those of package storage.
 type Store interface {
 	intake.ApprovalStore
 	Dismiss(ctx context.Context, id chat.EntityID) error
@@ -62,7 +62,7 @@ func (offline) SaveUsage(context.Context) error { return nil }
 // Overdue returns 0: nothing runs that could know.
 func (offline) Overdue() int { return 0 }
 
-// command is what a program on the same machine can ask of a gateway. do does the work, wherever it runs.
+// command is a request that a program on the same machine can make to a gateway. do does the work, wherever it runs.
 type command[Request, Reply any] struct {
 	name string
 	do   func(context.Context, Store, Runtime, Request) (Reply, error)

@@ -11,7 +11,7 @@ import (
 	"parley/core/schedule"
 )
 
-// Status is what the gateways that share a store do.
+// Status describes the gateways that share a store.
 type Status struct {
 	Replicas []Replica
 	Waiting  int           // open runs that no process has started
@@ -48,7 +48,7 @@ func statusAt(ctx context.Context, store Store, rt Runtime, _ struct{}) (Status,
 	return s, nil
 }
 
-// statusOf converts what the store has. A lease can be held by a process that has sent no heartbeat.
+// statusOf converts the state in the store. A lease can be held by a process that has sent no heartbeat.
 func statusOf(fleet chat.Fleet, now time.Time) (s Status) {
 	s.Waiting = fleet.Waiting
 	if !fleet.Oldest.IsZero() {

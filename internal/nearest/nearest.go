@@ -7,7 +7,7 @@ import (
 )
 
 // Names returns up to three of known that are at most within letters away from wrong, the nearest first. A letter that
-// is changed, added or missing counts as one; case doesn't count. A name of which no letter would be left is not near.
+// is changed, added or missing counts as one; case doesn't count. A name that shares no letter is not near.
 func Names(wrong string, known []string, within int) (near []string) {
 	distances := map[string]int{}
 	for _, name := range known {

@@ -18,8 +18,8 @@ const maxDepth = 10000
 // with their content so far. At the end the value equals that of [json.Unmarshal] into an any. The cost is linear in
 // the length, however it is cut. The zero Reader is ready for use. It is not safe for concurrent use.
 //
-// It is a state machine: at is what may come next, and open has the objects and arrays that have not ended. A value is
-// put in its place when it begins, and replaced while it grows.
+// It is a state machine: at is the state that selects the next input, and open has the objects and arrays that have not
+// ended. A value is put in its place when it begins, and replaced while it grows.
 type Reader struct {
 	at state
 	// held is an escape, a character or a word that is not complete. It is at most a few bytes long, and is parsed
@@ -32,7 +32,7 @@ type Reader struct {
 	err   error
 }
 
-// state is what the reader expects, or is in.
+// state is the reader's position in the grammar.
 type state uint8
 
 const (
@@ -55,7 +55,7 @@ type container struct {
 	array  []any
 }
 
-// Add parses the next piece. Everything after a syntax error is ignored; what was parsed before it stays.
+// Add parses the next piece. Everything after a syntax error is ignored; the values before it stay.
 func (r *Reader) Add(piece string) {
 	if r.held != "" {
 		piece, r.held = r.held+piece, ""
@@ -76,8 +76,8 @@ func (r *Reader) Add(piece string) {
 	}
 }
 
-// Value returns what is certain so far; nil if nothing is. It is valid until the next call of Add, which changes the
-// same maps.
+// Value returns the certain part of the value so far; nil if there is none. It is valid until the next call of Add,
+// which changes the same maps.
 func (r *Reader) Value() any { return r.root }
 
 // Object returns Value if that is an object, otherwise nil.
@@ -103,7 +103,7 @@ func (r *Reader) fail(c byte) string {
 	return ""
 }
 
-// between reads what is neither string nor number, and returns the rest.
+// between reads input outside of strings and numbers, and returns the rest.
 func (r *Reader) between(piece string) (rest string) {
 	c := piece[0]
 	switch {
@@ -128,7 +128,7 @@ func (r *Reader) between(piece string) (rest string) {
 	return piece[1:]
 }
 
-// next reads what follows an element.
+// next reads the separator or end after an element.
 func (r *Reader) next(piece string) (rest string) {
 	object := r.open[len(r.open)-1].object != nil
 	switch c := piece[0]; {

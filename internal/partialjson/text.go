@@ -44,7 +44,7 @@ func (r *Reader) broken(piece string) (rest string) {
 		r.held = piece
 		return ""
 	}
-	// U+FFFD may also be what was written.
+	// U+FFFD may also be the original text.
 	_, n := utf8.DecodeRuneInString(piece)
 	r.text.WriteRune(utf8.RuneError)
 	return piece[n:]

@@ -68,7 +68,7 @@ func (r *Reader) close() {
 	r.ended()
 }
 
-// ended goes on after a value.
+// ended continues after a value.
 func (r *Reader) ended() {
 	r.at = commaOrEnd
 	if len(r.open) == 0 {

@@ -1,4 +1,4 @@
-// Package quiethours computes the hours in which the agent sends nothing on its own initiative.
+// Package quiethours computes the hours without messages on the agent's own initiative.
 package quiethours
 
 import (

@@ -1,5 +1,5 @@
 // Package redact removes secrets from texts that come from outside, such as the errors of servers, which can quote the
-// request that they refuse. Every error that has such a text passes through it before people, the model or the log get
+// request that they refuse. Every error that has such a text passes through it before users, the model or the log get
 // it.
 package redact
 
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// gram is the length of the pieces by which secrets are recognized, in bytes: long enough not to match words, short
+// gram is the length of the pieces that identify a secret, in bytes: long enough not to match words, short
 // enough that half a key, as some servers quote it, is still covered.
 const gram = 8
 

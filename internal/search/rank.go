@@ -18,7 +18,7 @@ type Scored struct {
 	Score float64
 }
 
-// Spread tells how common the words of a question are.
+// Spread is the frequency of the words of a question.
 type Spread struct {
 	Texts int   // that have any of the words
 	With  []int // that have each word, in their order
@@ -103,7 +103,7 @@ func (c counted) rank(spread Spread) (all []Scored) {
 
 // Promising returns the texts that can be among the best, at most limit, and how common the words are. postings has the
 // IDs of the texts with each word of the question. The words of a text count here by how rare they are, not by how often
-// it has them or how long it is, since only the text itself tells that.
+// it has them or how long it is, since only the text itself has these numbers.
 func Promising(postings [][]int64, limit int) (ids []int64, spread Spread) {
 	sums := map[int64]float64{}
 	for _, with := range postings {

@@ -50,7 +50,7 @@ func withoutMarks(word []rune) []rune {
 	return word
 }
 
-// withoutEnding removes the longest ending after which enough of the word is left, with a vowel if the script writes them.
+// withoutEnding removes the longest ending that leaves enough of the word, with a vowel if the script writes them.
 func (s *script) withoutEnding(word string) string {
 	last, _ := utf8.DecodeLastRuneInString(word)
 	for _, e := range s.byLast[last] {

@@ -2,7 +2,7 @@
 // It also has the arithmetic of vectors. It reads no store: the stores use it for what their databases can't do, so
 // that all of them find the same.
 //
-// The words of stored texts are made by [Words] when they are indexed. A change of it changes what is found among older
+// The words of stored texts are made by [Words] when they are indexed. A change of it changes the results among older
 // texts, until they are indexed again.
 package search
 
@@ -16,7 +16,7 @@ import (
 // maxWords is how many different words of a question are searched for.
 const maxWords = 24
 
-// Words returns the words by which a text is found, in lower case, without diacritics and endings. For scripts without
+// Words returns the search words of a text, in lower case, without diacritics and endings. For scripts without
 // spaces, and for Korean, whose words have their particles attached, it returns each pair of characters, because where words
 // end can't be seen without a dictionary; two pairs in common are nearly as good as a word. The single characters follow, for
 // questions that have only one.
@@ -88,8 +88,8 @@ func dense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// folded returns a word in lower case without diacritics, which many people leave out where they type. Marks of scripts
-// in which they are vowels stay. A table is used instead of Unicode's decomposition, because some letters (ø, ł, đ)
+// folded returns a word in lower case without diacritics, which many users leave out where they type. Vowel marks
+// of scripts stay. A table is used instead of Unicode's decomposition, because some letters (ø, ł, đ)
 // have none.
 func folded(word string) []rune {
 	all := make([]rune, 0, len(word))
@@ -132,7 +132,7 @@ func letters() map[rune]rune {
 
 var stopWords = stops()
 
-// stops returns words that most questions have, whatever they are about, in the languages that most people write.
+// stops returns words that most questions have, whatever they are about, in the most common languages.
 func stops() map[string]bool {
 	all := map[string]bool{}
 	for word := range words(`

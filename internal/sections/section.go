@@ -12,7 +12,7 @@ import (
 )
 
 // Section describes the section connectors.NAME of the configuration, or providers.NAME if it has abilities. After a
-// configuration was read, Values points to what it contains.
+// configuration was read, Values points to the values of the section.
 type Section struct {
 	Name  string // the key; ids on the platform begin with it
 	Title string // what users call the platform
@@ -24,7 +24,7 @@ type Section struct {
 	// Without it, the platform or provider is off.
 	Secret string
 
-	// Can lists what the models of a provider can do. It is nil for chat platforms.
+	// Can lists the abilities of a provider's models. It is nil for chat platforms.
 	Can []Ability
 	// Without lists the parameters that requests to the provider don't have, by their keys in the configuration, and Efforts the
 	// values of reasoning_effort that it has; nil means all.
@@ -33,11 +33,11 @@ type Section struct {
 	Budget int
 	// Named means that a provider shares its credentials with another one: it is used only where a model names it.
 	Named bool
-	// Agents means that the models of a provider are agents, which only answer people: each can have an address of its own, and
+	// Agents means that the models of a provider are agents, which only answer users: each can have an address of its own, and
 	// needs no name.
 	Agents bool
 
-	// How the configuration names what is on the platform.
+	// The forms of the platform's ids in the configuration.
 	Account, Chat, World, Role ID
 }
 
@@ -110,7 +110,7 @@ func (r Reject) Pace(key string, t time.Duration) {
 	}
 }
 
-// Rate rejects a request rate below 1, with which nothing could be sent.
+// Rate rejects a request rate below 1, because it would allow no request.
 func (r Reject) Rate(key string, n int) {
 	if n < 1 {
 		r(key, "is less than 1", "nothing could be sent")

@@ -98,7 +98,7 @@ func aacFrame(data []byte) frame {
 	return frame{size: size, length: 1024 * seconds(data[6]&3+1) / seconds(aacRates[rate])}
 }
 
-// claimedFrames returns how many frames the first one says that there are, as encoders with a variable rate write it.
+// claimedFrames returns the number of frames that the first one states, as encoders with a variable rate write it.
 func claimedFrames(first []byte) uint32 {
 	for _, name := range []string{"Xing", "Info"} {
 		if at := bytes.Index(first, []byte(name)); at >= 0 && at+12 <= len(first) && first[at+7]&1 != 0 {

@@ -43,7 +43,7 @@ type stream struct {
 	sum     seconds // of the packets
 	highest int64   // position
 	packets int
-	within  bool // a packet goes on in the next page
+	within  bool // a packet continues in the next page
 }
 
 // page reads a page, whose packets begin at an offset, and returns the data behind it.

@@ -1,7 +1,7 @@
 // Package sound measures how long sound files play, without decoding them.
 //
 // Transcription is paid by the second, and files come from strangers: a header can claim any length, and silence takes
-// hardly any bytes. So a length is the larger one of what a header states and what the frames of the file add up to.
+// hardly any bytes. So a length is the larger one of the header's claim and the sum of the file's frames.
 package sound
 
 import (

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// The elements of Matroska (RFC 9559) that matter here. The content of masters is read as what follows them.
+// The elements of Matroska (RFC 9559) that matter here. The content of masters is read as if it followed them.
 const (
 	segmentID, clusterID, infoID, tracksID, trackID, groupID = 0x18538067, 0x1f43b675, 0x1549a966, 0x1654ae6b, 0xae, 0xa0
 	scaleID, durationID, timeID, simpleID, blockID, codecID  = 0x2ad7b1, 0x4489, 0xe7, 0xa3, 0xa1, 0x86

@@ -125,7 +125,7 @@ func listing(z *zip.Reader) string {
 	return out.String()
 }
 
-// size returns a number of bytes for people.
+// size returns a number of bytes as readable text.
 func size(n uint64) string {
 	switch {
 	case n < 1<<10:

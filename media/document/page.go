@@ -25,7 +25,7 @@ func pageText(document []byte) (string, error) {
 	return string(text), nil
 }
 
-const maxDepth = 200 // of elements in each other; what is deeper is left out
+const maxDepth = 200 // of elements in each other; deeper ones are left out
 
 // skipped are elements without text for readers.
 var skipped = map[atom.Atom]bool{
@@ -97,7 +97,7 @@ func write(b *strings.Builder, n *html.Node, depth int) {
 	}
 }
 
-// isHidden reports whether people don't see an element. What is written for models only is left out: it is usually an
+// isHidden reports whether an element is invisible in a browser. Text for models only is left out: it is usually an
 // attempt to instruct them. Styles from style sheets are not known here.
 func isHidden(n *html.Node) bool {
 	for _, a := range n.Attr {

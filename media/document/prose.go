@@ -14,7 +14,7 @@ import (
 // read by the same code with another dialect.
 type dialect struct {
 	text, paragraph map[string]bool // whose characters are text; what ends with a new line
-	run             map[string]bool // in which a tab is text; elsewhere it is a tab stop
+	run             map[string]bool // elements whose tab is text; elsewhere it is a tab stop
 	tab, newline    string
 	row, cell       string
 	style, level    string // the attribute of a heading's style, or its level
@@ -65,13 +65,13 @@ func slidesText(z *zip.Reader, names map[string]bool) (string, error) {
 }
 
 // prose builds the text of a document while its elements are read. Numbers of open elements are counted, not matched:
-// damaged documents close what they did not open.
+// damaged documents close elements that they did not open.
 type prose struct {
 	dialect
 	out    strings.Builder
 	inText int    // how many open elements hold text
 	inRun  int    // how many open elements are runs
-	old    int    // how many open elements repeat what came before for older programs
+	old    int    // the number of open elements that repeat earlier ones for older programs
 	cells  int    // how many cells of the row have begun
 	rows   int    // how many rows are open; a table in a table is a part of its cell
 	prefix string // of the paragraph

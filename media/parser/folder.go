@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// folderName begins the names of the folders of processes. What follows is random.
+// folderName begins the names of the folders of processes. The rest is random.
 const folderName = "parley-reader-"
 
 // folder is the folder of one process for its temporary files. The parent holds its lock, which shows that the folder
@@ -35,7 +35,7 @@ func newFolder() (folder, error) {
 	return folder{}, errors.New("it was removed at once")
 }
 
-// remove removes the folder and everything in it. What can't be removed, the next start removes.
+// remove removes the folder and everything in it. The next start removes the rest if that fails.
 func (f folder) remove() {
 	_ = os.RemoveAll(f.path)
 	if f.lock != nil {

@@ -39,7 +39,7 @@ type Process struct {
 	places  chan struct{} // one for each process that can run at a time
 }
 
-// Command returns a Process that runs a program that calls [Serve]. It first removes what the readers of a killed
+// Command returns a Process that runs a program that calls [Serve]. It first removes the files that readers of a killed
 // gateway left in the temporary folder.
 func Command(program string, args ...string) *Process {
 	sweep()

@@ -25,7 +25,7 @@ const (
 	thumbnailJob = "thumbnail"
 )
 
-// job is what a process does with its file.
+// job is the request that a process carries out on its file.
 type job struct {
 	kind      string
 	mediaType string // of a page
@@ -95,7 +95,7 @@ func endWithParent() (stop func()) {
 				continue
 			}
 			if own, err := os.Getwd(); err == nil && isFolder(own) {
-				_ = os.RemoveAll(own) // what stays, the next start of the gateway removes
+				_ = os.RemoveAll(own) // the next start of the gateway removes the rest
 			}
 			os.Exit(1)
 		}

@@ -1,4 +1,4 @@
-// Package thumbnail makes small images of images that other people send, for lists of attachments. Unlike package media
+// Package thumbnail makes small images of images that users send, for lists of attachments. Unlike package media
 // it decodes them, so it bounds their pixels.
 package thumbnail
 

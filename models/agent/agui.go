@@ -32,7 +32,7 @@ type past struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// outcome says how a run ended. One of type interrupt waits for a decision.
+// outcome is the end of a run. One of type interrupt waits for a decision.
 type outcome struct {
 	Type       string `json:"type"`
 	Interrupts []struct {
@@ -48,7 +48,7 @@ type usage struct {
 	Cached int `json:"cachedInputTokens"`
 }
 
-// event handles an AG-UI event. Events of which nothing is shown, including unknown ones, are signs of life, so that
+// event handles an AG-UI event. Events without anything to show, including unknown ones, are signs of life, so that
 // the stream does not count as stalled.
 func (s *stream) event(data []byte) error {
 	if len(data) == 0 || bytes.Equal(data, []byte("[DONE]")) { // other protocols end with [DONE], and some servers add it
@@ -149,7 +149,7 @@ func (s *stream) finish(e event) error {
 	return nil
 }
 
-// spokenLast returns what the agent said after the last message of a user in a snapshot of the conversation.
+// spokenLast returns the agent's text after the last message of a user in a snapshot of the conversation.
 func spokenLast(all []past) string {
 	var said []string
 	for _, m := range all {

@@ -99,7 +99,7 @@ func assistant(t llm.Message) message {
 	}
 	for _, c := range t.Calls {
 		arguments := string(c.Parameters)
-		if !json.Valid(c.Parameters) { // an answer that broke off; the call's result tells what was wrong
+		if !json.Valid(c.Parameters) { // an answer that broke off; the call's result describes the error
 			arguments = "{}"
 		}
 		w.ToolCalls = append(w.ToolCalls, toolCall{c.ID, "function", function{c.Name, arguments}})

@@ -32,7 +32,7 @@ type Config struct {
 	ThinkingBudget int `yaml:"thinking_budget"`
 }
 
-// Thinking says whether the model thinks before it answers.
+// Thinking selects whether the model thinks before it answers.
 type Thinking string
 
 // The ways.
@@ -136,8 +136,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	}
 }
 
-// refusal returns err as a [*wire.Refusal] if the server reported an error within the stream, of which the SDK keeps
-// the JSON.
+// refusal returns err as a [*wire.Refusal] if the server reported an error within the stream; the SDK keeps its
+// JSON.
 func refusal(err error) error {
 	if said, ok := errors.AsType[*sdk.Error](err); ok {
 		return wire.ParseRefusal([]byte(said.RawJSON()))

@@ -74,7 +74,7 @@ func (m *Model) resumes(messages []llm.Message) bool {
 	return false
 }
 
-// think sets how much the model thinks, and the limit on tokens, of which thinking is a part.
+// think sets the amount of thinking, and the limit on tokens, which includes thinking.
 func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
 	adapts := m.config.Thinking == adaptive && m.config.ThinkingBudget == 0
 	budget := m.config.ThinkingBudget
@@ -257,7 +257,7 @@ func (b block) thinking() []sdk.ContentBlockParamUnion {
 // call writes a call. Parameters that are no object, as of an answer that broke off, become an empty one: the API
 // refuses others.
 func call(c llm.ToolCall, n wire.Names) sdk.ContentBlockParamUnion {
-	input := json.RawMessage("{}") // the call's result tells the model what was wrong
+	input := json.RawMessage("{}") // the call's result describes the error to the model
 	var object map[string]json.RawMessage
 	if json.Unmarshal(c.Parameters, &object) == nil && object != nil {
 		input = c.Parameters

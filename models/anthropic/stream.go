@@ -31,7 +31,7 @@ type stream struct {
 	usage  llm.Usage
 }
 
-// event yields what an event adds to the answer, and reports whether yield wants more. Unknown events are ignored, as
+// event yields the chunks of an event, and reports whether yield wants more. Unknown events are ignored, as
 // the API adds new ones.
 func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
 	switch e.Type {
@@ -112,7 +112,7 @@ func (s *stream) delta(d sdk.MessageStreamEventUnionDelta) bool {
 	return true // citations are not shown
 }
 
-// end yields what belongs to the whole answer, or returns why it is not complete. The provider's own words are
+// end yields the last chunk of the answer, or returns the reason why it is incomplete. The provider's own words are
 // preferred to the error of the connection.
 func (s *stream) end(err error) error {
 	switch {

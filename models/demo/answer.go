@@ -88,7 +88,7 @@ func count(req llm.Request, role llm.Role) (n int) {
 	return n
 }
 
-// ask returns a reply with a tool call, or one that tells that the action is not available.
+// ask returns a reply with a tool call, or one that reports that the action is not available.
 func ask(req llm.Request, intro, action string, parameters map[string]any) reply {
 	if !slices.ContainsFunc(req.Tools, func(s llm.Tool) bool { return s.Name == action }) {
 		return reply{text: fmt.Sprintf("I would call the action `%s` now, but it isn't enabled here.", action)}
@@ -162,7 +162,8 @@ func echo(req llm.Request, text string) reply {
 	return reply{text: fmt.Sprintf("You wrote:\n\n%s\n\n%s\n\n%s", quote(text), seen(req), sample)}
 }
 
-// seen tells how many messages of the conversation are in the request, which shows that it is remembered.
+// seen returns a sentence with the number of the conversation's messages in the request, which shows that it is
+// remembered.
 func seen(req llm.Request) string {
 	theirs, mine := count(req, llm.RoleUser), count(req, llm.RoleAssistant)
 	if theirs == 1 && mine == 0 {

@@ -3,7 +3,7 @@
 // that it is a demo.
 //
 // An answer is a function of the request alone. The gateway can ask for answers in several forms (plain, or in tags as
-// package prompt describes them); form.go translates between these and the form in which answer.go works.
+// package prompt describes them); form.go translates between these and the form of answer.go.
 package demo
 
 import (

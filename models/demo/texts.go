@@ -51,7 +51,7 @@ import "fmt"
 
 func main() {
 	for i := range 3 {
-		fmt.Println("hello", i) // even < and & and * stay what they are
+		fmt.Println("hello", i) // even < and & and * stay as they are
 	}
 }
 ` + "```" + `

@@ -105,8 +105,8 @@ func schema(raw json.RawMessage) any {
 	return fitting(parameters)
 }
 
-// fitting returns a schema without what the API refuses: empty lists of properties below the top, and empty texts among
-// those that are allowed.
+// fitting returns a schema without the parts that the API refuses: empty lists of properties below the top, and empty
+// texts among those that are allowed.
 func fitting(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -167,7 +167,7 @@ func text(s string, signature []byte) []*genai.Part {
 }
 
 // assistant writes an answer. With the parts that the API sent, it restores their order and signatures. Without them,
-// or if they no longer match the answer, text comes first, then the calls, of which the first needs a signature.
+// or if they no longer match the answer, text comes first, then the calls; the first of them needs a signature.
 func (m *Model) assistant(t llm.Message, name string, n wire.Names) (parts []*genai.Part) {
 	var were []part
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
@@ -222,6 +222,6 @@ func fits(were []part, t llm.Message) bool {
 // calling writes a call. Parameters that are no object, as of an answer that broke off, become an empty one.
 func calling(c llm.ToolCall, n wire.Names, signature []byte) *genai.Part {
 	arguments := map[string]any{}
-	_ = json.Unmarshal(c.Parameters, &arguments) // its result tells the model what was wrong
+	_ = json.Unmarshal(c.Parameters, &arguments) // its result describes the error to the model
 	return &genai.Part{FunctionCall: &genai.FunctionCall{Name: n.Wire(c.Name), Args: arguments}, ThoughtSignature: signature}
 }

@@ -31,7 +31,7 @@ type stream struct {
 	usage    *llm.Usage
 }
 
-// response yields what one event adds to the answer, and reports whether yield wants more.
+// response yields the chunks of one event, and reports whether yield wants more.
 func (s *stream) response(r *genai.GenerateContentResponse) (more bool, err error) {
 	if u := r.UsageMetadata; u != nil {
 		s.usage = &llm.Usage{
@@ -75,7 +75,7 @@ func (s *stream) part(p *genai.Part) bool {
 	switch {
 	case p == nil:
 		return true
-	case p.Thought: // a summary of thoughts; what is sent back is the signature of another part
+	case p.Thought: // a summary of thoughts; the signature that is sent back comes with another part
 		return s.yield(llm.Chunk{Alive: true, Reasoning: p.Text})
 	case p.FunctionCall != nil:
 		arguments := []byte("{}")
@@ -115,7 +115,7 @@ func (s *stream) finish(r genai.FinishReason) (reason llm.FinishReason, broken b
 	return llm.FinishStop, false
 }
 
-// end yields what belongs to the whole answer, or returns why it is not complete.
+// end yields the last chunk of the answer, or returns the reason why it is incomplete.
 func (s *stream) end(err error) error {
 	switch {
 	case s.finished:

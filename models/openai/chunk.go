@@ -11,7 +11,7 @@ import (
 	"parley/core/llm"
 )
 
-// chunk is what one event of a stream adds to the answer. It is reused: the next event overwrites it.
+// chunk is the part of an answer in one event of a stream. It is reused: the next event overwrites it.
 type chunk struct {
 	failed  bool // the event is an error
 	counted bool // it has usage
@@ -24,7 +24,7 @@ type chunk struct {
 type choice struct {
 	text   string // content, and refusal, which users see too
 	thinks bool   // it has reasoning, readable or not
-	reason string // that people can read
+	reason string // in readable form
 	calls  []piece
 	finish string
 }

@@ -12,7 +12,7 @@ import (
 // maxKept is the maximum size of the fields of one call that are kept, in bytes. Signatures have some thousand.
 const maxKept = 256 << 10
 
-// keptCall is what a call has besides the fields that chat completions define, such as Gemini's extra_content with its
+// keptCall holds the fields of a call that chat completions don't define, such as Gemini's extra_content with its
 // signature. The server wants it back with the call, as it came.
 type keptCall struct {
 	Name     string                     `json:"name,omitempty"` // of the tool, as the server calls it
@@ -52,8 +52,9 @@ func (k *keptCall) add(p piece) {
 	}
 }
 
-// kept is what a server wants back with an answer. It is stored as [llm.Opaque] while an answer waits for a person, so
-// its JSON must stay readable. Without fields of calls, the reasoning alone is stored, as before there were any.
+// kept holds the data that a server wants back with an answer. It is stored as [llm.Opaque] while an answer waits for a
+// user, so its JSON must stay readable. Without fields of calls, the reasoning alone is stored, as before there were
+// any.
 type kept struct {
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
 	Calls     []keptCall      `json:"calls"`
@@ -88,7 +89,7 @@ func readKept(data json.RawMessage) (k kept) {
 	return k
 }
 
-// take returns what belongs to the next call of the tool of that name, and removes it and those before it: the runtime
+// take returns the fields of the next call of the tool of that name, and removes it and those before it: the runtime
 // can have left out calls since they came.
 func (k *kept) take(name string) keptCall {
 	for i, c := range k.Calls {

@@ -3,9 +3,9 @@
 // Mistral, and local servers such as Ollama, LM Studio, vLLM and llama.cpp. The same type transcribes, generates images
 // and embeds, if the server does.
 //
-// "Compatible" servers differ in many details: in which fields they send, in how they number calls, in how a stream
-// ends. The differences that must be known before a request are [Quirks]; the others are handled where they appear, for
-// all servers alike.
+// "Compatible" servers differ in many details: the fields that they send, the numbers of calls, the end of a
+// stream. The differences that must be known before a request are [Quirks]; the others are handled where they appear,
+// for all servers alike.
 //
 //   - request.go writes requests, and tools.go the tools in them.
 //   - stream.go and wire.EventReader read answers; scan.go and json.go decode their events, chunk.go those of unusual form.
@@ -38,7 +38,7 @@ var settings = wire.Settings{
 	URL:   "providers.openai.base_url (OPENAI_BASE_URL)",
 }
 
-// Options says which server and which model.
+// Options identify a server and a model.
 type Options struct {
 	BaseURL   string // up to and including /v1; empty for [OfficialURL]
 	APIKey    string // empty if the server needs none

@@ -8,14 +8,14 @@ import (
 	"parley/core/llm"
 )
 
-// The fields in which servers expect their reasoning back, with the calls that followed from it. Without it, some
+// The fields where servers expect their reasoning back, with the calls that followed from it. Without it, some
 // models start their reasoning over after each tool result, and some servers refuse the request.
 const (
 	ReasoningContent = "reasoning_content" // text
 	ReasoningDetails = "reasoning_details" // a list of parts, some of them encrypted
 )
 
-// reasoning collects what is to be sent back. The zero value collects nothing.
+// reasoning collects the data to send back. The zero value collects nothing.
 type reasoning struct {
 	field string // ReasoningContent, ReasoningDetails, or "" for none
 	text  string
@@ -66,7 +66,7 @@ func (r *reasoning) part(p map[string]any) {
 	r.parts = append(r.parts, p)
 }
 
-// opaque returns what was collected, for owner, or nil.
+// opaque returns the collected data, for owner, or nil.
 func (r *reasoning) opaque(owner string) *llm.Opaque {
 	var all any = r.parts
 	switch {

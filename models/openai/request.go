@@ -137,7 +137,7 @@ func encoded(v any, more int) ([]byte, error) {
 	return bytes.TrimSuffix(b.text, []byte("\n")), err
 }
 
-// roomy takes what an encoder writes, all at once, and has room for more.
+// roomy takes the output of an encoder, all at once, and has room for more.
 type roomy struct {
 	text []byte
 	more int
@@ -233,7 +233,7 @@ func (m *Model) assistant(t llm.Message, n wire.Names) message {
 	for _, c := range t.Calls {
 		arguments := string(c.Parameters)
 		if !json.Valid(c.Parameters) {
-			arguments = "{}" // servers that fill templates fail on anything else; the call's result tells the model what was wrong
+			arguments = "{}" // servers that fill templates fail on anything else; the call's result describes the error to the model
 		}
 		call := toolCall{ID: m.callID(c.ID), Type: "function", Function: calledFunction{Name: n.Wire(c.Name), Arguments: arguments}}
 		if m.Sends("extra_content") {

@@ -5,10 +5,10 @@ import "cmp"
 // maxNesting is the maximum depth of values that are skipped, so that hostile input can't exhaust the stack.
 const maxNesting = 64
 
-// scanner decodes the JSON of events in the form in which nearly all servers send them, without reflection and with few
+// scanner decodes the JSON of events in the form that nearly all servers use, without reflection and with few
 // allocations. It fails on any other form: a known field of another type, or one that appears twice, several choices,
 // escaped keys, invalid JSON. It must never succeed with another result than the SDK, which tests compare; when it
-// fails, the SDK decides what the event means.
+// fails, the SDK decodes the event.
 type scanner struct {
 	in     []byte
 	at     int

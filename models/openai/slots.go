@@ -54,7 +54,7 @@ func ifSent[T any](m *Model, name string, value T) (none T) {
 	return none
 }
 
-// soundName returns a name with the extension by which servers recognize the format. Nothing else of the sender's name
+// soundName returns a name with the extension that servers recognize the format by. Nothing else of the sender's name
 // is passed on.
 func soundName(name, media string) string {
 	known := []string{".flac", ".m4a", ".mp3", ".mp4", ".mpeg", ".mpga", ".oga", ".ogg", ".wav", ".webm"}
@@ -115,7 +115,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	})
 }
 
-// embedPart makes one request. The vectors can come in any order; their index tells which text they are of.
+// embedPart makes one request. The vectors can come in any order; their index is that of their text.
 func (m *Model) embedPart(ctx context.Context, model string, texts []string) ([][]float32, error) {
 	res, err := m.embed.New(ctx, sdk.EmbeddingNewParams{
 		Input: sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}, Model: model,

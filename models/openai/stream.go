@@ -70,7 +70,7 @@ func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 	return nil
 }
 
-// event yields what one event adds to the answer, and reports whether yield wants more.
+// event yields the chunks of one event, and reports whether yield wants more.
 func (s *stream) event(e *wire.EventReader, yield func(llm.Chunk) bool) (more bool, err error) {
 	data := bytes.TrimSpace(e.Data)
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
@@ -103,7 +103,7 @@ func (s *stream) event(e *wire.EventReader, yield func(llm.Chunk) bool) (more bo
 	return true, nil
 }
 
-// choice yields what one choice adds, and reports whether yield wants more. Of several finish reasons, the first
+// choice yields the chunks of one choice, and reports whether yield wants more. Of several finish reasons, the first
 // counts.
 func (s *stream) choice(c *choice, yield func(llm.Chunk) bool) bool {
 	if (c.text != "" || c.thinks) && !yield(llm.Chunk{Text: c.text, Alive: c.thinks, Reasoning: c.reason}) {
@@ -128,11 +128,11 @@ func (s *stream) choice(c *choice, yield func(llm.Chunk) bool) bool {
 // calls tells the calls of one answer apart. Servers disagree on how: some number the pieces, some send an id with
 // each, some use one number for several calls. The zero value has no calls yet.
 type calls struct {
-	known []knownCall // by the index under which they are yielded
+	known []knownCall // by their index in the yielded chunks
 }
 
-// delta returns what a piece adds to its call, or nil if there is nothing to yield yet. The first piece that is yielded
-// has id and name, as [llm.CallDelta] promises; both are yielded once.
+// delta returns the delta of a call that a piece contains, or nil if there is nothing to yield yet. The first piece
+// that is yielded has id and name, as [llm.CallDelta] promises; both are yielded once.
 func (c *calls) delta(p piece) *llm.CallDelta {
 	d := &llm.CallDelta{Name: p.name, Parameters: p.arguments}
 	if p.id == "" && d.Name == "" && d.Parameters == "" && !p.kept.some() {
@@ -168,7 +168,7 @@ func (c *calls) index(p piece) int {
 	return len(c.known) - 1
 }
 
-// knownCall is a call of which at least one piece has arrived.
+// knownCall is a call with at least one piece so far.
 type knownCall struct {
 	wire       int64 // the number that the server uses
 	id         string
@@ -177,7 +177,7 @@ type knownCall struct {
 }
 
 // takes reports whether p continues k. The server's number decides. Where it is missing, or used for several calls
-// (each of which then begins with an id and a name), the id decides.
+// (which all begin with an id and a name then), the id decides.
 func (k knownCall) takes(p piece) bool {
 	id, name := p.id, p.name
 	if !p.indexed {

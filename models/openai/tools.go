@@ -36,7 +36,7 @@ type encodedTools struct {
 
 // encoded returns all as the value of a request's tools, which must not be modified; nil if there are none. n must be
 // made of a request with these tools: it gives them names that depend on nothing else. Their schemas must be those of
-// [wire.Schema]. With strict, each says that it is not strict.
+// [wire.Schema]. With strict, each has "strict": false.
 func (t *tools) encoded(all []llm.Tool, n wire.Names, strict bool) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, nil

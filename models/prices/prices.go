@@ -1,4 +1,4 @@
-// Package prices is a table of what the models of providers cost, from a given day. It is generated: see tools/prices.
+// Package prices is a table of the prices of providers' models, from a given day. It is generated: see tools/prices.
 package prices
 
 import (

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// vision says which models accept images, by patterns of their names. The first pattern that matches counts. A model that
-// matches none counts as one that does not.
+// vision lists the models that accept images, by patterns of their names. The first pattern that matches counts. A model
+// that matches none counts as one that does not.
 var vision = []struct { // never changed
 	pattern string
 	sees    bool

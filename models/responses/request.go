@@ -156,9 +156,9 @@ func said(text, phase string) sdk.ResponseInputParam {
 }
 
 // calling writes a call. Parameters that are no JSON, as of an answer that broke off, become an empty object: the API
-// refuses others, and the call's result tells the model what was wrong.
+// refuses others, and the call's result describes the error to the model.
 func calling(c llm.ToolCall, n wire.Names) sdk.ResponseInputItemUnionParam {
-	arguments := "{}" // half a call is none; its result tells what was wrong
+	arguments := "{}" // half a call is none; its result describes the error
 	if json.Valid(c.Parameters) {
 		arguments = string(c.Parameters)
 	}

@@ -25,7 +25,7 @@ type item struct {
 	Summary   json.RawMessage `json:"summary,omitempty"`
 }
 
-// call is a call of which at least the beginning has come.
+// call is a call whose beginning at least has come.
 type call struct {
 	index  int
 	filled bool // with parameters
@@ -43,7 +43,7 @@ type stream struct {
 	usage llm.Usage
 }
 
-// event yields what an event adds to the answer, and reports whether yield wants more. Unknown events are ignored, as
+// event yields the chunks of an event, and reports whether yield wants more. Unknown events are ignored, as
 // the API adds new ones.
 func (s *stream) event(e sdk.ResponseStreamEventUnion) (more bool, err error) {
 	switch {
@@ -106,7 +106,7 @@ func (s *stream) item(i sdk.ResponseOutputItemUnion) {
 	}
 }
 
-// raw returns the JSON that came, or made if there is none: what is sent back should not differ.
+// raw returns the JSON that came, or made if there is none: the server should get back the same bytes.
 func raw(came string, made []byte) json.RawMessage {
 	if json.Valid([]byte(came)) {
 		return json.RawMessage(came)
@@ -133,7 +133,7 @@ func (s *stream) complete(r sdk.Response) bool {
 	return s.yield(llm.Chunk{Finish: finish})
 }
 
-// end yields what belongs to the whole answer, or returns why it is not complete. The provider's own words are
+// end yields the last chunk of the answer, or returns the reason why it is incomplete. The provider's own words are
 // preferred to the error of the connection.
 func (s *stream) end(err error) error {
 	late, _ := errors.AsType[*ssestream.StreamError](err)

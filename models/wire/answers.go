@@ -19,9 +19,9 @@ const (
 // Middleware is what SDKs call a request's middleware.
 type Middleware = func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
-// Events returns a middleware like [Refuse], for requests whose response is a stream of events. What a response is, is
-// decided by how it begins: some servers and proxies label a stream as JSON, report errors with status 200, or send the
-// whole answer at once. whole returns the events that a whole answer would have been, or nil if it is none.
+// Events returns a middleware like [Refuse], for requests whose response is a stream of events. The beginning of a
+// response decides its kind: some servers and proxies label a stream as JSON, report errors with status 200, or send
+// the whole answer at once. whole returns the events that a whole answer would have been, or nil if it is none.
 func Events(whole func(answer []byte) []any) Middleware {
 	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		res, err := Refuse(req, next)

@@ -45,8 +45,8 @@ func (m *Endpoint) models(ctx context.Context) ([]string, error) {
 }
 
 // Resolve returns the model that answers: the configured one, or the only one of the server that writes text. It asks
-// the server at most once successfully, and keeps the result. Its error tells what to set; it is a [*llm.Failure], or
-// the cause of ctx if that was done.
+// the server at most once successfully, and keeps the result. Its error names the settings to change; it is a
+// [*llm.Failure], or the cause of ctx if that was done.
 func (m *Endpoint) Resolve(ctx context.Context) (string, error) {
 	if m.Invalid != nil {
 		return "", m.Failure(m.Invalid)
@@ -103,8 +103,8 @@ func meant(wrong string, names []string) string {
 	return fmt.Sprintf("%s, the nearest of its %d models", strings.Join(near, " or "), len(names))
 }
 
-// Uses are what a model is used with, which a check tries as well. Each is what the owner can do if the model takes none;
-// if it is empty, the model is used without.
+// Uses are the features that a model is used with; a check tries them as well. Each is advice for the owner if the model
+// lacks the feature; if it is empty, the model is used without it.
 type Uses struct{ Tools, Images string }
 
 // Check makes the smallest request to with, which is the model of m, that shows that answers arrive: for a word, with a
@@ -233,7 +233,7 @@ func white() []byte {
 	return b.Bytes()
 }
 
-// nextStep returns what the owner can do about a failure of the model of that name.
+// nextStep returns advice for the owner about a failure of the model of that name.
 func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure, name string, uses Uses) string {
 	switch {
 	case f.Kind == llm.NoTools && uses.Tools != "":
@@ -244,7 +244,7 @@ func (m *Endpoint) nextStep(ctx context.Context, f *llm.Failure, name string, us
 	return m.remedy(ctx, f)
 }
 
-// remedy is nextStep for what does not depend on the use of the model.
+// remedy is nextStep for failures that do not depend on the use of the model.
 func (m *Endpoint) remedy(ctx context.Context, f *llm.Failure) string {
 	at := Place(m.Base)
 	told, _ := errors.AsType[*report](f.Err)

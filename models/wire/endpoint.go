@@ -1,9 +1,9 @@
-// Package wire has what the models share that speak HTTP with a provider: connections, the reading of refusals, errors
-// without secrets, names of tools that APIs accept, streams of events, and checks that tell the owner what to do.
+// Package wire is the common part of models that speak HTTP with a provider: connections, the reading of refusals,
+// errors without secrets, names of tools that APIs accept, streams of events, and checks with advice for the owner.
 //
 // An [Endpoint] is one model at one server. A package for a provider embeds it, makes requests with [Endpoint.Client]
 // and the middleware [Refuse], and runs them in [Endpoint.Run] or [Once]. These turn every error into a [*llm.Failure]:
-// sorted by what it means for users and retries, with a text that is safe to log. They make one attempt; retries and
+// sorted by its effect on users and retries, with a text that is safe to log. They make one attempt; retries and
 // fallbacks to other models are the caller's.
 package wire
 
@@ -25,7 +25,7 @@ import (
 	"parley/internal/redact"
 )
 
-// Options says which server, and which model of it.
+// Options identify a server, and a model of it.
 type Options struct {
 	BaseURL string
 	APIKey  string // empty if the server needs none
@@ -37,11 +37,11 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Own are the parameters that requests have although no owner has configured them; see [Endpoint.Sends].
 	Own []Own
-	// Log is told what requests are made without; nil discards it.
+	// Log gets the features that requests are made without; nil discards it.
 	Log *slog.Logger
 }
 
-// Settings has the names of what the owner can set, such as "models.large.model (OPENAI_MODEL)".
+// Settings has the names of settings for messages to the owner, such as "models.large.model (OPENAI_MODEL)".
 type Settings struct{ Model, Key, URL string }
 
 // Endpoint is one model at one server. It is safe for concurrent use.
@@ -206,7 +206,7 @@ func Once[T any](ctx context.Context, m *Endpoint, ask func(name string) (T, err
 	}
 }
 
-// Limit returns the lower of two limits on tokens, of which 0 is none.
+// Limit returns the lower of two limits on tokens, where 0 is none.
 func Limit(a, b int) int {
 	if a <= 0 || b > 0 && b < a {
 		return b
@@ -214,6 +214,6 @@ func Limit(a, b int) int {
 	return a
 }
 
-// String returns the name under which the endpoint appears in logs. It also marks opaque data of a model
+// String returns the name of the endpoint in logs. It also marks opaque data of a model
 // (llm.Opaque.Owner): another model, or the same name at another server, can't read it.
 func (m *Endpoint) String() string { return fmt.Sprintf("%s at %s", m.Model, Place(m.Base)) }

@@ -9,7 +9,7 @@ import (
 
 // eventBuffer is the number of bytes that are read at once. The transport buffers too, so more would only use memory
 // for each stream.
-const eventBuffer = 2 << 10 // bytes read at once, of what the transport has buffered
+const eventBuffer = 2 << 10 // bytes read at once, from the buffer of the transport
 
 // ErrEventSize is the error of an event, or a line, that is longer than the limit of its reader.
 var ErrEventSize = errors.New("an event of the stream is too long")
@@ -32,7 +32,7 @@ func NewEventReader(in io.Reader, limit int) *EventReader {
 }
 
 // Next reads the next event with data, and reports whether there is one. By the standard, an event is complete with an
-// empty line: what the stream cuts off before that is no event.
+// empty line: a part that the stream cuts off before that is no event.
 func (e *EventReader) Next() bool {
 	e.Kind, e.Data = "", e.Data[:0]
 	for {

@@ -25,7 +25,7 @@ func (s *setting) Error() string { return s.text }
 type report struct {
 	text   string
 	status int  // the HTTP status; 0 for none
-	set    bool // only another configuration resolves it, and text tells which
+	set    bool // only another configuration resolves it, and text names it
 }
 
 func (r *report) Error() string { return r.text }
@@ -143,8 +143,8 @@ func (r *Refusal) noModel() bool {
 		r.refuses("not a valid model id", "model not exist", "invalid model", "model not found", "no such model", "unknown model")
 }
 
-// refuses reports whether the message says one of parts, in any case. Servers have no codes for what a model can't take: it compares the
-// messages of Ollama, OpenRouter, vLLM, Google and Groq.
+// refuses reports whether the message contains one of parts, in any case. Servers have no codes for features that a model lacks: it
+// compares the messages of Ollama, OpenRouter, vLLM, Google and Groq.
 func (r *Refusal) refuses(parts ...string) bool {
 	said := strings.ToLower(r.message)
 	return r.status >= 400 && r.status < 500 && slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(said, p) })

@@ -19,16 +19,16 @@ import (
 // without it from then on: see [Endpoint.Sends].
 type Own struct {
 	Name  string
-	Words []string // by which servers name it; empty: its Name
-	// Needed is of a parameter that matters, such as a limit. It is left out only if the server says that it does not
-	// have it, not if it has an objection to its value.
+	Words []string // servers' names for it; empty: its Name
+	// Needed is of a parameter that matters, such as a limit. It is left out only if the server does not
+	// have it, not if the server objects to its value.
 	Needed bool
 }
 
 // maxRefused is the maximum number of tools that an Endpoint remembers as refused.
 const maxRefused = 128
 
-// learned is what an Endpoint has learned from refusals. It is not changed, but replaced.
+// learned holds an Endpoint's conclusions from refusals. It is not changed, but replaced.
 type learned struct {
 	without map[string]bool               // own parameters, by their names
 	tools   map[[sha256.Size]byte]Refused // by their hashes
@@ -137,7 +137,7 @@ func (r *Refusal) refusesOwn(own Own) bool {
 	return named && (!own.Needed || r.unknown())
 }
 
-// unknown reports whether the server says that it does not have a parameter. It compares the words of OpenAI, vLLM,
+// unknown reports whether the server refuses a parameter as unknown. It compares the words of OpenAI, vLLM,
 // Mistral, Groq, Google, Anthropic, and servers that check requests with pydantic, serde or Go's decoder.
 func (r *Refusal) unknown() bool {
 	said := r.text() + " " + strings.ToLower(r.code)
@@ -168,7 +168,7 @@ func isWord(b byte) bool {
 }
 
 // toolIndex is the place of a tool in a request, as servers name it: tools[3].function.parameters, tools.3.custom.input_schema,
-// ["body","tools",3], function_declarations[3]. Google's has two indexes, of which the second one counts.
+// ["body","tools",3], function_declarations[3]. Google's has two indexes; the second one counts.
 var toolIndex = regexp.MustCompile(`(?i)\b(?:function_?declarations|tools)\W{1,4}(\d{1,4})\b`)
 
 // names returns the tool of sent that the server refuses, by its place or its name.

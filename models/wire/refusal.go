@@ -29,8 +29,8 @@ type Refusal struct {
 	after   time.Duration // when to try again at the earliest; 0 if the server didn't tell
 }
 
-// Error returns what the server sent, which can quote secrets of the request. Only Endpoint.Failure, which redacts it,
-// may let it out of the package.
+// Error returns the text of the server, which can quote secrets of the request. Only Endpoint.Failure, which redacts
+// it, may let it out of the package.
 func (r *Refusal) Error() string {
 	var parts []string
 	if r.status != 0 {
@@ -63,7 +63,7 @@ func readRefusal(res *http.Response) *Refusal {
 	return r
 }
 
-// ParseRefusal reads the forms in which servers report errors: OpenAI's {"error":{…}}, Google's list with one of them,
+// ParseRefusal reads the error formats of servers: OpenAI's {"error":{…}}, Google's list with one of them,
 // Ollama's {"error":"…"}, FastAPI's {"detail":…}, and the web pages of proxies in front of them. It always returns a
 // refusal, which may be empty.
 func ParseRefusal(body []byte) *Refusal {
@@ -91,7 +91,7 @@ func ParseRefusal(body []byte) *Refusal {
 		message: cmp.Or(word(fields["message"]), word(fields["detail"])),
 		param:   capped(word(fields["param"])),
 	}
-	if meta, ok := fields["metadata"].(map[string]any); ok && meta["raw"] != nil { // OpenRouter: what the provider behind it said
+	if meta, ok := fields["metadata"].(map[string]any); ok && meta["raw"] != nil { // OpenRouter: the message of the provider behind it
 		r.message += ": " + word(meta["raw"])
 	}
 	r.message = capped(r.message)

@@ -105,7 +105,7 @@ func (s *schemas) schema(from map[string]any, depth int) map[string]any {
 }
 
 // follow returns the schema that from refers to, with what else from says. done must be called after it was copied.
-// What can't be copied is left open: a definition elsewhere or within itself, or one too much.
+// A part that can't be copied is left open: a definition elsewhere or within itself, or one too much.
 func (s *schemas) follow(from map[string]any) (to map[string]any, done func()) {
 	var refs []string
 	done = func() {

@@ -135,7 +135,7 @@ func (h *held) drop() {
 
 var errSent = errors.New("the request was answered: it is not sent again")
 
-// bounded is a body with a limit on what is read.
+// bounded is a body with a limit on the bytes read.
 type bounded struct {
 	io.Reader
 	io.Closer
@@ -161,7 +161,7 @@ func parseBase(text, from string) (*url.URL, error) {
 	return &url.URL{Scheme: "http", Host: "invalid.invalid"}, &setting{llm.WrongAddress, from + " can't be used: " + err.Error()}
 }
 
-// Place returns base for people: without user info and query.
+// Place returns base in readable form: without user info and query.
 func Place(base *url.URL) string {
 	return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}).String()
 }
