@@ -256,13 +256,14 @@ func Providers() []sections.Section {
 // described returns the sections of all platforms and providers.
 func described() []sections.Section { return slices.Concat(Platforms(), Providers()) }
 
-// LoadConfig reads a configuration file that can have the sections of all platforms and providers; see [config.Load].
+// LoadConfig reads a configuration file that can have the sections of all platforms and providers. It fails like
+// [config.Load].
 func LoadConfig(path string, getenv func(string) (string, bool)) (config.Config, error) {
 	cfg, err := config.Load(path, getenv, described()...)
 	return withVision(cfg), err
 }
 
-// DefaultConfig returns the configuration without a file; see [config.Default].
+// DefaultConfig returns the configuration without a file. It fails like [config.Default].
 func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, described()...)
 }

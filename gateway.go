@@ -212,7 +212,7 @@ func (g *Gateway) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error)
 	return g.runtime.Say(ctx, n)
 }
 
-// SetTemplates replaces templates of the character while the gateway runs: see [core.Runtime.SetTemplates].
+// SetTemplates replaces templates of the character while the gateway runs, and fails like [core.Runtime.SetTemplates].
 func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime.SetTemplates(texts) }
 
 // Templates returns the templates of the character: see [core.Runtime.Templates].

@@ -39,7 +39,8 @@ func mcpServers(cfg config.Config) (all []mcp.Server) {
 
 // LoginMCP logs in to the MCP server with that name, and stores its tokens, encrypted with secrets.key, at the running
 // gateway of cfg or in its store. It calls show with the address that a person opens in a browser. The login ends there with
-// a redirect to this machine; from another machine, the address of the redirect can be sent to pasted instead.
+// a redirect to this machine; from another machine, the address of the redirect can be sent to pasted instead. It fails
+// if the server is not configured for logins, or if the login fails.
 func LoginMCP(ctx context.Context, cfg config.Config, name string, show func(address string), pasted <-chan string) error {
 	all := mcpServers(cfg)
 	i := slices.IndexFunc(all, func(s mcp.Server) bool { return s.Name == name && s.OAuth != nil })

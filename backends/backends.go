@@ -39,7 +39,8 @@ type Options struct {
 	Guest   bool // for a moment, next to a running gateway if the store allows it
 }
 
-// Open opens the store at address: sqlite: and a path, or the URL of a PostgreSQL database.
+// Open opens the store at address: sqlite: and a path, or the URL of a PostgreSQL database. It fails for other
+// addresses, if another process has the file open, and if the tables are of a newer program.
 func Open(ctx context.Context, address string, o Options) (Store, error) {
 	if isPostgres(address) {
 		return orNil(postgres.Open(ctx, address, postgres.Options{Several: o.Several, Guest: o.Guest}))
@@ -79,7 +80,7 @@ type Checked struct {
 }
 
 // Check tests the store at address. It changes nothing in a database; a missing file is created, which shows that it can
-// be. A store that a running gateway has open counts as tested.
+// be. A store that a running gateway has open counts as tested. The error is that of [Open].
 func Check(ctx context.Context, address string) (Checked, error) {
 	if isPostgres(address) {
 		text, id, err := postgres.Describe(ctx, address)

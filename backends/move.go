@@ -10,7 +10,8 @@ import (
 	"parley/backends/sqlite"
 )
 
-// Migrate brings the tables of the store at address to this program's version, as the next start of a gateway would.
+// Migrate brings the tables of the store at address to this program's version, as the next start of a gateway would. It
+// fails if the store can't be opened or a migration fails; those before it stay.
 func Migrate(ctx context.Context, address string) error {
 	s, err := Open(ctx, address, Options{Guest: true})
 	if err != nil {
@@ -23,7 +24,8 @@ func Migrate(ctx context.Context, address string) error {
 // The file stays as it is, and no gateway can use it meanwhile, so nothing is written that would be missed. A move that
 // was interrupted continues where it stopped: rows are copied in the order of their keys, and the last key in the
 // target is its position. Each table is read again from both sides and compared, because forms of values differ
-// between the databases; only then can a gateway use the target.
+// between the databases; only then can a gateway use the target. It fails if the target has other data, or if the rows
+// differ.
 func Move(ctx context.Context, from, to string, moved func(table string, rows int)) error {
 	path := Path(from)
 	if path == "" || !isPostgres(to) {

@@ -95,7 +95,7 @@ func (d DSN) GoString() string { return fmt.Sprintf("%q", d.String()) }
 // Format hides the password from every verb.
 func (d DSN) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), d.String()) }
 
-// MarshalText hides the password from JSON, YAML, XML and flags.
+// MarshalText hides the password from JSON, YAML, XML and flags. It never fails.
 func (d DSN) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // LogValue hides the password from slog.

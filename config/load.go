@@ -40,7 +40,7 @@ func Parse(name string, data []byte, dir string, getenv func(string) (string, bo
 }
 
 // Default returns the configuration without a file, which is also that of the shipped config.yaml in the same
-// environment.
+// environment. It fails with [Problems] in values of the environment.
 func Default(getenv func(string) (string, bool), platforms ...sections.Section) (Config, error) {
 	return build("", &node{kind: section}, resolver{getenv: getenv}, platforms)
 }
@@ -67,8 +67,8 @@ func build(name string, root *node, refs resolver, platforms []sections.Section)
 	return c, nil
 }
 
-// WithListen returns c with another web.listen, for a command line flag. The rules of the file apply: other machines
-// require web.public.
+// WithListen returns c with another web.listen, for a command line flag. The rules of the file apply, as a [Problem]:
+// other machines require web.public.
 func (c Config) WithListen(address string) (Config, error) {
 	local, wrong := listensLocally(address)
 	switch {

@@ -34,7 +34,8 @@ type Schedule struct {
 	Quiet QuietRule `yaml:"quiet" default:"wait"`
 }
 
-// Times returns the times of the schedule.
+// Times returns the times of the schedule. It fails for an unknown time zone, and for a cron expression that can't be
+// parsed.
 func (s Schedule) Times(i Initiative) (cron.Schedule, error) {
 	zone := i.Zone()
 	if s.Timezone != "" {

@@ -17,10 +17,10 @@ const (
 	checkQueries = 3 * time.Second  // for all that is read
 )
 
-// Describe tests whether the database at url can be used, and returns a description for the owner and the id of the
-// store, which is empty if the database is. It changes nothing: it describes the migration of a start instead of making
-// it. It waits for no server: where a start would wait, it returns the reason at once, and a silent server has a
-// few seconds.
+// Describe tests whether the database at url can be used (the error is the reason if not), and returns a description
+// for the owner and the id of the store, which is empty if the database is. It changes nothing: it describes the
+// migration of a start instead of making it. It waits for no server: where a start would wait, it returns the reason at
+// once, and a silent server has a few seconds.
 func Describe(ctx context.Context, url string) (text, id string, err error) {
 	text, id, err = describe(ctx, url)
 	if reason, waits := Unavailable(err); waits {

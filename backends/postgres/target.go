@@ -17,7 +17,7 @@ import (
 type Target struct{ pool *pgxpool.Pool }
 
 // OpenTarget opens a database for the rows of the store with the id source, and migrates it. It must be empty, or have
-// a part of the same store's rows.
+// a part of the same store's rows; otherwise OpenTarget fails.
 func OpenTarget(ctx context.Context, url, source string) (*Target, error) {
 	pool, err := connect(ctx, url, Options{})
 	if err != nil {
@@ -64,7 +64,7 @@ func (t *Target) begin(ctx context.Context, source string) error {
 }
 
 // Last returns the key of the last row of a table, or nil if it is empty. Rows are added in the order of their keys, so
-// that is where an interrupted move continues.
+// an interrupted move continues there. It fails if the table can't be read.
 func (t *Target) Last(ctx context.Context, table record.Table) ([]any, error) {
 	order := strings.Join(table.Key, " DESC, ") + " DESC"
 	rows, err := t.pool.Query(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1", strings.Join(table.Key, ", "), table.Name, order))
@@ -76,7 +76,7 @@ func (t *Target) Last(ctx context.Context, table record.Table) ([]any, error) {
 }
 
 // Add adds rows to a table, all or none (COPY is one statement). SQLite has no booleans, so numbers become booleans
-// where the column is one.
+// where the column is one. It fails if a row exists already.
 func (t *Target) Add(ctx context.Context, table record.Table, rows [][]any) error {
 	boolean, err := t.booleans(ctx, table)
 	if err != nil {
@@ -106,7 +106,8 @@ func (t *Target) booleans(ctx context.Context, table record.Table) (map[string]b
 }
 
 // Rows returns at most a page of rows whose keys come after the key after, sorted by key; nil as after means from the
-// beginning. It must return the rows in the same order as SQLite, hence the collation "C" of all keys.
+// beginning. It must return the rows in the same order as SQLite, hence the collation "C" of all keys. It fails if the
+// table can't be read.
 func (t *Target) Rows(ctx context.Context, table record.Table, after []any) ([][]any, error) {
 	where := ""
 	if after != nil {
@@ -130,7 +131,8 @@ func collectAny(rows pgx.Rows, err error) ([][]any, error) {
 }
 
 // Finish makes the database the store with the id source, in one transaction. The sequences continue after the highest
-// number that was moved: rows that are copied with their numbers don't advance them.
+// number that was moved: rows that are copied with their numbers don't advance them. After an error the move is
+// unfinished, and Finish can be called again.
 func (t *Target) Finish(ctx context.Context, source string) error {
 	tx, err := t.pool.Begin(ctx)
 	if err != nil {

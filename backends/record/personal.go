@@ -104,7 +104,7 @@ const (
 )
 
 // Object returns a row of an export as a JSON object: times in words, booleans alike for both stores, and stored JSON
-// as JSON.
+// as JSON. It fails for a value that JSON can't express.
 func (t PersonalTable) Object(row []any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	for i, value := range row {
@@ -173,7 +173,8 @@ func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err er
 }
 
 // PersonalPageOf reads the next page of an export. rows returns the rows of a table that follow a key. A page has
-// records of one table, so that a reader can write one section after the other.
+// records of one table, so that a reader can write one section after the other. It fails for an invalid cursor, and
+// with the error of rows.
 func PersonalPageOf(after string, rows func(t PersonalTable, key []any) ([][]any, error)) (page chat.PersonalPage, err error) {
 	tables, key, err := ParsePersonalCursor(after)
 	for i := 0; err == nil && i < len(tables); i, key = i+1, nil {
@@ -279,7 +280,7 @@ type PersonalMessage struct {
 	ID   chat.MemoryID
 }
 
-// ScanPersonalMessage reads a message's room and id.
+// ScanPersonalMessage reads a message's room and id, and fails as r does.
 func ScanPersonalMessage(r Row) (m PersonalMessage, err error) { return m, r.Scan(&m.Room, &m.ID) }
 
 // PersonalBatch splits all messages into those in the room of the first, and the others: a transaction locks one room.

@@ -52,7 +52,7 @@ const (
 	memoryColumns       = `author, name, text, in_reply_to, at, history, interrupted, failure, content`
 )
 
-// ScanMemory reads [MemoryColumns].
+// ScanMemory reads [MemoryColumns], or fails with [chat.ErrNotFound] without a row.
 func ScanMemory(r Row) (chat.Memory, error) { return MemoryScanner()(r) }
 
 // MemoryScanner returns a function that reads [MemoryColumns] of one row after the other. It reuses the destinations,
@@ -88,7 +88,7 @@ type HeldRun struct {
 }
 
 // ScanRun reads a run, with the columns of the selectRuns of both stores. A verdict that was never stored has no
-// status.
+// status. Without a row the error is [chat.ErrNotFound].
 func ScanRun(r Row) (run HeldRun, err error) {
 	var v verdict
 	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, JSONInto(&run.Address), &run.Author, TimeInto(&run.Opened),
@@ -105,7 +105,7 @@ func ScanRun(r Row) (run HeldRun, err error) {
 // RoomColumns are the columns that [ScanRoom] reads.
 const RoomColumns = `id, world, kind, connector, name, chats, created, address, gone`
 
-// ScanRoom reads [RoomColumns].
+// ScanRoom reads [RoomColumns], or fails with [chat.ErrNotFound] without a row.
 func ScanRoom(from Row) (r chat.Room, err error) {
 	err = from.Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, JSONInto(&r.Chats), TimeInto(&r.Created), JSONInto(&r.Address), &r.Gone)
 	return r, Found(err)
@@ -114,7 +114,7 @@ func ScanRoom(from Row) (r chat.Room, err error) {
 // NoteColumns are the columns that [ScanNote] reads.
 const NoteColumns = `room, kind, key, about, text, first, last, at, expires`
 
-// ScanNote reads [NoteColumns].
+// ScanNote reads [NoteColumns], and fails as r does.
 func ScanNote(r Row) (n chat.RoomNote, err error) {
 	err = r.Scan(&n.Room, &n.Kind, &n.Key, &n.About, &n.Text, &n.First, &n.Last, TimeInto(&n.At), TimeInto(&n.Expires))
 	return n, err
@@ -123,7 +123,7 @@ func ScanNote(r Row) (n chat.RoomNote, err error) {
 // ApprovalColumns are the columns that [ScanApproval] reads.
 const ApprovalColumns = `id, room, run, call, tool, kind, arguments, effect, asker, at, expires, decision, decider, decided`
 
-// ScanApproval reads [ApprovalColumns].
+// ScanApproval reads [ApprovalColumns], or fails with [chat.ErrNotFound] without a row.
 func ScanApproval(r Row) (a chat.Approval, err error) {
 	err = r.Scan(&a.ID, &a.Room, &a.Run, &a.Call, &a.Tool, &a.Kind, &a.Arguments, &a.Effect, &a.Asker, TimeInto(&a.At), TimeInto(&a.Expires),
 		&a.Decision, &a.By, TimeInto(&a.Decided))
@@ -133,7 +133,7 @@ func ScanApproval(r Row) (a chat.Approval, err error) {
 // PersonColumns are the columns that [ScanPerson] reads.
 const PersonColumns = `id, name, address, owner, since`
 
-// ScanPerson reads [PersonColumns].
+// ScanPerson reads [PersonColumns], or fails with [chat.ErrNotFound] without a row.
 func ScanPerson(r Row) (p chat.Person, err error) {
 	err = r.Scan(&p.ID, &p.Name, JSONInto(&p.Address), &p.Owner, TimeInto(&p.Since))
 	return p, Found(err)
@@ -142,14 +142,14 @@ func ScanPerson(r Row) (p chat.Person, err error) {
 // RequestColumns are the columns that [ScanRequest] reads.
 const RequestColumns = `id, name, address, since, code, ends, told`
 
-// ScanRequest reads [RequestColumns].
+// ScanRequest reads [RequestColumns], or fails with [chat.ErrNotFound] without a row.
 func ScanRequest(r Row) (k chat.PairingRequest, err error) {
 	err = r.Scan(&k.ID, &k.Name, JSONInto(&k.Address), TimeInto(&k.Since), &k.Code, TimeInto(&k.Ends), TimeInto(&k.Told))
 	return k, Found(err)
 }
 
 // ScanQuestion reads the columns question and expires. The JSON of a question has its original time limit; the
-// column is changed when it is withdrawn, so it takes precedence.
+// column is changed when it is withdrawn, so it takes precedence. Without a row the error is [chat.ErrNotFound].
 func ScanQuestion(r Row) (q chat.Question, err error) {
 	var expires time.Time
 	err = r.Scan(JSONInto(&q), TimeInto(&expires))
@@ -157,31 +157,32 @@ func ScanQuestion(r Row) (q chat.Question, err error) {
 	return q, Found(err)
 }
 
-// ScanEntity reads id, connector, names, bot and details.
+// ScanEntity reads id, connector, names, bot and details, or fails with [chat.ErrNotFound] without a row.
 func ScanEntity(r Row) (e chat.Entity, err error) {
 	err = r.Scan(&e.ID, &e.Connector, JSONInto(&e.Names), &e.Bot, JSONInto(&e.Details))
 	return e, Found(err)
 }
 
-// ScanWorld reads id, connector, name and gone.
+// ScanWorld reads id, connector, name and gone, or fails with [chat.ErrNotFound] without a row.
 func ScanWorld(r Row) (w chat.World, err error) {
 	err = r.Scan(&w.ID, &w.Connector, &w.Name, &w.Gone)
 	return w, Found(err)
 }
 
-// ScanMember reads world, entity, role and gone.
+// ScanMember reads world, entity, role and gone, and fails as r does.
 func ScanMember(r Row) (m chat.Member, err error) {
 	err = r.Scan(&m.World, &m.Entity, &m.Role, &m.Gone)
 	return m, err
 }
 
-// ScanReplica reads the name of a process, until when it is alive, whether it leaves, and the number of its runs.
+// ScanReplica reads the name of a process, the end of its lease, whether it leaves, and the number of its runs. It
+// fails as r does.
 func ScanReplica(r Row) (p chat.Replica, err error) {
 	err = r.Scan(&p.Owner, TimeInto(&p.AliveUntil), &p.Leaving, &p.Runs)
 	return p, err
 }
 
-// ScanShown adds the messages that a run shows to all, and returns the run.
+// ScanShown adds the messages that a run shows to all, and returns the run. If r fails, all is unchanged.
 func ScanShown(r Row, all map[chat.RunID][]chat.Shown) (id chat.RunID, err error) {
 	var shown []chat.Shown
 	if err := r.Scan(&id, JSONInto(&shown)); err != nil {
@@ -209,7 +210,7 @@ func Reminder(r chat.Reminder) string {
 	return JSON(reminder{r.Name, r.Text, r.First.UTC(), r.Repeat, r.Zone, r.Asked})
 }
 
-// ScanReminder reads [ReminderColumns].
+// ScanReminder reads [ReminderColumns], or fails with [chat.ErrNotFound] without a row.
 func ScanReminder(from Row) (r chat.Reminder, err error) {
 	var c reminder
 	err = from.Scan(&r.ID, &r.Room, &r.Person, TimeInto(&r.Due), JSONInto(&c))
@@ -225,7 +226,7 @@ func CheckReminder(r chat.Reminder) error {
 // UploadColumns are the columns that [ScanUpload] reads.
 const UploadColumns = `id, room, sender, message, name, type, size, at, attempt, complete, thumbnail, evicted`
 
-// ScanUpload reads [UploadColumns].
+// ScanUpload reads [UploadColumns], or fails with [chat.ErrNotFound] without a row.
 func ScanUpload(r Row) (u chat.Upload, err error) {
 	err = r.Scan(&u.ID, &u.Room, &u.Sender, &u.Message, &u.Name, &u.Type, &u.Size, TimeInto(&u.At), &u.Attempt, &u.Complete, &u.Thumbnail, &u.Evicted)
 	return u, Found(err)

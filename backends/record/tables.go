@@ -67,7 +67,7 @@ type Sum struct {
 // NewSum returns the sum of no rows.
 func NewSum() *Sum { return &Sum{hash: sha256.New()} }
 
-// Add adds rows. Their order matters.
+// Add adds rows. Their order matters. It fails for a value of a type that the stores don't use.
 func (s *Sum) Add(rows [][]any) error {
 	for _, row := range rows {
 		s.Rows++

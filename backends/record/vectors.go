@@ -27,7 +27,7 @@ func NearestOf(q chat.Search) *search.Nearest {
 	return &search.Nearest{Unit: unit, Limit: 3 * q.Limit}
 }
 
-// ScanUnembedded reads seq, version and [MemoryColumns].
+// ScanUnembedded reads seq, version and [MemoryColumns], and fails as r does.
 func ScanUnembedded(r Row) (u chat.Unembedded, err error) {
 	u.Memory, err = ScanMemory(behind{r, []any{&u.Ticket.Seq, &u.Ticket.Version}})
 	return u, err
@@ -48,7 +48,7 @@ type PieceVector struct {
 	Vector []byte
 }
 
-// ScanPieceVector reads the columns piece and vector. A key of another length can't be one of this program.
+// ScanPieceVector reads the columns piece and vector. It fails for a key of another length.
 func ScanPieceVector(r Row) (v PieceVector, err error) {
 	var key []byte
 	if err = r.Scan(&key, &v.Vector); err == nil && len(key) != len(v.Key) {

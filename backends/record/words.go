@@ -50,7 +50,7 @@ func RoomWord(room chat.RoomID) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// ScanText reads the number and the indexed words of a message.
+// ScanText reads the number and the indexed words of a message, and fails as r does.
 func ScanText(r Row) (t search.Text, err error) {
 	var words string
 	err = r.Scan(&t.ID, &words)
@@ -65,7 +65,7 @@ type Numbered struct {
 	chat.Memory
 }
 
-// ScanNumbered reads seq, turn and [MemoryColumns].
+// ScanNumbered reads seq, turn and [MemoryColumns], and fails as r does.
 func ScanNumbered(r Row) (n Numbered, err error) {
 	n.Memory, err = ScanMemory(behind{r, []any{&n.Seq, &n.Turn}})
 	return n, err

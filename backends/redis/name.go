@@ -72,7 +72,8 @@ func (n *name) take(ctx context.Context) error {
 	return nil
 }
 
-// Holder returns the id of the store whose gateways have name; "" if none has it. It takes nothing.
+// Holder returns the id of the store whose gateways have name; "" if none has it. It does not take the name, and fails
+// if Redis does not respond.
 func (b *Backend) Holder(ctx context.Context, name string) (store string, err error) {
 	err = attempt(ctx, func(ctx context.Context) (err error) {
 		store, err = b.client.Get(ctx, nameKey(name)).Result()

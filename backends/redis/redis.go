@@ -107,7 +107,8 @@ func (b *Backend) Unreachable() bool {
 }
 
 // Close ends the background work and waits for it, then closes all connections. Claims and subscriptions end with their
-// own contexts, but receive nothing from other replicas any more.
+// own contexts, but receive nothing from other replicas any more. An error means that connections were not closed
+// properly.
 func (b *Backend) Close() error {
 	b.quit(errClosed)
 	b.running.Wait()

@@ -105,9 +105,9 @@ type database struct {
 }
 
 // Open opens the file at path, creates it if it is missing, and migrates its tables. It returns [*InUseError] while
-// another Store has the file open, in this process or another. Since the caller is the only owner, the holders of all
-// earlier runs are dead, whatever the times of their leases: those runs can be started at once. The caller must call
-// [Store.Close].
+// another Store has the file open, in this process or another, and fails for the tables of a newer program. Since the
+// caller is the only owner, the holders of all earlier runs are dead, whatever the times of their leases: those runs
+// can be started at once. The caller must call [Store.Close].
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {

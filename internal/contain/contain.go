@@ -27,7 +27,7 @@ func Recover(err *error, what string) {
 	}
 }
 
-// Call returns the result of f, or its panic as a [*Panic].
+// Call returns the error of f, or its panic as a [*Panic].
 func Call(what string, f func() error) (err error) {
 	defer Recover(&err, what)
 	return f()

@@ -13,7 +13,8 @@ var keep = command[keepRequest, struct{}]{"keep", func(ctx context.Context, stor
 	return struct{}{}, store.Keep(ctx, req.Name, req.Value)
 }}
 
-// Keep stores a value under a name at the running gateway of cfg, or in its store if none runs.
+// Keep stores a value under a name at the running gateway of cfg, or in its store if none runs. It fails if neither can
+// be reached.
 func Keep(ctx context.Context, cfg config.Config, name, value string) error {
 	_, err := keep.run(ctx, cfg, keepRequest{name, value})
 	return err

@@ -51,7 +51,8 @@ func Beside(cfg config.Config, ending string) string {
 	return filepath.Join(dir, "parley", hex.EncodeToString(sum[:8])+ending)
 }
 
-// Announce writes the file of a gateway that listens on addr, and returns the token that requests must bring.
+// Announce writes the file of a gateway that listens on addr, and returns the token that requests must bring. It fails
+// if the file can't be written.
 func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
 	c := contact{URL: "http://" + addr.String(), Token: rand.Text()}
 	if ap, err := netip.ParseAddrPort(addr.String()); err == nil && ap.Addr().IsUnspecified() {
@@ -79,7 +80,8 @@ func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
 	return c.Token, nil
 }
 
-// Withdraw removes the file. A gateway calls it when it ends; after a crash the file stays, which ask copes with.
+// Withdraw removes the file. A gateway calls it when it ends; after a crash the file stays, and ask handles that. It
+// fails if there is no file.
 func Withdraw(cfg config.Config) error { return os.Remove(contactFile(cfg)) }
 
 // URL returns the address of the gateway of cfg that was started last on this machine. It can differ from the

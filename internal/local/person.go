@@ -69,7 +69,7 @@ func OpenPerson(ctx context.Context, cfg config.Config, account string) (*Person
 	return &Person{Running: backends.Path(cfg.Store.Reveal()) == "", account: account, step: step, close: store.Close}, nil
 }
 
-// Close closes the store, if it was opened.
+// Close closes the store, if it was opened, and returns its error.
 func (p *Person) Close() error { return p.close() }
 
 // Export calls each with everything that is stored about the person, page by page, and stops at its first error.

@@ -69,13 +69,14 @@ func retryError(id chat.RunID, err error) error {
 }
 
 // ListSetAside returns the runs that are set aside, newest first, from the running gateway of cfg, or from its store if none
-// runs.
+// runs. It fails if neither can be reached.
 func ListSetAside(ctx context.Context, cfg config.Config) ([]SetAside, error) {
 	out, err := runs.run(ctx, cfg, runsRequest{})
 	return out.Runs, err
 }
 
-// RetryRun answers a run that is set aside again: the running gateway of cfg does, or the next one.
+// RetryRun answers a run that is set aside again: the running gateway of cfg does, or the next one. It fails if the run
+// can't be retried.
 func RetryRun(ctx context.Context, cfg config.Config, id string) error {
 	_, err := runs.run(ctx, cfg, runsRequest{Retry: chat.RunID(id)})
 	return err

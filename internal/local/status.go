@@ -102,6 +102,7 @@ func stateOf(r chat.Replica, now time.Time) string {
 }
 
 // ReadStatus returns the status of the gateways with the store of cfg: from a running gateway on this machine, or else from the store.
+// It fails if neither can be reached.
 func ReadStatus(ctx context.Context, cfg config.Config) (Status, error) {
 	return status.run(ctx, cfg, struct{}{})
 }

@@ -16,7 +16,8 @@ type Hours struct {
 // clock is a time of day in minutes.
 type clock int
 
-// Parse reads hours such as "22:00-07:00", which can include midnight; empty is no hours.
+// Parse reads hours such as "22:00-07:00", which can include midnight; empty is no hours. It fails for other forms, and
+// for equal times.
 func Parse(text string, zone *time.Location) (Hours, error) {
 	if strings.TrimSpace(text) == "" {
 		return Hours{}, nil

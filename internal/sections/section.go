@@ -93,7 +93,7 @@ func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
 // Format hides the secret from every verb, including those that do not apply to text.
 func (s Secret) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), s.String()) }
 
-// MarshalText hides the secret from JSON, YAML, XML and flags.
+// MarshalText hides the secret from JSON, YAML, XML and flags. It never fails.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // LogValue hides the secret from slog.

@@ -29,7 +29,8 @@ const (
 type seconds float64
 
 // Length returns how long a file plays: FLAC, WAV, Ogg (Opus, Vorbis, FLAC), MP3, AAC, MP4 (M4A), WebM or AMR. It takes time in
-// proportion to the size of the file.
+// proportion to the size of the file. It fails with [ErrUnknown], and with [ErrTooLong] for a length that the size
+// can't hold.
 func Length(data []byte) (time.Duration, error) {
 	length := measure(data)
 	switch {

@@ -46,21 +46,21 @@ func Command(program string, args ...string) *Process {
 	return &Process{program, args, make(chan struct{}, together)}
 }
 
-// Text extracts the text of a document, see [parley/media/document.Text].
+// Text extracts the text of a document, and fails as [parley/media/document.Text] does, or if the process fails.
 func (p *Process) Text(ctx context.Context, document []byte) (string, error) {
 	text, err := p.run(ctx, job{kind: textJob}, document)
 	return string(text), err
 }
 
 // Page returns the title and the main text of an HTML page, see [parley/media/document.Readable]. The media type is the
-// one that came with the page. It can name an encoding.
+// one that came with the page. It can name an encoding. It fails only if the process fails.
 func (p *Process) Page(ctx context.Context, page []byte, mediaType string) (title, body string, err error) {
 	text, err := p.run(ctx, job{pageJob, mediaType}, page)
 	title, body, _ = strings.Cut(string(text), "\n")
 	return title, body, err
 }
 
-// Thumbnail returns a small JPEG of an image, see [parley/media/thumbnail.JPEG].
+// Thumbnail returns a small JPEG of an image, and fails as [parley/media/thumbnail.JPEG] does, or if the process fails.
 func (p *Process) Thumbnail(ctx context.Context, picture []byte) ([]byte, error) {
 	return p.run(ctx, job{kind: thumbnailJob}, picture)
 }

@@ -40,7 +40,7 @@ func (j job) line() []byte {
 }
 
 // Serve reads a job with its file from in, and writes the result to out. It limits this process first, so it is for a
-// process that does nothing else.
+// process that does nothing else. The error is for the caller to print: then there is no result.
 func Serve(in io.Reader, out io.Writer) error {
 	defer endWithParent()()
 	if err := limit(); err != nil {

@@ -95,12 +95,12 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check makes the smallest request; see [wire.Endpoint.Check]. It runs the agent.
+// Check makes the smallest request, and fails like [wire.Endpoint.Check]. It runs the agent.
 func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 	return m.Endpoint.Check(ctx, m, uses)
 }
 
-// CheckListed is Check, because agents don't list models.
+// CheckListed is Check, and fails like it, because agents don't list models.
 func (m *Model) CheckListed(ctx context.Context) (string, error) { return m.Check(ctx, wire.Uses{}) }
 
 // Reach sends a request that runs nothing. Any response will do, also an error: the server is there.

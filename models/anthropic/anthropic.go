@@ -113,7 +113,7 @@ func open(c *Config, o models.Options) *Model {
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check makes the smallest request; see [wire.Endpoint.Check].
+// Check makes the smallest request, and fails like [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 	return m.Endpoint.Check(ctx, m, uses)
 }

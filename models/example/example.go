@@ -51,7 +51,7 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// Check makes the smallest request; see [wire.Endpoint.Check].
+// Check makes the smallest request, and fails like [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 	return m.Endpoint.Check(ctx, m, uses)
 }

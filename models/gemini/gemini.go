@@ -114,12 +114,12 @@ func (m *Model) names(ctx context.Context) (names []string, err error) {
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check makes the smallest request; see [wire.Endpoint.Check].
+// Check makes the smallest request, and fails like [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 	return m.Endpoint.Check(ctx, m, uses)
 }
 
-// CheckEmbeds embeds one word; see [wire.Endpoint.CheckEmbeds].
+// CheckEmbeds embeds one word, and fails like [wire.Endpoint.CheckEmbeds].
 func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 	return m.Endpoint.CheckEmbeds(ctx, m)
 }

@@ -172,12 +172,13 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 // MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
-// Check makes the smallest request; see [wire.Endpoint.Check].
+// Check makes the smallest request, and fails like [wire.Endpoint.Check].
 func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 	return m.Endpoint.Check(ctx, m, uses)
 }
 
-// CheckListed reports whether the server lists the model, if it lists any by the names that are used.
+// CheckListed fails if the server does not list the model, unless it lists models by other names. The text is for the
+// owner.
 func (m *Model) CheckListed(ctx context.Context) (string, error) {
 	if m.options.Unlisted {
 		text, err := m.Reach(ctx)
@@ -186,7 +187,7 @@ func (m *Model) CheckListed(ctx context.Context) (string, error) {
 	return m.Endpoint.CheckListed(ctx)
 }
 
-// CheckEmbeds embeds one word; see [wire.Endpoint.CheckEmbeds].
+// CheckEmbeds embeds one word, and fails like [wire.Endpoint.CheckEmbeds].
 func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 	return m.Endpoint.CheckEmbeds(ctx, m)
 }

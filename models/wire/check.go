@@ -167,7 +167,7 @@ func (m *Endpoint) tryWith(ctx context.Context, with llm.Model, uses Uses) error
 	return err
 }
 
-// CheckListed reports whether the server lists the model. It is for models whose smallest call costs too much to try,
+// CheckListed fails if the server does not list the model. It is for models whose smallest call costs too much to try,
 // such as image generation.
 func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 	name, err := m.Resolve(ctx)
@@ -186,7 +186,7 @@ func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s is listed at %s; it will be tested on first use", name, Place(m.Base)), nil
 }
 
-// Reach lists the provider's models, which tries its key and address at no cost.
+// Reach lists the provider's models, which tries its key and address at no cost. Its error names the remedy.
 func (m *Endpoint) Reach(ctx context.Context) (string, error) {
 	names, err := m.Models(ctx)
 	if f, ok := errors.AsType[*llm.Failure](err); ok {
@@ -197,7 +197,7 @@ func (m *Endpoint) Reach(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s lists %d models", Place(m.Base), len(names)), nil
 }
 
-// CheckEmbeds embeds one word and returns the number of dimensions.
+// CheckEmbeds embeds one word and returns a text with the number of dimensions. Its error names the remedy.
 func (m *Endpoint) CheckEmbeds(ctx context.Context, with llm.Embedder) (string, error) {
 	vectors, err := with.Embed(ctx, []string{"OK"})
 	if f, ok := errors.AsType[*llm.Failure](err); ok {

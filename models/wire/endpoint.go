@@ -127,7 +127,7 @@ func (q quiet) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes idle connections. Calls under way continue.
+// Close closes idle connections. Calls under way continue. It never fails.
 func (m *Endpoint) Close() error {
 	m.transport.CloseIdleConnections()
 	return nil

@@ -314,7 +314,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Check sends a signed ping, which must have no side effects. 404 and 405 mean that the endpoint can be reached.
+// Check sends a signed ping, which must have no side effects. 404 and 405 mean that the endpoint can be reached. Other
+// codes outside of 2xx are errors.
 func Check(ctx context.Context, t Tool, dial Dialer) (string, error) {
 	t.Effect = action.Reads // a ping changes nothing, and its failure leaves nothing in doubt
 	h := newHook(t, dial)

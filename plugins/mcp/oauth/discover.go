@@ -21,7 +21,8 @@ type authority struct {
 	scopes   []string
 }
 
-// Discover returns the address of the authorization server of s.
+// Discover returns the address of the authorization server of s. It fails if that can't be reached, or lacks a required
+// feature.
 func Discover(ctx context.Context, s Settings, client *http.Client) (string, error) {
 	at, err := discover(ctx, s, client)
 	if err != nil {

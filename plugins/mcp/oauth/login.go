@@ -21,7 +21,8 @@ import (
 const LoginLimit = 10 * time.Minute
 
 // Login asks a user to log in with a browser. visit shows them an address, and returns the address that the browser was
-// sent to in the end, which begins with redirect. Login returns the value to store under [Name].
+// sent to in the end, which begins with redirect. Login returns the value to store under [Name]. It fails with the
+// error of visit, and if the server grants no tokens.
 func Login(ctx context.Context, s Settings, k Key, client *http.Client, redirect string, visit func(ctx context.Context, address string) (string, error)) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, LoginLimit, errors.New("the login has taken too long"))
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 // their browser shows in the end.
 type Loopback struct{ listener net.Listener }
 
-// Listen returns a Loopback. Close ends it.
+// Listen returns a Loopback on a free port, or the error of the listener. Close ends it.
 func Listen(ctx context.Context) (*Loopback, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -23,7 +23,7 @@ func Listen(ctx context.Context) (*Loopback, error) {
 	return &Loopback{l}, nil
 }
 
-// Close stops listening.
+// Close stops listening, and returns the error of the listener.
 func (b *Loopback) Close() error { return b.listener.Close() }
 
 // Redirect is the address that the browser is sent to.
@@ -31,7 +31,7 @@ func (b *Loopback) Redirect() string { return "http://" + b.listener.Addr().Stri
 
 const callback = "/callback"
 
-// Wait returns the address that the browser was sent to from address, or the pasted one.
+// Wait returns the address that the browser was sent to from address, or the pasted one. It fails when ctx ends.
 func (b *Loopback) Wait(ctx context.Context, address string, pasted <-chan string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

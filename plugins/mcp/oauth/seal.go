@@ -17,7 +17,7 @@ type Key struct{ aead cipher.AEAD }
 
 const keySize = 32 // AES-256
 
-// ParseKey reads a key: 32 bytes in base64, as `openssl rand -base64 32` writes them.
+// ParseKey reads a key: 32 bytes in base64, as `openssl rand -base64 32` writes them. It fails for anything else.
 func ParseKey(written string) (Key, error) {
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(written))
 	if err != nil || len(raw) != keySize {
