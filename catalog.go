@@ -72,7 +72,7 @@ func (b backends) close() {
 	}
 }
 
-// ErrRunning is the error that [New] returns if another gateway has the configured store open.
+// ErrRunning is the error that [New] returns if another gateway uses the configured store.
 var ErrRunning = errors.New("a gateway is running")
 
 // several reports whether other gateways can use the store at the same time.
@@ -133,8 +133,8 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-// recallOf returns what recall needs. Without an embedding model it searches by words only, with a warning: the gateway
-// still works.
+// recallOf returns the options of recall. Without an embedding model it searches by words only, with a warning: the
+// gateway still works.
 func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models) recall.Deps {
 	d := recall.Deps{Store: store, Log: env.Log}
 	if cfg.Agent.Recall != config.RecallMeaning {
@@ -268,7 +268,8 @@ func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, described()...)
 }
 
-// platforms returns the connectors that the configuration enables. Each gets what deps returns for its name.
+// platforms returns the connectors that the configuration enables. Each gets the dependencies that deps returns for its
+// name.
 func platforms(cfg config.Config, deps func(name string) connectors.Deps) (on []Connector) {
 	for _, s := range cfg.ConnectorsOn() {
 		c := s.Values.(connectors.Settings)

@@ -3,7 +3,7 @@
 // program.
 //
 // This is the only package that knows all others. catalog.go lists the connectors, stores, models and
-// plugins; the other files translate the configuration into the options of each. Parts get what they need as values and
+// plugins; the other files translate the configuration into the options of each. Parts get their inputs as values and
 // functions, so that none of them reads the configuration.
 package parley
 

@@ -79,7 +79,7 @@ type logCounts struct {
 	seen  map[string]int
 }
 
-// count returns how many lines with that message there are in this window, with this one. With the first line of a
+// count returns the number of lines with that message in this window, with this one. With the first line of a
 // window, it also returns how many of each message were left out in the one before.
 func (c *logCounts) count(message string) (n int, leftOut map[string]int) {
 	c.mu.Lock()

@@ -61,7 +61,7 @@ type Parser interface {
 	Thumbnail(ctx context.Context, picture []byte) ([]byte, error)
 }
 
-// documents returns what extracts the text of documents, or nil.
+// documents returns the function that extracts the text of documents, or nil.
 func (e Env) documents() func(context.Context, []byte) (string, error) {
 	if e.Parser == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"parley/plugins/tasks"
 )
 
-// initLimit bounds how long all plugins together may take to start: the start of the gateway waits for them.
+// initLimit bounds the time for all plugins together to start: the start of the gateway waits for them.
 const initLimit = 30 * time.Second
 
 // allPlugins returns the plugins of the configuration, more, and those of the program, in this order. Without a store

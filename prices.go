@@ -125,7 +125,7 @@ func (m priced) nearest() string {
 	return "; write a provider of the table (openai, anthropic, gemini, openrouter, groq, mistral, deepseek or xai), a slash, and its name for the model"
 }
 
-// remedy returns what to set for a model without a price.
+// remedy returns the setting to add for a model without a price.
 func (m priced) remedy() string {
 	text := "set " + m.key + ".price (0 if it costs nothing"
 	switch m.task {

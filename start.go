@@ -106,8 +106,8 @@ func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, 
 	return err
 }
 
-// limitedBy returns a check that explains in plain words what works with limits while Redis is away. It does not make a gateway unready:
-// all of them would be, although they accept and answer messages.
+// limitedBy returns a check that explains in plain words the limits of the gateway while Redis is away. It does not make a gateway
+// unready: all of them would be, although they accept and answer messages.
 func limitedBy(shared *redis.Backend) func() string {
 	return func() string {
 		if shared.Unreachable() {
@@ -160,7 +160,7 @@ func readiness(store stores.Store) func(context.Context) error {
 	}
 }
 
-// about returns what commands such as /model and /status tell users about this gateway.
+// about returns the data about this gateway for commands such as /model and /status.
 func about(g *Gateway) programs.Program {
 	a := programs.Program{Version: version.Current().Short(), Models: []programs.Model{{Work: "answers", Name: g.models.name}}}
 	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {

@@ -1,5 +1,5 @@
 // Package backends opens stores by their addresses, and moves rows from SQLite to PostgreSQL. The packages below it
-// implement the stores (sqlite, postgres) and what replicas share (inmem, redis).
+// implement the stores (sqlite, postgres) and the state that replicas share (inmem, redis).
 package backends
 
 import (
@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // Open opens the store at address: sqlite: and a path, or the URL of a PostgreSQL database. It fails for other
-// addresses, if another process has the file open, and if the tables are of a newer program.
+// addresses, if another process uses the file, and if the tables are of a newer program.
 func Open(ctx context.Context, address string, o Options) (Store, error) {
 	if isPostgres(address) {
 		return orNil(postgres.Open(ctx, address, postgres.Options{Several: o.Several, Guest: o.Guest}))

@@ -77,7 +77,7 @@ type rower interface {
 	Rows(ctx context.Context, t record.Table, after []any) ([][]any, error)
 }
 
-// compareRows returns how many rows a table has, or an error if they are not the same in both.
+// compareRows returns the number of rows of a table, or an error if they are not the same in both.
 func compareRows(ctx context.Context, source, target rower, table record.Table) (int, error) {
 	was, err := sum(ctx, source, table)
 	if err != nil {

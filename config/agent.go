@@ -20,7 +20,7 @@ type Agent struct {
 	Names []string `yaml:"names"`
 	// Its name on chat platforms, if different. It also responds to this name.
 	Username string `yaml:"username"`
-	// What kind of agent it is, such as support. Plugins can bring prompts for agents of one type. Empty = no type.
+	// The kind of agent, such as support. Plugins can bring prompts for agents of one type. Empty = no type.
 	Type string `yaml:"type"`
 	// How the model answers: native = text and tool calls, which most models support;
 	// xml = text with tags around its parts, for models without reliable tool calls.
@@ -67,12 +67,13 @@ type Agent struct {
 	// Where facts about a person are used: room = only where they were mentioned; person = also in direct chats with that person;
 	// everywhere = also in groups where that person asks, but never facts from direct chats.
 	FactScope FactScope `yaml:"fact_scope" default:"room"`
-	// For how many days facts are used; then they are deleted. 0 = they don't expire.
+	// The number of days that facts are used; then they are deleted. 0 = they don't expire.
 	FactDays int `yaml:"fact_days"`
 	// true = the agent reads up to three pages that a question links to, before it answers. Only https pages on the public internet.
 	ReadLinks bool `yaml:"read_links"`
 
-	// Sources are what Knowledge names, and Documents its texts at the start: of PDF, Office and HTML files only the names.
+	// Sources are the files that Knowledge names, and Documents its texts at the start: of PDF, Office and HTML files only
+	// the names.
 	Sources   Sources    `yaml:"-"`
 	Documents []Document `yaml:"-"`
 }

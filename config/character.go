@@ -175,7 +175,7 @@ func (f *characterFile) templates(n *node) *node {
 	return n
 }
 
-// withCharacter adds to the agent section what its character file sets and the section does not.
+// withCharacter adds the values of the character file to the agent section, where that has none.
 func (d *decoder) withCharacter(root *node) (warnings []string) {
 	agent := root.find("agent")
 	if agent == nil || agent.find("character") == nil || agent.find("character").kind != text {

@@ -5,7 +5,7 @@
 // in schema.json. The sections of platforms and providers are not known here: their packages describe them (see package
 // sections), and the caller hands in the descriptors.
 //
-// A file is read in these steps, each of which reports all problems that it finds and none that follow from an earlier
+// A file is read in these steps. Each reports all problems that it finds and none that follow from an earlier
 // one:
 //
 //  1. node.go (YAML) and json.go (character files) parse the text to nodes with positions. Features of YAML that configurations don't need
@@ -64,7 +64,7 @@ type Config struct {
 	//     room: "telegram:-1001234567890"
 	//     prompt: A build ended as {{status}}. Sum up in one sentence what it says.
 	Hooks []Hook `yaml:"hooks"`
-	// Plugins: what the agent can do besides chatting.
+	// Plugins: abilities of the agent besides chatting.
 	Plugins Plugins `yaml:"plugins"`
 	// MCP servers, whose tools the agent can use: see docs/tools.md. A list of
 	//   - name: files
@@ -79,7 +79,7 @@ type Config struct {
 	//     secret: ${env:SHOP_SECRET}
 	//     effect: read
 	Tools []WebhookTool `yaml:"tools"`
-	// What encrypts stored secrets.
+	// The key that encrypts stored secrets.
 	Secrets Secrets `yaml:"secrets"`
 	// Approvals of tool calls that change something. The owner can always approve.
 	Approvals Approvals `yaml:"approvals"`
@@ -104,7 +104,7 @@ type Config struct {
 	Places map[string]string `yaml:"-"`
 }
 
-// Secrets is what encrypts stored secrets.
+// Secrets holds the key that encrypts stored secrets.
 type Secrets struct {
 	// Encrypts the tokens of MCP servers that need a login: 32 bytes in base64, made with openssl rand -base64 32. Keep it: without it
 	// every login has to be repeated.

@@ -45,7 +45,8 @@ func connectorPath(s sections.Section) string { return "connectors." + s.Name }
 // variable matches the environment variable in the default of a secret.
 var variable = regexp.MustCompile(`^\$\{env:([A-Za-z0-9_]+):-\}$`)
 
-// connectorToggle returns what enables a section: its secret. The variable of the secret's default is named in hints.
+// connectorToggle returns the key that enables a section: its secret. The variable of the secret's default is named in
+// hints.
 func connectorToggle(s sections.Section) toggle {
 	t := toggle{name: s.Title, path: connectorPath(s), secret: s.Secret}
 	for _, e := range entries(reflect.ValueOf(s.Values).Elem()) {

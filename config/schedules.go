@@ -89,7 +89,7 @@ func (d checker) checkSchedules(c *Config) {
 	}
 }
 
-// checkTask checks what schedules and hooks have in common.
+// checkTask checks the common keys of schedules and hooks.
 func (d checker) checkTask(path, name string, names map[string]bool, room Place, prompt, text string) {
 	prompt, text = strings.TrimSpace(prompt), strings.TrimSpace(text)
 	switch {
@@ -109,7 +109,8 @@ func (d checker) checkTask(path, name string, names map[string]bool, room Place,
 type Hook struct {
 	// A short name, which ends the address: lower-case letters, digits and hyphens.
 	Name string `yaml:"name"`
-	// What calls must bring as "Authorization: Bearer SECRET": at least 16 characters. Empty = no calls are accepted.
+	// The secret that calls must bring as "Authorization: Bearer SECRET": at least 16 characters. Empty = no calls are
+	// accepted.
 	Secret Secret `yaml:"secret"`
 	// Where: a group or channel, or an account for its direct chat. The agent must have had a message there.
 	Room Place `yaml:"room"`

@@ -1,5 +1,5 @@
 // Package media implements [attachment.Reader]: it describes images, transcribes audio and extracts the text of
-// documents, so that models can use what users attach.
+// documents, so that models can use attachments of users.
 //
 // Nothing about a file is trusted: not its name, its type, its size or its unpacked size. Its content
 // decides its kind (kind.go). Images are only measured, never decoded here (picture.go); text is decoded within bounds
@@ -33,7 +33,7 @@ const (
 	MaxFile = 20 << 20
 	// fileTime limits the time for one file, including its download.
 	fileTime = 45 * time.Second
-	// together is how many files are read at once, over all rooms, which bounds their memory.
+	// together is the number of files that are read at once, over all rooms, which bounds their memory.
 	together = 4
 	maxText  = 16_000 // characters of a file that are kept; the rest would not fit into a prompt
 )

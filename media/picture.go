@@ -23,7 +23,7 @@ const (
 	maxPixels = 64_000_000
 	// maxPicture is the size that models accept, in bytes.
 	maxPicture = 10 << 20
-	// maxDescription limits how much of a model's description is read, in bytes.
+	// maxDescription limits a model's description, in bytes.
 	maxDescription = 8 << 10
 )
 

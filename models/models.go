@@ -34,12 +34,13 @@ type Parameters struct {
 	Temperature, TopP *float64 // nil leaves it to the provider
 	Stop              []string // the answer ends before any of these
 	Seed              *int
-	Effort            string         // how much the model thinks, in the provider's words; empty leaves it to the provider
-	ThinkingBudget    *int           // how many tokens the model may think, instead of the provider's setting; 0 means none
+	Effort            string         // the amount of thinking, in the provider's words; empty leaves it to the provider
+	ThinkingBudget    *int           // the maximum of tokens for thinking, instead of the provider's setting; 0 means none
 	Extra             map[string]any // more keys of the body
 }
 
-// Settings names what errors tell to set, given the variables that hold the key and the address ("" for none).
+// Settings returns the names of settings for error texts, given the variables that hold the key and the address ("" for
+// none).
 func (o Options) Settings(key, url string) wire.Settings {
 	in := func(field, variable string) string {
 		field = "providers." + o.Provider + "." + field

@@ -8,7 +8,7 @@ import (
 	"parley/core/relay"
 )
 
-// backlog is how many frames wait for a slow reader.
+// backlog is the number of frames that wait for a slow reader.
 const backlog = 64
 
 // Bus is a [relay.Bus] for one process. A slow reader misses the oldest frames, so that the newest one shows the gap.

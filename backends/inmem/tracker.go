@@ -1,6 +1,6 @@
-// Package inmem keeps in memory what replicas share through Redis: the latest turns and live answers. It serves a
-// single-process gateway, and is the local part of each replica of a larger one. Nothing here starts a goroutine that
-// outlives its work.
+// Package inmem keeps in memory the state that replicas share through Redis: the latest turns and live answers. It
+// serves a single-process gateway, and is the local part of each replica of a larger one. Nothing here starts a
+// goroutine that outlives its work.
 package inmem
 
 import (
@@ -13,7 +13,7 @@ import (
 	"parley/core/chat"
 )
 
-// Remembered is how long a room's marks are kept after their last use: longer than any run, so that a late, smaller id
+// Remembered is the lifetime of a room's marks after their last use: longer than any run, so that a late, smaller id
 // is still detected.
 const Remembered = 24 * time.Hour
 

@@ -16,7 +16,7 @@ import (
 
 var _ progressive.Windows = (*Store)(nil)
 
-// The states of the row with the empty scope. It tells whether the process that saved the windows ended after saving
+// The states of the row with the empty scope: whether the process that saved the windows ended after saving
 // all of them: after a crash, the gate assumes that more was spent than was saved.
 const (
 	windowsRunning = "running"
@@ -93,9 +93,9 @@ func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error
 	s.along.take.Store(&take)
 }
 
-// along is what every commit saves too: the budgets that were used since the commit before. Commits of this store run
-// concurrently, so saving makes one of them the saver; the others leave the windows to it or to the next. With two
-// savers, an older state could replace a newer one.
+// along is the part that every commit saves too: the budgets that were used since the commit before. Commits of this
+// store run concurrently, so saving makes one of them the saver; the others leave the windows to it or to the next.
+// With two savers, an older state could replace a newer one.
 type along struct {
 	clock  *clock
 	take   atomic.Pointer[func() ([]progressive.ChangedWindow, func(error))]

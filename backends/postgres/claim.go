@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// takeWait is how long a starting process waits for the claim: the one before may just be ending.
+// takeWait is the time that a starting process waits for the claim: the one before may just be ending.
 const takeWait = 3 * time.Second
 
 // InUseError is returned by [Open] if another gateway has claimed the database in a way that excludes this one.

@@ -62,7 +62,7 @@ func (c *clock) nanos() int64 {
 	return m.server + int64(c.now().Sub(m.local))
 }
 
-// ahead returns by how much the clock of the database is ahead of the process's wall clock, in nanoseconds; negative if
+// ahead returns the lead of the database's clock over the process's wall clock, in nanoseconds; negative if
 // it is behind.
 func (c *clock) ahead() int64 {
 	if c.own {

@@ -16,7 +16,7 @@ const selectRecent = `
 	WHERE room = $1 AND kind = $2 AND turn <= $3
 	ORDER BY turn DESC, seq DESC LIMIT $4`
 
-// Recent implements [storage.Memories]. Its cost depends on the limit only, not on how much is stored.
+// Recent implements [storage.Memories]. Its cost depends on the limit only, not on the number of stored messages.
 func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64

@@ -11,7 +11,7 @@ import (
 	"parley/core/llm"
 )
 
-// longDead is how long the rows of dead owners without open runs stay where several gateways use the database.
+// longDead is the time that the rows of dead owners without open runs stay where several gateways use the database.
 const longDead = 24 * time.Hour
 
 // buryOwners deletes owners that ended long ago. If the opener is the only user of the database, all earlier owners are

@@ -127,7 +127,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 	return err
 }
 
-// unquote removes what messages said from the replies to them: a reply has a copy of the text that it quotes.
+// unquote removes the text of messages from the replies to them: a reply has a copy of the text that it quotes.
 func unquote(ctx context.Context, q querier, room chat.RoomID, ids []chat.MemoryID) error {
 	rows, err := q.Query(ctx, numbered(record.SelectQuoting), room)
 	replies, err := collect(rows, err, record.ScanMemory)

@@ -17,7 +17,7 @@
 //     its outcome is looked up (tx.go). So callers normally don't notice that a server restarts or is replaced.
 //
 // The contract of each method is the comment of the port in [parley/core/storage] that its own comment names. The
-// comments here explain how the contract is kept, and what differs from the SQLite store, which has the same tables and
+// comments here explain the implementation, and the differences to the SQLite store, which has the same tables and
 // mostly the same statements. Forms of values are those of [parley/backends/record], which both share.
 package postgres
 
@@ -82,7 +82,7 @@ type (
 	people    struct{ *database } // who is approved, and who asks for it
 	questions struct{ *database } // questions to users, and their choices
 	usage     struct{ *database } // spending
-	upkeep    struct{ *database } // what expires, and what other packages keep
+	upkeep    struct{ *database } // expired rows, and values of other packages
 	personal  struct{ *database } // all about one person
 )
 
@@ -92,7 +92,7 @@ type database struct {
 	id      string  // see ID
 	clock   clock   // follows the clock of the database
 	turns   turns   // where the calls of this process wait for each other
-	along   along   // what commits save too, see budgets.go
+	along   along   // saved by every commit too, see budgets.go
 	trouble trouble // the last error of the database, for Ping
 	claim   *claim  // nil for a guest
 

@@ -26,7 +26,7 @@ const (
 // lost.
 const tries = 6
 
-// querier is what connections, transactions and pools have in common.
+// querier has the common methods of connections, transactions and pools.
 type querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

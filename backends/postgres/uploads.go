@@ -83,7 +83,7 @@ func makeRoom(ctx context.Context, q querier, id string, total int64) error {
 
 // evictUploads removes content of the sender with the most bytes, the oldest first, until enough bytes are free or that
 // sender has no more; nothing at all is [chat.ErrNoSpace]. The running sum selects exactly as many uploads as are
-// needed. Thumbnails (n < 0) of uploads that messages name stay, so that a history can still show what there was. The
+// needed. Thumbnails (n < 0) of uploads that messages name stay, so that a history can still show them. The
 // sender of id loses only those: the others are about to be used by the person who is sending.
 func evictUploads(ctx context.Context, q querier, id string, enough int64) error {
 	rows, err := q.Query(ctx, selectUploads+`WHERE id IN (

@@ -9,8 +9,8 @@ import (
 	"parley/internal/search"
 )
 
-// claimFor is how long messages are left to the replica that asks a model for their vectors. If it dies, another gets
-// them after that.
+// claimFor is the time that messages are left to the replica that asks a model for their vectors. If it dies, another
+// gets them after that.
 const claimFor = 5 * time.Minute
 
 // Unembedded implements [storage.VectorIndex]. It claims the returned messages, so that replicas don't pay twice for

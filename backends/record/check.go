@@ -23,7 +23,7 @@ const maxID = 2000 // bytes
 
 // CheckText returns [ErrText] unless all texts are valid UTF-8 without NUL. JSON would silently replace invalid bytes,
 // and PostgreSQL rejects both in the middle of a transaction. The stores check all texts before they write, so both
-// behave alike and store nothing in part. Whatever takes texts from outside has cleaned them before: see package text.
+// behave alike and store nothing in part. Code that takes texts from outside has cleaned them before: see package text.
 func CheckText(texts ...string) error {
 	for _, t := range texts {
 		if !utf8.ValidString(t) || strings.IndexByte(t, 0) >= 0 {

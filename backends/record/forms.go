@@ -50,7 +50,7 @@ func ContentOf(m chat.Memory) string {
 	return JSON(content{m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls})
 }
 
-// contentOf returns what ContentOf made text of.
+// contentOf parses the text of ContentOf.
 func contentOf(text string) (c content, err error) {
 	err = (&contentColumn{into: &c, names: make([]string, 0, 2)}).ScanBytes([]byte(text)) // room for the actions of one answer
 	return c, err
@@ -69,7 +69,7 @@ func AddressOf(a chat.Address) string {
 	return JSON(a)
 }
 
-// MarkID returns what marks store of an event's id: half of its SHA-256. It tells events apart but can't be turned
+// MarkID returns the form of an event's id in marks: half of its SHA-256. It tells events apart but can't be turned
 // back, as ids of deleted messages are not to be kept.
 func MarkID(id chat.MemoryID) []byte {
 	sum := sha256.Sum256([]byte(id))

@@ -237,7 +237,7 @@ func CheckUpload(u chat.Upload) error {
 	return CheckText(u.ID, string(u.Room), string(u.Sender), u.Name, u.Type, u.Attempt)
 }
 
-// UploadBytes is how many bytes of an upload are stored, as an expression over the table uploads: of one that is not
+// UploadBytes is the number of stored bytes of an upload, as an expression over the table uploads: of one that is not
 // complete, those that have arrived.
 const UploadBytes = `CASE WHEN complete THEN size ELSE (SELECT CAST(coalesce(sum(length(data)), 0) AS bigint) FROM upload_pieces WHERE upload = uploads.id AND n >= 0) END`
 

@@ -13,7 +13,7 @@ type Table struct {
 	Name    string
 	Key     []string // the columns that sort rows and mark a page's end; unique
 	Columns []string // all of them, those of the key first
-	Page    int      // how many rows are read at a time; fewer of those with large values
+	Page    int      // the number of rows read at a time; fewer of those with large values
 }
 
 // Tables returns the tables to move, referenced ones before those that refer to them. The column seq is SQLite's rowid.
@@ -60,7 +60,7 @@ func (t Table) KeyOf(row []any) []any { return row[:len(t.Key)] }
 
 // Sum is a checksum of rows that is the same for equal rows of both stores. It shows whether a move was complete.
 type Sum struct {
-	Rows int // how many were added
+	Rows int // the number of added rows
 	hash hash.Hash
 }
 

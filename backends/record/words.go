@@ -14,9 +14,10 @@ import (
 const (
 	longestWord = 80   // in bytes; longer ones are left out, in messages and in questions
 	mostWords   = 8000 // of one message; later ones are not found
-	// Candidates is how many messages with a word of a question are considered: the newest.
+	// Candidates is the maximum number of messages with a word of a question that are considered: the newest.
 	Candidates = 5000
-	// Compared is how many messages are compared word by word: those with the rarest words of a question.
+	// Compared is the maximum number of messages that are compared word by word: those with the rarest words of a
+	// question.
 	Compared = 500
 )
 

@@ -39,8 +39,8 @@ var (
 )
 
 const (
-	lease     = 30 * time.Second // how long an unsettled booking counts; twice the maximum duration of a request
-	slowFor   = time.Minute      // for how long a chat runs at half its pace after a long wait
+	lease     = 30 * time.Second // the time that an unsettled booking counts; twice the maximum duration of a request
+	slowFor   = time.Minute      // the time that a chat runs at half its pace after a long wait
 	beatEvery = 3 * time.Second  // how often a replica announces itself
 	retryBeat = time.Second      // the same while Redis is unreachable
 	silent    = 10 * time.Second // after that time without an announcement, a replica is no longer counted
@@ -173,7 +173,7 @@ func (l *Ledger) keep(ctx context.Context) {
 	}
 }
 
-// beat announces this replica, and returns how many there are and whether this one was among them.
+// beat announces this replica, and returns the number of replicas and whether this one was among them.
 func (l *Ledger) beat(ctx context.Context) (replicas int, known bool, err error) {
 	var reply []int64
 	err = l.circuit.do(ctx, func(ctx context.Context) (err error) {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	nameFor   = 15 * time.Second // how long a name stays with a store after all of its gateways have ended
+	nameFor   = 15 * time.Second // the time that a name stays with a store after all of its gateways have ended
 	nameEvery = 3 * time.Second  // how often a gateway renews it
 )
 

@@ -41,7 +41,7 @@ type Options struct {
 	// Name is the name of the gateways that belong together; Store is the id of the store that they share. Keys and
 	// channels begin with both, so gateways with different stores never see each other's turns.
 	Name, Store string
-	// TTL is how long a room's marks outlive their last use; default and minimum [inmem.Remembered].
+	// TTL is the lifetime of a room's marks after their last use; default and minimum [inmem.Remembered].
 	TTL time.Duration
 	// Log receives events when Redis becomes unreachable or reachable; nil disables logging.
 	Log *slog.Logger
@@ -135,7 +135,7 @@ func Open(url string, o Options) (*Backend, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	logging.Disable() // the library's own log, on stderr; callers report what fails
+	logging.Disable() // the library's own log, on stderr; callers report errors
 	client, err := connect(url, o.Dial)
 	if err != nil {
 		return nil, err

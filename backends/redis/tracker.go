@@ -86,7 +86,7 @@ func (t *Tracker) Stop(ctx context.Context, agent chat.AgentID, room chat.RoomID
 	return nil
 }
 
-// ask runs a script and applies its reply locally. If Redis doesn't respond, it records what Redis is owed.
+// ask runs a script and applies its reply locally. If Redis doesn't respond, it records the marks for later.
 func (t *Tracker) ask(ctx context.Context, q request) (inmem.Marks, error) {
 	var m inmem.Marks
 	err := t.circuit.do(ctx, func(ctx context.Context) (err error) {

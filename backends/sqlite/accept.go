@@ -53,8 +53,8 @@ func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted,
 	return acc, nil
 }
 
-// known returns what in was accepted as when it first arrived, or [chat.ErrNotFound]. A message is known by its memory
-// or, if that was deleted, by its mark. One query looks for both, because every accepted message makes it.
+// known returns the result of accepting in when it first arrived, or [chat.ErrNotFound]. A message is known by its
+// memory or, if that was deleted, by its mark. One query looks for both, because every accepted message makes it.
 func known(ctx context.Context, q *conn, in chat.Memory) (chat.Accepted, error) {
 	var room chat.RoomID
 	var role, text string
@@ -187,7 +187,7 @@ func join(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (turn
 	return turn, record.Found(err)
 }
 
-// most returns how long a run may wait for messages after it was opened.
+// most returns the time that a run may wait for messages after it was opened.
 func most(j chat.JoinRule) time.Duration {
 	if j.Most == 0 {
 		return math.MaxInt64

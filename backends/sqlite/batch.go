@@ -23,7 +23,7 @@ type writes struct {
 	jobs    chan *job             // writes that wait to be committed, in order of arrival; closed at the end
 	turn    chan struct{}         // has room for one holder, who uses the writer
 	ended   chan struct{}         // closed when nothing is committed any more
-	along   atomic.Pointer[along] // what every commit saves too, see budgets.go; nil for nothing
+	along   atomic.Pointer[along] // saved by every commit too, see budgets.go; nil for nothing
 	trouble trouble               // the outcome of the last commit, for Ping
 	last    atomic.Int64          // when a write was last committed that is not in the background, in unix nanoseconds
 }
@@ -40,7 +40,7 @@ type job struct {
 
 const (
 	quiet     = 20 * time.Millisecond  // without writes that an answer waits for: see rest
-	mostQuiet = 250 * time.Millisecond // how long rest waits for that
+	mostQuiet = 250 * time.Millisecond // the time that rest waits for that
 )
 
 // newWrites begins to commit. The caller must call [writes.Close].

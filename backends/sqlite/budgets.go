@@ -13,7 +13,7 @@ import (
 
 var _ progressive.Windows = (*Store)(nil)
 
-// The states of the row with the empty scope. It tells whether the process that saved the windows ended after saving
+// The states of the row with the empty scope: whether the process that saved the windows ended after saving
 // all of them: after a crash, the gate assumes that more was spent than was saved.
 const (
 	windowsRunning = "running"
@@ -77,7 +77,8 @@ func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWi
 // it.
 const pruneEvery = time.Minute
 
-// windowsAtOnce is how many windows one statement stores. A request to a platform uses two at least: that of its chat and that of the bot.
+// windowsAtOnce is the number of windows that one statement stores. A request to a platform uses two at least: that of its chat and that
+// of the bot.
 const windowsAtOnce = 8
 
 // saveWindows stores changed windows. Once per pruneEvery it also deletes expired ones.
@@ -116,8 +117,8 @@ func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error
 	s.writes.along.Store(&along{take, s.saveWindows})
 }
 
-// along is what commits save too: the budgets that were used and are not saved yet, if take hands them out. A chat that answers commits
-// often, so saving them costs no sync of their own.
+// along is the part that commits save too: the budgets that were used and are not saved yet, if take hands them out. A chat that
+// answers commits often, so saving them costs no sync of their own.
 type along struct {
 	take func() ([]progressive.ChangedWindow, func(error))
 	save func(context.Context, *conn, []progressive.ChangedWindow) error

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// mostCached is how much a cache holds at most, in bytes, by the estimates of its values.
+// mostCached is the maximum size of a cache, in bytes, by the estimates of its values.
 const mostCached = 16 << 20
 
 // subject identifies the rows that a value of the cache is read from: the rows of a table that have something in common. The triggers

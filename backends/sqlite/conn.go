@@ -26,7 +26,7 @@ type conn struct {
 	changes *changes
 }
 
-// ExecContext runs a statement to its end and returns how many rows it has changed. The context matters only before it begins: a
+// ExecContext runs a statement to its end and returns the number of changed rows. The context matters only before it begins: a
 // write is not interrupted, and reads are short.
 func (c *conn) ExecContext(ctx context.Context, query string, args ...any) (changed int, err error) {
 	r, err := c.QueryContext(ctx, query, args...)

@@ -83,8 +83,8 @@ func (s *database) truncate(ctx context.Context) error {
 	return err
 }
 
-// logWait is how long a checkpoint waits for readers. Writers wait for the checkpoint, so it is far shorter than the
-// timeout for writes.
+// logWait is the time that a checkpoint waits for readers. Writers wait for the checkpoint, so it is far shorter than
+// the timeout for writes.
 const logWait = 250 * time.Millisecond
 
 // checkpoint moves the write-ahead log into the file and empties it. It reports false if another connection, such as a

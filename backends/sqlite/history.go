@@ -27,7 +27,8 @@ func newHistory(all []chat.Memory, turns []chat.ResponseID, whole bool) history 
 	return h
 }
 
-// mostKept is how many memories a history keeps. Prompts show 64, up to a turn that later messages can follow.
+// mostKept is the maximum number of memories of a history. Prompts show 64, up to a turn that later messages can
+// follow.
 const mostKept = 96
 
 // last returns the last limit memories whose turn is at most upTo. ok reports whether they are all known.
@@ -88,7 +89,7 @@ func (h history) bytes() int {
 	return h.size + cap(h.all)*int(unsafe.Sizeof(chat.Memory{})) + cap(h.turns)*int(unsafe.Sizeof(chat.ResponseID(0)))
 }
 
-// bytesOf estimates the memory of what m points to.
+// bytesOf estimates the size of the values that m points to.
 func bytesOf(m chat.Memory) int {
 	n := len(m.ID) + len(m.Author) + len(m.Name) + len(m.Text) + len(m.InReplyTo) + len(m.Quoted.Name) + len(m.Quoted.Text) + len(m.Quoted.What) + len(m.Thought)
 	for _, f := range m.Files {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// InUseError is the error that [Open] returns if another Store has the file open.
+// InUseError is the error that [Open] returns for a file that another Store uses.
 type InUseError struct {
 	Path   string // the resolved path of the database
-	Holder string // the process that has it open, for the owner to read: process, host, and start time
+	Holder string // the process that uses it, for the owner to read: process, host, and start time
 }
 
 // Error implements error.

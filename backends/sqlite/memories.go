@@ -20,8 +20,9 @@ const selectRecent = `
 	WHERE room = ? AND kind = ? AND turn <= ?
 	ORDER BY turn DESC, seq DESC LIMIT ? + 0`
 
-// Recent implements [storage.Memories]. Its cost depends on the limit only, not on how much is stored. The cache holds the newest messages, which is
-// what nearly all calls want: a read for it has no upper bound, and another one is made only if later turns have left too few.
+// Recent implements [storage.Memories]. Its cost depends on the limit only, not on the number of stored messages. The cache holds the
+// newest messages, which is what nearly all calls want: a read for it has no upper bound, and another one is made only if later turns have
+// left too few.
 func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
@@ -102,7 +103,7 @@ func remember(ctx context.Context, tx *conn, m chat.Memory, turn chat.ResponseID
 	return err
 }
 
-// insertMemory stores m unless there is a memory with its id, and returns how many were stored.
+// insertMemory stores m unless there is a memory with its id, and returns the number of stored ones.
 func insertMemory(ctx context.Context, tx *conn, m chat.Memory, turn chat.ResponseID, role string) (stored int, err error) {
 	said, content := record.List(m.History), record.ContentOf(m)
 	longer := func(before value) value {

@@ -132,7 +132,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 	return err
 }
 
-// unquote removes what messages said from the replies to them: a reply has a copy of the text that it quotes.
+// unquote removes the text of messages from the replies to them: a reply has a copy of the text that it quotes.
 func unquote(ctx context.Context, tx *conn, room chat.RoomID, ids []chat.MemoryID) error {
 	rows, err := tx.QueryContext(ctx, record.SelectQuoting, room)
 	if err != nil {

@@ -82,7 +82,7 @@ func (r *reader) serve(dial func() (*conn, error)) {
 	r.last <- c.Close()
 }
 
-// read calls f. What f leaves half read, by a panic, is ended.
+// read calls f. It ends statements that f leaves half read, by a panic.
 func (c *conn) read(f func(*conn) error) (err error) {
 	returned := false
 	defer func() {

@@ -13,10 +13,11 @@ import (
 	"parley/core/quota"
 )
 
-// selectRuns selects what [record.ScanRun] reads. Its first argument is the present. Two columns are computed, because
-// they change without a write when a lease ends: whether a living owner holds the run, and its deaths, which count the
-// last owner too if that died on it without announcing its end and without a verdict (a run with a verdict only remains
-// to be shown). The inputs are the messages of the turn with the role input, so deleting one takes it from the run.
+// selectRuns selects the columns that [record.ScanRun] reads. Its first argument is the present. Two columns are
+// computed, because they change without a write when a lease ends: whether a living owner holds the run, and its
+// deaths, which count the last owner too if that died on it without announcing its end and without a verdict (a run
+// with a verdict only remains to be shown). The inputs are the messages of the turn with the role input, so deleting
+// one takes it from the run.
 const selectRuns = `
 	SELECT r.id, r.turn, r.room, r.kind, r.address, r.author, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?1, FALSE), r.owner,
@@ -127,8 +128,8 @@ func start(ctx context.Context, tx *conn, run *record.HeldRun, owner string) err
 	return err
 }
 
-// countHeld stores how many open runs the last owner of run had, before the first of them is adopted: afterwards their rows do not name that
-// owner any more. It writes only where another owner's run is adopted.
+// countHeld stores the number of open runs of the last owner of run, before the first of them is adopted: afterwards their rows do not name
+// that owner any more. It writes only where another owner's run is adopted.
 func countHeld(ctx context.Context, tx *conn, run *record.HeldRun, owner string) error {
 	if run.Epoch == 0 || run.Owner == "" || run.Owner == owner {
 		return nil

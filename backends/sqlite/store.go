@@ -36,7 +36,7 @@ var ErrClosed = errors.New("the store is closed")
 // Options tunes a store. The zero value is ready for production.
 type Options struct {
 	Readers     int           // maximum number of concurrent read connections; default 4
-	BusyTimeout time.Duration // how long a statement waits for other programs that lock the file, such as a backup; default 5 s
+	BusyTimeout time.Duration // the time that a statement waits for other programs that lock the file, such as a backup; default 5 s
 	// Trace, if set, is called with each statement before it runs, BEGIN and COMMIT included, on the goroutine that
 	// runs it. Tests use it to bound the number of statements.
 	Trace func(statement string)
@@ -72,7 +72,7 @@ type (
 	people    struct{ *database } // who is approved, and who asks for it
 	questions struct{ *database } // questions to users, and their choices
 	usage     struct{ *database } // spending
-	upkeep    struct{ *database } // what expires, and what other packages keep
+	upkeep    struct{ *database } // expired rows, and values of other packages
 	personal  struct{ *database } // all about one person
 )
 
@@ -105,7 +105,7 @@ type database struct {
 }
 
 // Open opens the file at path, creates it if it is missing, and migrates its tables. It returns [*InUseError] while
-// another Store has the file open, in this process or another, and fails for the tables of a newer program. Since the
+// another Store uses the file, in this process or another, and fails for the tables of a newer program. Since the
 // caller is the only owner, the holders of all earlier runs are dead, whatever the times of their leases: those runs
 // can be started at once. The caller must call [Store.Close].
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
@@ -215,7 +215,7 @@ func (s *database) write(ctx context.Context, do func(context.Context, *conn) er
 	return s.commit(ctx, &job{do: do})
 }
 
-// commit does what write does for j.
+// commit runs j as write does.
 func (s *database) commit(ctx context.Context, j *job) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -225,7 +225,7 @@ func (s *database) commit(ctx context.Context, j *job) error {
 	return s.writes.run(ctx, j)
 }
 
-// writeSlowly is write for what takes some milliseconds and no answer waits for, see writes.rest.
+// writeSlowly is write for jobs that take some milliseconds and that no answer waits for, see writes.rest.
 func (s *database) writeSlowly(ctx context.Context, do func(context.Context, *conn) error) error {
 	if err := s.writes.rest(ctx); err != nil {
 		return err

@@ -159,7 +159,7 @@ func directRoomsOf(ctx context.Context, db *conn, person chat.EntityID, except c
 }
 
 // matches returns the messages that match the words asked best. They are ranked by the program: FTS5's own ranking would
-// differ from that of other stores. Their words are what takes long to read, so at most record.Compared are read. With
+// differ from that of other stores. Reading their words takes long, so at most record.Compared are read. With
 // few messages in the rooms these are all, otherwise those that have the rarest words, which the index tells.
 func matches(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, asked []string) (best []int64, err error) {
 	err = db.interruptible(ctx, func() error { // it can take long

@@ -107,7 +107,7 @@ type deletePersonCmd struct {
 	Yes     bool   `help:"Don't ask for confirmation."`
 }
 
-// Run deletes after a confirmation, and prints how many records were deleted of each section.
+// Run deletes after a confirmation, and prints the number of deleted records of each section.
 func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	p, err := openPerson(ctx, c, d.Account)
 	if err != nil {

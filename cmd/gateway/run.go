@@ -69,7 +69,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 // memory, while each collection scans all those stacks.
 const heapGrowth = 200
 
-// connecting is how long connectors take to connect, in general. That needs parts of the program that are not needed again for long.
+// connecting is the usual time for connectors to connect. That needs parts of the program that are not needed again for long.
 const connecting = time.Second
 
 // unmapStarts removes the parts of the program's file that the start has read from the memory of this process, and a moment later those that

@@ -22,13 +22,13 @@ type statusCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// statusReport is what --json prints; scripts read it, so its fields stay. Times are in seconds.
+// statusReport is the output of --json; scripts read it, so its fields stay. Times are in seconds.
 type statusReport struct {
 	Store    service       `json:"store"`
 	Shared   service       `json:"shared"`
 	Replicas []replicaLine `json:"replicas"`
 	Waiting  int           `json:"waiting"`
-	Lag      float64       `json:"lag"`     // how long the oldest of them waits
+	Lag      float64       `json:"lag"`     // the waiting time of the oldest of them
 	Overdue  int           `json:"overdue"` // of them, those that wait longer than a turn can take
 }
 

@@ -33,7 +33,7 @@ var (
 )
 
 const (
-	// maxSample limits how much of a text is compared with each encoding, in bytes.
+	// maxSample limits the part of a text that is compared with each encoding, in bytes.
 	maxSample = 16 << 10
 	// leastLatin and leastOther are the scores below which text is not taken for its script.
 	leastLatin, leastOther = 0.15, 0.45
@@ -88,7 +88,7 @@ func sample(data []byte) []byte {
 	return some
 }
 
-// score returns how much sense the characters of a text that are not ASCII make in the script: from 1, all are common
+// score returns the plausibility in the script of the characters of a text that are not ASCII: from 1, all are common
 // letters where they can stand, down to -3.
 func (s script) score(text string) float64 {
 	sum, n := 0.0, 0
@@ -112,7 +112,7 @@ func (s script) score(text string) float64 {
 	return sum / float64(n)
 }
 
-// weigh returns how much sense r makes between its neighbors.
+// weigh returns the plausibility of r between its neighbors.
 func (s script) weigh(before, r, after rune) float64 {
 	foreign := isASCIILetter(before) || isASCIILetter(after)
 	inWord := unicode.IsLetter(before) && unicode.IsLetter(after)
@@ -156,7 +156,7 @@ func (s script) weighLatin(before, r, after rune) float64 {
 	return 0.5
 }
 
-// density returns how much sense all characters of a text make in the script, or in ASCII.
+// density returns the plausibility of all characters of a text in the script, or in ASCII.
 func (s script) density(text string) float64 {
 	sum, n := 0.0, 0
 	for _, r := range text {

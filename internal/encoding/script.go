@@ -16,7 +16,7 @@ type script struct {
 	wide bool
 }
 
-// rare returns how much sense a letter makes that is not common.
+// rare returns the plausibility of a letter that is not common.
 func (s script) rare() float64 {
 	if s.wide {
 		return 0.35

@@ -32,7 +32,7 @@ type runsReply struct{ Runs []SetAside }
 
 var runs = command[runsRequest, runsReply]{"runs", runsAt}
 
-// runsAt does what req asks for, in a gateway or without one.
+// runsAt carries out req, in a gateway or without one.
 func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out runsReply, err error) {
 	if req.Retry != "" {
 		return out, retryError(req.Retry, rt.RetryRun(ctx, req.Retry))
@@ -55,7 +55,7 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 	return out, nil
 }
 
-// retryError explains why a run can't be retried, and what to do about it.
+// retryError explains why a run can't be retried, with the remedy.
 func retryError(id chat.RunID, err error) error {
 	switch {
 	case errors.Is(err, chat.ErrNotFound):

@@ -24,7 +24,7 @@ type Runtime interface {
 	RetryRun(ctx context.Context, id chat.RunID) error
 	// SaveUsage stores the usage of models that is not stored yet.
 	SaveUsage(ctx context.Context) error
-	// Overdue returns how many open runs wait longer than a turn can take.
+	// Overdue returns the number of open runs that wait longer than a turn can take.
 	Overdue() int
 }
 

@@ -24,7 +24,7 @@ type Spread struct {
 	With  []int // that have each word, in their order
 }
 
-// rarity returns how much a word counts.
+// rarity returns the weight of a word.
 func (s Spread) rarity(word int) float64 {
 	with := float64(s.With[word])
 	return math.Log(1 + (float64(s.Texts)-with+0.5)/(with+0.5))
@@ -135,8 +135,8 @@ func sortByScore(all []Scored) {
 	slices.SortFunc(all, func(a, b Scored) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.ID, a.ID)) })
 }
 
-// Fuse merges rankings into one (reciprocal rank fusion): what several rank high comes first, whatever the scale of
-// their scores. The constant is that of the method's authors.
+// Fuse merges rankings into one (reciprocal rank fusion): texts that several rank high come first, whatever the scale
+// of their scores. The constant is that of the method's authors.
 func Fuse[ID comparable](rankings ...[]ID) (all []ID) {
 	const damping = 60
 	scores := map[ID]float64{}

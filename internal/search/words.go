@@ -1,5 +1,5 @@
 // Package search ranks texts by the words of a question: the words of a text in any language, stop words, and scores.
-// It also has the arithmetic of vectors. It reads no store: the stores use it for what their databases can't do, so
+// It also has the arithmetic of vectors. It reads no store: the stores use it where their databases lack a function, so
 // that all of them find the same.
 //
 // The words of stored texts are made by [Words] when they are indexed. A change of it changes the results among older
@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// maxWords is how many different words of a question are searched for.
+// maxWords is the maximum number of different words of a question that are searched for.
 const maxWords = 24
 
 // Words returns the search words of a text, in lower case, without diacritics and endings. For scripts without

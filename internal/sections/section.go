@@ -1,4 +1,4 @@
-// Package sections is what package config shares with the packages whose sections it reads: the descriptor of a
+// Package sections is the common ground of package config and the packages whose sections it reads: the descriptor of a
 // section, secrets, and common checks. So config knows no platform and no provider, and they don't depend on config.
 package sections
 
@@ -15,7 +15,7 @@ import (
 // configuration was read, Values points to the values of the section.
 type Section struct {
 	Name  string // the key; ids on the platform begin with it
-	Title string // what users call the platform
+	Title string // the platform's name for users
 	About string // the description in the schema
 	// Values points to a struct. Of its fields, the tag yaml is the key, the tag default the default, and the comment the
 	// description in the schema. One field of platforms is `Enabled *bool` with the key enabled. Values may be a [Checker].

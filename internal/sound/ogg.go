@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// ogg returns the sum of the lengths of all streams in an Ogg file: of each what its positions or its packets say.
+// ogg returns the sum of the lengths of all streams in an Ogg file: each by its positions or its packets.
 func ogg(data []byte) (sum seconds) {
 	streams := map[uint32]*stream{}
 	for len(data) >= 27 {

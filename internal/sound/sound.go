@@ -1,4 +1,4 @@
-// Package sound measures how long sound files play, without decoding them.
+// Package sound measures the playing time of sound files, without decoding them.
 //
 // Transcription is paid by the second, and files come from strangers: a header can claim any length, and silence takes
 // hardly any bytes. So a length is the larger one of the header's claim and the sum of the file's frames.
@@ -28,8 +28,8 @@ const (
 // seconds is a length while it is measured. It can be anything, as files are not trusted.
 type seconds float64
 
-// Length returns how long a file plays: FLAC, WAV, Ogg (Opus, Vorbis, FLAC), MP3, AAC, MP4 (M4A), WebM or AMR. It takes time in
-// proportion to the size of the file. It fails with [ErrUnknown], and with [ErrTooLong] for a length that the size
+// Length returns the playing time of a file: FLAC, WAV, Ogg (Opus, Vorbis, FLAC), MP3, AAC, MP4 (M4A), WebM or AMR. It takes
+// time in proportion to the size of the file. It fails with [ErrUnknown], and with [ErrTooLong] for a length that the size
 // can't hold.
 func Length(data []byte) (time.Duration, error) {
 	length := measure(data)

@@ -68,7 +68,8 @@ func block(body []byte) seconds {
 	return seconds(int(body[4])+1) * 0.06
 }
 
-// vint reads a number of variable length, and how many bytes it takes; 0 if there is none. That of an id has its mark.
+// vint reads a number of variable length, and returns it with its number of bytes; 0 if there is none. That of an id
+// has its mark.
 func vint(data []byte, isID bool) (value uint64, n int) {
 	if len(data) == 0 || data[0] == 0 {
 		return 0, 0

@@ -20,7 +20,7 @@ import (
 // Bounds of one document.
 const (
 	maxText = 1 << 20 // bytes of its text
-	// maxPart limits how much of one part of an archive is unpacked, in bytes.
+	// maxPart limits the unpacked size of one part of an archive, in bytes.
 	maxPart = 64 << 20
 )
 

@@ -29,7 +29,7 @@ const (
 var ErrTooLarge = errors.New("the image has too many pixels")
 
 // JPEG returns a thumbnail of a PNG, JPEG, GIF or WebP image, upright and on white, or an error if it can't be decoded.
-// It needs up to 200 MB of memory, so callers limit how many they make at a time.
+// It needs up to 200 MB of memory, so callers limit the number of concurrent calls.
 func JPEG(data []byte) (small []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil { // decoders may report damage by a panic

@@ -120,7 +120,7 @@ func (m *Model) Reach(ctx context.Context) (string, error) {
 	return wire.Place(m.Base) + " can be reached", res.Body.Close()
 }
 
-// advice returns what to do about a failure of a check; "" leaves it to [wire.Endpoint].
+// advice returns the remedy for a failure of a check; "" leaves it to [wire.Endpoint].
 func (m *Model) advice(kind llm.FailureKind, status int) string {
 	at := wire.Place(m.Base)
 	switch {

@@ -52,7 +52,7 @@ type (
 		Description string `json:"description"`
 		Value       string `json:"value"`
 	}
-	// forwarded is what AG-UI has no field for.
+	// forwarded holds values that AG-UI has no field for.
 	forwarded struct {
 		Model       string   `json:"model,omitempty"`
 		MaxTokens   int      `json:"maxTokens,omitempty"`

@@ -26,7 +26,8 @@ type Config struct {
 	APIKey sections.Secret `yaml:"api_key" default:"${env:ANTHROPIC_API_KEY:-}"`
 	// The server.
 	BaseURL string `yaml:"base_url" default:"https://api.anthropic.com"`
-	// off, or adaptive = the model decides how much it thinks before it answers. Older models need thinking_budget instead.
+	// off, or adaptive = the model decides the amount of thinking before it answers. Older models need thinking_budget
+	// instead.
 	Thinking Thinking `yaml:"thinking" default:"off"`
 	// How many tokens the model may think before it answers: at least 1024; 0 = see thinking. They are billed as output.
 	ThinkingBudget int `yaml:"thinking_budget"`

@@ -26,7 +26,7 @@ type stream struct {
 	yield  func(llm.Chunk) bool
 	done   bool
 	blocks []block // in their order; the last one is being written
-	calls  int     // how many have begun
+	calls  int     // the number of those begun
 	filled bool    // the newest call has parameters
 	usage  llm.Usage
 }

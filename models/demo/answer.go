@@ -78,7 +78,7 @@ func lastOf(req llm.Request, role llm.Role) llm.Message {
 	return llm.Message{}
 }
 
-// count returns how many messages of a role there are in the conversation.
+// count returns the number of messages of a role in the conversation.
 func count(req llm.Request, role llm.Role) (n int) {
 	for _, t := range req.Messages {
 		if t.Role == role && !t.Context {

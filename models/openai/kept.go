@@ -81,7 +81,7 @@ func (s *stream) opaque() *llm.Opaque {
 	return &llm.Opaque{Owner: s.owner, Data: data}
 }
 
-// readKept reads what opaque has returned, of this version or an earlier one.
+// readKept reads the result of opaque, of this version or an earlier one.
 func readKept(data json.RawMessage) (k kept) {
 	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &k) != nil {
 		k = kept{Reasoning: data}

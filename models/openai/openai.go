@@ -54,7 +54,7 @@ type Options struct {
 	Quirks
 }
 
-// Quirks are how a server differs from what most others accept. The zero value is right for most.
+// Quirks are the differences of a server to most others. The zero value is right for most.
 type Quirks struct {
 	KeyHeader           string            // the header with the key alone; empty for "Authorization: Bearer"
 	Headers             map[string]string // sent with each request

@@ -196,7 +196,7 @@ func (s *scanner) usage(c *chunk) {
 	})
 }
 
-// details reads how many tokens were read from the provider's cache, and written to it.
+// details reads the numbers of tokens that were read from the provider's cache, and written to it.
 func (s *scanner) details(c *chunk) {
 	if s.null() {
 		return

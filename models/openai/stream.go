@@ -13,8 +13,8 @@ import (
 	"parley/models/wire"
 )
 
-// afterFinish is how long usage and [DONE] may follow the finish reason. Some servers then leave the connection open,
-// which would hold up the end of the answer.
+// afterFinish is the time limit for usage and [DONE] after the finish reason. Some servers then leave the connection
+// open, which would hold up the end of the answer.
 const afterFinish = 5 * time.Second
 
 // maxEvent is the maximum size of an event, in bytes. It is far beyond any regular event.

@@ -51,7 +51,7 @@ type Endpoint struct {
 	Invalid error // why the options can't work; the error of every call
 	// List returns the names of the server's models. The embedding package must set it before the first call.
 	List func(ctx context.Context) ([]string, error)
-	// Advice, if set, returns what to do about a failure of a check, given the HTTP status, or 0. "" leaves it to the
+	// Advice, if set, returns the remedy for a failure of a check, given the HTTP status, or 0. "" leaves it to the
 	// Endpoint.
 	Advice func(kind llm.FailureKind, status int) string
 

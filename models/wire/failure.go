@@ -67,7 +67,7 @@ func (m *Endpoint) sort(err error) *llm.Failure {
 	if _, ok := errors.AsType[unreached](err); ok && isLocal(m.Base) {
 		return &llm.Failure{Kind: llm.LocalInference}
 	}
-	// Retrying doesn't change a certificate, or what answers at an address.
+	// Retrying doesn't change a certificate, or the server at an address.
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return &llm.Failure{Kind: llm.WrongCertificate}
 	}
@@ -128,9 +128,9 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	}
 }
 
-// elsewhere reports whether what answered is not a model server: a web page where an answer should be, a redirect, which
-// is not followed, or a server that speaks TLS. A page with another status is one of a proxy whose server is down, or one
-// that lets no one pass.
+// elsewhere reports whether the answer is not from a model server: a web page where an answer should be, a redirect,
+// which is not followed, or a server that speaks TLS. A page with another status is one of a proxy whose server is down,
+// or one that lets no one pass.
 func (r *Refusal) elsewhere() bool {
 	return r.page && (r.status == 0 || r.status == http.StatusNotFound) || r.status >= 300 && r.status < 400 ||
 		r.refuses("http request to an https server", "http request was sent to https port")

@@ -157,8 +157,8 @@ func capped(text string) string {
 	return text[:end] + "…"
 }
 
-// retryAfter returns how long a server wants no requests: from retry-after-ms (OpenAI), or retry-after in seconds or as
-// a date (RFC 9110, section 10.2.3). It returns 0 if the server doesn't tell.
+// retryAfter returns the time that a server wants no requests for: from retry-after-ms (OpenAI), or retry-after in
+// seconds or as a date (RFC 9110, section 10.2.3). It returns 0 if the server doesn't tell.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if after, ok := number(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return after

@@ -324,7 +324,7 @@ func join(schema, branch map[string]any) {
 	}
 }
 
-// alternatives returns a schema that accepts what any schema of list accepts.
+// alternatives returns a schema that accepts the values that any schema of list accepts.
 func alternatives(list []any) map[string]any {
 	var distinct []any
 	for _, v := range list {

@@ -1,5 +1,5 @@
-// Package demo is a plugin of small actions that demonstrate what actions can do. The demo model calls them; any other
-// model can.
+// Package demo is a plugin of small actions that demonstrate the features of actions. The demo model calls them; any
+// other model can.
 package demo
 
 import (

@@ -13,7 +13,7 @@ import (
 	"parley/core/text"
 )
 
-// step is how long PLAY_DEMO shows each status.
+// step is the time that PLAY_DEMO shows each status.
 const step = 700 * time.Millisecond
 
 const (

@@ -2,8 +2,8 @@
 // silent, to follow rooms and write to them, to remember facts, and to describe to the model the agent, the
 // participants and the known facts.
 //
-// Rights are checked in each action, from the accounts in the turn, never from text: a guest may change only what
-// concerns the guest, a known user may use rooms that they are a member of, and the owner any. The model decides when
+// Rights are checked in each action, from the accounts in the turn, never from text: a guest may change only data
+// about the guest, a known user may use rooms that they are a member of, and the owner any. The model decides when
 // to call an action; this package limits its effect.
 //
 // Names and facts come from users. In prompts they are quoted and kept to one line, so that none of them looks like a
@@ -27,7 +27,7 @@ type Deps struct {
 	Reflection bool               // whether to extract facts from conversations
 	Evaluation bool               // whether the character's template for evaluations is used
 	FactScope  FactScope          // where facts about a person are used; default: InRoom
-	FactLife   time.Duration      // how long facts are used; 0: they don't expire
+	FactLife   time.Duration      // the time that facts are used; 0: they don't expire
 	Zone       *time.Location     // of the time in prompts; nil: this machine's
 	Log        *slog.Logger
 }

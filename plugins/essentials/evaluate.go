@@ -15,7 +15,7 @@ import (
 	"parley/core/text"
 )
 
-// maxEvaluation is how much of an evaluation is kept, in characters.
+// maxEvaluation is the maximum length of a stored evaluation, in characters.
 const maxEvaluation = 2000
 
 // evaluation has the character's own template evaluate a conversation, and keeps the latest result of each room.

@@ -92,7 +92,7 @@ func (d Deps) expiry(days int) time.Time {
 	return time.Now().Add(life)
 }
 
-// excerptSize is how much of a message /memory shows.
+// excerptSize is the length of the part of a message that /memory shows.
 const excerptSize = 80
 
 // origin describes the source of a fact about the author of a command, and its end. A message is only quoted in its own room, or

@@ -28,7 +28,7 @@ func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderRes
 	return action.ProviderResult{Text: "# Conversation\nThe last message is the newest.", Transcript: text, Own: true}, nil
 }
 
-// mostDetails is for how many members of a group, besides the asker, the prompt contains saved facts.
+// mostDetails is the maximum number of members of a group, besides the asker, whose saved facts the prompt contains.
 const mostDetails = 10
 
 // people lists the participants and the author's relation to the agent. That relation follows from platform accounts

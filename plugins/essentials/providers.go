@@ -26,7 +26,8 @@ func (p provider) Provide(ctx context.Context, s action.TurnContext) (action.Pro
 	return p.provide(ctx, s)
 }
 
-// providers returns the providers. Their positions put what changes least first, so that prompts can be cached.
+// providers returns the providers. Their positions put the text that changes least first, so that prompts can be
+// cached.
 func (d Deps) providers() []action.Provider {
 	return []action.Provider{
 		provider{action.ProviderSpec{Name: "CHARACTER", Stable: true, Own: true, Position: 10}, character},

@@ -50,7 +50,7 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 	return nil
 }
 
-// numberedFacts returns the lines in which the prompt shows known facts. Those that the reflection can change have numbers: those about the
+// numberedFacts returns the prompt's lines of known facts. Those that the reflection can change have numbers: those about the
 // asker, and about the room if a known user asks. A user's statement never changes facts about another.
 func numberedFacts(s action.TurnContext, known []chat.RoomNote) (lines []string, numbered map[int]chat.RoomNote) {
 	numbered = map[int]chat.RoomNote{}

@@ -13,7 +13,7 @@ import (
 	"parley/core/event"
 )
 
-// New returns the plugin. cup is how long one cup takes to brew.
+// New returns the plugin. cup is the time to brew one cup.
 func New(cup time.Duration) action.Plugin {
 	shelf := []string{"assam", "sencha"}
 	return action.Plugin{

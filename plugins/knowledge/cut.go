@@ -6,7 +6,7 @@ import (
 	"parley/core/chat"
 )
 
-// longest is about how long a piece is at most, in bytes.
+// longest is the approximate maximum length of a piece, in bytes.
 const longest = 900
 
 // piece is a part of a document.

@@ -46,7 +46,7 @@ func (k *knowledge) work(ctx context.Context) {
 	}
 }
 
-// rest returns how long there is nothing to do, unless a vector turns out to be damaged.
+// rest returns the time until the next task, unless a vector turns out to be damaged.
 func (k *knowledge) rest() time.Duration {
 	rest := useEvery
 	if k.Stamp != nil && k.reader.stamp != "" {

@@ -29,7 +29,7 @@ func (p *plugin) await(ctx context.Context, s action.TurnContext, name string, p
 	return nil
 }
 
-// startWait is how long after the start of the gateway an answer waits for servers that are being started.
+// startWait is the time after the start of the gateway when answers wait for servers that are being started.
 const startWait = 10 * time.Second
 
 // starting implements Starting of [action.Plugin]: without it, the first question after a start would have no tools.

@@ -12,7 +12,7 @@ import (
 	"parley/plugins/mcp/oauth"
 )
 
-// Check connects a server, lists its tools, and calls none. It returns what there is, in one line, and the tools as the
+// Check connects a server, lists its tools, and calls none. It returns a summary, in one line, and the tools as the
 // model would be offered them. The server's process
 // has ended when it returns. A server with OAuth is used with its login in logins, whose token is renewed if needed;
 // without a login, and if it has ended, the error is [oauth.ErrLogin]. Errors hold no secrets of the configuration.
@@ -36,7 +36,7 @@ func Check(ctx context.Context, s Server, o Options, logins oauth.Store) (string
 	}
 }
 
-// check returns what Check does, with secrets.
+// check is Check without hiding secrets.
 func (c *client) check(ctx context.Context, logins oauth.Store) (string, error) {
 	if c.tokens != nil {
 		c.tokens.Store = logins

@@ -7,8 +7,8 @@
 //
 // Servers are not trusted. Their text is bounded in length and number, shown as a quote, and cleaned of control
 // characters. Their own description of a tool can only make it more dangerous than the configuration says, never less.
-// Whatever can change something needs an approval, which is valid for exactly the definition that was approved. A
-// server gets nothing of the gateway's environment, can't use the model, and can ask users only for a choice.
+// Every tool that can change something needs an approval, which is valid for exactly the definition that was approved.
+// A server gets nothing of the gateway's environment, can't use the model, and can ask users only for a choice.
 package mcp
 
 import (
@@ -149,7 +149,7 @@ func (callTool) Spec() action.Spec {
 		Description: "Call a tool of an MCP server, as listed under MCP servers. arguments is a JSON object.",
 		Parameters: json.RawMessage(`{"type":"object","required":["serverName","toolName"],"properties":{` +
 			`"serverName":{"type":"string"},"toolName":{"type":"string"},"arguments":{"type":["object","string"],"description":"a JSON object"}}}`),
-		Effect: action.Writes, // what really happens follows from the tool
+		Effect: action.Writes, // the real effect follows from the tool
 	}
 }
 
@@ -199,7 +199,7 @@ func (provider) Spec() action.ProviderSpec {
 // Provide implements [action.Provider].
 func (a provider) Provide(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var b strings.Builder
-	own := true // the operator has chosen the tools; what resources a server has can depend on others
+	own := true // the operator has chosen the tools; the resources of a server can depend on others
 	for _, c := range a.p.clients {
 		v := c.view()
 		if !c.available(s) || len(v.resources) == 0 && (!a.p.xml || len(v.tools) == 0) {

@@ -96,7 +96,7 @@ func passing(err error) bool {
 		slices.ContainsFunc([]error{syscall.ECONNREFUSED, syscall.ECONNRESET, io.EOF, io.ErrUnexpectedEOF}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// pauseAfter returns how long to wait after a refusal; ok is false if a retry would get the same response. Retry-After
+// pauseAfter returns the time to wait after a refusal; ok is false if a retry would get the same response. Retry-After
 // can also be a date (RFC 9110, section 10.2.3), but no server uses one for such a short pause.
 func pauseAfter(resp *http.Response) (pause time.Duration, ok bool) {
 	asked := resp.Header.Get("Retry-After")

@@ -96,7 +96,7 @@ func (k *keeper) due(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// delay returns by how much the time at is later. It is computed from the name and the time, so all replicas come to
+// delay returns the random delay of the time at. It is computed from the name and the time, so all replicas come to
 // the same result, and spreads schedules that all say "at nine".
 func (k *keeper) delay(at time.Time) time.Duration {
 	if k.Jitter < time.Second {

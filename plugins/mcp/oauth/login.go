@@ -92,7 +92,7 @@ func register(ctx context.Context, s Settings, at authority, client *http.Client
 	l := login{URL: s.URL, Resource: at.resource, Issuer: at.Issuer, TokenURL: at.TokenEndpoint, ClientID: s.ClientID, ClientSecret: s.ClientSecret}
 	if l.ClientID != "" {
 		methods := at.TokenEndpointAuthMethodsSupported
-		if l.ClientSecret != "" && !slices.Contains(methods, "client_secret_post") { // basic is what servers have that name none
+		if l.ClientSecret != "" && !slices.Contains(methods, "client_secret_post") { // basic is the method of servers that name none
 			l.Method = "client_secret_basic"
 		}
 		return l, nil

@@ -22,7 +22,7 @@ type Settings struct {
 	Scopes                 []string // empty: those that the server names
 }
 
-// Store keeps what logins have come to.
+// Store keeps the results of logins.
 type Store interface {
 	// Kept returns the value under name, or "".
 	Kept(ctx context.Context, name string) (string, error)

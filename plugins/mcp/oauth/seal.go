@@ -44,7 +44,8 @@ type entry struct {
 	Holder  string    `json:",omitempty"` // who renews the token
 	Until   time.Time `json:",omitzero"`  // no one else does before then
 	Refused bool      `json:",omitempty"` // the authorization server gives no more tokens
-	// Rejected is how many fresh tokens in a row the MCP server has rejected. No other is asked for before Retry.
+	// Rejected is the number of fresh tokens in a row that the MCP server has rejected. No other is requested before
+	// Retry.
 	Rejected int       `json:",omitempty"`
 	Retry    time.Time `json:",omitzero"`
 }

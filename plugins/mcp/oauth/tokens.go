@@ -18,8 +18,8 @@ import (
 
 const (
 	margin  = 30 * time.Second       // before its end a token is renewed
-	holding = 2 * httpLimit          // how long one gateway alone renews a token
-	again   = 500 * time.Millisecond // between two looks at what another gateway does
+	holding = 2 * httpLimit          // the time that one gateway alone renews a token
+	again   = 500 * time.Millisecond // between two looks at the work of another gateway
 	looks   = 200                    // of them at most
 )
 
@@ -234,5 +234,5 @@ func (t *Tokens) swap(ctx context.Context, raw string, e entry) (bool, error) {
 // which identifies a login in messages to the owner.
 func which(sealed string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(sealed)))[:16] }
 
-// needed is [ErrLogin] with what to do.
+// needed is [ErrLogin] with the remedy.
 func (t *Tokens) needed() error { return fmt.Errorf("%w: gateway mcp login %s", ErrLogin, t.Server) }
