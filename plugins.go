@@ -131,18 +131,18 @@ func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, er
 		}
 		o.Schedules = append(o.Schedules, tasks.Schedule{
 			Name: s.Name, Times: times, Spec: s.Cron + " " + cmp.Or(s.Timezone, cfg.Initiative.Timezone), Jitter: s.Jitter,
-			Once: s.Missed == config.MissedOnce, Drop: s.Quiet == config.QuietDrop, What: what(s.Room, s.Prompt, s.Text),
+			Once: s.Missed == config.MissedOnce, Drop: s.Quiet == config.QuietDrop, What: taskOf(s.Room, s.Prompt, s.Text),
 		})
 	}
 	for _, h := range cfg.Hooks {
 		o.Hooks = append(o.Hooks, tasks.Hook{
-			Name: h.Name, Secret: h.Secret.Reveal(), PerMinute: h.PerMinute, Drop: h.Quiet == config.QuietDrop, What: what(h.Room, h.Prompt, h.Text),
+			Name: h.Name, Secret: h.Secret.Reveal(), PerMinute: h.PerMinute, Drop: h.Quiet == config.QuietDrop, What: taskOf(h.Room, h.Prompt, h.Text),
 		})
 	}
 	return tasks.New(o), nil
 }
 
-// what returns the task of a schedule or hook: to send a text, or to let the agent act on a prompt.
-func what(room config.Place, prompt, text string) tasks.What {
+// taskOf returns the task of a schedule or hook: to send a text, or to let the agent act on a prompt.
+func taskOf(room config.Place, prompt, text string) tasks.What {
 	return tasks.What{Room: string(room), Text: cmp.Or(text, prompt), Speak: text != ""}
 }

@@ -84,13 +84,13 @@ func (d checker) checkTokens(c *Config) {
 func (d checker) checkAddresses(c *Config) {
 	sections.Reject(d.reject).URL("providers.openai.base_url", c.Providers.OpenAI.BaseURL)
 	const encode = "in the user and the password, write @ as %40, / as %2F, # as %23, ? as %3F, % as %25 and a space as %20"
-	if c.Store.misread() {
+	if c.Store.hasUnsafeCharacters() {
 		d.reject("store", "has a user or a password with a character that has a meaning in addresses", encode)
 	} else if !storeAddress(c.Store) {
 		d.reject("store", "is not a supported store",
 			"set sqlite: and a file path, such as sqlite:parley.db, or the URL of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST/DATABASE")
 	}
-	if c.Shared.misread() {
+	if c.Shared.hasUnsafeCharacters() {
 		d.reject("shared", "has a user or a password with a character that has a meaning in addresses", encode)
 	} else if !sharedAddress(c.Shared) {
 		d.reject("shared", "is not a supported backend", "set inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")

@@ -41,10 +41,10 @@ func (d DSN) Scheme() string {
 // query is the beginning of an address's parameters.
 var query = regexp.MustCompile(`\?[A-Za-z][A-Za-z0-9_.-]*=`)
 
-// misread reports whether the user or the password has characters that make the drivers read it otherwise: the text
+// hasUnsafeCharacters reports whether the user or the password has characters that make the drivers read it otherwise: the text
 // after such a character would count as a part of the host or the path, and appear in errors. These
 // characters differ between the drivers of PostgreSQL and Redis.
-func (d DSN) misread() bool {
+func (d DSN) hasUnsafeCharacters() bool {
 	scheme := d.Scheme()
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(string(d), scheme), "://")
 	meant := "/ @"

@@ -54,9 +54,9 @@ func kindOf(claimed, name string) kind {
 	return document
 }
 
-// foundKind returns the kind that a file has by its content. Only a claim to be sound is believed, as there are too
+// detectKind returns the kind that a file has by its content. Only a claim to be sound is believed, as there are too
 // many formats of it to recognize: the model that transcribes rejects other data.
-func foundKind(data []byte, claimed kind) kind {
+func detectKind(data []byte, claimed kind) kind {
 	media := http.DetectContentType(data)
 	switch {
 	case bytes.HasPrefix(data, []byte("%PDF-")), bytes.HasPrefix(data, []byte("PK\x03\x04")), claimed == packed && isPage(data):

@@ -52,6 +52,6 @@ func FuzzPicture(f *testing.F) {
 	f.Add(png(9, 9))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_ = checkPicture(data) // doesn't break, and takes no memory
-		_ = foundKind(data, document)
+		_ = detectKind(data, document)
 	})
 }

@@ -163,7 +163,7 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 	if f.Voice {
 		claimed = sound
 	}
-	if why := r.hopeless(claimed); why != "" {
+	if why := r.unreadable(claimed); why != "" {
 		return why
 	}
 	if claimed == picture && r.options.Vision == nil {
@@ -173,7 +173,7 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 	if err != nil {
 		return err
 	}
-	switch found := foundKind(blob.Data, claimed); found {
+	switch found := detectKind(blob.Data, claimed); found {
 	case picture:
 		return r.look(ctx, f, blob.Data, describe)
 	case sound:
@@ -194,9 +194,9 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 	return nil
 }
 
-// hopeless returns why a file of kind k can't be read whatever its content is, so that it need not be fetched; "" if it
+// unreadable returns why a file of kind k can't be read whatever its content is, so that it need not be fetched; "" if it
 // can be tried.
-func (r *Reader) hopeless(k kind) unread {
+func (r *Reader) unreadable(k kind) unread {
 	switch {
 	case k == picture && r.options.Vision == nil && !r.options.Sees:
 		return blind
@@ -285,7 +285,7 @@ func (r *Reader) Accept() []string {
 		kind  kind
 		types string
 	}{{picture, "image/*"}, {sound, "audio/*"}} {
-		if r.hopeless(class.kind) == "" {
+		if r.unreadable(class.kind) == "" {
 			all = append(all, class.types)
 		}
 	}
@@ -309,12 +309,12 @@ var textEnds = []string{ // never changed
 // if it can be tried. It fetches nothing, so an upload can be refused before it has arrived.
 func (r *Reader) Refuse(name, claimed string, head []byte) string {
 	kind := kindOf(claimed, name)
-	if why := r.hopeless(kind); why != "" {
+	if why := r.unreadable(kind); why != "" {
 		return string(why)
 	}
-	found := foundKind(head, kind)
+	found := detectKind(head, kind)
 	if found == other {
 		return string(refusal(head, kind))
 	}
-	return string(r.hopeless(found))
+	return string(r.unreadable(found))
 }

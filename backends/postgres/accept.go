@@ -23,7 +23,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 	if err == nil {
 		err = s.write(ctx, roomScope(in.Room), func(ctx context.Context, q querier) error {
 			// Looked up under the lock of the room: two replicas can receive the same event.
-			if acc, err = known(ctx, q, in.Memory); err == nil && j.Again {
+			if acc, err = findAccepted(ctx, q, in.Memory); err == nil && j.Again {
 				err = unhear(ctx, q, in.ID)
 			}
 			if !errors.Is(err, chat.ErrNotFound) {
@@ -56,7 +56,7 @@ func unhear(ctx context.Context, q querier, id chat.MemoryID) error {
 // Known implements [storage.Inbox].
 func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		acc, err = known(ctx, q, in)
+		acc, err = findAccepted(ctx, q, in)
 		return err
 	})
 	if err != nil {
@@ -65,16 +65,16 @@ func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted,
 	return acc, nil
 }
 
-// known returns the result of accepting in when it first arrived, or [chat.ErrNotFound]. A message is known by its
+// findAccepted returns the result of accepting in when it first arrived, or [chat.ErrNotFound]. A message is known by its
 // memory or, if that was deleted, by its mark.
-func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
+func findAccepted(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	var room chat.RoomID
 	var role, text string
 	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
 	err := q.QueryRow(ctx, `SELECT room, turn, role, text FROM memories WHERE id = $1`, in.ID).
 		Scan(&room, &acc.Response, &role, &text)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return marked(ctx, q, in)
+		return findMark(ctx, q, in)
 	} else if err != nil {
 		return acc, err
 	}
@@ -158,7 +158,7 @@ func restrain(ctx context.Context, q querier, room chat.RoomID, j *chat.JoinRule
 // does. A run that was started has its prompt, so only runs with epoch 0 qualify. Without Collect, only messages of the
 // author of its newest input join, within the window that began with that input. The run replies to the newest message,
 // so it takes its address; a message that wants a reply turns a run that was to decide whether to reply into one that
-// replies. Each message extends the wait by the window, but not beyond most(j) after the run was opened: otherwise a
+// replies. Each message extends the wait by the window, but not beyond longestWait(j) after the run was opened: otherwise a
 // room that never rests would never be answered. That sum is compared by subtraction, because opened plus an unlimited
 // wait would overflow. The casts are needed where PostgreSQL can't infer the type of a parameter.
 func join(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, now int64) (turn chat.ResponseID, err error) {
@@ -173,12 +173,12 @@ func join(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, now 
 			WHERE room = $6 AND status = '' AND epoch = 0 AND duty IN ('', $7) AND ($8::boolean OR ready > $9 AND author = $2)
 			ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		record.JSON(in.Address), in.Author, j.Kind, now+int64(j.Window), int64(most(j)), in.Room, chat.RunDecide, j.Collect, now).Scan(&turn)
+		record.JSON(in.Address), in.Author, j.Kind, now+int64(j.Window), int64(longestWait(j)), in.Room, chat.RunDecide, j.Collect, now).Scan(&turn)
 	return turn, record.Found(err)
 }
 
-// most returns the time that a run may wait for messages after it was opened.
-func most(j chat.JoinRule) time.Duration {
+// longestWait returns the time that a run may wait for messages after it was opened.
+func longestWait(j chat.JoinRule) time.Duration {
 	if j.Most == 0 {
 		return math.MaxInt64
 	}
@@ -195,6 +195,6 @@ func openRun(ctx context.Context, q querier, in chat.Message, j chat.JoinRule, n
 	_, err = q.Exec(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		record.RunID(in.Room, turn), in.Room, turn, in.Place.Kind, record.JSON(in.Address), in.Author, now,
-		now+int64(min(j.Window, most(j))), j.Kind)
+		now+int64(min(j.Window, longestWait(j))), j.Kind)
 	return turn, err
 }

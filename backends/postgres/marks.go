@@ -15,7 +15,7 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 	err = record.CheckText(string(room), string(id))
 	if err == nil {
 		err = s.write(ctx, roomScope(room), func(ctx context.Context, q querier) error {
-			if acc, err = known(ctx, q, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
+			if acc, err = findAccepted(ctx, q, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
 				return err
 			}
 			acc = chat.Accepted{Memory: id}
@@ -41,9 +41,9 @@ func (s *database) mark(ctx context.Context, q querier, id chat.MemoryID, turn c
 	return err
 }
 
-// marked returns the mark of in, or [chat.ErrNotFound]. Its run is named only while that is open: the
+// findMark returns the mark of in, or [chat.ErrNotFound]. Its run is named only while that is open: the
 // redelivery then attaches to it; later there is nothing to attach to.
-func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
+func findMark(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
 	var answered bool
 	err := q.QueryRow(ctx, `SELECT turn, answered FROM marks WHERE id = $1`, record.MarkID(in.ID)).Scan(&acc.Response, &answered)

@@ -8,8 +8,8 @@ import (
 	"parley/core/chat"
 )
 
-// everyone is the lock of all writes to users and pairing requests: they are rare, and each depends on the others.
-var everyone = scopeOf("people", "")
+// peopleLock is the lock of all writes to users and pairing requests: they are rare, and each depends on the others.
+var peopleLock = scopeOf("people", "")
 
 const selectPeople = `SELECT ` + record.PersonColumns + ` FROM people `
 
@@ -45,14 +45,14 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	err := record.CheckPerson(p)
 	if err == nil {
-		err = s.write(ctx, everyone, func(ctx context.Context, q querier) error { return letIn(ctx, q, p) })
+		err = s.write(ctx, peopleLock, func(ctx context.Context, q querier) error { return approve(ctx, q, p) })
 	}
 	return wrap(err, "letting %q in", p.ID)
 }
 
-// letIn stores p as an approved user and deletes their request. The owner flag is not part of the update: approving the
+// approve stores p as an approved user and deletes their request. The owner flag is not part of the update: approving the
 // owner once more does not take it away.
-func letIn(ctx context.Context, q querier, p chat.Person) error {
+func approve(ctx context.Context, q querier, p chat.Person) error {
 	if _, err := q.Exec(ctx, `DELETE FROM knocks WHERE id = $1`, p.ID); err != nil {
 		return err
 	}
@@ -66,22 +66,22 @@ func letIn(ctx context.Context, q querier, p chat.Person) error {
 // Own implements [storage.People].
 func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
-		err = s.write(ctx, everyone, func(ctx context.Context, q querier) (err error) {
-			owns, err = own(ctx, q, p)
+		err = s.write(ctx, peopleLock, func(ctx context.Context, q querier) (err error) {
+			owns, err = makeOwner(ctx, q, p)
 			return err
 		})
 	}
 	return owns, wrap(err, "making %q the owner", p.ID)
 }
 
-// own makes p the owner, if there is none, and deletes the request that holds the gateway's owner code (the
+// makeOwner makes p the owner, if there is none, and deletes the request that holds the gateway's owner code (the
 // one with the empty id). The unique index people_one_owner would refuse a second owner in any case.
-func own(ctx context.Context, q querier, p chat.Person) (bool, error) {
+func makeOwner(ctx context.Context, q querier, p chat.Person) (bool, error) {
 	_, err := record.ScanPerson(q.QueryRow(ctx, selectPeople+`WHERE owner`))
 	if !errors.Is(err, chat.ErrNotFound) {
 		return false, err
 	}
-	if err := letIn(ctx, q, p); err != nil {
+	if err := approve(ctx, q, p); err != nil {
 		return false, err
 	}
 	if _, err := q.Exec(ctx, `UPDATE people SET owner = TRUE WHERE id = $1`, p.ID); err != nil {
@@ -93,7 +93,7 @@ func own(ctx context.Context, q querier, p chat.Person) (bool, error) {
 
 // Dismiss implements [storage.People].
 func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
-	err := s.write(ctx, everyone, func(ctx context.Context, q querier) error {
+	err := s.write(ctx, peopleLock, func(ctx context.Context, q querier) error {
 		gone := int64(0)
 		for _, from := range []string{`DELETE FROM people WHERE id = $1`, `DELETE FROM knocks WHERE id = $1`} {
 			r, err := q.Exec(ctx, from, id)
@@ -113,7 +113,7 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 // Reject implements [storage.People]. The request stays without its code until it ends, so that its user is not greeted
 // with a new code by writing again.
 func (s *people) Reject(ctx context.Context, code string) error {
-	err := s.write(ctx, everyone, func(ctx context.Context, q querier) error {
+	err := s.write(ctx, peopleLock, func(ctx context.Context, q querier) error {
 		var id string
 		return record.Found(q.QueryRow(ctx, `
 			UPDATE knocks SET code = '' WHERE code = $1 AND code <> '' AND id <> '' AND ends > $2 RETURNING id`, code, s.clock.nanos()).Scan(&id))
@@ -143,7 +143,7 @@ func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest
 // RequestPairing implements [storage.People].
 func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = record.CheckText(string(k.ID), k.Name, k.Code); err == nil {
-		err = s.write(ctx, everyone, func(ctx context.Context, q querier) (err error) {
+		err = s.write(ctx, peopleLock, func(ctx context.Context, q querier) (err error) {
 			waiting, tell, err = s.requestPairing(ctx, q, k, r)
 			return err
 		})

@@ -157,7 +157,7 @@ func (s *personal) deleteRest(ctx context.Context, person chat.EntityID, d *chat
 			return err
 		}
 	}
-	on := slices.Concat(everyone, remindersLock, uploadsLock, scopeOf("entity", person))
+	on := slices.Concat(peopleLock, remindersLock, uploadsLock, scopeOf("entity", person))
 	slices.Sort(on) // locks are always taken in this order
 	err = s.deleting(ctx, on, d, func(ctx context.Context, q querier, deleted counts) error {
 		for _, statement := range record.PersonalStatements() {

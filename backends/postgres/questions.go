@@ -100,7 +100,7 @@ func (s *questions) Choose(ctx context.Context, id string, option int, in chat.M
 // choose records the choice, opens the run that carries it out, and stores in as its input. The question must be open,
 // and of the room of the press: a forged or replayed press of another room finds nothing.
 func (s *questions) choose(ctx context.Context, tx querier, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
-	if acc, err := known(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
+	if acc, err := findAccepted(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
 		return acc, err
 	}
 	q, err := s.scanQuestion(tx.QueryRow(ctx, selectQuestions+`WHERE id = $1`, id))

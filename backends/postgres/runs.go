@@ -258,7 +258,7 @@ func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o a
 	case out.ID != "" && out.Room != room:
 		return false, fmt.Errorf("the answer belongs to the room %q, but its run to %q", out.Room, room)
 	}
-	asked, carried, err := wanted(ctx, q, id, room, turn)
+	asked, carried, err := hasInput(ctx, q, id, room, turn)
 	if err != nil {
 		return asked, err
 	}
@@ -268,9 +268,9 @@ func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o a
 	return asked, keepFiles(ctx, q, id, nil)
 }
 
-// wanted reports whether the run still has an input, and if not, whether it carries out a user's choice, or removes
+// hasInput reports whether the run still has an input, and if not, whether it carries out a user's choice, or removes
 // the options of a question that is still remembered.
-func wanted(ctx context.Context, q querier, id chat.RunID, room chat.RoomID, turn chat.ResponseID) (asked, carried bool, err error) {
+func hasInput(ctx context.Context, q querier, id chat.RunID, room chat.RoomID, turn chat.ResponseID) (asked, carried bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE room = $1 AND turn = $2 AND role = 'input')`, room, turn).Scan(&asked)
 	if err != nil || asked {
 		return asked, false, err

@@ -14,9 +14,9 @@ import (
 // Bus is a [relay.Bus] over Redis' publish and subscribe. Frames are lost while Redis is unreachable; subscriptions
 // survive, and continue when it is back. It is safe for concurrent use.
 type Bus struct {
-	circuit *circuit
-	at      layout
-	ear     *listener // receives for all subscriptions of this replica
+	circuit  *circuit
+	at       layout
+	listener *listener // receives for all subscriptions of this replica
 }
 
 var _ relay.Bus = (*Bus)(nil)
@@ -53,7 +53,7 @@ func (b *Bus) publish(ctx context.Context, channel string, data []byte) error {
 // Subscribe implements [relay.Bus]. It returns when Redis has confirmed the subscription, so nothing published after
 // that is missed, or with an error within a second.
 func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan relay.Frame, error) {
-	ch, err := b.ear.subscribe(ctx, room)
+	ch, err := b.listener.subscribe(ctx, room)
 	if err != nil {
 		return nil, fmt.Errorf("redis: subscribe to %s: %w", room, err)
 	}

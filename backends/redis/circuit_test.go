@@ -239,8 +239,8 @@ func TestBackAtOnce(t *testing.T) {
 		time.Sleep(probeEvery + 10*time.Millisecond)
 		b.tracker.mu.Lock()
 		defer b.tracker.mu.Unlock()
-		if len(b.tracker.owed) > 0 || b.Unreachable() {
-			t.Errorf("Redis is owed %v; unreachable: %v", b.tracker.owed, b.Unreachable())
+		if len(b.tracker.unsent) > 0 || b.Unreachable() {
+			t.Errorf("Redis is owed %v; unreachable: %v", b.tracker.unsent, b.Unreachable())
 		}
 	})
 }

@@ -52,16 +52,16 @@ type Options struct {
 // Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions. It owns five
 // goroutines, from [Open] to [Backend.Close]. It is safe for concurrent use.
 type Backend struct {
-	client  goredis.UniversalClient
-	circuit *circuit
-	log     *slog.Logger
-	name    *name
-	tracker *Tracker
-	ear     *listener
-	bus     *Bus
-	ledger  *Ledger
-	quit    context.CancelCauseFunc
-	running sync.WaitGroup
+	client   goredis.UniversalClient
+	circuit  *circuit
+	log      *slog.Logger
+	name     *name
+	tracker  *Tracker
+	listener *listener
+	bus      *Bus
+	ledger   *Ledger
+	quit     context.CancelCauseFunc
+	running  sync.WaitGroup
 }
 
 // Tracker returns the turn tracker shared with the replicas that use the same server and prefix.
@@ -103,7 +103,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 // may take longer than the replies to commands.
 func (b *Backend) Unreachable() bool {
 	_, shared := b.ledger.Replicas()
-	return b.ear.down.Load() || b.tracker.down.Load() || !shared
+	return b.listener.down.Load() || b.tracker.down.Load() || !shared
 }
 
 // Close ends the background work and waits for it, then closes all connections. Claims and subscriptions end with their
@@ -146,11 +146,11 @@ func Open(url string, o Options) (*Backend, error) {
 	if o.check > 0 {
 		tracker.every = o.check
 	}
-	ear := newListener(breaker, at, tracker, o.Log)
+	listener := newListener(breaker, at, tracker, o.Log)
 	ctx, quit := context.WithCancelCause(context.Background())
 	b := &Backend{
 		client: client, circuit: breaker, log: o.Log, name: newName(client, o), quit: quit,
-		tracker: tracker, ear: ear, bus: &Bus{breaker, at, ear}, ledger: newLedger(breaker, at, o.Log),
+		tracker: tracker, listener: listener, bus: &Bus{breaker, at, listener}, ledger: newLedger(breaker, at, o.Log),
 	}
 	b.running.Go(func() {
 		breaker.watch(ctx, func() {
@@ -159,7 +159,7 @@ func Open(url string, o Options) (*Backend, error) {
 		})
 	})
 	b.running.Go(func() { tracker.keep(ctx) })
-	b.running.Go(func() { ear.run(ctx) })
+	b.running.Go(func() { listener.run(ctx) })
 	b.running.Go(func() { b.ledger.keep(ctx) })
 	b.running.Go(func() { b.keepName(ctx) })
 	return b, nil

@@ -133,10 +133,10 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return nil
 	})
-	b.bus.ear.mu.Lock()
-	defer b.bus.ear.mu.Unlock()
-	if len(b.bus.ear.readers) != 0 {
-		t.Errorf("readers: %v", b.bus.ear.readers)
+	b.bus.listener.mu.Lock()
+	defer b.bus.listener.mu.Unlock()
+	if len(b.bus.listener.readers) != 0 {
+		t.Errorf("readers: %v", b.bus.listener.readers)
 	}
 }
 

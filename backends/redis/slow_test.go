@@ -111,7 +111,7 @@ func TestOutageWithNothingToCheck(t *testing.T) {
 	eventually(t, "Redis has the claim", func(context.Context) error {
 		b.tracker.mu.Lock()
 		defer b.tracker.mu.Unlock()
-		if len(b.tracker.owed) > 0 {
+		if len(b.tracker.unsent) > 0 {
 			return errors.New("it is owed")
 		}
 		return nil

@@ -32,17 +32,17 @@ type Tracker struct {
 	check   chan struct{}  // asks keep for a check now; room for one request
 	down    atomic.Bool    // the last check failed
 
-	mu   sync.Mutex
-	owed map[place]inmem.Marks // marks that could not be sent to Redis yet; guarded by mu
+	mu     sync.Mutex
+	unsent map[place]inmem.Marks // marks that could not be sent to Redis yet; guarded by mu
 }
 
 func newTracker(breaker *circuit, at layout, log *slog.Logger) *Tracker {
 	return &Tracker{
 		circuit: breaker, at: at, log: log,
-		local: inmem.NewTracker(),
-		every: checkEvery,
-		check: make(chan struct{}, 1),
-		owed:  map[place]inmem.Marks{},
+		local:  inmem.NewTracker(),
+		every:  checkEvery,
+		check:  make(chan struct{}, 1),
+		unsent: map[place]inmem.Marks{},
 	}
 }
 
@@ -94,23 +94,23 @@ func (t *Tracker) ask(ctx context.Context, q request) (inmem.Marks, error) {
 		return err
 	})
 	if err != nil {
-		t.owe(q)
+		t.recordUnsent(q)
 		return m, err
 	}
 	t.local.Learn(q.agent, q.room, m)
 	return m, nil
 }
 
-// owe records the marks of the request, for keep to send. Only the greatest marks of a place matter, so this
+// recordUnsent records the marks of the request, for keep to send. Only the greatest marks of a place matter, so this
 // is bounded by the number of places that were used while Redis was unreachable.
-func (t *Tracker) owe(q request) {
+func (t *Tracker) recordUnsent(q request) {
 	m := q.mark()
 	if m == (inmem.Marks{}) {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.owed[q.place] = t.owed[q.place].Raised(m)
+	t.unsent[q.place] = t.unsent[q.place].Raised(m)
 }
 
 // keep claims the held turns again, every t.every and after each new connection of the listener, until ctx is done.
@@ -167,7 +167,7 @@ func (t *Tracker) due() []request {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for p, m := range t.owed {
+	for p, m := range t.unsent {
 		if m.Latest > 0 {
 			all = append(all, request{claimScript, p, m.Latest})
 		}
@@ -209,7 +209,7 @@ func (t *Tracker) pipeline(ctx context.Context, all []request) (failed error) {
 			continue
 		}
 		t.local.Learn(q.agent, q.room, m)
-		t.paid(q)
+		t.removeSent(q)
 	}
 	return failed
 }
@@ -224,12 +224,12 @@ func (t *Tracker) load(ctx context.Context) error {
 	return nil
 }
 
-// paid removes the marks of a sent request from those to send. Marks that were added meanwhile are greater, as marks
+// removeSent removes the marks of a sent request from those to send. Marks that were added meanwhile are greater, as marks
 // only rise, and stay.
-func (t *Tracker) paid(q request) {
+func (t *Tracker) removeSent(q request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m, ok := t.owed[q.place]
+	m, ok := t.unsent[q.place]
 	if !ok {
 		return
 	}
@@ -241,10 +241,10 @@ func (t *Tracker) paid(q request) {
 		m.Stopped = 0
 	}
 	if m == (inmem.Marks{}) {
-		delete(t.owed, q.place)
+		delete(t.unsent, q.place)
 		return
 	}
-	t.owed[q.place] = m
+	t.unsent[q.place] = m
 }
 
 var _ core.Tracker = (*Tracker)(nil)

@@ -26,7 +26,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 	if err == nil {
 		err = write(ctx, func(ctx context.Context, tx *conn) error {
 			// Looked up within the transaction: two deliveries of one event can run at the same time.
-			if acc, err = known(ctx, tx, in.Memory); err == nil && j.Again {
+			if acc, err = findAccepted(ctx, tx, in.Memory); err == nil && j.Again {
 				err = unhear(ctx, tx, in.ID)
 			}
 			if errors.Is(err, chat.ErrNotFound) {
@@ -44,7 +44,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 // Known implements [storage.Inbox].
 func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
 	err = s.read(ctx, func(db *conn) error {
-		acc, err = known(ctx, db, in)
+		acc, err = findAccepted(ctx, db, in)
 		return err
 	})
 	if err != nil {
@@ -53,9 +53,9 @@ func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted,
 	return acc, nil
 }
 
-// known returns the result of accepting in when it first arrived, or [chat.ErrNotFound]. A message is known by its
+// findAccepted returns the result of accepting in when it first arrived, or [chat.ErrNotFound]. A message is known by its
 // memory or, if that was deleted, by its mark. One query looks for both, because every accepted message makes it.
-func known(ctx context.Context, q *conn, in chat.Memory) (chat.Accepted, error) {
+func findAccepted(ctx context.Context, q *conn, in chat.Memory) (chat.Accepted, error) {
 	var room chat.RoomID
 	var role, text string
 	var remembered, isMarked, answered bool
@@ -71,7 +71,7 @@ func known(ctx context.Context, q *conn, in chat.Memory) (chat.Accepted, error) 
 	case !remembered && !isMarked:
 		return acc, chat.ErrNotFound
 	case !remembered:
-		return marked(ctx, q, in, acc, answered)
+		return findMark(ctx, q, in, acc, answered)
 	}
 	// An edited message can be delivered again under its id; the caller handles the edit.
 	acc.Altered = text != in.Text
@@ -167,7 +167,7 @@ func restrain(ctx context.Context, tx *conn, room chat.RoomID, j *chat.JoinRule)
 // does. A run that was started has its prompt, so only runs with epoch 0 qualify. Without Collect, only messages of the
 // author of its newest input join, within the window that began with that input. The run replies to the newest message,
 // so it takes its address; a message that wants a reply turns a run that was to decide whether to reply into one that
-// replies. Each message extends the wait by the window, but not beyond most(j) after the run was opened: otherwise a
+// replies. Each message extends the wait by the window, but not beyond longestWait(j) after the run was opened: otherwise a
 // room that never rests would never be answered. That sum is compared by subtraction, because opened plus an unlimited
 // wait would overflow.
 func join(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (turn chat.ResponseID, err error) {
@@ -183,12 +183,12 @@ func join(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (turn
 			WHERE room = ?6 AND status = '' AND epoch = 0 AND duty IN ('', ?7) AND (?8 OR ready > ?9 AND author = ?2)
 			ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		record.JSON(in.Address), in.Author, j.Kind, record.Nanos(now.Add(j.Window)), most(j), in.Room, chat.RunDecide, j.Collect, record.Nanos(now)).Scan(&turn)
+		record.JSON(in.Address), in.Author, j.Kind, record.Nanos(now.Add(j.Window)), longestWait(j), in.Room, chat.RunDecide, j.Collect, record.Nanos(now)).Scan(&turn)
 	return turn, record.Found(err)
 }
 
-// most returns the time that a run may wait for messages after it was opened.
-func most(j chat.JoinRule) time.Duration {
+// longestWait returns the time that a run may wait for messages after it was opened.
+func longestWait(j chat.JoinRule) time.Duration {
 	if j.Most == 0 {
 		return math.MaxInt64
 	}
@@ -206,6 +206,6 @@ func openRun(ctx context.Context, tx *conn, in chat.Message, j chat.JoinRule) (c
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		record.RunID(in.Room, turn), in.Room, turn, in.Place.Kind, record.JSON(in.Address), in.Author, record.Nanos(now),
-		record.Nanos(now.Add(min(j.Window, most(j)))), j.Kind)
+		record.Nanos(now.Add(min(j.Window, longestWait(j)))), j.Kind)
 	return turn, err
 }

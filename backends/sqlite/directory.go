@@ -46,13 +46,13 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 	}
 	// Nearly always the entity is known as it is.
 	if old, err := s.entity(ctx, e.ID); err == nil {
-		if _, changed := met(old, e); !changed {
+		if _, changed := mergeEntity(old, e); !changed {
 			return chat.Nothing, nil
 		}
 	}
 	news, err := save(ctx, s.database, func(ctx context.Context, q *conn) (chat.News, string, []any, error) {
 		old, err := findEntity(ctx, q, e.ID)
-		now, changed := met(old, e)
+		now, changed := mergeEntity(old, e)
 		return chat.NewsOf(err == nil, false, false, changed),
 			`REPLACE INTO entities (id, connector, names, bot, details, met) VALUES (?, ?, ?, ?, ?, ?)`,
 			[]any{e.ID, e.Connector, record.List(now.Names), e.Bot, record.JSON(now.Details), record.Nanos(time.Now())}, err
@@ -60,8 +60,8 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 	return news, wrap(err, "saving the entity %q", e.ID)
 }
 
-// met merges e into the stored entity, and reports whether that changed it.
-func met(old, e chat.Entity) (now chat.Entity, changed bool) {
+// mergeEntity merges e into the stored entity, and reports whether that changed it.
+func mergeEntity(old, e chat.Entity) (now chat.Entity, changed bool) {
 	now = e
 	now.Names = old.Names
 	for _, name := range e.Names {

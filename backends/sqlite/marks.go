@@ -15,7 +15,7 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 	err = record.CheckText(string(room), string(id))
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *conn) error {
-			if acc, err = known(ctx, tx, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
+			if acc, err = findAccepted(ctx, tx, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
 				return err
 			}
 			acc = chat.Accepted{Memory: id}
@@ -41,9 +41,9 @@ func mark(ctx context.Context, tx *conn, id chat.MemoryID, turn chat.ResponseID,
 	return err
 }
 
-// marked completes acc for a message that was deleted except for its mark. Its run is named only while that is open:
+// findMark completes acc for a message that was deleted except for its mark. Its run is named only while that is open:
 // the redelivery then attaches to it; later there is nothing to attach to.
-func marked(ctx context.Context, q *conn, in chat.Memory, acc chat.Accepted, answered bool) (chat.Accepted, error) {
+func findMark(ctx context.Context, q *conn, in chat.Memory, acc chat.Accepted, answered bool) (chat.Accepted, error) {
 	if !answered {
 		return acc, nil
 	}

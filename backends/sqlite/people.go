@@ -45,14 +45,14 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	err := record.CheckPerson(p)
 	if err == nil {
-		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error { return letIn(ctx, tx, p) })
+		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) error { return approve(ctx, tx, p) })
 	}
 	return wrap(err, "letting %q in", p.ID)
 }
 
-// letIn stores p as an approved user and deletes their request. The owner flag is not part of the update: approving the
+// approve stores p as an approved user and deletes their request. The owner flag is not part of the update: approving the
 // owner once more does not take it away.
-func letIn(ctx context.Context, tx *conn, p chat.Person) error {
+func approve(ctx context.Context, tx *conn, p chat.Person) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE id = ?`, p.ID); err != nil {
 		return err
 	}
@@ -67,21 +67,21 @@ func letIn(ctx context.Context, tx *conn, p chat.Person) error {
 func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) (err error) {
-			owns, err = own(ctx, tx, p)
+			owns, err = makeOwner(ctx, tx, p)
 			return err
 		})
 	}
 	return owns, wrap(err, "making %q the owner", p.ID)
 }
 
-// own makes p the owner, if there is none, and deletes the request that holds the gateway's owner code (the
+// makeOwner makes p the owner, if there is none, and deletes the request that holds the gateway's owner code (the
 // one with the empty id). The unique index people_one_owner would refuse a second owner in any case.
-func own(ctx context.Context, tx *conn, p chat.Person) (bool, error) {
+func makeOwner(ctx context.Context, tx *conn, p chat.Person) (bool, error) {
 	_, err := record.ScanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 	if !errors.Is(err, chat.ErrNotFound) {
 		return false, err
 	}
-	if err := letIn(ctx, tx, p); err != nil {
+	if err := approve(ctx, tx, p); err != nil {
 		return false, err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE people SET owner = TRUE WHERE id = ?`, p.ID); err != nil {

@@ -112,8 +112,8 @@ func nextTurn(ctx context.Context, tx *conn, room chat.RoomID) (turn chat.Respon
 	return turn, err
 }
 
-// readdressed returns the change of a cached room that only gets another address. The address has the form of [record.AddressOf].
-func readdressed(address string) func(value) value {
+// withAddress returns the change of a cached room that only gets another address. The address has the form of [record.AddressOf].
+func withAddress(address string) func(value) value {
 	return func(before value) value {
 		r := before.(cachedRoom)
 		r.Address = chat.Address{}
@@ -128,7 +128,7 @@ func readdressed(address string) func(value) value {
 // is nearly every message, and each has an address of its own.
 func nextTurnIn(ctx context.Context, tx *conn, r chat.Room) (turn chat.ResponseID, err error) {
 	address := record.AddressOf(r.Address)
-	err = tx.changes.expecting(change{subject{cachedRooms, string(r.ID), ""}, readdressed(address)}, func() error {
+	err = tx.changes.expecting(change{subject{cachedRooms, string(r.ID), ""}, withAddress(address)}, func() error {
 		return tx.QueryRowContext(ctx, `
 			UPDATE rooms SET turns = turns + 1, address = ifnull(nullif(?, ''), address)
 			WHERE id = ? AND (world, kind, connector, name, chats, gone) IS (?, ?, ?, ?, ?, ?)

@@ -72,7 +72,7 @@ func (s *stream) event(data []byte) error {
 	case "TOOL_CALL_RESULT":
 		s.end(e.CallID, text(e.Content), "")
 	case "MESSAGES_SNAPSHOT":
-		s.last = spokenLast(e.Messages)
+		s.last = lastReply(e.Messages)
 		s.alive()
 	case "RUN_ERROR":
 		r := wire.ParseRefusal(data)
@@ -149,8 +149,8 @@ func (s *stream) finish(e event) error {
 	return nil
 }
 
-// spokenLast returns the agent's text after the last message of a user in a snapshot of the conversation.
-func spokenLast(all []past) string {
+// lastReply returns the agent's text after the last message of a user in a snapshot of the conversation.
+func lastReply(all []past) string {
 	var said []string
 	for _, m := range all {
 		switch t := text(m.Content); {

@@ -102,20 +102,20 @@ func schema(raw json.RawMessage) any {
 	if properties, _ := parameters["properties"].(map[string]any); len(properties) == 0 {
 		return nil
 	}
-	return fitting(parameters)
+	return acceptedSchema(parameters)
 }
 
-// fitting returns a schema without the parts that the API refuses: empty lists of properties below the top, and empty
+// acceptedSchema returns a schema without the parts that the API refuses: empty lists of properties below the top, and empty
 // texts among those that are allowed.
-func fitting(v any) any {
+func acceptedSchema(v any) any {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			v[i] = fitting(v[i])
+			v[i] = acceptedSchema(v[i])
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = fitting(v[key])
+			v[key] = acceptedSchema(v[key])
 		}
 		if properties, ok := v["properties"].(map[string]any); ok && len(properties) == 0 && v["type"] == "object" {
 			delete(v, "properties")

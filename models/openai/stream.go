@@ -160,7 +160,7 @@ func (c *calls) delta(p piece) *llm.CallDelta {
 // index returns the index of the call that a piece belongs to, and adds the call if it is new.
 func (c *calls) index(p piece) int {
 	for i, k := range slices.Backward(c.known) { // of several calls under one number, the newest continues
-		if k.takes(p) {
+		if k.continuedBy(p) {
 			return i
 		}
 	}
@@ -176,9 +176,9 @@ type knownCall struct {
 	kept       keptCall
 }
 
-// takes reports whether p continues k. The server's number decides. Where it is missing, or used for several calls
+// continuedBy reports whether p continues k. The server's number decides. Where it is missing, or used for several calls
 // (which all begin with an id and a name then), the id decides.
-func (k knownCall) takes(p piece) bool {
+func (k knownCall) continuedBy(p piece) bool {
 	id, name := p.id, p.name
 	if !p.indexed {
 		return id != "" && id == k.id || id == "" && name == ""

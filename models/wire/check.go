@@ -94,8 +94,8 @@ func pick(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// meant returns the names that a wrong one was probably meant to be, or all of them if none is near.
-func meant(wrong string, names []string) string {
+// nearestNames returns the names that a wrong one was probably meant to be, or all of them if none is near.
+func nearestNames(wrong string, names []string) string {
 	near := nearest.Names(wrong, names, max(2, len(wrong)/4))
 	if len(near) == 0 {
 		return "one of " + pick(names)
@@ -181,7 +181,7 @@ func (m *Endpoint) CheckListed(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case !slices.Contains(names, name):
-		return "", fmt.Errorf("the model %q does not exist at %s: set %s to %s", name, Place(m.Base), m.Settings.Model, meant(m.Model, names))
+		return "", fmt.Errorf("the model %q does not exist at %s: set %s to %s", name, Place(m.Base), m.Settings.Model, nearestNames(m.Model, names))
 	}
 	return fmt.Sprintf("%s is listed at %s; it will be tested on first use", name, Place(m.Base)), nil
 }
@@ -296,5 +296,5 @@ func (m *Endpoint) missing(ctx context.Context) string {
 	if err != nil || len(names) == 0 {
 		return "nothing found at " + Place(m.Base) + ": correct " + m.Settings.URL + ", which usually ends with /v1, or " + m.Settings.Model
 	}
-	return fmt.Sprintf("the model %q does not exist at %s: set %s to %s", m.Model, Place(m.Base), m.Settings.Model, meant(m.Model, names))
+	return fmt.Sprintf("the model %q does not exist at %s: set %s to %s", m.Model, Place(m.Base), m.Settings.Model, nearestNames(m.Model, names))
 }

@@ -106,7 +106,7 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 		"billing_hard_limit_reached", "billing_not_active", "billing_error"),
 		strings.Contains(r.message, "credit balance is too low"): // Anthropic calls it an invalid request
 		return llm.InsufficientCredits, false
-	case r.elsewhere():
+	case r.notModelServer():
 		return llm.WrongAddress, false
 	case r.noModel():
 		return llm.NoModel, false
@@ -128,10 +128,10 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	}
 }
 
-// elsewhere reports whether the answer is not from a model server: a web page where an answer should be, a redirect,
+// notModelServer reports whether the answer is not from a model server: a web page where an answer should be, a redirect,
 // which is not followed, or a server that speaks TLS. A page with another status is one of a proxy whose server is down,
 // or one that lets no one pass.
-func (r *Refusal) elsewhere() bool {
+func (r *Refusal) notModelServer() bool {
 	return r.page && (r.status == 0 || r.status == http.StatusNotFound) || r.status >= 300 && r.status < 400 ||
 		r.refuses("http request to an https server", "http request was sent to https port")
 }

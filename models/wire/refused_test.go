@@ -35,7 +35,7 @@ func TestMeant(t *testing.T) {
 	for wrong, want := range map[string]string{
 		"gpt-4o-mni": "gpt-4o-mini, the nearest of its 4 models", "GPT4o": "gpt-4o, the nearest of its 4 models", "claude-opus": "one of gpt-4o, gpt-4o-mini, o3, whisper-1",
 	} {
-		if got := meant(wrong, names); got != want {
+		if got := nearestNames(wrong, names); got != want {
 			t.Errorf("%q: %s", wrong, got)
 		}
 	}

@@ -31,7 +31,7 @@ func updateEntity(store Store) namedAction {
 		},
 		available: func(s action.TurnContext) bool { return named(s) && s.Room.Kind != chat.Feed },
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ About, Value, Person string }) (action.Result, error) {
-			who, err := meant(c.Turn, p.Person)
+			who, err := authorNamed(c.Turn, p.Person)
 			if err != nil {
 				return action.Result{}, err
 			}
@@ -52,9 +52,9 @@ func updateEntity(store Store) namedAction {
 	}
 }
 
-// meant returns a message of the person that the asker names: themselves, or for an owner anyone who wrote here. If
+// authorNamed returns a message of the person that the asker names: themselves, or for an owner anyone who wrote here. If
 // a turn answers several users, the asker is unclear, so they have to ask separately.
-func meant(s action.TurnContext, name string) (chat.Memory, error) {
+func authorNamed(s action.TurnContext, name string) (chat.Memory, error) {
 	name = text.Label(name)
 	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {
 		if s.Several() {

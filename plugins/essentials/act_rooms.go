@@ -40,7 +40,7 @@ func listening(store Store, a chat.Attention, spec action.Spec, done string) nam
 	spec.Effect = action.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
 	return namedAction{spec: spec,
-		available: func(s action.TurnContext) bool { return (among(s) || named(s)) && !s.Message.Author.Automatic() },
+		available: func(s action.TurnContext) bool { return (isGroup(s) || named(s)) && !s.Message.Author.Automatic() },
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room string }) (action.Result, error) {
 			room, err := find(ctx, store, c.Turn, p.Room)
 			switch {

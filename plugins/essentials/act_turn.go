@@ -35,7 +35,7 @@ func turnActions(store Store) []namedAction {
 				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true, Effect: action.Reads,
 				Description: "Don't answer. For messages that are not meant for you or need no answer. Write no text.",
 			},
-			available: among,
+			available: isGroup,
 			act:       leave,
 		},
 		{
@@ -43,7 +43,7 @@ func turnActions(store Store) []namedAction {
 				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true, Effect: action.Writes,
 				Description: "Don't answer, and stay silent in this room until you are addressed. Use it when you are told to be quiet.",
 			},
-			available: among,
+			available: isGroup,
 			act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 				if err := store.SetAttention(ctx, c.Turn.Room.ID, chat.Unfollowed); err != nil {
 					return action.Result{}, fmt.Errorf("unfollow the room: %w", err)

@@ -66,8 +66,8 @@ func object(properties string, required ...string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(names) + `,"additionalProperties":false}`)
 }
 
-// among reports whether other users can read the conversation.
-func among(s action.TurnContext) bool { return !s.Private }
+// isGroup reports whether other users can read the conversation.
+func isGroup(s action.TurnContext) bool { return !s.Private }
 
 // asked reports whether a person asks: none does in a feed, or by a schedule.
 func asked(s action.TurnContext) bool {

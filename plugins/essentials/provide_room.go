@@ -31,10 +31,10 @@ func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderRes
 // mostDetails is the maximum number of members of a group, besides the asker, whose saved facts the prompt contains.
 const mostDetails = 10
 
-// people lists the participants and the author's relation to the agent. That relation follows from platform accounts
+// describeParticipants lists the participants and the author's relation to the agent. That relation follows from platform accounts
 // only, never from stored details, which are claims of the users themselves. In a group, details are read for a few
 // members only, to bound the prompt and the queries.
-func (d Deps) people(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
+func (d Deps) describeParticipants(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	asks := text.Label(s.Message.Name)
 	standing := "a guest"
 	switch {

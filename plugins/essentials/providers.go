@@ -32,7 +32,7 @@ func (d Deps) providers() []action.Provider {
 	return []action.Provider{
 		provider{action.ProviderSpec{Name: "CHARACTER", Stable: true, Own: true, Position: 10}, character},
 		provider{action.ProviderSpec{Name: "ACTIONS", Flat: true, Own: true, Position: 60}, actionList},
-		provider{action.ProviderSpec{Name: "ENTITIES", Position: 70}, d.people},
+		provider{action.ProviderSpec{Name: "ENTITIES", Position: 70}, d.describeParticipants},
 		provider{action.ProviderSpec{Name: "RECENT_MESSAGES", Flat: true, Position: 90}, recentMessages},
 		provider{action.ProviderSpec{
 			Name: "ATTACHMENTS", Dynamic: true, Position: 95,

@@ -247,8 +247,8 @@ func (c *client) hide(s string) string {
 	return c.secrets.Clean(s)
 }
 
-// said returns a server's text about a call, for users and the model.
-func (c *client) said(words string, limit int) string {
+// serverText returns a server's text about a call, for users and the model.
+func (c *client) serverText(words string, limit int) string {
 	return text.Brief(text.Clean(c.hide(words)), limit)
 }
 

@@ -75,7 +75,7 @@ func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	if call == nil || !ok {
 		return decline, nil
 	}
-	question := fmt.Sprintf("**%s** asks: %s", text.Label(c.cfg.Name), text.Quote(c.said(r.Params.Message, 500)))
+	question := fmt.Sprintf("**%s** asks: %s", text.Label(c.cfg.Name), text.Quote(c.serverText(r.Params.Message, 500)))
 	q, err := call.Choose(ctx, question, chat.Question{Options: append(options, "Decline")})
 	switch {
 	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// own gives the process a group of its own, so that its child processes can be ended with it. Without that, a server
+// ownGroup gives the process a group of its own, so that its child processes can be ended with it. Without that, a server
 // started by a shell or by npx would survive.
-func own(cmd *exec.Cmd) {
+func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = exitGrace

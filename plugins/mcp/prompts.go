@@ -144,14 +144,14 @@ func (p prompt) get(ctx context.Context, written string) (string, error) {
 	refused := (*jsonrpc.Error)(nil)
 	switch {
 	case errors.As(err, &refused):
-		return "", fmt.Errorf("the MCP server %s refused it: %s", p.c.cfg.Name, p.c.said(refused.Message, maxDescription))
+		return "", fmt.Errorf("the MCP server %s refused it: %s", p.c.cfg.Name, p.c.serverText(refused.Message, maxDescription))
 	case err != nil:
 		p.c.log.Warn("a prompt of an MCP server has failed", "prompt", text.Brief(p.p.Name, 64), "err", p.c.redact(err.Error()))
 		return "", fmt.Errorf("the MCP server %s did not answer", p.c.cfg.Name)
 	}
 	var lines []string
 	for _, m := range r.Messages {
-		lines = append(lines, spoken(m))
+		lines = append(lines, messageText(m))
 	}
 	// The text is cleaned and cut here, and quoted where it enters the prompt.
 	said := strings.TrimSpace(text.Clean(strings.Join(lines, "\n\n")))
@@ -161,8 +161,8 @@ func (p prompt) get(ctx context.Context, written string) (string, error) {
 	return text.CutBytes(said, maxPromptText), nil
 }
 
-// spoken returns one message of a prompt as text. Messages of the assistant are marked.
-func spoken(m *sdk.PromptMessage) (said string) {
+// messageText returns one message of a prompt as text. Messages of the assistant are marked.
+func messageText(m *sdk.PromptMessage) (said string) {
 	switch c := m.Content.(type) {
 	case *sdk.TextContent:
 		said = c.Text

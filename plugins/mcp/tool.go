@@ -171,7 +171,7 @@ func (t *tool) failure(ctx context.Context, err error) error {
 		t.c.signal(t.c.suspect)
 		return fmt.Errorf("the MCP server %s took too long.%s", t.c.cfg.Name, unknown)
 	case errors.As(err, &refused):
-		return fmt.Errorf("the MCP server %s: %s", t.c.cfg.Name, t.c.said(refused.Message, maxDescription))
+		return fmt.Errorf("the MCP server %s: %s", t.c.cfg.Name, t.c.serverText(refused.Message, maxDescription))
 	}
 	t.c.log.Warn("a call of an MCP server has failed", "tool", t.name, "err", t.c.redact(err.Error()))
 	return fmt.Errorf("the MCP server %s ended, or could not be reached, before it answered.%s", t.c.cfg.Name, unknown)
@@ -185,7 +185,7 @@ func (t *tool) result(r *sdk.CallToolResult) (action.Result, error) {
 		out.Text = string(structured)
 	}
 	if r.IsError {
-		return action.Result{}, &action.PublicError{Text: cmp.Or(t.c.said(out.Text, maxDescription*4), "The tool failed without saying why."), Detail: true}
+		return action.Result{}, &action.PublicError{Text: cmp.Or(t.c.serverText(out.Text, maxDescription*4), "The tool failed without saying why."), Detail: true}
 	}
 	if out.Text == "" && len(out.Files) == 0 {
 		out.Text = "Done."

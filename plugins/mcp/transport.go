@@ -52,7 +52,7 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 	cmd.Dir, cmd.Env = dir, c.environment(dir)
 	errs := &tail{}
 	cmd.Stderr = errs
-	own(cmd)
+	ownGroup(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		remove()

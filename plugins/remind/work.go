@@ -21,7 +21,7 @@ func (p *plugin) work(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if err := p.look(ctx); err != nil && ctx.Err() == nil {
+		if err := p.sendDue(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Error("reminders that are due can't be sent; it will be retried", "err", err)
 		}
 		select {
@@ -32,9 +32,9 @@ func (p *plugin) work(ctx context.Context) {
 	}
 }
 
-// look sends the due reminders. One that fails does not hold up the others. In quiet hours it does nothing, so all are
+// sendDue sends the due reminders. One that fails does not hold up the others. In quiet hours it does nothing, so all are
 // sent when they end.
-func (p *plugin) look(ctx context.Context) error {
+func (p *plugin) sendDue(ctx context.Context) error {
 	now := time.Now()
 	if p.Quiet.Until(now).After(now) {
 		return nil
@@ -82,7 +82,7 @@ func (p *plugin) send(ctx context.Context, r chat.Reminder, now time.Time) (late
 	if err != nil {
 		return time.Time{}, chat.Unless(err, chat.ErrNotFound)
 	}
-	n := chat.Notice{To: chat.Address{Room: r.Room}, Text: p.words(r, room, now), Key: fmt.Sprintf("reminder/%s/%d", r.ID, r.Due.Unix())}
+	n := chat.Notice{To: chat.Address{Room: r.Room}, Text: p.reminderText(r, room, now), Key: fmt.Sprintf("reminder/%s/%d", r.ID, r.Due.Unix())}
 	if !room.Kind.Private() {
 		n.To.ReplyTo = r.Asked // which tells the person on platforms that show replies
 	}
@@ -94,8 +94,8 @@ func (p *plugin) send(ctx context.Context, r chat.Reminder, now time.Time) (late
 	return time.Time{}, err
 }
 
-// words returns the text of the reminder for the person.
-func (p *plugin) words(r chat.Reminder, room chat.Room, now time.Time) string {
+// reminderText returns the text of the reminder for the person.
+func (p *plugin) reminderText(r chat.Reminder, room chat.Room, now time.Time) string {
 	said := "⏰ " + r.Text
 	if !room.Kind.Private() && r.Name != "" {
 		said = "⏰ " + r.Name + ": " + r.Text

@@ -42,7 +42,7 @@ func (k *keeper) work(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if err := k.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		if err := k.startDue(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			k.Log.Error("a schedule can't be kept; it will be retried", "schedule", k.Name, "err", err)
 		}
 		select {
@@ -53,9 +53,9 @@ func (k *keeper) work(ctx context.Context) {
 	}
 }
 
-// look starts the due task. If the process dies before it records that, the task is started again under the
+// startDue starts the due task. If the process dies before it records that, the task is started again under the
 // same key, which has no effect.
-func (k *keeper) look(ctx context.Context, now time.Time) error {
+func (k *keeper) startDue(ctx context.Context, now time.Time) error {
 	if k.last.IsZero() {
 		if err := k.begin(ctx, now); err != nil {
 			return err

@@ -36,7 +36,7 @@ func discover(ctx context.Context, s Settings, client *http.Client) (at authorit
 	if err := secure(s.URL); err != nil {
 		return at, fmt.Errorf("log in to %s: %w", s.Server, err)
 	}
-	issuer, resource, scopes, err := named(ctx, s, client)
+	issuer, resource, scopes, err := authorityOf(ctx, s, client)
 	if err != nil {
 		return at, err
 	}
@@ -61,10 +61,10 @@ func discover(ctx context.Context, s Settings, client *http.Client) (at authorit
 	return at, nil
 }
 
-// named returns the authorization server that the MCP server names, and the scopes that it asks for. Without a name it
+// authorityOf returns the authorization server that the MCP server names, and the scopes that it asks for. Without a name it
 // is the server itself.
-func named(ctx context.Context, s Settings, client *http.Client) (issuer, resource string, scopes []string, err error) {
-	challenge := challenged(ctx, s.URL, client)
+func authorityOf(ctx context.Context, s Settings, client *http.Client) (issuer, resource string, scopes []string, err error) {
+	challenge := challengeOf(ctx, s.URL, client)
 	described, err := metadata(ctx, s.URL, challenge["resource_metadata"], client)
 	if err != nil {
 		return "", "", nil, err
@@ -90,8 +90,8 @@ func named(ctx context.Context, s Settings, client *http.Client) (issuer, resour
 	return all[0], resource, scopes, nil
 }
 
-// challenged returns the parameters of the server's challenge to a request without a token.
-func challenged(ctx context.Context, address string, client *http.Client) map[string]string {
+// challengeOf returns the parameters of the server's challenge to a request without a token.
+func challengeOf(ctx context.Context, address string, client *http.Client) map[string]string {
 	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
 	if err != nil {

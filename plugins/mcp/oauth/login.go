@@ -52,7 +52,7 @@ func Login(ctx context.Context, s Settings, k Key, client *http.Client, redirect
 	if err != nil {
 		return "", err
 	}
-	code, err := at.landed(landed, state)
+	code, err := at.codeFrom(landed, state)
 	if err != nil {
 		return "", err
 	}
@@ -67,8 +67,8 @@ func Login(ctx context.Context, s Settings, k Key, client *http.Client, redirect
 	return entry{Sealed: sealed}.write()
 }
 
-// landed returns the code in the address that the browser was sent to.
-func (at authority) landed(address, state string) (string, error) {
+// codeFrom returns the code in the address that the browser was sent to.
+func (at authority) codeFrom(address, state string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
 		return "", errors.New("this is not the address to which you were sent")

@@ -90,21 +90,21 @@ func (t *Tokens) load(ctx context.Context) (l login, e entry, raw string, err er
 		return l, e, raw, fmt.Errorf("read the login of %s: %w", t.Server, err)
 	}
 	if raw == "" || json.Unmarshal([]byte(raw), &e) != nil || e.Refused {
-		return l, e, raw, t.needed()
+		return l, e, raw, t.loginNeeded()
 	}
 	t.rejected.Store(e.Rejected > 0)
 	if time.Now().Before(e.Retry) {
-		return l, e, raw, fmt.Errorf("%w: %w", t.needed(), errRejected)
+		return l, e, raw, fmt.Errorf("%w: %w", t.loginNeeded(), errRejected)
 	}
 	if l, err = t.Key.open(e.Sealed, Name(t.Server)); err != nil {
-		return l, e, raw, fmt.Errorf("%w: %w", t.needed(), err)
+		return l, e, raw, fmt.Errorf("%w: %w", t.loginNeeded(), err)
 	}
 	t.remember(l.Access, l.Refresh, l.ClientSecret)
 	if l.ClientID == t.ClientID && t.ClientSecret != "" { // it can have been replaced
 		l.ClientSecret = t.ClientSecret
 	}
 	if l.URL != t.URL { // a token is not sent to another server than the one it is for
-		return l, e, raw, t.needed()
+		return l, e, raw, t.loginNeeded()
 	}
 	return l, e, raw, nil
 }
@@ -161,7 +161,7 @@ func (t *Tokens) renew(ctx context.Context, l login, e entry, raw string) error 
 	case isRefused:
 		t.Log.Warn("the login of an MCP server has ended", "mcp", t.Server, "err", refused)
 		t.Refused(ctx, which(e.Sealed))
-		return t.needed()
+		return t.loginNeeded()
 	}
 	return refused
 }
@@ -200,7 +200,7 @@ func (t *Tokens) Reject(ctx context.Context, token string) error {
 	case swapped && e.Rejected == 2:
 		t.Refused(ctx, "rejected-"+which(e.Sealed))
 	}
-	return fmt.Errorf("%w: %w", t.needed(), errRejected)
+	return fmt.Errorf("%w: %w", t.loginNeeded(), errRejected)
 }
 
 // Accept stores that the MCP server accepts a token again.
@@ -234,5 +234,7 @@ func (t *Tokens) swap(ctx context.Context, raw string, e entry) (bool, error) {
 // which identifies a login in messages to the owner.
 func which(sealed string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(sealed)))[:16] }
 
-// needed is [ErrLogin] with the remedy.
-func (t *Tokens) needed() error { return fmt.Errorf("%w: gateway mcp login %s", ErrLogin, t.Server) }
+// loginNeeded is [ErrLogin] with the remedy.
+func (t *Tokens) loginNeeded() error {
+	return fmt.Errorf("%w: gateway mcp login %s", ErrLogin, t.Server)
+}
