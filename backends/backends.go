@@ -151,5 +151,5 @@ func Restore(ctx context.Context, address, file string, o RestoreOptions) (Resto
 	return sqlite.Restore(ctx, file, path, o)
 }
 
-// Wait is how long opening a store can take, including migrations.
+// Wait is the time limit for opening a store, including migrations.
 const Wait = 30 * time.Second

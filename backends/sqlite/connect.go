@@ -189,7 +189,7 @@ func newer(has, knows int) error {
 		"it; run that version, or restore an older backup", has, knows)
 }
 
-// steps returns what migrates db.
+// steps returns the provider of migrations for db.
 func steps(db *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
