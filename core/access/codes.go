@@ -51,8 +51,8 @@ type tried struct {
 	since time.Time
 }
 
-// may reports whether id may try another code.
-func (t *tries) may(id chat.EntityID) bool {
+// allow reports whether id may try another code.
+func (t *tries) allow(id chat.EntityID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for who, had := range t.by {

@@ -130,7 +130,7 @@ func (d *Pairing) redeem(ctx context.Context, g Guest, code string, ownerless bo
 
 // pairOwner makes g the owner if they send the right code, and are first. It fails with the error of the store.
 func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line string, err error) {
-	if d.Policy.Direct != DirectPairing || !d.tries.may(g.ID) {
+	if d.Policy.Direct != DirectPairing || !d.tries.allow(g.ID) {
 		return "", nil
 	}
 	right, err := d.OwnerCode(ctx)

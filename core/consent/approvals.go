@@ -27,7 +27,7 @@ type Policy struct {
 }
 
 // Waits returns how long a run waits for a decision.
-func (p Policy) Waits() time.Duration { return cmp.Or(p.Timeout, usual) }
+func (p Policy) Waits() time.Duration { return cmp.Or(p.Timeout, defaultTimeout) }
 
 // Owners finds the owners of the agent: see [access.Pairing].
 type Owners interface {
@@ -80,8 +80,8 @@ const (
 )
 
 const (
-	maxOpen = 3         // requests that wait in a room
-	usual   = time.Hour // the timeout
+	maxOpen        = 3         // requests that wait in a room
+	defaultTimeout = time.Hour // the timeout
 )
 
 // The results for the model of a call that is refused.
@@ -111,7 +111,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	if err != nil || full {
 		return false, fullLine, err
 	}
-	replaced, err := ap.same(ctx, r)
+	replaced, err := ap.replacedBy(ctx, r)
 	if len(replaced) > 0 {
 		shown += "\nIt replaces an earlier request for this tool."
 	}
@@ -120,7 +120,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 		inPlace, err = ap.approver(ctx, c.Turn)
 	}
 	if err == nil {
-		r, err = ap.answered(ctx, c, r, shown, inPlace)
+		r, err = ap.loadDecision(ctx, c, r, shown, inPlace)
 	}
 	switch {
 	case err != nil:
@@ -153,10 +153,10 @@ func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r 
 	return ap.askOwners(ctx, c, t, r, shown, options(kinds, replaces))
 }
 
-// answered returns r in its state after the wait: with the option that was chosen in the answer, or expired. The line
+// loadDecision returns r in its state after the wait: with the option that was chosen in the answer, or expired. The line
 // of the question is replaced by one that shows the choice. It fails with the error of the store.
-func (ap *Approvals) answered(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
-	state, q, err := Of(ctx, c, matter+r.ID)
+func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
+	state, q, err := Of(ctx, c, approvalSubject+r.ID)
 	chosen := state == Chosen
 	switch {
 	case err != nil:
@@ -164,7 +164,7 @@ func (ap *Approvals) answered(ctx context.Context, c *action.Call, r chat.Approv
 	case chosen && r.Decision == chat.Replaced: // pressed just before the options were removed
 	case chosen:
 		c.Update(shown + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
-		err = ap.chosenHere(ctx, r, q)
+		err = ap.recordChoice(ctx, r, q)
 	case r.Decision == chat.Pending && time.Now().Before(r.Expires):
 		return r, nil
 	case r.Decision == chat.Pending:
@@ -220,7 +220,7 @@ func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool
 	r = ap.record(c, t, a)
 	_, err = ap.Store.Approval(ctx, r.ID)
 	if errors.Is(err, chat.ErrNotFound) {
-		full, err = ap.full(ctx, r)
+		full, err = ap.atLimit(ctx, r)
 	}
 	if err == nil && !full {
 		r, err = ap.Store.RequestApproval(ctx, r)

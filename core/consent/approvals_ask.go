@@ -14,8 +14,8 @@ import (
 	"parley/core/text"
 )
 
-// matter begins the reasons of waits for an approval ([action.Wait].For); its id follows.
-const matter = "approval/"
+// approvalSubject begins the reasons of waits for an approval ([action.Wait].For); its id follows.
+const approvalSubject = "approval/"
 
 // askHere asks in the answer itself, because its user may approve. It parks the run ([chat.ErrParked]). Only an owner
 // gets the option for all calls.
@@ -25,7 +25,7 @@ func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approva
 		return "", err
 	}
 	state, err := Ask(ctx, c, Request{
-		Subject: matter + r.ID, Description: shown + "\n\n⏳ Waiting for an approval.", Options: offered,
+		Subject: approvalSubject + r.ID, Description: shown + "\n\n⏳ Waiting for an approval.", Options: offered,
 		From: ap.approvers(r.Asker, owners, slices.Contains(offered, always)), Until: r.Expires, Lasting: true,
 	})
 	if state == Unseen {
@@ -41,13 +41,13 @@ func (ap *Approvals) waitReplaced(ctx context.Context, c *action.Call, r chat.Ap
 	if inPlace {
 		line = shown + "\n\n" + line
 	}
-	_, err := Ask(ctx, c, Request{Subject: matter + r.ID, Description: line, Until: r.Expires, Lasting: true})
+	_, err := Ask(ctx, c, Request{Subject: approvalSubject + r.ID, Description: line, Until: r.Expires, Lasting: true})
 	return err
 }
 
-// chosenHere records the option that was chosen in the answer itself. Rights can have changed since the question was
+// recordChoice records the option that was chosen in the answer itself. Rights can have changed since the question was
 // asked: then the choice counts as a denial. It fails with the error of the store.
-func (ap *Approvals) chosenHere(ctx context.Context, r chat.Approval, q chat.Question) error {
+func (ap *Approvals) recordChoice(ctx context.Context, r chat.Approval, q chat.Question) error {
 	to, by := decision(q.Options[q.Choice]), q.By
 	may, err := ap.mayDecide(ctx, to, by)
 	if err != nil {
@@ -56,7 +56,7 @@ func (ap *Approvals) chosenHere(ctx context.Context, r chat.Approval, q chat.Que
 	if !may {
 		to, by = chat.Denied, ""
 	} else if q.Options[q.Choice] == both {
-		if err := ap.keep(ctx, r); err != nil {
+		if err := ap.restoreReplaced(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (ap *Approvals) closeIfEnded(ctx context.Context, r chat.Approval) {
 // Abandon closes the undecided approval that a run has waited for, if any. The approval that it replaced waits again.
 // It fails with the error of the store.
 func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
-	id, ok := strings.CutPrefix(waitedFor, matter)
+	id, ok := strings.CutPrefix(waitedFor, approvalSubject)
 	if !ok {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 	case r.Decision == chat.Replaced:
 		replaced, err = ap.isReplaced(ctx, r)
 	case r.Decision == chat.Pending:
-		err = ap.keep(ctx, r)
+		err = ap.restoreReplaced(ctx, r)
 	}
 	if err == nil && replaced { // it can't wait again
 		err = chat.Unless(ap.Store.DecideApproval(ctx, id, chat.Replaced, chat.Stopped, "", time.Now()), answer.ErrLost)
@@ -150,7 +150,7 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	if !t.Def.Hide {
 		waiting = "⏳ Waiting for the owner to approve this: " + t.Def.Title()
 	}
-	_, err = Ask(ctx, c, Request{Subject: matter + r.ID, Description: waiting, Until: r.Expires, Lasting: true})
+	_, err = Ask(ctx, c, Request{Subject: approvalSubject + r.ID, Description: waiting, Until: r.Expires, Lasting: true})
 	ap.closeIfEnded(ctx, r)
 	return "", err
 }
@@ -176,7 +176,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	}
 	asked, err := ap.Store.Approval(ctx, q.Payload)
 	if err == nil && q.Options[q.Choice] == both && asked.Decision == chat.Pending {
-		err = ap.keep(ctx, asked)
+		err = ap.restoreReplaced(ctx, asked)
 	}
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return "", err

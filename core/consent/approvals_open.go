@@ -49,9 +49,9 @@ func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
 	}
 }
 
-// open returns the requests of room that are not decided and have not expired, newest first. It fails with the error of
+// openRequests returns the requests of room that are not decided and have not expired, newest first. It fails with the error of
 // the store.
-func (ap *Approvals) open(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
+func (ap *Approvals) openRequests(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
 	all, err := ap.Store.OpenApprovals(ctx, room, maxRows)
 	if err != nil {
 		return nil, fmt.Errorf("read what waits for an approval: %w", err)
@@ -60,10 +60,10 @@ func (ap *Approvals) open(ctx context.Context, room chat.RoomID) ([]chat.Approva
 	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !now.Before(a.Expires) }), nil
 }
 
-// same returns the open requests of other runs that r replaces: those of the same user for the same tool. It fails with
+// replacedBy returns the open requests of other runs that r replaces: those of the same user for the same tool. It fails with
 // the error of the store.
-func (ap *Approvals) same(ctx context.Context, r chat.Approval) ([]chat.Approval, error) {
-	all, err := ap.open(ctx, r.Room)
+func (ap *Approvals) replacedBy(ctx context.Context, r chat.Approval) ([]chat.Approval, error) {
+	all, err := ap.openRequests(ctx, r.Room)
 	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !replaces(r, a) }), err
 }
 
@@ -71,10 +71,10 @@ func replaces(r, earlier chat.Approval) bool {
 	return r.Run != earlier.Run && r.Tool == earlier.Tool && r.Asker == earlier.Asker && !earlier.At.After(r.At)
 }
 
-// full reports whether the maximum number of requests of other runs waits in the room of r, without those that r
+// atLimit reports whether the maximum number of requests of other runs waits in the room of r, without those that r
 // replaces. It fails with the error of the store.
-func (ap *Approvals) full(ctx context.Context, r chat.Approval) (bool, error) {
-	all, err := ap.open(ctx, r.Room)
+func (ap *Approvals) atLimit(ctx context.Context, r chat.Approval) (bool, error) {
+	all, err := ap.openRequests(ctx, r.Room)
 	if err != nil {
 		return false, err
 	}
@@ -91,7 +91,7 @@ func (ap *Approvals) full(ctx context.Context, r chat.Approval) (bool, error) {
 // newest of them continues to wait, as the decision about r may keep it: the runs of earlier ones end. It fails with
 // the error of the store.
 func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces bool, err error) {
-	all, err := ap.same(ctx, r)
+	all, err := ap.replacedBy(ctx, r)
 	for i, a := range all {
 		if err == nil && a.Decision == chat.Pending {
 			err = ap.Store.DecideApproval(ctx, a.ID, chat.Pending, chat.Replaced, "", time.Now())
@@ -107,9 +107,9 @@ func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces boo
 	return len(all) > 0, err
 }
 
-// keep reopens the request that r has replaced: its run asks again, with options. It fails with the error of the store.
-func (ap *Approvals) keep(ctx context.Context, r chat.Approval) error {
-	all, err := ap.same(ctx, r)
+// restoreReplaced reopens the request that r has replaced: its run asks again, with options. It fails with the error of the store.
+func (ap *Approvals) restoreReplaced(ctx context.Context, r chat.Approval) error {
+	all, err := ap.replacedBy(ctx, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
 			err = ap.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Now())
@@ -124,13 +124,13 @@ func (ap *Approvals) keep(ctx context.Context, r chat.Approval) error {
 
 // isReplaced reports whether an undecided request has replaced r. It fails with the error of the store.
 func (ap *Approvals) isReplaced(ctx context.Context, r chat.Approval) (bool, error) {
-	all, err := ap.open(ctx, r.Room)
+	all, err := ap.openRequests(ctx, r.Room)
 	return slices.ContainsFunc(all, func(a chat.Approval) bool { return a.Decision == chat.Pending && replaces(a, r) }), err
 }
 
 // endReplaced ends the runs whose requests r has replaced, because r is decided. It fails with the error of the store.
 func (ap *Approvals) endReplaced(ctx context.Context, r chat.Approval) error {
-	all, err := ap.same(ctx, r)
+	all, err := ap.replacedBy(ctx, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
 			err = ap.Runs.Supersede(ctx, a.Run, a.Room)
@@ -145,7 +145,7 @@ func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	if len(runs) == 0 {
 		return ""
 	}
-	all, err := ap.open(ctx, runs[0].Room)
+	all, err := ap.openRequests(ctx, runs[0].Room)
 	if err != nil {
 		ap.Log.Warn("can't tell the model which calls wait for an approval", "err", err)
 		return ""
@@ -180,7 +180,7 @@ func (ap *Approvals) Wrote(ctx context.Context, runs []chat.Run, recent []chat.M
 }
 
 func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) error {
-	all, err := ap.open(ctx, m.Room)
+	all, err := ap.openRequests(ctx, m.Room)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 	"parley/core/prompt"
 )
 
-// another moves on to the next model after r failed with err, and withdraws the visible text of r. Calls of earlier
+// tryNext moves on to the next model after r failed with err, and withdraws the visible text of r. Calls of earlier
 // rounds stay, with their results. It returns false if no other model can continue: then err is the result. A round
 // that continues an earlier text can't be withdrawn alone, and neither can calls that the provider has run.
-func (w *Writer) another(r *round, err error) bool {
+func (w *Writer) tryNext(r *round, err error) bool {
 	failed := w.Route.Current().Name
 	if r.rest && r.visible || r.remote || !w.Route.Next(err) {
 		return false
@@ -79,17 +79,17 @@ func (w *Writer) requestFor(ctx context.Context, m llm.Named, ask build) (llm.Re
 	return req, err
 }
 
-// seen returns req in the form that the current model accepts.
-func (w *Writer) seen(req llm.Request) llm.Request {
+// adapt returns req in the form that the current model accepts.
+func (w *Writer) adapt(req llm.Request) llm.Request {
 	m := w.Route.Current()
-	req = seenBy(m, req)
+	req = adaptTo(m, req)
 	req.Readable = m.Thinking == llm.ThinkingFull
 	return req
 }
 
-// seenBy returns req in the form that m accepts: only models with vision accept images, and some have no tools. req is
+// adaptTo returns req in the form that m accepts: only models with vision accept images, and some have no tools. req is
 // not changed, because the next model may accept all of it: changed messages are copied.
-func seenBy(m llm.Named, req llm.Request) llm.Request {
+func adaptTo(m llm.Named, req llm.Request) llm.Request {
 	if m.NoTools {
 		req = withoutTools(req)
 	}
@@ -134,9 +134,9 @@ func withoutTools(req llm.Request) llm.Request {
 // continuations is the maximum number of requests for the rest of a truncated answer.
 const continuations = 2
 
-// severed reports whether the length limit of the model has truncated the text, and nothing else. If the round has
+// truncated reports whether the length limit of the model has truncated the text, and nothing else. If the round has
 // calls, some of them may be missing; such an answer is not continued but ends with a note.
-func (r *round) severed() bool {
+func (r *round) truncated() bool {
 	for _, c := range r.calls {
 		if r.reservedAction(c) != reply {
 			return false
@@ -150,7 +150,7 @@ func (r *round) severed() bool {
 // answer is there. It fails with the error of the model otherwise.
 func (w *Writer) continueText(ctx context.Context, st *prompt.Builder, r *round) error {
 	asksForm := r.form || st.AsksForm(prompt.ContinueAnswer)
-	for n := 0; n < continuations && r.severed(); n++ {
+	for n := 0; n < continuations && r.truncated(); n++ {
 		rest, err := w.fill(ctx, st, prompt.ContinueAnswer, &round{w: w, form: asksForm, rest: true, step: r.step}, nil)
 		var f *llm.Failure
 		switch {

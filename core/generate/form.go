@@ -45,7 +45,7 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 // fillAgain requests the form once more, with the output of the providers that the first one named.
 func (w *Writer) fillAgain(ctx context.Context, st *prompt.Builder) error {
 	w.before = func() State { return State{Written: true, Lacked: true} }
-	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true, step: 1}, w.saidSoFar())
+	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true, step: 1}, w.visibleText())
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 // conclude writes the answer from the results so far. Actions that it requests are not made, because no round would
 // report their results.
 func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) error {
-	r, err := w.fill(ctx, st, prompt.MultiStepSummary, &round{w: w, form: true, step: step}, w.saidSoFar())
+	r, err := w.fill(ctx, st, prompt.MultiStepSummary, &round{w: w, form: true, step: step}, w.visibleText())
 	if err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like
 	}, like)
 }
 
-// saidSoFar returns the visible text of this answer for the model, so that it does not start over. It is nil if there
+// visibleText returns the visible text of this answer for the model, so that it does not start over. It is nil if there
 // is none.
-func (w *Writer) saidSoFar() []llm.Message {
+func (w *Writer) visibleText() []llm.Message {
 	said := strings.TrimSpace(w.Answer.View().Remembered().Text())
 	if said == "" {
 		return nil
@@ -179,11 +179,11 @@ func (w *Writer) saidSoFar() []llm.Message {
 func (w *Writer) resultsSoFar() string {
 	var b strings.Builder
 	for _, a := range w.Calls.Acted {
-		call := strings.TrimSpace(a.Action + " " + text.Excerpt(string(a.Parameters), maxTold))
-		fmt.Fprintf(&b, "%s: %s\n", text.Quote(call), text.Quote(text.Excerpt(a.ForModel(), maxTold)))
+		call := strings.TrimSpace(a.Action + " " + text.Excerpt(string(a.Parameters), maxPromptResult))
+		fmt.Fprintf(&b, "%s: %s\n", text.Quote(call), text.Quote(text.Excerpt(a.ForModel(), maxPromptResult)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// maxTold is the maximum length of a result, and of the parameters before it, in a prompt of one text, in characters.
-const maxTold = 4000
+// maxPromptResult is the maximum length of a result, and of the parameters before it, in a prompt of one text, in characters.
+const maxPromptResult = 4000

@@ -90,7 +90,7 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 		if m := w.Route.Current(); m.Name != asked {
 			var err error
 			if req, err = w.requestFor(ctx, m, ask); err != nil {
-				if w.another(r, err) {
+				if w.tryNext(r, err) {
 					try = 0
 					continue
 				}
@@ -101,7 +101,7 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 				return nil, err
 			}
 		}
-		err := r.read(ctx, w.seen(req))
+		err := r.read(ctx, w.adapt(req))
 		if err == nil && r.useless() && (empty || try == attempts) {
 			err = &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
 		}
@@ -112,7 +112,7 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 			return r, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case err != nil && w.another(r, err):
+		case err != nil && w.tryNext(r, err):
 			try, empty, failed = 0, false, err
 			continue
 		case errors.Is(err, errEmpty):

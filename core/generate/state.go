@@ -118,7 +118,7 @@ func (w *Writer) pass(ctx context.Context, req llm.Request, like *round) error {
 	if w.Pass == nil || like.rest {
 		return nil
 	}
-	err := w.Pass(ctx, w.seen(req))
+	err := w.Pass(ctx, w.adapt(req))
 	if err != nil && w.before != nil {
 		w.pause(err, w.before())
 	}

@@ -34,9 +34,9 @@ type admission struct {
 	answered bool // the message can get an answer, even if only the line for strangers
 }
 
-// of applies the access policy to m. Bots are never invited, so they give no commands. It fails with the error of the
+// admit applies the access policy to m. Bots are never invited, so they give no commands. It fails with the error of the
 // store.
-func (ad *Admission) of(ctx context.Context, m chat.Message) (a admission, err error) {
+func (ad *Admission) admit(ctx context.Context, m chat.Message) (a admission, err error) {
 	private := m.Place.Kind.Private()
 	if a.known, err = ad.Pairing.Invited(ctx, m.Place, m.Author, m.Roles); err != nil {
 		return admission{}, fmt.Errorf("check access of the author of %s: %w", m.ID, err)
@@ -54,9 +54,9 @@ func (ad *Admission) of(ctx context.Context, m chat.Message) (a admission, err e
 	return a, nil
 }
 
-// answers returns whether m is answered, as far as rules decide ([access.Maybe] leaves it to the model), and the
+// shouldAnswer returns whether m is answered, as far as rules decide ([access.Maybe] leaves it to the model), and the
 // agent's attention in its room. It fails with the error of the store.
-func (ad *Admission) answers(ctx context.Context, m chat.Message, in admission) (access.Decision, chat.Attention, error) {
+func (ad *Admission) shouldAnswer(ctx context.Context, m chat.Message, in admission) (access.Decision, chat.Attention, error) {
 	if !in.answered {
 		return access.No, chat.Normal, nil
 	}
@@ -95,14 +95,14 @@ func (ad *Admission) decide(m chat.Message, a chat.Attention) access.Decision {
 // userWrote ends the count of the consecutive turns of bots in room.
 func (ad *Admission) userWrote(room chat.RoomID) { ad.bots.Person(room) }
 
-// knows reports whether author has access in room, by account or by the room. It fails with the error of the store.
-func (ad *Admission) knows(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
+// hasAccess reports whether author has access in room, by account or by the room. It fails with the error of the store.
+func (ad *Admission) hasAccess(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
 	return ad.Pairing.Invited(ctx, room, author, nil)
 }
 
-// stays reports whether author, who asked the question of run, would still be answered. In groups it only checks the
+// stillAnswered reports whether author, who asked the question of run, would still be answered. In groups it only checks the
 // room: roles come with messages, and are not known at other times. It fails with the error of the store.
-func (ad *Admission) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
+func (ad *Admission) stillAnswered(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
 	room, err := ad.Store.Room(ctx, run.Room)
 	if err != nil {
 		return false, fmt.Errorf("find the room of %s: %w", run.ID, err)

@@ -52,15 +52,15 @@ type Changes struct {
 	Log       *slog.Logger
 }
 
-// freshFor is the maximum age of a question whose edit is answered.
-const freshFor = 15 * time.Minute
+// maxEditAge is the maximum age of a question whose edit is answered.
+const maxEditAge = 15 * time.Minute
 
-// asks reports whether an edit made m a question: it now addresses the agent, and no run has answered it or will. It
+// becomesQuestion reports whether an edit made m a question: it now addresses the agent, and no run has answered it or will. It
 // returns m with its data from before the edit. Commands are no questions, because an edit makes no command. Messages
 // of bots are none either, because bots edit their messages all the time. A message that is unknown was not received
 // before, or is deleted: [chat.JoinRule.Again] decides. It fails with the error of the store.
-func (c *Changes) asks(ctx context.Context, m chat.Message) (chat.Message, bool, error) {
-	if !m.Addressed || m.Bot || m.Author == c.Agent || time.Since(m.At) > freshFor || m.Empty() || chat.IsCommand(m.Text) {
+func (c *Changes) becomesQuestion(ctx context.Context, m chat.Message) (chat.Message, bool, error) {
+	if !m.Addressed || m.Bot || m.Author == c.Agent || time.Since(m.At) > maxEditAge || m.Empty() || chat.IsCommand(m.Text) {
 		return m, false, nil
 	}
 	old, err := c.Store.Memory(ctx, m.ID)
@@ -91,7 +91,7 @@ func (c *Changes) edited(ctx context.Context, e chat.Edited) error {
 		return err
 	}
 	e.Text, e.Files = text.Visible(e.Text), attachment.Clean(e.Files)
-	old, err := c.known(ctx, e.Room, e.ID)
+	old, err := c.findMemory(ctx, e.Room, e.ID)
 	switch {
 	case err != nil:
 		return fmt.Errorf("edit %s: %w", e.ID, err)
@@ -113,7 +113,7 @@ func (c *Changes) edited(ctx context.Context, e chat.Edited) error {
 
 // revise stores the new text, and reopens the run that answers it. It fails with the error of the store.
 func (c *Changes) revise(ctx context.Context, e chat.Edited) error {
-	_, _, err := c.rewrite(ctx, e.Memory, func() (chat.Run, error) { return c.answers(ctx, e) })
+	_, _, err := c.rewrite(ctx, e.Memory, func() (chat.Run, error) { return c.startedRun(ctx, e) })
 	return err
 }
 
@@ -150,16 +150,16 @@ func (c *Changes) rewrite(ctx context.Context, m chat.Memory, find func() (chat.
 	return run, reopened, nil
 }
 
-// answers returns the started run that has to be answered again after e, or none. It fails with the error of the store.
-func (c *Changes) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
+// startedRun returns the started run that has to be answered again after e, or none. It fails with the error of the store.
+func (c *Changes) startedRun(ctx context.Context, e chat.Edited) (chat.Run, error) {
 	if c.OnEdit == schedule.RememberEdit {
 		return chat.Run{}, nil
 	}
 	run, err := c.Store.RunOf(ctx, e.ID)
-	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > maxEditAge {
 		return chat.Run{}, chat.Unless(err, chat.ErrNotFound)
 	}
-	if stays, err := c.Admission.stays(ctx, run, e.Author); err != nil || !stays {
+	if stays, err := c.Admission.stillAnswered(ctx, run, e.Author); err != nil || !stays {
 		return chat.Run{}, err
 	}
 	return run, nil
@@ -189,7 +189,7 @@ func (c *Changes) restart(run chat.Run) {
 // was started, and otherwise when its turn comes. It fails only before the message is deleted, because a repetition
 // finds no message.
 func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
-	old, err := c.known(ctx, d.Room, d.ID)
+	old, err := c.findMemory(ctx, d.Room, d.ID)
 	if err != nil || old.ID == "" {
 		return err
 	}
@@ -239,7 +239,7 @@ func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if on.ID == "" {
-		if on, err = c.shownAs(ctx, r); err != nil {
+		if on, err = c.answerShownAs(ctx, r); err != nil {
 			return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 		}
 	}
@@ -256,7 +256,7 @@ func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	m := chat.Memory{
 		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(r.Line(on, on.Author == c.Agent)), InReplyTo: cmp.Or(on.ID, r.On), At: r.At,
 	}
-	if known, err := c.Admission.knows(ctx, room, r.Author); err != nil {
+	if known, err := c.Admission.hasAccess(ctx, room, r.Author); err != nil {
 		return chat.Accepted{}, fmt.Errorf("check access of the author of a reaction to %s: %w", r.On, err)
 	} else if !known && !room.Kind.Private() {
 		m.Kind = chat.Overheard
@@ -279,7 +279,7 @@ func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 // lastReaction returns the latest of the last reactions with the author, the emoji and the message of r, and whether it
 // was added; "" if there is none in sight. It fails with the error of the store.
 func (c *Changes) lastReaction(ctx context.Context, r chat.Reaction, kind chat.MemoryKind) (id chat.MemoryID, added bool, err error) {
-	recent, err := c.Store.Recent(ctx, r.Room, kind, 0, lookedAt)
+	recent, err := c.Store.Recent(ctx, r.Room, kind, 0, searchDepth)
 	for _, m := range slices.Backward(recent) {
 		for _, added := range []bool{true, false} {
 			like := r
@@ -297,18 +297,18 @@ func reactionID(r chat.Reaction) string {
 	return fmt.Sprintf("%s/%s/%s/%s", r.On, r.Verb(), r.Author, r.Emoji)
 }
 
-// lookedAt is the number of a room's last messages that are searched for a reaction, and of its last turns that are
+// searchDepth is the number of a room's last messages that are searched for a reaction, and of its last turns that are
 // searched for an answer with a message of the platform.
-const lookedAt = 50
+const searchDepth = 50
 
-// shownAs returns the answer of the agent that r reacts to; a zero one if it is none of the last ones. Answers
+// answerShownAs returns the answer of the agent that r reacts to; a zero one if it is none of the last ones. Answers
 // are not stored under the ids of the platform's messages, since each can have several. It fails with the error of the
 // store.
-func (c *Changes) shownAs(ctx context.Context, r chat.Reaction) (chat.Memory, error) {
+func (c *Changes) answerShownAs(ctx context.Context, r chat.Reaction) (chat.Memory, error) {
 	if r.Message == "" {
 		return chat.Memory{}, nil
 	}
-	run, err := c.Store.RunShowing(ctx, r.Room, r.AnyTopic, r.Message, lookedAt)
+	run, err := c.Store.RunShowing(ctx, r.Room, r.AnyTopic, r.Message, searchDepth)
 	if err != nil {
 		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)
 	}
@@ -342,8 +342,8 @@ func (c *Changes) clear(ctx context.Context, what chat.Cleared) (chat.Accepted, 
 	return chat.Accepted{Deleted: n}, nil
 }
 
-// known returns a memory of room, or a zero one. It fails with the error of the store.
-func (c *Changes) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
+// findMemory returns a memory of room, or a zero one. It fails with the error of the store.
+func (c *Changes) findMemory(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
 	m, err := c.Store.Memory(ctx, id)
 	if err != nil || m.Room != room {
 		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)

@@ -54,11 +54,11 @@ type Choices struct {
 // the user gets the reason. id is the message that the choice counts as; it identifies a redelivery. It fails
 // with the error of the store.
 func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
-	q, refused, err := cs.asked(ctx, c)
+	q, refused, err := cs.questionFor(ctx, c)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	} else if refused == closed && q.ResultRun != "" && q.By == c.Author && q.Choice == c.Option {
-		if acc, known, err := arrived(ctx, cs.Store, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
+		if acc, known, err := firstDelivery(ctx, cs.Store, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
 			acc.Altered = false
 			return acc, err // the same press once more
 		}
@@ -89,10 +89,10 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	return acc, nil
 }
 
-// asked returns the question that c answers, or the reason for the user why it answers none. The rights of the user are
+// questionFor returns the question that c answers, or the reason for the user why it answers none. The rights of the user are
 // checked now, and not only when the question was asked. A question that has expired loses its buttons when a user
 // presses one: there is no timer for it. It fails with the error of the store.
-func (cs *Choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
+func (cs *Choices) questionFor(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
 	q, err = cs.Store.Question(ctx, c.Question)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
@@ -233,7 +233,7 @@ func (cs *Choices) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 	}
 	to := run.Address.For(q.By, cmp.Or(q.BilledTo, q.By))
 	said := chat.Message{Memory: m, Place: room, Address: to, Addressed: true}
-	in, err := cs.Admission.of(ctx, said)
+	in, err := cs.Admission.admit(ctx, said)
 	if err != nil {
 		return chat.Accepted{}, err
 	}

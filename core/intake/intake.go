@@ -56,7 +56,7 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 
 // Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store.
 func (t *Intake) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
-	_, known, err := arrived(ctx, t.Store, chat.Memory{ID: id})
+	_, known, err := firstDelivery(ctx, t.Store, chat.Memory{ID: id})
 	return known, err
 }
 
@@ -72,7 +72,7 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if m.Author == t.Admission.Agent.Entity() || m.Empty() {
 		return chat.Accepted{Memory: m.ID}, nil // the agent's own messages are stored with their run; empty ones have no content
 	}
-	a, err := t.Admission.of(ctx, m)
+	a, err := t.Admission.admit(ctx, m)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -82,7 +82,7 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 		return chat.Accepted{}, err
 	}
 	if name != "" || len(asked) > 0 || m.Bot {
-		if acc, known, err := arrived(ctx, t.Store, m.Memory); known || err != nil {
+		if acc, known, err := firstDelivery(ctx, t.Store, m.Memory); known || err != nil {
 			return acc, err
 		}
 	}
@@ -113,12 +113,12 @@ func (t *Intake) clean(m chat.Message) (chat.Message, error) {
 // unless it arrives again; all others change the stored message. It fails with the error of the store.
 func (t *Intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, err error) {
 	var a admission
-	m, asks, err := t.Changes.asks(ctx, e.Message)
+	m, asks, err := t.Changes.becomesQuestion(ctx, e.Message)
 	if asks {
 		m, err = t.clean(m)
 	}
 	if asks && err == nil {
-		a, err = t.Admission.of(ctx, m)
+		a, err = t.Admission.admit(ctx, m)
 	}
 	if asks && err == nil {
 		acc, err = t.Messages.add(ctx, m, a, true)
@@ -129,8 +129,8 @@ func (t *Intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, 
 	return chat.Accepted{Memory: e.ID}, t.Changes.edited(ctx, e)
 }
 
-// arrived returns the result of the first delivery of m, if it arrived before. It fails with the error of the store.
-func arrived(ctx context.Context, store KnownStore, m chat.Memory) (acc chat.Accepted, known bool, err error) {
+// firstDelivery returns the result of the first delivery of m, if it arrived before. It fails with the error of the store.
+func firstDelivery(ctx context.Context, store KnownStore, m chat.Memory) (acc chat.Accepted, known bool, err error) {
 	acc, err = store.Known(ctx, m)
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)

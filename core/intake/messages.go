@@ -32,7 +32,7 @@ type Messages struct {
 // add stores m, with a run if it may be answered, and wakes its room. again is for a message after an edit
 // ([chat.JoinRule.Again]), which is stored only if it is answered. It fails with the error of the store.
 func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again bool) (chat.Accepted, error) {
-	verdict, attention, err := ms.Admission.answers(ctx, m, a)
+	verdict, attention, err := ms.Admission.shouldAnswer(ctx, m, a)
 	if err != nil || again && verdict != access.Yes {
 		return chat.Accepted{}, err
 	}
@@ -50,7 +50,7 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 			ms.Admission.userWrote(m.Room)
 		}
 		ms.Emit(event.Received(m, acc))
-		ms.Roster.meet(ctx, m)
+		ms.Roster.saveAuthor(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
 		if verdict == access.Yes && attention == chat.Unfollowed {

@@ -37,13 +37,13 @@ type Roster struct {
 	Log   *slog.Logger
 }
 
-// meet updates the directory with the author and the room of m. It may fail: then the next message repeats it.
-func (ro *Roster) meet(ctx context.Context, m chat.Message) {
+// saveAuthor updates the directory with the author and the room of m. It may fail: then the next message repeats it.
+func (ro *Roster) saveAuthor(ctx context.Context, m chat.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), meetTimeout)
 	defer cancel()
 	world := chat.World{ID: m.Place.World, Connector: m.Place.Connector, Name: text.Visible(m.WorldName)}
 	author := chat.Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
-	err := ro.enter(ctx, world, false)
+	err := ro.saveWorld(ctx, world, false)
 	if err == nil && m.Author != "" {
 		err = ro.enroll(ctx, world.ID, author, "")
 	}
@@ -55,11 +55,11 @@ func (ro *Roster) meet(ctx context.Context, m chat.Message) {
 // joined stores a membership. A repetition changes nothing. It fails with the error of the store.
 func (ro *Roster) joined(ctx context.Context, j chat.Joined) error {
 	j.World.Name, j.World.Gone = text.Visible(j.World.Name), false
-	if err := ro.enter(ctx, j.World, j.Entity.ID == ""); err != nil {
+	if err := ro.saveWorld(ctx, j.World, j.Entity.ID == ""); err != nil {
 		return fmt.Errorf("join %s: %w", j.World.ID, err)
 	}
 	if j.Room.ID != "" {
-		if err := ro.open(ctx, j.Room); err != nil {
+		if err := ro.saveRoom(ctx, j.Room); err != nil {
 			return fmt.Errorf("join %s: %w", j.Room.ID, err)
 		}
 	}
@@ -75,9 +75,9 @@ func (ro *Roster) joined(ctx context.Context, j chat.Joined) error {
 	return nil
 }
 
-// enter saves a world of the agent. reached reports whether its connector reports it directly, without a message. It
+// saveWorld saves a world of the agent. reached reports whether its connector reports it directly, without a message. It
 // fails with the error of the store.
-func (ro *Roster) enter(ctx context.Context, w chat.World, reached bool) error {
+func (ro *Roster) saveWorld(ctx context.Context, w chat.World, reached bool) error {
 	if w.ID == "" {
 		return nil
 	}
@@ -93,8 +93,8 @@ func (ro *Roster) enter(ctx context.Context, w chat.World, reached bool) error {
 	return nil
 }
 
-// open saves a room of the agent. It fails with the error of the store.
-func (ro *Roster) open(ctx context.Context, r chat.Room) error {
+// saveRoom saves a room of the agent. It fails with the error of the store.
+func (ro *Roster) saveRoom(ctx context.Context, r chat.Room) error {
 	r.Name, r.Gone = text.Visible(r.Name), false
 	old, err := ro.Store.Room(ctx, r.ID)
 	if chat.Unless(err, chat.ErrNotFound) != nil {

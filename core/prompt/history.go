@@ -133,8 +133,8 @@ type starts struct {
 
 const mostStarts = 10_000
 
-// of returns where the history of room began last; empty if that is unknown.
-func (s *starts) of(room chat.RoomID) chat.MemoryID {
+// get returns where the history of room began last; empty if that is unknown.
+func (s *starts) get(room chat.RoomID) chat.MemoryID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rooms[room]
@@ -166,7 +166,7 @@ func (s *starts) set(room chat.RoomID, start chat.MemoryID) {
 func (c *Composer) Trim(s action.TurnContext, summed chat.MemoryID, limit int) (kept []chat.Memory, lost bool) {
 	limit = cmp.Or(limit, c.Recall.Prompt)
 	longest := limit / 2 / max(1, len(s.Answered))
-	in := Keep(s.Recent, AnsweredFrom(s), Cut{Summed: summed, Start: c.starts.of(s.Room.ID), Budget: min(c.Recall.History, limit), Longest: longest, Steps: true})
+	in := Keep(s.Recent, AnsweredFrom(s), Cut{Summed: summed, Start: c.starts.get(s.Room.ID), Budget: min(c.Recall.History, limit), Longest: longest, Steps: true})
 	c.starts.set(s.Room.ID, in.Start)
 	return in.Kept, in.Lost
 }

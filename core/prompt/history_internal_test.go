@@ -115,10 +115,10 @@ func TestStartsAreBounded(t *testing.T) {
 	for i := range mostStarts + 10 {
 		s.set(chat.RoomID(fmt.Sprint(i)), "x")
 	}
-	if len(s.rooms) > mostStarts || s.of(chat.RoomID(fmt.Sprint(mostStarts+9))) != "x" {
+	if len(s.rooms) > mostStarts || s.get(chat.RoomID(fmt.Sprint(mostStarts+9))) != "x" {
 		t.Errorf("there are %d", len(s.rooms))
 	}
-	if s.set("1", ""); s.of("1") != "" {
+	if s.set("1", ""); s.get("1") != "" {
 		t.Error("a start that is none stays")
 	}
 }

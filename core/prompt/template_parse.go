@@ -176,7 +176,7 @@ func (p *parser) next() (text string, t *tag, err error) {
 		}
 		text = b.String()
 		// The line of a block tag vanishes with it: the indent before and the line break after.
-		if t.word != "" && p.alone(at) {
+		if t.word != "" && p.onOwnLine(at) {
 			text = strings.TrimRight(text, " \t")
 			p.pos += strings.IndexByte(p.text[p.pos:]+"\n", '\n') + 1
 			p.pos = min(p.pos, len(p.text))
@@ -185,8 +185,8 @@ func (p *parser) next() (text string, t *tag, err error) {
 	}
 }
 
-// alone reports whether the line contains only the tag from at to the parser's position.
-func (p *parser) alone(at int) bool {
+// onOwnLine reports whether the line contains only the tag from at to the parser's position.
+func (p *parser) onOwnLine(at int) bool {
 	before := p.text[:at]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
 	after, _, _ := strings.Cut(p.text[p.pos:], "\n")

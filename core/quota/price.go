@@ -29,8 +29,8 @@ type Price struct {
 	Hour, Image USD
 }
 
-// at returns the rates of a call with a prompt of this number of tokens.
-func (p Price) at(prompt int) Rates {
+// ratesFor returns the rates of a call with a prompt of this number of tokens.
+func (p Price) ratesFor(prompt int) Rates {
 	if p.Over > 0 && prompt > p.Over {
 		return p.Long
 	}
@@ -39,7 +39,7 @@ func (p Price) at(prompt int) Rates {
 
 // Of returns the cost of a call, rounded up to a nano-dollar. Parts of the prompt that exceed it are ignored.
 func (p Price) Of(u llm.Usage) USD {
-	r := p.at(u.Prompt)
+	r := p.ratesFor(u.Prompt)
 	cached := min(u.Cached, u.Prompt)
 	written := min(u.CacheWritten, u.Prompt-cached)
 	return rounded(r.Input.picos(u.Prompt-cached-written) + r.Cached.picos(cached) + r.CacheWrite.picos(written) + r.Output.picos(u.Completion))
@@ -48,7 +48,7 @@ func (p Price) Of(u llm.Usage) USD {
 // Most returns the highest cost of a prompt of this number of tokens, with any use of the provider's cache, and of each
 // token of the answer.
 func (p Price) Most(prompt int) (cost USD, output Rate) {
-	r := p.at(prompt)
+	r := p.ratesFor(prompt)
 	return max(r.Input, r.Cached, r.CacheWrite).Of(prompt), r.Output
 }
 

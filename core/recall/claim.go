@@ -81,7 +81,7 @@ func (w *worker) claim(ctx context.Context) (done, ours bool, err error) {
 	c, now := parseClaim(old), time.Now()
 	length := int(w.length.Load())
 	if w.Several && c.rivals(w.Model, length, now) {
-		w.yield(c)
+		w.yieldTo(c)
 		return true, false, nil
 	}
 	if length == 0 && c.model == w.Model {
@@ -101,8 +101,8 @@ func (w *worker) claim(ctx context.Context) (done, ours bool, err error) {
 	return true, true, nil
 }
 
-// yield records that another gateway embeds the messages, with one warning.
-func (w *worker) yield(to claim) {
+// yieldTo records that another gateway embeds the messages, with one warning.
+func (w *worker) yieldTo(to claim) {
 	if !w.yielded.Swap(true) {
 		w.Log.Warn("another gateway with this store embeds messages with another model or vectors of another length; this one searches them by words only until all have the same models.embedding",
 			"model", w.Model, "length", w.length.Load(), "other", to.model, "other_length", to.length)
@@ -122,7 +122,7 @@ func (w *worker) comparable(ctx context.Context, length int) (bool, error) {
 	}
 	w.length.Store(int64(length))
 	if c := parseClaim(value); c.rivals(w.Model, length, time.Now()) {
-		w.yield(c)
+		w.yieldTo(c)
 		return false, nil
 	}
 	return true, nil

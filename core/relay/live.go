@@ -33,10 +33,10 @@ type watchStore interface {
 
 // Registry contains the answers that are generated or watched in this process. It is safe for concurrent use.
 type Registry struct {
-	store   watchStore
-	bus     Bus
-	log     *slog.Logger
-	unheard atomic.Bool // the last answer could not be offered to other replicas
+	store          watchStore
+	bus            Bus
+	log            *slog.Logger
+	publishFailing atomic.Bool // the last answer could not be offered to other replicas
 
 	// mu guards runs and the fields of its elements, except the answers, which have locks of their own. It is never
 	// held during a request to the store or the bus.
@@ -184,9 +184,9 @@ func (l *Registry) unwatch(id chat.RunID, r *liveRun) {
 	}
 }
 
-// made reports whether r needs no mirror because it is, or was, held in this process: then its answer is written here,
+// ownedHere reports whether r needs no mirror because it is, or was, held in this process: then its answer is written here,
 // or it is obsolete and its readers look again.
-func (l *Registry) made(id chat.RunID, r *liveRun) bool {
+func (l *Registry) ownedHere(id chat.RunID, r *liveRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return r.held || l.runs[id] != r
@@ -239,7 +239,7 @@ func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, er
 		l.unwatch(id, r)
 		return l.replay(ctx, run)
 	}
-	if l.made(id, r) {
+	if l.ownedHere(id, r) {
 		l.unwatch(id, r)
 		return r.answer, nil
 	}
@@ -326,7 +326,7 @@ func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun)
 				frames = l.subscribe(ctx, run.Room)
 			}
 		case <-polling.timer.C:
-			if l.overtaken(ctx, run.ID, r) {
+			if l.obsolete(ctx, run.ID, r) {
 				return
 			}
 			polling.lengthen()
@@ -371,10 +371,10 @@ func (p *pause) lengthen() {
 	p.timer.Reset(p.next)
 }
 
-// overtaken reports whether mirroring is obsolete: the run is held in this process, or it has ended and its readers
+// obsolete reports whether mirroring is obsolete: the run is held in this process, or it has ended and its readers
 // should read the store again.
-func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
-	if l.made(id, r) {
+func (l *Registry) obsolete(ctx context.Context, id chat.RunID, r *liveRun) bool {
+	if l.ownedHere(id, r) {
 		return true
 	}
 	run, err := l.store.Run(ctx, id)
@@ -391,7 +391,7 @@ func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) boo
 func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := l.bus.Subscribe(ctx, run.Room)
 	// An answer that ended meanwhile is no evidence about the bus, and only the first failure is news.
-	if unheard := err != nil; ctx.Err() == nil && l.unheard.Swap(unheard) != unheard && unheard {
+	if failing := err != nil; ctx.Err() == nil && l.publishFailing.Swap(failing) != failing && failing {
 		l.log.Warn("readers on other replicas can't follow answers for now", "run", run.ID, "err", err)
 	}
 	var at answer.Cursor

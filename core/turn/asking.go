@@ -60,7 +60,7 @@ func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Questio
 	answered := make(chan chat.Question, 1)
 	ak.at.side.Go(func() {
 		defer close(answered)
-		if now, ok := ak.untilChosen(ctx, q); ok {
+		if now, ok := ak.awaitChoice(ctx, q); ok {
 			answered <- now
 		}
 	})
@@ -81,9 +81,9 @@ func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, erro
 	return q, nil
 }
 
-// untilChosen waits until q is closed, removes its options, and reports whether a user chose. A question that an action
+// awaitChoice waits until q is closed, removes its options, and reports whether a user chose. A question that an action
 // waits for is also closed when the action or the turn ends, or when it turns out that users don't see it.
-func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
+func (ak *asking) awaitChoice(asker context.Context, q chat.Question) (chat.Question, bool) {
 	ctx, cancel := context.WithCancelCause(ak.at.life)
 	defer cancel(nil)
 	if q.Chooser == action.Awaited {
@@ -100,7 +100,7 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 	if ak.at.life.Err() != nil {
 		return q, false
 	}
-	ak.takeBack(q)
+	ak.removeOptions(q)
 	if err == nil {
 		return now, now.By != ""
 	}
@@ -147,8 +147,8 @@ func (ak *asking) offer(q chat.Question) {
 	ak.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: ak.offered})
 }
 
-// takeBack removes the options of q, unless there are others by now.
-func (ak *asking) takeBack(q chat.Question) {
+// removeOptions removes the options of q, unless there are others by now.
+func (ak *asking) removeOptions(q chat.Question) {
 	ak.mu.Lock()
 	defer ak.mu.Unlock()
 	if ak.offered != nil && ak.offered.ID == q.ID {
@@ -191,12 +191,12 @@ func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 	if err != nil {
 		return err
 	}
-	err = ak.journal.allSeen(ctx)
+	err = ak.journal.awaitSeen(ctx)
 	if err == nil && ak.at.posts && ak.at.answer.Hidden() {
 		err = chat.ErrUnseen
 	}
 	if err != nil {
-		ak.takeBack(q)
+		ak.removeOptions(q)
 		return errors.Join(err, ak.journal.persist(ak.at.life, func() error { return ak.Store.Withdraw(ak.at.life, q.Room, q.Run) }))
 	}
 	return ak.waiting.begin(w)

@@ -80,7 +80,7 @@ func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string,
 	if err != nil {
 		return "", err
 	}
-	return dg.Recaller.Asker.small(ctx, req)
+	return dg.Recaller.Asker.askSmall(ctx, req)
 }
 
 // consider counts the message before it causes costs, and transcribes voice messages. It reports whether an action

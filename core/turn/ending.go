@@ -49,9 +49,9 @@ type ending struct {
 	files   []llm.File // stored with the verdict
 }
 
-// of returns the verdict on an answer whose generation ended with err. It fails with err if this holder must not decide
+// decide returns the verdict on an answer whose generation ended with err. It fails with err if this holder must not decide
 // it.
-func (e *ending) of(err error) (*chat.Verdict, error) {
+func (e *ending) decide(err error) (*chat.Verdict, error) {
 	if e.at.life.Err() != nil {
 		return nil, context.Cause(e.at.life)
 	}
@@ -88,7 +88,7 @@ func (e *ending) verdict(err error) chat.Verdict {
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	muted := o.Failure != "" && (e.at.unattended() || e.fromBot(e.at.life))
-	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || e.leavesNothing(o.Status, v)
+	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || e.shouldWithdraw(o.Status, v)
 	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
 		e.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
 		v = e.at.answer.View().Remembered()
@@ -106,9 +106,9 @@ func (e *ending) verdict(err error) chat.Verdict {
 	}
 }
 
-// wasRemoved returns v for an answer that users removed before they saw its end: as stopped, although the model had
+// stoppedByRemoval returns v for an answer that users removed before they saw its end: as stopped, although the model had
 // finished.
-func wasRemoved(v chat.Verdict) chat.Verdict {
+func stoppedByRemoval(v chat.Verdict) chat.Verdict {
 	if v.Outcome.Status != answer.Completed {
 		return v // it has a reason already
 	}
@@ -117,23 +117,23 @@ func wasRemoved(v chat.Verdict) chat.Verdict {
 	return v
 }
 
-// little is the maximum length of a text that can be deleted when its run is superseded, in characters.
-const little = 24
+// maxWithdrawn is the maximum length of a text that can be deleted when its run is superseded, in characters.
+const maxWithdrawn = 24
 
-// leavesNothing reports whether the visible part of an interrupted answer is deleted. A few words plus a notice don't
+// shouldWithdraw reports whether the visible part of an interrupted answer is deleted. A few words plus a notice don't
 // help a reader.
-func (e *ending) leavesNothing(s answer.Status, v answer.View) bool {
+func (e *ending) shouldWithdraw(s answer.Status, v answer.View) bool {
 	switch s {
 	case answer.Superseded: // users have read at most a few words of it
-		return e.at.posts && !e.journal.seen() || said(v) < little
+		return e.at.posts && !e.journal.visible() || modelTextLength(v) < maxWithdrawn
 	case answer.Stopped: // because the question was deleted, or the agent removed
-		return e.unasked() || e.botRemoved()
+		return e.questionsDeleted() || e.botRemoved()
 	}
 	return false
 }
 
-// unasked reports whether all messages that the run answers were deleted.
-func (e *ending) unasked() bool {
+// questionsDeleted reports whether all messages that the run answers were deleted.
+func (e *ending) questionsDeleted() bool {
 	var run chat.Run
 	err := e.journal.persist(e.at.life, func() (err error) {
 		run, err = e.journal.Store.Run(e.at.life, e.at.run.ID)
@@ -151,8 +151,8 @@ func (e *ending) botRemoved() (removed bool) {
 	return err == nil && removed
 }
 
-// said returns the length of the model's text, in characters, without the statuses of actions.
-func said(v answer.View) (n int) {
+// modelTextLength returns the length of the model's text, in characters, without the statuses of actions.
+func modelTextLength(v answer.View) (n int) {
 	for _, s := range v.Segments {
 		if s.Call == "" {
 			n += utf8.RuneCountInString(s.Text)
@@ -161,8 +161,8 @@ func said(v answer.View) (n int) {
 	return n
 }
 
-// remembered returns the memory of the run's answer, or a zero one if none is kept.
-func (e *ending) remembered(v chat.Verdict) chat.Memory {
+// answerMemory returns the memory of the run's answer, or a zero one if none is kept.
+func (e *ending) answerMemory(v chat.Verdict) chat.Memory {
 	if v.Text == "" && v.Files == 0 || v.Outcome.Withdrawn {
 		return chat.Memory{}
 	}
@@ -252,9 +252,9 @@ func (e *ending) filesOf(c answer.PastCall) (all []llm.File) {
 }
 
 var (
-	errTold    = errors.New("the answer is complete without a model")
-	errCutOff  = errors.New("the process died while an action wrote") // the action may have happened, and is not repeated
-	errUnshown = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
+	errAnswered = errors.New("the answer is complete without a model")
+	errCutOff   = errors.New("the process died while an action wrote") // the action may have happened, and is not repeated
+	errUnshown  = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
 )
 
 // Text segments that no round of the model wrote have steps after all rounds.

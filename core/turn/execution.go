@@ -96,12 +96,12 @@ func (x *execution) generate(ctx context.Context) error {
 	x.calls.UseToolbox(x.Generator.Tools.Live.Started(ctx))
 	st, err := x.prep.prepare(ctx)
 	switch {
-	case errors.Is(err, errTold):
+	case errors.Is(err, errAnswered):
 		return nil
 	case err != nil:
 		return err
 	}
-	x.gen.Pass = x.spending.passes()
+	x.gen.Pass = x.spending.budgetCheck()
 	if err = x.gen.Write(ctx, st); errors.Is(err, errDeclined) {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCaus
 	if err := <-shown; errors.Is(err, answer.ErrLost) || x.at.life.Err() != nil {
 		return errors.Join(err, context.Cause(x.at.life))
 	} else if errors.Is(err, ErrRemoved) {
-		last = wasRemoved(last)
+		last = stoppedByRemoval(last)
 	} else if errors.Is(err, ErrUnconfirmed) {
 		last = x.ending.unconfirmed(last)
 	} else if err != nil && schedule.Settled(err) == nil {
@@ -199,7 +199,7 @@ func (x *execution) write(refused error) (*chat.Verdict, error) {
 		x.at.answer.Replay(v.Text, v.History, v.Calls, x.ending.filesOf)
 		return v, nil
 	}
-	return x.ending.of(x.produce(refused))
+	return x.ending.decide(x.produce(refused))
 }
 
 // produce writes the answer, and returns the reason if it is incomplete. The cases are in the order of the run's data:
@@ -235,7 +235,7 @@ func (x *execution) produce(refused error) error {
 // park releases the run as soon as users see its question. It returns [chat.ErrParked]. If a later turn has the room by
 // then, the run stays parked all the same; a stop ends it.
 func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error {
-	_ = x.journal.allSeen(x.at.work) // an error changes nothing: the next holder shows the rest, or ends the run
+	_ = x.journal.awaitSeen(x.at.work) // an error changes nothing: the next holder shows the rest, or ends the run
 	hide(chat.ErrParked)
 	if x.at.posts {
 		<-shown
@@ -244,8 +244,8 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 		return context.Cause(x.at.life)
 	}
 	quota.WaitSettled(x.at.life)
-	err := x.waiting.letGo(x.at.life, func() bool {
-		return errors.Is(context.Cause(x.at.work), chat.ErrStopped) || errors.Is(x.journal.Settle(), chat.ErrStopped) || x.ending.unasked()
+	err := x.waiting.release(x.at.life, func() bool {
+		return errors.Is(context.Cause(x.at.work), chat.ErrStopped) || errors.Is(x.journal.Settle(), chat.ErrStopped) || x.ending.questionsDeleted()
 	})
 	if err != nil {
 		return err
@@ -256,7 +256,7 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 // finish ends the run and stores its answer in one transaction, then ends the answer for its readers. It closes the
 // question of the run before that: a finished run can't do it any more. It fails with the error of the store.
 func (x *execution) finish(v chat.Verdict) error {
-	out := x.ending.remembered(v)
+	out := x.ending.answerMemory(v)
 	quota.WaitSettled(x.at.life) // the next run of the room finds the settled usage of this one
 	if err := x.asking.withdraw(v.Outcome); err != nil {
 		return fmt.Errorf("finish %s: %w", x.at.run.ID, err)

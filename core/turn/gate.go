@@ -121,7 +121,7 @@ func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q c
 			return a.decline(declinedLine)
 		}
 	default:
-		if may, err := g.may(ctx, q.By); err != nil {
+		if may, err := g.mayApprove(ctx, q.By); err != nil {
 			return err
 		} else if !may {
 			return a.decline(notYoursLine)
@@ -181,7 +181,7 @@ func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, c
 	may := a.Turn.Owner
 	if !may && !a.Turn.Several() {
 		var err error
-		if may, err = g.may(ctx, asker); err != nil {
+		if may, err = g.mayApprove(ctx, asker); err != nil {
 			return q, err
 		}
 	}
@@ -212,7 +212,7 @@ func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, c
 	return q, nil
 }
 
-func (g *Gate) may(ctx context.Context, id chat.EntityID) (bool, error) {
+func (g *Gate) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
 	if id == "" {
 		return false, nil
 	}

@@ -57,8 +57,8 @@ func (js *Journals) open(at *attempt, gap int) *journal {
 	return j
 }
 
-// unseen is the maximum time that an action waits until users see its output. A platform can delay edits for that long.
-const unseen = 30 * time.Second
+// seenTimeout is the maximum time that an action waits until users see its output. A platform can delay edits for that long.
+const seenTimeout = 30 * time.Second
 
 // noteEvery is the interval of journaling the text so far. If the process dies, the answer ends with the journaled
 // text.
@@ -114,7 +114,7 @@ func (j *journal) noteShown(s chat.Shown) error {
 	if j.isNoted(s) { // it is about to be changed
 		return j.holds()
 	}
-	if !j.seen() && !j.at.answer.View().Outcome.Done() {
+	if !j.visible() && !j.at.answer.View().Outcome.Done() {
 		if err := j.Settle(); err != nil {
 			j.at.quit(err)
 			return err
@@ -140,7 +140,7 @@ func (j *journal) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, er
 	if !j.at.posts {
 		return nil, context.Cause(ctx)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, unseen, chat.ErrUnseen)
+	ctx, cancel := context.WithTimeoutCause(ctx, seenTimeout, chat.ErrUnseen)
 	defer cancel()
 	err := j.at.answer.WaitSeen(ctx, at)
 	j.mu.Lock()
@@ -154,8 +154,8 @@ func (j *journal) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, er
 	return all, err
 }
 
-// seen reports whether a part of the answer is visible, or may be: a message whose creation has only begun counts.
-func (j *journal) seen() bool {
+// visible reports whether a part of the answer is visible, or may be: a message whose creation has only begun counts.
+func (j *journal) visible() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.posted
@@ -230,8 +230,8 @@ func (j *journal) unfollow() error {
 	return j.persist(j.at.life, func() error { return j.Store.SetAttention(j.at.life, j.at.run.Room, chat.Unfollowed) })
 }
 
-// allSeen waits until users see the answer in its current state.
-func (j *journal) allSeen(ctx context.Context) error {
+// awaitSeen waits until users see the answer in its current state.
+func (j *journal) awaitSeen(ctx context.Context) error {
 	if !j.at.posts {
 		return nil
 	}

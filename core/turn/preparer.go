@@ -53,7 +53,7 @@ type preparation struct {
 	pictures []llm.File      // the images for the model
 }
 
-// prepare reads the material of a run's prompts. It fails with [errTold] if the answer is complete without a model, and
+// prepare reads the material of a run's prompts. It fails with [errAnswered] if the answer is complete without a model, and
 // with errors of the store and of limits.
 //
 // The order keeps costs down: access and notices need no model; the message is counted against the limits before files
@@ -76,7 +76,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	}
 	if pn.at.run.Kind == chat.RunOverflow {
 		pn.at.say(schedule.Excuse)
-		return nil, errTold
+		return nil, errAnswered
 	}
 	model, err := pn.chooseModel(ctx, turn)
 	if err != nil {
@@ -103,7 +103,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	pn.at.turn = *s
 	resumed := pn.gen.State != nil
 	if !files && !resumed {
-		if err := pn.alone(ctx); err != nil {
+		if err := pn.answerWithoutModel(ctx); err != nil {
 			return err
 		}
 	}
@@ -124,16 +124,16 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	if !files || resumed {
 		return nil
 	}
-	return pn.alone(ctx)
+	return pn.answerWithoutModel(ctx)
 }
 
-// alone answers without a model if possible, and returns [errTold] then.
-func (pn *preparation) alone(ctx context.Context) error {
+// answerWithoutModel answers without a model if possible, and returns [errAnswered] then.
+func (pn *preparation) answerWithoutModel(ctx context.Context) error {
 	if pn.Deaf && pn.at.turn.Message.Unheard() {
 		pn.at.say(deafLine)
-		return errTold
+		return errAnswered
 	}
-	return pn.direct(ctx)
+	return pn.runClaimedAction(ctx)
 }
 
 // deafLine is the reply to a voice message if no transcription model is configured.
@@ -142,9 +142,9 @@ const deafLine = "I can't listen to voice messages here. Please send me text ins
 // brokenLine is the reply when the action that claimed the turn failed.
 const brokenLine = "That didn't work. Please try again."
 
-// direct runs the action that claims the turn, and returns [errTold] if there is one. The answer is the output that the
+// runClaimedAction runs the action that claims the turn, and returns [errAnswered] if there is one. The answer is the output that the
 // action has shown, or else its result.
-func (pn *preparation) direct(ctx context.Context) error {
+func (pn *preparation) runClaimedAction(ctx context.Context) error {
 	t, params, ok := pn.Tools.claim(&pn.at.run, pn.at.turn)
 	if !ok {
 		return nil
@@ -166,7 +166,7 @@ func (pn *preparation) direct(ctx context.Context) error {
 	if err := pn.calls.RequireOutput(); err != nil {
 		return err
 	}
-	return errTold
+	return errAnswered
 }
 
 // chooseModel sets the route of models that answer the turn, and returns the first. If the model that was chosen for

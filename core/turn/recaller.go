@@ -103,9 +103,9 @@ type Asker struct {
 	Model    llm.Model // the small one, or the large one where there is no other
 }
 
-// small asks the small model, or the large one if there is no other, an internal question. It fails with the error of
+// askSmall asks the small model, or the large one if there is no other, an internal question. It fails with the error of
 // the model.
-func (a *Asker) small(ctx context.Context, req llm.Request) (text string, err error) {
+func (a *Asker) askSmall(ctx context.Context, req llm.Request) (text string, err error) {
 	return generate.Short(ctx, a.Model, req)
 }
 
@@ -117,7 +117,7 @@ func (a *Asker) with(s action.TurnContext) action.TurnContext {
 		if err != nil {
 			return "", err
 		}
-		return a.small(ctx, req)
+		return a.askSmall(ctx, req)
 	}
 	return s
 }

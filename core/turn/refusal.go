@@ -37,7 +37,7 @@ func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, questio
 	case line != "":
 		pn.gen.Trace.Actions = []string{chat.AccessAction}
 		pn.at.answer.Apply(answer.Change{Kind: answer.Text, Text: line})
-		return errTold
+		return errAnswered
 	case !in:
 		return chat.ErrNothingToSay
 	}

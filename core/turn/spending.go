@@ -21,9 +21,9 @@ type spending struct {
 	asking  *asking
 }
 
-// passes returns the check before each call of the model that asks users before the answer exceeds a soft limit, or nil
+// budgetCheck returns the check before each call of the model that asks users before the answer exceeds a soft limit, or nil
 // if there is no such limit.
-func (sp *spending) passes() func(context.Context, llm.Request) error {
+func (sp *spending) budgetCheck() func(context.Context, llm.Request) error {
 	s := sp.gen.State
 	if s != nil {
 		sp.gen.Only = s.Models
@@ -78,7 +78,7 @@ func (r budgetRun) Park(ctx context.Context, description string, w action.Wait) 
 // an answer. Other errors are returned unchanged.
 func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	var over *quota.LimitError
-	err = sp.unheard(err)
+	err = sp.endSilently(err)
 	if !errors.As(err, &over) {
 		return err
 	}
@@ -95,8 +95,8 @@ func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	return nil
 }
 
-// unheard ends a run that is over a limit silently, if no user waits for it. Other errors are returned unchanged.
-func (sp *spending) unheard(err error) error {
+// endSilently ends a run that is over a limit silently, if no user waits for it. Other errors are returned unchanged.
+func (sp *spending) endSilently(err error) error {
 	var over *quota.LimitError
 	if !errors.As(err, &over) || !sp.at.unattended() || sp.at.answer.View().Text() != "" {
 		return err

@@ -38,11 +38,11 @@ type continuation struct {
 // days, so it uses no memory: no goroutine, no lane of the room, no process. A [schedule.Waker] ends it, on a choice, a
 // stop, or the end of its time, which the store enforces.
 //
-// A wake can come before the run is parked, because users see the question first. letGo therefore looks once more after parking.
+// A wake can come before the run is parked, because users see the question first. release therefore looks once more after parking.
 // Waking twice has no effect, and waking a run that is not parked has none.
 //
 // waiting is not safe for concurrent use. In order, a holder calls load, resume if the run continues, and begin and
-// letGo if the run has to wait.
+// release if the run has to wait.
 type waiting struct {
 	at      *attempt
 	journal *journal
@@ -150,7 +150,7 @@ func isFor(what, waitedFor string) bool {
 	return what == waitedFor || strings.HasPrefix(what, waitedFor+" ")
 }
 
-// begin records the run's wait. It returns [chat.ErrParked], which ends the work of the holder up to letGo.
+// begin records the run's wait. It returns [chat.ErrParked], which ends the work of the holder up to release.
 func (w *waiting) begin(what action.Wait) error {
 	w.now = &what
 	return chat.ErrParked
@@ -166,10 +166,10 @@ func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question,
 	return q, err == nil && q.Run == w.at.run.ID && isFor(q.Payload, waitedFor) && q.By != "", err
 }
 
-// letGo stores the continuation and releases the run and its room, in one transaction. It fails with [answer.ErrLost]
+// release stores the continuation and releases the run and its room, in one transaction. It fails with [answer.ErrLost]
 // if this process is no longer the holder. An event just before that, when there was nothing to wake, wakes the run
 // now: a choice, or a stop, which stopped reports and is called afterwards.
-func (w *waiting) letGo(ctx context.Context, stopped func() bool) error {
+func (w *waiting) release(ctx context.Context, stopped func() bool) error {
 	changes, _ := w.at.answer.Since(0)
 	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.calls.Acting(), State: w.gen.State, Used: quota.UsageOf(ctx, w.at.run.Attempts > 0)}
 	data, err := json.Marshal(c)
