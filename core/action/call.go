@@ -148,7 +148,8 @@ func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, 
 }
 
 // Say sends text to another room, like Say of core.Runtime: after it returns nil, delivery is guaranteed, once. It is
-// for actions that write; they must check whether the author is allowed to write there.
+// for actions that write; they must check whether the author is allowed to write there. It fails with the errors of
+// core.Runtime's Say.
 func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
 	return c.Post(ctx, room, text, "")
 }

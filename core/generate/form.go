@@ -16,7 +16,7 @@ import (
 
 // generateForm requests the form. If the answer names providers, the form is requested once more with their output. If
 // it names actions, another form follows that reports their results. Most answers need neither, and take one call of
-// the model. A text that is listed after actions waits for them.
+// the model. A text that is listed after actions waits for them. It fails like [Writer.Write].
 func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	if s := w.State; s != nil {
 		st.AskNamed(ctx, s.Trace.Providers)
@@ -42,7 +42,8 @@ func (w *Writer) generateForm(ctx context.Context, st *prompt.Builder) error {
 	return w.actOn(ctx, st, r)
 }
 
-// fillAgain requests the form once more, with the output of the providers that the first one named.
+// fillAgain requests the form once more, with the output of the providers that the first one named. It fails like
+// [Writer.Write].
 func (w *Writer) fillAgain(ctx context.Context, st *prompt.Builder) error {
 	w.before = func() State { return State{Written: true, Lacked: true} }
 	r, err := w.fill(ctx, st, prompt.MessageHandler, &round{w: w, form: true, orders: true, step: 1}, w.visibleText())
@@ -52,7 +53,7 @@ func (w *Writer) fillAgain(ctx context.Context, st *prompt.Builder) error {
 	return w.actOn(ctx, st, r)
 }
 
-// actOn makes the calls of r, if it has any.
+// actOn makes the calls of r, if it has any. It fails like [Writer.Write].
 func (w *Writer) actOn(ctx context.Context, st *prompt.Builder, r *round) error {
 	if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 		return err
@@ -61,7 +62,7 @@ func (w *Writer) actOn(ctx context.Context, st *prompt.Builder, r *round) error 
 }
 
 // actForm makes the calls of s, and requests a form that reports their results. If no call returned anything, there is
-// nothing to report.
+// nothing to report. It fails like [Writer.Write].
 func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error {
 	results, err := w.actAll(ctx, s)
 	if err != nil {
@@ -83,7 +84,7 @@ func (w *Writer) actForm(ctx context.Context, st *prompt.Builder, s State) error
 }
 
 // generateSteps decides one step after the other, unseen, and then writes the answer. The last of the steps is always
-// the answer. A parked run continues after the step whose calls are left.
+// the answer. A parked run continues after the step whose calls are left. It fails like [Writer.Write].
 func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 	last, step := w.steps()-1, 0
 	if s := w.State; s != nil {
@@ -129,7 +130,7 @@ func (w *Writer) generateSteps(ctx context.Context, st *prompt.Builder) error {
 }
 
 // conclude writes the answer from the results so far. Actions that it requests are not made, because no round would
-// report their results.
+// report their results. It fails like [Writer.Write].
 func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) error {
 	r, err := w.fill(ctx, st, prompt.MultiStepSummary, &round{w: w, form: true, step: step}, w.visibleText())
 	if err != nil {

@@ -66,13 +66,13 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 	return nil
 }
 
-// goOnNative makes the remaining calls of a round that has parked the run.
+// goOnNative makes the remaining calls of a round that has parked the run. It fails like [Writer.Write].
 func (w *Writer) goOnNative(ctx context.Context, asks *native) (over bool, err error) {
 	asks.rounds = restoreMessages(w.State.Rounds)
 	return w.actNative(ctx, asks, *w.State)
 }
 
-// followNative makes the calls of round n, and reports whether the turn is over.
+// followNative makes the calls of round n, and reports whether the turn is over. It fails like [Writer.Write].
 func (w *Writer) followNative(ctx context.Context, asks *native, n int, r *round) (over bool, err error) {
 	if err := w.resolveReservedActions(ctx, asks.st, r); err != nil || len(r.calls) == 0 {
 		return true, err
@@ -87,7 +87,8 @@ func (w *Writer) followNative(ctx context.Context, asks *native, n int, r *round
 }
 
 // actNative makes the calls of s, and adds their results to the rounds. It reports whether the turn is over. The rounds
-// are stored with s in case a call parks the run; the prompt before them is built again from the room.
+// are stored with s in case a call parks the run; the prompt before them is built again from the room. It fails like
+// [Writer.Write].
 func (w *Writer) actNative(ctx context.Context, asks *native, s State) (over bool, err error) {
 	s.Rounds = storeMessages(asks.rounds)
 	results, err := w.actAll(ctx, s)

@@ -48,7 +48,8 @@ func (r *round) state() State {
 
 // replyLate replies after the calls of s were made, and then makes the calls that follow. The reply is written once
 // more with the results of the calls (told), if another round is allowed: otherwise the first text of the model is the
-// reply. It calls actForm for the calls that follow, whose rounds are counted too, so that the recursion ends.
+// reply. It calls actForm for the calls that follow, whose rounds are counted too, so that the recursion ends. It fails
+// like [Writer.Write].
 func (w *Writer) replyLate(ctx context.Context, st *prompt.Builder, s State, told bool) error {
 	if w.Calls.Over() || !told || s.Step+1 >= w.steps() {
 		w.Answer.Apply(answer.Change{Kind: answer.Text, Step: s.Next, Text: s.Held.Text})

@@ -42,7 +42,7 @@ type tag struct {
 func (t tag) String() string { return "{{" + strings.TrimSpace(t.word+" "+t.name) + "}}" }
 
 // block reads up to the tag that ends it, which the caller checks: {{else}}, {{/...}}, or none at the end of the text.
-// list is the list over whose items the block is repeated, if any.
+// list is the list over whose items the block is repeated, if any. It fails with a [*SyntaxError].
 func (p *parser) block(list []string, depth int) (nodes []node, end tag, err error) {
 	for {
 		text, t, err := p.next()
@@ -116,7 +116,8 @@ func (p *parser) nested(open tag, list []string, depth int) (n node, err error) 
 	return n, nil
 }
 
-// condition reads the tag of an #if: a field of the item has precedence over a variable.
+// condition reads the tag of an #if: a field of the item has precedence over a variable. It fails with a
+// [*SyntaxError].
 func (p *parser) condition(open tag, list []string) (node, error) {
 	if slices.Contains(list, open.name) {
 		return node{kind: ifField, text: open.name}, nil
@@ -128,7 +129,7 @@ func (p *parser) condition(open tag, list []string) (node, error) {
 	return node{kind: ifBlock, text: open.name}, nil
 }
 
-// named returns the node of a variable or of a field of the item, which has precedence.
+// named returns the node of a variable or of a field of the item, which has precedence. It fails with a [*SyntaxError].
 func (p *parser) named(t tag, list []string) (node, error) {
 	fields, ok := p.vars[t.name]
 	switch {
@@ -154,7 +155,7 @@ func (p *parser) unknown(at int, what, name string, list []string) error {
 	return p.failf(at, "there is no %s %q; there are %s", what, name, strings.Join(known, ", "))
 }
 
-// next returns the text up to the next tag, and that tag; nil at the end.
+// next returns the text up to the next tag, and that tag; nil at the end. It fails with a [*SyntaxError].
 func (p *parser) next() (text string, t *tag, err error) {
 	var b strings.Builder
 	for {
@@ -194,7 +195,7 @@ func (p *parser) onOwnLine(at int) bool {
 }
 
 // tag reads the tag at a position, and moves the parser behind it. Comments with dashes may contain braces, so they
-// have an end of their own.
+// have an end of their own. It fails with a [*SyntaxError].
 func (p *parser) tag(at int) (*tag, error) {
 	open, end := "{{", "}}"
 	switch rest := p.text[at:]; {
@@ -211,7 +212,7 @@ func (p *parser) tag(at int) (*tag, error) {
 	return p.read(at, strings.TrimSpace(inside), len(open) == 3)
 }
 
-// read interprets the content of braces. Three braces can only contain a variable.
+// read interprets the content of braces. Three braces can only contain a variable. It fails with a [*SyntaxError].
 func (p *parser) read(at int, inside string, raw bool) (*tag, error) {
 	words := strings.Fields(inside)
 	block := strings.HasPrefix(inside, "#")

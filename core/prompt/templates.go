@@ -80,7 +80,7 @@ type preparedTemplate struct {
 type promptSet map[string]preparedTemplate
 
 // newPromptSet takes each template from the character, the last plugin that has it, or the built-in ones, in this
-// order.
+// order. It fails with a [*TemplateError].
 func newPromptSet(plugins []action.Plugin, character map[string]string) (promptSet, error) {
 	vars, texts := Variables(), map[string]string{}
 	for _, name := range TemplateNames() {

@@ -122,7 +122,8 @@ func (m *Meter) CountMessage(ctx context.Context) error {
 }
 
 // CountWith is CountMessage for a store that counts other data in the same transaction. There are no charges if no
-// count of the message has to be stored now.
+// count of the message has to be stored now. It fails with a [*LimitError] if a limit is reached, and with the error of
+// count.
 func (m *Meter) CountWith(ctx context.Context, count func(day string, message ...Charge) (over string, err error)) error {
 	p := spenderOf(ctx)
 	if m == nil || p.run == "" || p.counted.Load() {

@@ -131,7 +131,8 @@ func ParseRate(text string) (Rate, error) {
 // rounded returns an amount in thousandths of nano-dollars, rounded up.
 func rounded(picos int64) USD { return USD((picos + 999) / 1000) }
 
-// parseDecimal reads a decimal number that is not negative, as a whole number of its last possible decimal.
+// parseDecimal reads a decimal number that is not negative, as a whole number of its last possible decimal. It fails if
+// text is not such a number.
 func parseDecimal(text string, decimals int) (n int64, err error) {
 	whole, part, _ := strings.Cut(text, ".")
 	if whole == "" || len(part) > decimals || strings.HasSuffix(text, ".") {

@@ -63,7 +63,7 @@ func (m *Meter) Report(ctx context.Context, a Asker) (string, error) {
 	return "- " + strings.Join(lines, "\n- "), nil
 }
 
-// used returns totals by bucket.
+// used returns totals by bucket. It fails with the error of the store.
 func (m *Meter) used(ctx context.Context, from, to string, buckets ...string) (map[string]Total, error) {
 	all, err := m.ledger.Used(ctx, from, to, buckets...)
 	if err != nil {

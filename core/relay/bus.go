@@ -28,7 +28,8 @@ type Bus interface {
 	// waits for readers. An error means that f may be lost.
 	Publish(ctx context.Context, room chat.RoomID, f Frame) error
 	// Subscribe delivers frames published from now on, until ctx is done; then the channel is closed. A slow reader
-	// misses frames. The channel can also be closed early when the connection is lost: subscribe again.
+	// misses frames. The channel can also be closed early when the connection is lost: subscribe again. It fails if the
+	// bus can't be reached.
 	Subscribe(ctx context.Context, room chat.RoomID) (<-chan Frame, error)
 }
 

@@ -273,7 +273,8 @@ func (l *Registry) startMirror(ctx context.Context, run chat.Run, r *liveRun) bo
 }
 
 // replay returns the stored answer of a run that has ended. Its files are references, see [llm.PastFile]. An answer
-// without text, or one that was deleted, is empty. Its options are shown only while they can still be chosen.
+// without text, or one that was deleted, is empty. Its options are shown only while they can still be chosen. It fails
+// with the error of the store.
 func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
 	a := &answer.Answer{}
 	m, err := l.store.Memory(ctx, run.Said())

@@ -70,7 +70,7 @@ func (c *Claims) Claim(ctx context.Context, run *chat.Run) (claimed context.Cont
 }
 
 // Settle returns the reason why the turn of run no longer has the room, or nil. It asks the tracker, and not only a
-// context, whose end may still be on its way from another replica.
+// context, whose end may still be on its way from another replica. An unreachable tracker is no reason.
 func (c *Claims) Settle(ctx context.Context, run *chat.Run) error {
 	if !run.Kind.Claims() {
 		return nil

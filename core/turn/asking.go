@@ -67,7 +67,8 @@ func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Questio
 	return answered, nil
 }
 
-// put stores a question and then shows it below the answer: every visible button belongs to a stored question.
+// put stores a question and then shows it below the answer: every visible button belongs to a stored question. It fails
+// if the question can't be shown, and with the error of the store.
 func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, error) {
 	q, err := ak.Questions.Complete(q)
 	if err != nil {

@@ -60,7 +60,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 	}[name]
 }
 
-// answer executes a command; its text is the answer.
+// answer executes a command; its text is the answer. It fails with the error of the command.
 func (cr *commandRun) answer(ctx context.Context) error {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (cr *commandRun) answer(ctx context.Context) error {
 }
 
 // plugin passes the command to the plugin that provides it. Without the plugin the command remains in the lists that
-// platforms keep, so the reply then explains that it is turned off.
+// platforms keep, so the reply then explains that it is turned off. It fails with the error of the plugin.
 func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {

@@ -74,7 +74,7 @@ func (dg *deciding) decide() (bool, error) {
 	return dg.conclude(prompt.Decisive(text), err)
 }
 
-// decision returns the small model's answer to the question whether to answer.
+// decision returns the small model's answer to the question whether to answer. It fails with the error of the model.
 func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string, error) {
 	req, err := dg.question(ctx, s)
 	if err != nil {
@@ -84,7 +84,7 @@ func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string,
 }
 
 // consider counts the message before it causes costs, and transcribes voice messages. It reports whether an action
-// claims the turn: then no model is called.
+// claims the turn: then no model is called. It fails with a limit that is reached, and with the error of the store.
 func (dg *deciding) consider(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
 	voices := dg.reading.HasUnread(*s, attachment.Voice)
 	if _, _, claimed = dg.Tools.claim(&dg.at.run, *s); claimed && !voices {
@@ -102,7 +102,7 @@ func (dg *deciding) consider(ctx context.Context, s *action.TurnContext) (claime
 }
 
 // conclude carries out the model's decision. Without one, the agent stays silent: for a group, a missing answer is
-// better than an unwanted one.
+// better than an unwanted one. It fails with the error of the store.
 func (dg *deciding) conclude(word string, err error) (bool, error) {
 	var over *quota.LimitError
 	switch {
@@ -124,7 +124,7 @@ func (dg *deciding) conclude(word string, err error) (bool, error) {
 }
 
 // rememberSilence stores the decision to stay silent, and its reason. It is a memory of a kind of its own, which
-// prompts don't contain as a message.
+// prompts don't contain as a message. It fails with the error of the store.
 func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	n := len(v.Actions)
 	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{generate.Ignore, generate.None, generate.Stop}, v.Actions[n-1]) {

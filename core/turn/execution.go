@@ -91,7 +91,7 @@ func (x *execution) publish() {
 	}
 }
 
-// generate writes the answer, unless it is complete without a model.
+// generate writes the answer, unless it is complete without a model. It fails like [generate.Writer.Write].
 func (x *execution) generate(ctx context.Context) error {
 	x.calls.UseToolbox(x.Generator.Tools.Live.Started(ctx))
 	st, err := x.prep.prepare(ctx)
@@ -108,7 +108,8 @@ func (x *execution) generate(ctx context.Context) error {
 	return err
 }
 
-// answerAndShow writes the answer while surface shows it. surface is nil if users watch the answer as a stream.
+// answerAndShow writes the answer while surface shows it. surface is nil if users watch the answer as a stream. It
+// fails if the run is to be continued by another attempt or process.
 func (x *execution) answerAndShow(surface Surface, refused error) error {
 	show, hide := context.WithCancelCause(x.at.life)
 	defer hide(nil)

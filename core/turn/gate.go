@@ -100,7 +100,7 @@ func (g *Gate) pass(ctx context.Context, a *costlyAnswer, req llm.Request) error
 	return g.ask(ctx, a, req, cost, beyond[0])
 }
 
-// decline ends the answer, and shows the reason and the result.
+// decline ends the answer, and shows the reason and the result. It fails with [errDeclined].
 func (a *costlyAnswer) decline(why string) error {
 	if a.Begun {
 		a.Say(why+"I stopped here.", false)
@@ -110,7 +110,8 @@ func (a *costlyAnswer) decline(why string) error {
 	return errDeclined
 }
 
-// chosen carries out the selected option. Rights can have changed since the question was asked.
+// chosen carries out the selected option. Rights can have changed since the question was asked. It fails with
+// [errDeclined], and with the error of the store.
 func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q chat.Question, cost quota.USD, beyond []quota.Beyond) error {
 	g.Meter.Release(ctx) // it is held again below, for the model that was chosen
 	switch q.Options[q.Choice] {
@@ -174,7 +175,8 @@ func (g *Gate) ask(ctx context.Context, a *costlyAnswer, req llm.Request, cost q
 }
 
 // question returns the question for users, without options if there is no choice. The author of the question can
-// choose. If they can let the answer continue, so can the owners and all approvers.
+// choose. If they can let the answer continue, so can the owners and all approvers. It fails with the error of the
+// store.
 func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, cost quota.USD) (chat.Question, error) {
 	var q chat.Question
 	asker, who := a.Turn.Message.Author, map[chat.EntityID]bool{}

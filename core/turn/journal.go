@@ -75,7 +75,8 @@ func (j *journal) Remember(ctx context.Context, m chat.Memory) error {
 	return j.persist(ctx, func() error { return chat.Unless(j.Store.Remember(ctx, j.at.run.ID, m), chat.ErrNotFound) })
 }
 
-// note journals n. It outlives the turn: an action must be recorded also when a later turn has the room.
+// note journals n. It outlives the turn: an action must be recorded also when a later turn has the room. It fails with
+// [answer.ErrLost].
 func (j *journal) note(n chat.Note) error {
 	n.Risk = j.risk.Now()
 	if err := j.Store.Note(j.at.life, j.at.run.ID, j.at.run.Epoch, n); err != nil {
@@ -222,15 +223,16 @@ func (j *journal) isNoted(s chat.Shown) bool {
 	return slices.Contains(j.shown, s)
 }
 
-// Settle returns the reason why the turn no longer has the room, or nil.
+// Settle returns the reason why the turn no longer has the room, or nil. An unreachable tracker is no reason.
 func (j *journal) Settle() error { return j.Claims.Settle(j.at.life, &j.at.run) }
 
-// unfollow ends the agent's participation in the room until it is addressed again.
+// unfollow ends the agent's participation in the room until it is addressed again. It fails with the error of the
+// store.
 func (j *journal) unfollow() error {
 	return j.persist(j.at.life, func() error { return j.Store.SetAttention(j.at.life, j.at.run.Room, chat.Unfollowed) })
 }
 
-// awaitSeen waits until users see the answer in its current state.
+// awaitSeen waits until users see the answer in its current state. It fails with the errors of await.
 func (j *journal) awaitSeen(ctx context.Context) error {
 	if !j.at.posts {
 		return nil
@@ -239,7 +241,7 @@ func (j *journal) awaitSeen(ctx context.Context) error {
 }
 
 // countAttempt counts in the journal, before the first call of a model, that this attempt causes costs. The count must
-// survive the process: it bounds the cost of a run that always crashes.
+// survive the process: it bounds the cost of a run that always crashes. It fails with the error of the store.
 func (j *journal) countAttempt(ctx context.Context) error {
 	if j.paid {
 		return nil

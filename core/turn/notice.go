@@ -56,7 +56,8 @@ type notice struct {
 	asking   *asking
 }
 
-// send answers with the draft that is the input of the run, and shows its question if that is still open.
+// send answers with the draft that is the input of the run, and shows its question if that is still open. It fails with
+// [chat.ErrStopped] if the draft was deleted, and with a limit that is reached.
 func (n *notice) send(ctx context.Context) error {
 	draft, err := n.journal.input(ctx)
 	if err != nil {
