@@ -12,10 +12,6 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"strings"
-	"sync"
-
-	"google.golang.org/genai"
 
 	"parley/core/llm"
 	"parley/internal/sections"
@@ -52,7 +48,6 @@ type Model struct {
 	*wire.Endpoint
 	config  Config
 	options models.Options
-	client  func() (*genai.Client, error) // made by the first call, because that takes a while and most configured models are never called
 }
 
 var (
@@ -69,12 +64,7 @@ func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial, Log: o.Log, Own: own(o),
 	})}
-	m.client = sync.OnceValues(func() (*genai.Client, error) {
-		return genai.NewClient(context.Background(), &genai.ClientConfig{
-			APIKey: m.APIKey, Backend: genai.BackendGeminiAPI, HTTPClient: m.RefusingClient(streams, whole),
-			HTTPOptions: genai.HTTPOptions{BaseURL: m.Base.String()},
-		})
-	})
+	m.Header = http.Header{"X-Goog-Api-Key": {m.APIKey}}
 	m.List = m.names
 	return m
 }
@@ -89,26 +79,6 @@ func own(o models.Options) []wire.Own {
 		all = append(all, wire.Own{Name: "temperature"}) // of a transcription
 	}
 	return all
-}
-
-// streams reports whether a request is for a stream.
-func streams(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":streamGenerateContent") }
-
-// names lists the models that answer or embed. Others, such as those for video, are left out.
-func (m *Model) names(ctx context.Context) (names []string, err error) {
-	client, err := m.client()
-	if err != nil {
-		return nil, err
-	}
-	for model, err := range client.Models.All(ctx) {
-		if err != nil {
-			return nil, refusal(err)
-		}
-		if len(model.SupportedActions) == 0 || slices.Contains(model.SupportedActions, "generateContent") || slices.Contains(model.SupportedActions, "embedContent") {
-			names = append(names, strings.TrimPrefix(model.Name, "models/"))
-		}
-	}
-	return names, nil
 }
 
 // MaxTokens implements [llm.Bounded].
@@ -128,19 +98,14 @@ func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
-			client, err := m.client()
+			names := wire.NamesOf(req)
+			s := stream{names: names, owner: m.String(), yield: yield}
+			body, err := extended(m.request(name, req, names), m.options.Extra)
 			if err != nil {
 				return err
 			}
-			names := wire.NamesOf(req)
-			s := stream{names: names, owner: m.String(), yield: yield}
-			for res, err := range client.Models.GenerateContentStream(ctx, name, m.history(req.Messages, name, names), m.params(name, req, names)) {
-				if err != nil {
-					return s.end(err)
-				}
-				if more, err := s.response(res); err != nil || !more {
-					return err
-				}
+			if err := m.events(ctx, name, body, s.response); err != nil {
+				return s.end(err)
 			}
 			return s.end(nil)
 		})
@@ -150,25 +115,15 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 // Embed implements [llm.Embedder].
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return wire.Once(ctx, m.Endpoint, func(name string) (all [][]float32, err error) {
-		client, err := m.client()
-		if err != nil {
-			return nil, err
-		}
 		for part := range slices.Chunk(texts, batch) {
-			var contents []*genai.Content
-			for _, text := range part {
-				contents = append(contents, genai.NewContentFromText(text, genai.RoleUser))
-			}
-			res, err := client.Models.EmbedContent(ctx, name, contents, nil)
+			res, err := m.embed(ctx, name, part)
 			if err != nil {
-				return nil, fmt.Errorf("embed: %w", refusal(err))
+				return nil, fmt.Errorf("embed: %w", err)
 			}
-			if len(res.Embeddings) != len(part) {
-				return nil, fmt.Errorf("embed: got %d vectors for %d texts", len(res.Embeddings), len(part))
+			if len(res) != len(part) {
+				return nil, fmt.Errorf("embed: got %d vectors for %d texts", len(res), len(part))
 			}
-			for _, e := range res.Embeddings {
-				all = append(all, e.Values)
-			}
+			all = append(all, res...)
 		}
 		for _, v := range all {
 			if len(v) == 0 || len(v) != len(all[0]) {
@@ -177,4 +132,30 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 		}
 		return all, nil
 	})
+}
+
+// embed makes one request for the vectors of texts.
+func (m *Model) embed(ctx context.Context, name string, texts []string) (all [][]float32, err error) {
+	type one struct {
+		Model   string   `json:"model"`
+		Content *content `json:"content"`
+	}
+	var body struct {
+		Requests []one `json:"requests"`
+	}
+	for _, text := range texts {
+		body.Requests = append(body.Requests, one{resource(name), &content{Parts: []*contentPart{{Text: text}}}})
+	}
+	var res struct {
+		Embeddings []struct {
+			Values []float32 `json:"values"`
+		} `json:"embeddings"`
+	}
+	if err := m.Ask(ctx, wire.Call{Path: method(name, "batchEmbedContents"), Body: body}, &res); err != nil {
+		return nil, err
+	}
+	for _, e := range res.Embeddings {
+		all = append(all, e.Values)
+	}
+	return all, nil
 }

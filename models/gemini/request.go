@@ -6,70 +6,54 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"parley/core/llm"
 	"parley/models/wire"
 )
 
 // unsigned returns the value that the API accepts as the signature of a call which another model made
-// (https://ai.google.dev/gemini-api/docs/thought-signatures). The SDK encodes signatures in base64, so it is decoded
-// here.
+// (https://ai.google.dev/gemini-api/docs/thought-signatures). Signatures are encoded in base64 as requests are written, so it is
+// decoded here.
 func unsigned() []byte {
 	signature, _ := base64.URLEncoding.DecodeString("skip_thought_signature_validator") // a constant, and valid
 	return signature
 }
 
-// params writes everything of req except the messages.
-func (m *Model) params(name string, req llm.Request, n wire.Names) *genai.GenerateContentConfig {
-	p := &genai.GenerateContentConfig{}
+// request writes req as a request of the API.
+func (m *Model) request(name string, req llm.Request, n wire.Names) request {
+	r := request{Contents: m.history(req.Messages, name, n), GenerationConfig: m.tuned()}
+	p := &r.GenerationConfig
 	if m.Sends("maxOutputTokens") {
-		p.MaxOutputTokens = int32(min(wire.Limit(m.options.MaxTokens, req.MaxTokens), 1<<30))
+		p.MaxOutputTokens = wire.Limit(m.options.MaxTokens, req.MaxTokens)
 	}
 	if req.System != "" {
-		p.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.System}}}
+		r.SystemInstruction = &content{Parts: []*contentPart{{Text: req.System}}}
 	}
-	m.tune(p)
 	budget := m.config.ThinkingBudget
 	if m.options.ThinkingBudget != nil {
 		budget = m.options.ThinkingBudget
 	}
 	asks := thinks(name) && m.Sends("thoughts")
 	if asks || thinks(name) && budget != nil || m.options.Effort != "" {
-		p.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: m.Sends("thoughts")} // thoughts show that the stream is not stalled
-		p.ThinkingConfig.ThinkingLevel = genai.ThinkingLevel(strings.ToUpper(m.options.Effort))
+		p.ThinkingConfig = &thinking{IncludeThoughts: m.Sends("thoughts")} // thoughts show that the stream is not stalled
+		p.ThinkingConfig.ThinkingLevel = strings.ToUpper(m.options.Effort)
 		if budget != nil && m.options.Effort == "" { // the API accepts only one of the two
-			p.ThinkingConfig.ThinkingBudget = genai.Ptr(int32(min(*budget, 1<<30)))
+			p.ThinkingConfig.ThinkingBudget = budget
 		}
 	}
-	var tools []*genai.FunctionDeclaration
+	var tools []function
 	for _, tool := range req.Tools {
-		tools = append(tools, &genai.FunctionDeclaration{
-			Name: n.Wire(tool.Name), Description: tool.Description, ParametersJsonSchema: schema(tool.Parameters),
-		})
+		tools = append(tools, function{n.Wire(tool.Name), tool.Description, schema(tool.Parameters)})
 	}
 	if tools != nil {
-		p.Tools = []*genai.Tool{{FunctionDeclarations: tools}}
+		r.Tools = []toolSet{{tools}}
 	}
-	return p
+	return r
 }
 
-// tune sets the sampling parameters of the options, except the effort.
-func (m *Model) tune(p *genai.GenerateContentConfig) {
+// tuned returns the sampling parameters of the options, except the effort.
+func (m *Model) tuned() generation {
 	o := m.options.Parameters
-	if o.Temperature != nil {
-		p.Temperature = genai.Ptr(float32(*o.Temperature))
-	}
-	if o.TopP != nil {
-		p.TopP = genai.Ptr(float32(*o.TopP))
-	}
-	if o.Seed != nil {
-		p.Seed = genai.Ptr(int32(*o.Seed))
-	}
-	p.StopSequences = o.Stop
-	if o.Extra != nil {
-		p.HTTPOptions = &genai.HTTPOptions{ExtraBody: o.Extra, ExtrasRequestProvider: pruned}
-	}
+	return generation{Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, StopSequences: o.Stop}
 }
 
 // thinks reports whether a model reasons. Earlier ones refuse a configuration for it.
@@ -80,19 +64,6 @@ func thinks(name string) bool {
 
 // wantsSignatures reports whether a model refuses calls without a signature.
 func wantsSignatures(name string) bool { return thinks(name) && !strings.Contains(name, "gemini-2") }
-
-// pruned removes the null values of a body. In extra_body, a null removes a parameter.
-func pruned(body map[string]any) map[string]any {
-	for key, v := range body {
-		switch v := v.(type) {
-		case nil:
-			delete(body, key)
-		case map[string]any:
-			pruned(v)
-		}
-	}
-	return body
-}
 
 // schema reads a tool's parameters, which [wire.Schema] has made, or nil if there are none: the API has refused objects
 // without properties.
@@ -131,44 +102,44 @@ func acceptedSchema(v any) any {
 
 // history writes the messages. Those of one side that follow each other become one, and results of calls are matched by
 // the name of the function.
-func (m *Model) history(messages []llm.Message, name string, n wire.Names) (list []*genai.Content) {
+func (m *Model) history(messages []llm.Message, name string, n wire.Names) (list []*content) {
 	called := map[string]string{} // names of calls by their ids, for their results
 	for _, t := range messages {
-		role, parts := genai.RoleUser, []*genai.Part(nil)
+		role, parts := roleUser, []*contentPart(nil)
 		switch t.Role {
 		case llm.RoleTool:
-			parts = append(parts, genai.NewPartFromFunctionResponse(called[t.Call], map[string]any{"result": t.Text}))
+			parts = append(parts, &contentPart{FunctionResponse: &functionResponse{called[t.Call], map[string]any{"result": t.Text}}})
 		case llm.RoleAssistant:
 			for _, c := range t.Calls {
 				called[c.ID] = n.Wire(c.Name)
 			}
-			role, parts = genai.RoleModel, m.assistant(t, name, n)
+			role, parts = roleModel, m.assistant(t, name, n)
 		default:
 			for _, i := range t.Images {
-				parts = append(parts, genai.NewPartFromBytes(i.Data, i.Type))
+				parts = append(parts, &contentPart{InlineData: &blob{i.Type, i.Data}})
 			}
 			parts = append(parts, text(t.Text, nil)...)
 		}
 		if last := len(list) - 1; last >= 0 && list[last].Role == role {
 			list[last].Parts = append(list[last].Parts, parts...)
 		} else if len(parts) > 0 {
-			list = append(list, &genai.Content{Role: role, Parts: parts})
+			list = append(list, &content{Role: role, Parts: parts})
 		}
 	}
 	return list
 }
 
 // text returns a part with s, or none if there is neither text nor a signature: the API refuses empty ones.
-func text(s string, signature []byte) []*genai.Part {
+func text(s string, signature []byte) []*contentPart {
 	if strings.TrimSpace(s) == "" && signature == nil {
 		return nil
 	}
-	return []*genai.Part{{Text: s, ThoughtSignature: signature}}
+	return []*contentPart{{Text: s, ThoughtSignature: signature}}
 }
 
 // assistant writes an answer. With the parts that the API sent, it restores their order and signatures. Without them,
 // or if they no longer match the answer, text comes first, then the calls; the first of them needs a signature.
-func (m *Model) assistant(t llm.Message, name string, n wire.Names) (parts []*genai.Part) {
+func (m *Model) assistant(t llm.Message, name string, n wire.Names) (parts []*contentPart) {
 	var were []part
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
 	calls := t.Calls
@@ -220,8 +191,8 @@ func fits(were []part, t llm.Message) bool {
 }
 
 // calling writes a call. Parameters that are no object, as of an answer that broke off, become an empty one.
-func calling(c llm.ToolCall, n wire.Names, signature []byte) *genai.Part {
+func calling(c llm.ToolCall, n wire.Names, signature []byte) *contentPart {
 	arguments := map[string]any{}
 	_ = json.Unmarshal(c.Parameters, &arguments) // its result describes the error to the model
-	return &genai.Part{FunctionCall: &genai.FunctionCall{Name: n.Wire(c.Name), Args: arguments}, ThoughtSignature: signature}
+	return &contentPart{FunctionCall: &functionCall{Name: n.Wire(c.Name), Args: arguments}, ThoughtSignature: signature}
 }

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"parley/core/llm"
 	"parley/models/wire"
 )
@@ -32,20 +30,13 @@ func (m *Model) Transcribe(ctx context.Context, _, media string, sound []byte) (
 		return "", &llm.Failure{Kind: llm.ProviderIssue, Err: fmt.Errorf("transcribe: the recording has %d MiB, more than %d", len(sound)>>20, maxSound>>20)}
 	}
 	return wire.Once(ctx, m.Endpoint, func(name string) (string, error) {
-		client, err := m.client()
-		if err != nil {
-			return "", err
-		}
-		contents := []*genai.Content{genai.NewContentFromParts([]*genai.Part{
-			genai.NewPartFromText(transcribe), genai.NewPartFromBytes(sound, heard(media)),
-		}, genai.RoleUser)}
-		exact := &genai.GenerateContentConfig{}
+		r := request{Contents: []*content{{roleUser, []*contentPart{{Text: transcribe}, {InlineData: &blob{heard(media), sound}}}}}}
 		if m.Sends("temperature") {
-			exact.Temperature = genai.Ptr[float32](0)
+			r.GenerationConfig.Temperature = new(float64)
 		}
-		res, err := client.Models.GenerateContent(ctx, name, contents, exact)
+		res, err := m.generate(ctx, name, r)
 		if err != nil {
-			return "", fmt.Errorf("transcribe: %w", refusal(err))
+			return "", fmt.Errorf("transcribe: %w", err)
 		}
 		if err := refused(res); err != nil {
 			return "", fmt.Errorf("transcribe: %w", err)
@@ -79,11 +70,7 @@ func heard(claimed string) string {
 // Paint implements [llm.ImageGenerator]: with a model that answers in images.
 func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
 	return wire.Once(ctx, m.Endpoint, func(name string) (llm.File, error) {
-		client, err := m.client()
-		if err != nil {
-			return llm.File{}, err
-		}
-		data, err := painted(ctx, client, name, prompt)
+		data, err := m.painted(ctx, name, prompt)
 		if err != nil {
 			return llm.File{}, fmt.Errorf("generate an image: %w", err)
 		}
@@ -97,10 +84,12 @@ func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
 }
 
 // painted returns the image of an answer.
-func painted(ctx context.Context, client *genai.Client, name, prompt string) ([]byte, error) {
-	res, err := client.Models.GenerateContent(ctx, name, genai.Text(prompt), &genai.GenerateContentConfig{ResponseModalities: []string{"TEXT", "IMAGE"}})
+func (m *Model) painted(ctx context.Context, name, prompt string) ([]byte, error) {
+	res, err := m.generate(ctx, name, request{
+		Contents: []*content{{roleUser, []*contentPart{{Text: prompt}}}}, GenerationConfig: generation{ResponseModalities: []string{"TEXT", "IMAGE"}},
+	})
 	if err != nil {
-		return nil, refusal(err)
+		return nil, err
 	}
 	if err := refused(res); err != nil {
 		return nil, err
@@ -116,7 +105,7 @@ func painted(ctx context.Context, client *genai.Client, name, prompt string) ([]
 var errNoImage = errors.New("the response has no image")
 
 // refused is why the filter refuses a request, or nil.
-func refused(r *genai.GenerateContentResponse) error {
+func refused(r *response) error {
 	if f := r.PromptFeedback; f != nil && f.BlockReason != "" {
 		return fmt.Errorf("the provider's filter refused it: %s", f.BlockReason)
 	}
@@ -124,7 +113,7 @@ func refused(r *genai.GenerateContentResponse) error {
 }
 
 // partsOf returns the parts of the first candidate.
-func partsOf(r *genai.GenerateContentResponse) []*genai.Part {
+func partsOf(r *response) []*contentPart {
 	if len(r.Candidates) == 0 || r.Candidates[0].Content == nil {
 		return nil
 	}

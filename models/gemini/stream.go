@@ -2,10 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-
-	"google.golang.org/genai"
 
 	"parley/core/llm"
 	"parley/models/wire"
@@ -32,11 +29,11 @@ type stream struct {
 }
 
 // response yields the chunks of one event, and reports whether yield wants more.
-func (s *stream) response(r *genai.GenerateContentResponse) (more bool, err error) {
+func (s *stream) response(r *response) (more bool, err error) {
 	if u := r.UsageMetadata; u != nil {
 		s.usage = &llm.Usage{
-			Prompt: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Completion: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
-			Cached: int(u.CachedContentTokenCount),
+			Prompt: u.PromptTokenCount + u.ToolUsePromptTokenCount, Completion: u.CandidatesTokenCount + u.ThoughtsTokenCount,
+			Cached: u.CachedContentTokenCount,
 		}
 	}
 	if f := r.PromptFeedback; f != nil && f.BlockReason != "" {
@@ -71,7 +68,7 @@ func (s *stream) response(r *genai.GenerateContentResponse) (more bool, err erro
 
 // part yields a part of the answer. Calls arrive complete. Texts that follow each other are joined up to a signature,
 // which ends a part.
-func (s *stream) part(p *genai.Part) bool {
+func (s *stream) part(p *contentPart) bool {
 	switch {
 	case p == nil:
 		return true
@@ -98,15 +95,13 @@ func (s *stream) part(p *genai.Part) bool {
 }
 
 // finish translates a finish reason. With some, the answer is broken, which is a failure and can be retried.
-func (s *stream) finish(r genai.FinishReason) (reason llm.FinishReason, broken bool) {
+func (s *stream) finish(r string) (reason llm.FinishReason, broken bool) {
 	switch r {
-	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+	case "MAX_TOKENS", "CONTINUATION":
 		return llm.FinishLength, false
-	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
-		genai.FinishReasonSPII, genai.FinishReasonLanguage, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent,
-		genai.FinishReasonImageRecitation:
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
 		return llm.FinishFilter, false
-	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
 		return "", true
 	}
 	if s.calls > 0 {
@@ -122,7 +117,7 @@ func (s *stream) end(err error) error {
 	case err == nil:
 		return wire.ErrCut
 	default:
-		return refusal(err)
+		return err
 	}
 	if o := s.opaque(); o != nil && !s.yield(llm.Chunk{Opaque: o}) {
 		return nil
@@ -144,19 +139,6 @@ func (s *stream) opaque() *llm.Opaque {
 		return nil
 	}
 	return &llm.Opaque{Owner: s.owner, Data: data}
-}
-
-// refusal returns err as a [*wire.Refusal], if the server reported it.
-func refusal(err error) error {
-	if refused, ok := errors.AsType[*wire.Refusal](err); ok {
-		return refused
-	}
-	told, ok := errors.AsType[genai.APIError](err)
-	if !ok {
-		return err
-	}
-	body, _ := json.Marshal(map[string]any{"error": told}) // it came from JSON
-	return wire.ParseRefusal(body)
 }
 
 // whole returns the events that a whole answer would have been, or nil if it is none: some servers send one, or a list

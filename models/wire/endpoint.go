@@ -12,7 +12,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,6 +36,8 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Own are the parameters that requests have although no owner has configured them; see [Endpoint.Sends].
 	Own []Own
+	// Header is sent with each request of [Endpoint.Ask] and [Endpoint.Stream]: the key, usually.
+	Header http.Header
 	// Log gets the features that requests are made without; nil discards it.
 	Log *slog.Logger
 }
@@ -87,44 +88,6 @@ func (m *Endpoint) log() *slog.Logger {
 // Client returns a client that follows no redirects. It has no time limit for a whole request, see transport.go.
 func (m *Endpoint) Client() *http.Client {
 	return &http.Client{Transport: m.transport, CheckRedirect: stay}
-}
-
-// RefusingClient returns an [Endpoint.Client] that applies [Refuse] itself, and [Events] with whole to requests that
-// stream, for SDKs without middleware. Its bodies end with io.EOF where the connection breaks.
-func (m *Endpoint) RefusingClient(streams func(*http.Request) bool, whole func(answer []byte) []any) *http.Client {
-	return &http.Client{Transport: refusing{m.transport, streams, Events(whole)}, CheckRedirect: stay}
-}
-
-type refusing struct {
-	inner   http.RoundTripper
-	streams func(*http.Request) bool
-	events  Middleware
-}
-
-// RoundTrip implements http.RoundTripper.
-func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
-	do := Middleware(Refuse)
-	if r.streams(req) {
-		do = r.events
-	}
-	res, err := do(req, r.inner.RoundTrip)
-	if err == nil {
-		res.Body = quiet{res.Body}
-	}
-	return res, err
-}
-
-// quiet replaces errors of a body by its end. Some SDKs print them, and whether an answer is complete is not known from
-// the end of the body but from its last event.
-type quiet struct{ io.ReadCloser }
-
-// Read implements io.Reader.
-func (q quiet) Read(p []byte) (int, error) {
-	n, err := q.ReadCloser.Read(p)
-	if err != nil {
-		err = io.EOF
-	}
-	return n, err
 }
 
 // Close closes idle connections. Calls under way continue. It never fails.
