@@ -31,6 +31,7 @@ unit:
 
 release: ## build ./gateway as it is released: optimized for what it does under load, without debug information
 	CGO_ENABLED=0 go build -trimpath -pgo=bench/load.pgo -ldflags "$(LDFLAGS)" -o gateway ./cmd/gateway
+	@./tools/size.sh gateway
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh

@@ -1,12 +1,10 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"parley/core/llm"
 )
@@ -38,8 +36,8 @@ type piece struct {
 	kept            keptCall // its other fields
 }
 
-// decode reads an event. The SDK decodes by reflection, which takes about ten times as long as scan and would be most of
-// the work for an answer. It is used only for events that scan does not understand.
+// decode reads an event. decodeAny reads every form, but by reflection, which takes much longer than scan and would be
+// most of the work for an answer. It is used only for events that scan does not understand.
 func (c *chunk) decode(data []byte) error {
 	if c.scan(data) {
 		return nil
@@ -47,40 +45,44 @@ func (c *chunk) decode(data []byte) error {
 	return c.decodeAny(data)
 }
 
-// decodeAny reads an event with the SDK.
+// decodeAny reads an event of any form. Only what is no object is an error.
 func (c *chunk) decodeAny(data []byte) error {
-	var from sdk.ChatCompletionChunk
+	var from object
 	if err := json.Unmarshal(data, &from); err != nil {
 		return fmt.Errorf("an event of the stream can't be read: %w", err)
 	}
+	usage := from.object("usage")
+	details := usage.object("prompt_tokens_details")
 	*c = chunk{
-		failed:  present(from.JSON.ExtraFields["error"].Raw()),
-		counted: from.JSON.Usage.Valid(),
+		failed:  present(string(from["error"])),
+		counted: usage != nil,
 		usage: llm.Usage{
-			Prompt: int(from.Usage.PromptTokens), Completion: int(from.Usage.CompletionTokens),
-			Cached: int(from.Usage.PromptTokensDetails.CachedTokens), CacheWritten: int(from.Usage.PromptTokensDetails.CacheWriteTokens),
+			Prompt: int(usage.int("prompt_tokens")), Completion: int(usage.int("completion_tokens")),
+			Cached:       int(cmp.Or(details.int("cached_tokens"), usage.int("prompt_cache_hit_tokens"))), // the latter is DeepSeek's
+			CacheWritten: int(details.int("cache_write_tokens")),
 		},
 	}
-	if c.usage.Cached == 0 { // DeepSeek has a field of its own
-		_ = json.Unmarshal([]byte(from.Usage.JSON.ExtraFields["prompt_cache_hit_tokens"].Raw()), &c.usage.Cached) // 0
-	}
-	for _, f := range from.Choices {
-		if f.Index != 0 {
-			continue
+	for _, f := range from.list("choices") {
+		if f.int("index") == 0 {
+			c.choices = append(c.choices, choiceOf(f))
 		}
-		d := f.Delta
-		to := choice{
-			text: textField(d.Content, d.JSON.Content) + textField(d.Refusal, d.JSON.Refusal), thinks: thinks(d), reason: reasons(d), finish: f.FinishReason,
-		}
-		for _, call := range d.ToolCalls {
-			to.calls = append(to.calls, piece{
-				call.Index, call.JSON.Index.Valid(), call.ID, call.Function.Name, call.Function.Arguments,
-				keptCall{Call: others(call.JSON.ExtraFields), Function: others(call.Function.JSON.ExtraFields)},
-			})
-		}
-		c.choices = append(c.choices, to)
 	}
 	return nil
+}
+
+// choiceOf reads a choice of any form.
+func choiceOf(f object) choice {
+	d := f.object("delta")
+	to := choice{text: textField(d, "content") + textField(d, "refusal"), thinks: thinks(d), reason: reasons(d), finish: f.text("finish_reason")}
+	for _, call := range d.list("tool_calls") {
+		function := call.object("function")
+		index, indexed := call.number("index")
+		to.calls = append(to.calls, piece{
+			index, indexed, call.text("id"), function.text("name"), function.text("arguments"),
+			keptCall{Call: call.without("index", "id", "type", "function"), Function: function.without("name", "arguments")},
+		})
+	}
+	return to
 }
 
 // contentPart is one of a content in parts. Mistral sends text and thinking as parts; other servers send strings, or one part
@@ -123,46 +125,40 @@ func partsOf(raw string, depth int) (text, reason string) {
 	return text, reason
 }
 
-// inParts reports whether a field is not the string that it should be.
-func inParts(f respjson.Field) bool {
-	raw := f.Raw()
-	return strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{")
-}
-
-// textField returns the text of a field. The SDK turns objects and arrays into their JSON, which must not be shown.
-func textField(value string, f respjson.Field) string {
-	if inParts(f) {
-		value, _ = partsOf(f.Raw(), 0)
+// textField returns the text of a field, which can be in parts.
+func textField(d object, name string) (text string) {
+	if d.inParts(name) {
+		text, _ = partsOf(string(d[name]), 0)
+		return text
 	}
-	return value
+	return d.text(name)
 }
 
 // thinks reports whether a delta has reasoning, under any of its names: reasoning_content (DeepSeek, vLLM), reasoning
 // (OpenRouter, Ollama), reasoning_details, and parts of the content (Mistral).
-func thinks(d sdk.ChatCompletionChunkChoiceDelta) bool {
+func thinks(d object) bool {
 	for _, name := range []string{"reasoning_content", "reasoning", "reasoning_details"} {
-		if present(d.JSON.ExtraFields[name].Raw()) {
+		if present(string(d[name])) {
 			return true
 		}
 	}
-	if !inParts(d.JSON.Content) {
+	if !d.inParts("content") {
 		return false
 	}
-	text, reason := partsOf(d.JSON.Content.Raw(), 0)
+	text, reason := partsOf(string(d["content"]), 0)
 	return reason != "" || text == "" // parts of an unknown type are a sign of life at least
 }
 
 // reasons returns the readable reasoning of a delta. Servers that send it under two names send the same, so the first
 // is used.
-func reasons(d sdk.ChatCompletionChunkChoiceDelta) (text string) {
+func reasons(d object) (text string) {
 	for _, name := range []string{"reasoning_content", "reasoning"} {
-		raw := d.JSON.ExtraFields[name].Raw()
-		if text == "" && strings.HasPrefix(raw, `"`) {
-			_ = json.Unmarshal([]byte(raw), &text) // it was decoded before
+		if text == "" && strings.HasPrefix(string(d[name]), `"`) {
+			text = d.text(name)
 		}
 	}
-	if text == "" && inParts(d.JSON.Content) {
-		_, text = partsOf(d.JSON.Content.Raw(), 0)
+	if text == "" && d.inParts("content") {
+		_, text = partsOf(string(d["content"]), 0)
 	}
 	return text
 }

@@ -73,11 +73,13 @@ func (s *scanner) text() string {
 	case s.failed:
 		return ""
 	case !escaped:
-		return string(s.in[begin : s.at-1])
+		raw := s.in[begin : s.at-1]
+		s.failed = !utf8.Valid(raw)
+		return string(raw)
 	}
 	var text string
 	err := json.Unmarshal(s.in[begin-1:s.at], &text)
-	s.failed = err != nil || strings.ContainsRune(text, utf8.RuneError) // half of a surrogate pair, or invalid UTF-8: the SDK decides
+	s.failed = err != nil || strings.ContainsRune(text, utf8.RuneError) // half of a surrogate pair, or invalid UTF-8: decodeAny decides
 	return text
 }
 

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 
-	"github.com/openai/openai-go/v3/packages/respjson"
-
 	"parley/core/llm"
 )
 
@@ -18,19 +16,6 @@ type keptCall struct {
 	Name     string                     `json:"name,omitempty"` // of the tool, as the server calls it
 	Call     map[string]json.RawMessage `json:"call,omitempty"`
 	Function map[string]json.RawMessage `json:"function,omitempty"`
-}
-
-// others returns the fields of f that have a value, or nil.
-func others(f map[string]respjson.Field) (all map[string]json.RawMessage) {
-	for key, field := range f {
-		if raw := field.Raw(); present(raw) && len(raw) <= maxKept {
-			if all == nil {
-				all = map[string]json.RawMessage{}
-			}
-			all[key] = json.RawMessage(raw)
-		}
-	}
-	return all
 }
 
 // some reports whether there is anything to send back.

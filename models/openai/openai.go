@@ -20,9 +20,6 @@ import (
 	"net"
 	"net/http"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"parley/core/llm"
 	"parley/models"
 	"parley/models/wire"
@@ -80,15 +77,11 @@ func own() []wire.Own {
 }
 
 // Model implements [llm.Model], [llm.Transcriber], [llm.ImageGenerator] and [llm.Embedder] with one model of a server.
-// It makes one attempt for each call, ignores the SDK's OPENAI_ variables, and is safe for concurrent use.
+// It makes one attempt for each call, and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
 	options Options
-	client  *http.Client // for answers; the SDK's services make the other requests
 	tools   tools
-	hear    sdk.AudioTranscriptionService
-	paint   sdk.ImageService
-	embed   sdk.EmbeddingService
 }
 
 var (
@@ -108,48 +101,25 @@ func New(options Options) *Model {
 		BaseURL: options.BaseURL, APIKey: options.APIKey, Model: options.Model, Settings: options.Settings, Dial: options.Dial,
 		Log: options.Log, Own: own(),
 	})}
-	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
-	requests := m.requests()
-	m.client = m.Client()
-	m.hear = sdk.NewAudioTranscriptionService(requests...)
-	m.paint = sdk.NewImageService(requests...)
-	m.embed = sdk.NewEmbeddingService(requests...)
-	m.List = lister(sdk.NewModelService(requests...))
+	m.Header = m.headers()
+	m.List = m.IDs
 	return m
 }
 
-// requests returns the SDK's options. Its retries are off: the caller decides about retries and fallbacks, and must
-// show them.
-func (m *Model) requests() []option.RequestOption {
-	all := []option.RequestOption{
-		option.WithBaseURL(m.Base.String()),
-		option.WithMaxRetries(0),
-		option.WithHTTPClient(m.Client()),
-		option.WithMiddleware(wire.Refuse),
-	}
-	if header := m.options.KeyHeader; header == "" {
-		all = append(all, option.WithAPIKey(m.APIKey))
-	} else if m.APIKey != "" {
-		all = append(all, option.WithHeader(header, m.APIKey))
+// headers returns what each request is sent with.
+func (m *Model) headers() http.Header {
+	h := http.Header{}
+	switch header := m.options.KeyHeader; {
+	case m.APIKey == "":
+	case header == "":
+		h.Set("Authorization", "Bearer "+m.APIKey)
+	default:
+		h.Set(header, m.APIKey)
 	}
 	for name, value := range m.options.Headers {
-		all = append(all, option.WithHeader(name, value))
+		h.Set(name, value)
 	}
-	return all
-}
-
-// lister returns the function that lists the server's models.
-func lister(models sdk.ModelService) func(context.Context) ([]string, error) {
-	return func(ctx context.Context) (names []string, err error) {
-		page, err := models.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, model := range page.Data {
-			names = append(names, model.ID)
-		}
-		return names, nil
-	}
+	return h
 }
 
 // Generate implements [llm.Model].

@@ -97,7 +97,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestEnvironment: the SDK reads these by itself; only what was configured may count.
+// TestEnvironment: SDKs read these by themselves; only what was configured may count.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/leak")
 	t.Setenv("OPENAI_API_KEY", "leaked-key")

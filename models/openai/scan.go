@@ -7,8 +7,8 @@ const maxNesting = 64
 
 // scanner decodes the JSON of events in the form that nearly all servers use, without reflection and with few
 // allocations. It fails on any other form: a known field of another type, or one that appears twice, several choices,
-// escaped keys, invalid JSON. It must never succeed with another result than the SDK, which tests compare; when it
-// fails, the SDK decodes the event.
+// escaped keys, invalid JSON. It must never succeed with another result than [chunk.decodeAny], which tests compare; when it
+// fails, decodeAny decodes the event.
 type scanner struct {
 	in     []byte
 	at     int
@@ -43,7 +43,7 @@ func (c *chunk) scan(data []byte) bool {
 // fields is the set of known fields of an object that were read, as bits.
 type fields uint
 
-// once fails if field n was read before: the SDK takes the last of several, this scanner would mix them.
+// once fails if field n was read before: decodeAny takes the last of several, this scanner would mix them.
 func (s *scanner) once(seen *fields, n int) {
 	s.failed = s.failed || *seen&(1<<n) != 0
 	*seen |= 1 << n
@@ -164,7 +164,7 @@ func (s *scanner) piece() (p piece) {
 			})
 		case "type":
 			s.value(0)
-		default: // a field that is kept, which is rare: the SDK decides
+		default: // a field that is kept, which is rare: decodeAny decides
 			s.failed = present(s.value(0)) || s.failed
 		}
 	})

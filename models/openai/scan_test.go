@@ -29,7 +29,7 @@ var usual = []string{
 	`{"choices":[{"index":1,"delta":{"content":"no"}}]}`,
 }
 
-// unusual are events that are left to the SDK.
+// unusual are events that are left to decodeAny.
 var unusual = []string{
 	`{"error":{"message":"no"}}`, `{"error":"no"}`, `null`, `[]`, `{`, `{"choices":[`, `{"choices":[{}]}x`, `{"choices":5}`,
 	`{"choices":[{"index":0,"delta":{"content":[{"type":"thinking"}]}}]}`, `{"choices":[{"delta":{"content":{"a":1}}}]}`,
@@ -46,36 +46,36 @@ func TestScanUnderstandsWhatServersSend(t *testing.T) {
 	for _, event := range usual {
 		var c chunk
 		if !c.scan([]byte(event)) {
-			t.Errorf("left to the SDK: %s", event)
+			t.Errorf("left to decodeAny: %s", event)
 		}
 	}
 	for _, event := range append(usual, unusual...) {
-		sameAsSDK(t, event)
+		sameAsAny(t, event)
 	}
 }
 
-// sameAsSDK checks that an event that is scanned means what the SDK makes of it.
-func sameAsSDK(t *testing.T, event string) {
+// sameAsAny checks that an event that is scanned means what decodeAny makes of it.
+func sameAsAny(t *testing.T, event string) {
 	t.Helper()
 	var got, want chunk
 	if !got.scan([]byte(event)) {
 		return
 	}
 	if err := want.decodeAny([]byte(event)); err != nil {
-		t.Fatalf("the SDK refuses %q: %v", event, err)
+		t.Fatalf("decodeAny refuses %q: %v", event, err)
 	}
 	options := cmp.Options{cmp.AllowUnexported(chunk{}, choice{}, piece{}), cmpopts.IgnoreFields(chunk{}, "only"), cmpopts.EquateEmpty()}
 	if diff := cmp.Diff(want, got, options); diff != "" {
-		t.Fatalf("%q: the SDK has -, the scanner +\n%s", event, diff)
+		t.Fatalf("%q: decodeAny has -, the scanner +\n%s", event, diff)
 	}
 }
 
-// FuzzScan compares the scanner with the SDK.
+// FuzzScan compares the scanner with decodeAny.
 func FuzzScan(f *testing.F) {
 	for _, event := range append(usual, unusual...) {
 		f.Add(event)
 	}
-	f.Fuzz(func(t *testing.T, event string) { sameAsSDK(t, event) })
+	f.Fuzz(func(t *testing.T, event string) { sameAsAny(t, event) })
 }
 
 // TestScanOfMutations is a short FuzzScan that always runs. It exchanges parts of events, so that most are valid JSON.
@@ -95,7 +95,7 @@ func TestScanOfMutations(t *testing.T) {
 			}
 			event = event[:from] + parts[luck.IntN(len(parts))] + event[to:]
 		}
-		sameAsSDK(t, event)
+		sameAsAny(t, event)
 		if (&chunk{}).scan([]byte(event)) {
 			scanned++
 		}
@@ -105,7 +105,7 @@ func TestScanOfMutations(t *testing.T) {
 	}
 }
 
-// BenchmarkChunk is the time for one event, with the scanner and with the SDK alone.
+// BenchmarkChunk is the time for one event, with the scanner and with decodeAny.
 func BenchmarkChunk(b *testing.B) {
 	for _, event := range []int{0, 2, 6} {
 		data := []byte(usual[event])
@@ -118,7 +118,7 @@ func BenchmarkChunk(b *testing.B) {
 				}
 			}
 		})
-		b.Run(fmt.Sprintf("event=%d/sdk", event), func(b *testing.B) {
+		b.Run(fmt.Sprintf("event=%d/any", event), func(b *testing.B) {
 			var c chunk
 			b.ReportAllocs()
 			for b.Loop() {
@@ -165,12 +165,12 @@ func (c *chunk) decodePlain(data []byte) error {
 	return nil
 }
 
-// BenchmarkDecoders is the time for a stream of 2,000 chunks, with the scanner, with encoding/json, and with the SDK: see
+// BenchmarkDecoders is the time for a stream of 2,000 chunks, with the scanner, with encoding/json, and with decodeAny: see
 // docs/engineering/adr/0023-three-things-that-stay.md.
 func BenchmarkDecoders(b *testing.B) {
 	const events = 2000
 	stream := strings.Repeat("data: "+usual[0]+"\n\n", events)
-	for name, decode := range map[string]func(*chunk, []byte) error{"scan": (*chunk).decode, "json": (*chunk).decodePlain, "sdk": (*chunk).decodeAny} {
+	for name, decode := range map[string]func(*chunk, []byte) error{"scan": (*chunk).decode, "json": (*chunk).decodePlain, "any": (*chunk).decodeAny} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

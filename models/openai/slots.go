@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"path"
 	"slices"
 	"strings"
-
-	sdk "github.com/openai/openai-go/v3"
 
 	"parley/core/llm"
 	"parley/models/wire"
@@ -35,23 +35,40 @@ func (m *Model) Transcribe(ctx context.Context, name, media string, sound []byte
 		media = "application/octet-stream"
 	}
 	return wire.Once(ctx, m.Endpoint, func(model string) (string, error) {
-		res, err := m.hear.New(ctx, sdk.AudioTranscriptionNewParams{
-			File: sdk.File(bytes.NewReader(sound), soundName(name, media), media), Model: model,
-			ResponseFormat: ifSent(m, "response_format", sdk.AudioResponseFormatJSON),
-		})
+		form, kind, err := m.recording(model, soundName(name, media), media, sound)
 		if err != nil {
+			return "", fmt.Errorf("transcribe: %w", err)
+		}
+		var res struct {
+			Text string `json:"text"`
+		}
+		if err := m.Ask(ctx, wire.Call{Path: "audio/transcriptions", Type: kind, Body: form}, &res); err != nil {
 			return "", fmt.Errorf("transcribe: %w", err)
 		}
 		return strings.TrimSpace(res.Text), nil
 	})
 }
 
-// ifSent returns value if requests have the own parameter of that name, or else nothing.
-func ifSent[T any](m *Model, name string, value T) (none T) {
-	if m.Sends(name) {
-		return value
+// recording returns the form of a transcription, and its type.
+func (m *Model) recording(model, name, media string, sound []byte) (form []byte, kind string, err error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	fields := [][2]string{{"model", model}}
+	if m.Sends("response_format") {
+		fields = append(fields, [2]string{"response_format", "json"})
 	}
-	return none
+	for _, f := range fields {
+		err = errors.Join(err, w.WriteField(f[0], f[1]))
+	}
+	file, failed := w.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename=%q`, name)}, "Content-Type": {media},
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, "", err
+	}
+	_, err = file.Write(sound)
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), w.FormDataContentType(), err
 }
 
 // soundName returns a name with the extension that servers recognize the format by. Nothing else of the sender's name
@@ -71,15 +88,24 @@ func soundName(name, media string) string {
 // Paint implements [llm.ImageGenerator].
 func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
 	return wire.Once(ctx, m.Endpoint, func(model string) (llm.File, error) {
-		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model}
+		p := struct {
+			Model  string `json:"model"`
+			Prompt string `json:"prompt"`
+			N      int    `json:"n,omitempty"`
+			Format string `json:"response_format,omitempty"`
+		}{Model: model, Prompt: prompt}
 		if m.Sends("n") {
-			p.N = sdk.Int(1)
+			p.N = 1
 		}
 		if m.Sends("response_format") && !strings.Contains(model, "gpt-image") { // gpt-image models always send base64, and refuse the parameter
-			p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
+			p.Format = "b64_json"
 		}
-		res, err := m.paint.Generate(ctx, p)
-		if err != nil {
+		var res struct {
+			Data []struct {
+				B64JSON string `json:"b64_json"`
+			} `json:"data"`
+		}
+		if err := m.Ask(ctx, wire.Call{Path: "images/generations", Body: p}, &res); err != nil {
 			return llm.File{}, fmt.Errorf("generate an image: %w", err)
 		}
 		if len(res.Data) == 0 || res.Data[0].B64JSON == "" {
@@ -117,23 +143,31 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 
 // embedPart makes one request. The vectors can come in any order; their index is that of their text.
 func (m *Model) embedPart(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	res, err := m.embed.New(ctx, sdk.EmbeddingNewParams{
-		Input: sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}, Model: model,
-		EncodingFormat: ifSent(m, "encoding_format", sdk.EmbeddingNewParamsEncodingFormatFloat),
-	})
-	if err != nil {
+	p := struct {
+		Model  string   `json:"model"`
+		Input  []string `json:"input"`
+		Format string   `json:"encoding_format,omitempty"`
+	}{Model: model, Input: texts}
+	if m.Sends("encoding_format") {
+		p.Format = "float"
+	}
+	type vector struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	}
+	var res struct {
+		Data []vector `json:"data"`
+	}
+	if err := m.Ask(ctx, wire.Call{Path: "embeddings", Body: p}, &res); err != nil {
 		return nil, err
 	}
 	if len(res.Data) != len(texts) {
 		return nil, fmt.Errorf("got %d vectors for %d texts", len(res.Data), len(texts))
 	}
-	slices.SortFunc(res.Data, func(a, b sdk.Embedding) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(res.Data, func(a, b vector) int { return cmp.Compare(a.Index, b.Index) })
 	vectors := make([][]float32, len(texts))
 	for i, d := range res.Data {
-		vectors[i] = make([]float32, len(d.Embedding))
-		for j, x := range d.Embedding {
-			vectors[i][j] = float32(x)
-		}
+		vectors[i] = d.Embedding
 	}
 	return vectors, nil
 }

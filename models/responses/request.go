@@ -4,53 +4,41 @@ import (
 	"encoding/json"
 	"strings"
 
-	openai "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	sdk "github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
-
 	"parley/core/llm"
 	"parley/models/wire"
 )
 
-// params writes req as a request of the API.
-func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.ResponseNewParams {
-	p := sdk.ResponseNewParams{
-		Model: name,
-		Input: sdk.ResponseNewParamsInputUnion{OfInputItemList: m.history(req.Messages, n)},
+// request writes req as a request of the API, which has neither stop nor seed.
+func (m *Model) request(name string, req llm.Request, n wire.Names) request {
+	o := m.options.Parameters
+	r := request{
+		Model: name, Stream: true, Instructions: req.System, Input: m.history(req.Messages, n), Temperature: o.Temperature, TopP: o.TopP,
 	}
+	no := false
 	if m.Sends("store") {
-		p.Store = openai.Bool(false)
+		r.Store = &no
 	}
 	if m.Sends("include") {
-		p.Include = []sdk.ResponseIncludable{sdk.ResponseIncludableReasoningEncryptedContent}
+		r.Include = []string{"reasoning.encrypted_content"}
 	}
-	if req.System != "" {
-		p.Instructions = openai.String(req.System)
+	if m.Sends("max_output_tokens") {
+		r.MaxOutputTokens = wire.Limit(m.options.MaxTokens, req.MaxTokens)
 	}
-	if tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens); tokens > 0 && m.Sends("max_output_tokens") {
-		p.MaxOutputTokens = openai.Int(int64(tokens))
+	summarized := req.Readable && m.Sends("include") && m.Sends("summary")
+	if summarized || o.Effort != "" {
+		r.Reasoning = &reasoning{Effort: o.Effort}
 	}
-	o := m.options.Parameters // the API has neither stop nor seed
-	if o.Temperature != nil {
-		p.Temperature = openai.Float(*o.Temperature)
+	if summarized {
+		r.Reasoning.Summary = "auto"
 	}
-	if o.TopP != nil {
-		p.TopP = openai.Float(*o.TopP)
-	}
-	p.Reasoning.Effort = shared.ReasoningEffort(o.Effort)
-	if req.Readable && m.Sends("include") && m.Sends("summary") {
-		p.Reasoning.Summary = shared.ReasoningSummaryAuto
-	}
-	p.SetExtraFields(wire.Extra(o.Extra, param.Omit))
-	for _, tool := range req.Tools {
-		f := &sdk.FunctionToolParam{Name: n.Wire(tool.Name), Description: openai.String(tool.Description), Parameters: schema(tool.Parameters)}
+	for _, t := range req.Tools {
+		f := tool{Type: "function", Name: n.Wire(t.Name), Description: t.Description, Parameters: schema(t.Parameters)}
 		if m.Sends("strict") {
-			f.Strict = openai.Bool(false) // strict mode accepts only a part of JSON schema
+			f.Strict = &no // strict mode accepts only a part of JSON schema
 		}
-		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfFunction: f})
+		r.Tools = append(r.Tools, f)
 	}
-	return p
+	return r
 }
 
 // schema reads a tool's parameters, which [wire.Schema] has made.
@@ -60,13 +48,11 @@ func schema(raw json.RawMessage) (parameters map[string]any) {
 }
 
 // history writes the messages of a conversation as items.
-func (m *Model) history(messages []llm.Message, n wire.Names) (list sdk.ResponseInputParam) {
+func (m *Model) history(messages []llm.Message, n wire.Names) (list []any) {
 	for _, t := range messages {
 		switch t.Role {
 		case llm.RoleTool:
-			result := sdk.ResponseInputItemParamOfFunctionCallOutput(t.Text)
-			result.OfFunctionCallOutput.CallID = param.NewOpt(t.Call)
-			list = append(list, result)
+			list = append(list, resultItem{"function_call_output", t.Call, t.Text})
 		case llm.RoleAssistant:
 			list = append(list, m.assistant(t, n)...)
 		default:
@@ -77,26 +63,24 @@ func (m *Model) history(messages []llm.Message, n wire.Names) (list sdk.Response
 }
 
 // user writes a user message with its images, inline: the provider can't, or must not, fetch a URL.
-func user(t llm.Message) sdk.ResponseInputItemUnionParam {
+func user(t llm.Message) message {
 	if len(t.Images) == 0 {
-		return sdk.ResponseInputItemParamOfMessage(t.Text, sdk.EasyInputMessageRoleUser)
+		return message{Type: "message", Role: "user", Content: t.Text}
 	}
-	var parts sdk.ResponseInputMessageContentListParam
+	var parts []inputPart
 	if t.Text != "" {
-		parts = append(parts, sdk.ResponseInputContentParamOfInputText(t.Text))
+		parts = append(parts, inputPart{Type: "input_text", Text: t.Text})
 	}
 	for _, i := range t.Images {
-		parts = append(parts, sdk.ResponseInputContentUnionParam{OfInputImage: &sdk.ResponseInputImageParam{
-			Detail: sdk.ResponseInputImageDetailAuto, ImageURL: param.NewOpt(i.DataURL()),
-		}})
+		parts = append(parts, inputPart{Type: "input_image", Detail: "auto", ImageURL: i.DataURL()})
 	}
-	return sdk.ResponseInputItemParamOfMessage(parts, sdk.EasyInputMessageRoleUser)
+	return message{Type: "message", Role: "user", Content: parts}
 }
 
 // assistant writes an answer. With the items that the API sent, it restores their order: reasoning must stand before
 // what followed from it. Without them, or if they no longer match the answer, reasoning comes first, then text, then
 // calls.
-func (m *Model) assistant(t llm.Message, n wire.Names) (list sdk.ResponseInputParam) {
+func (m *Model) assistant(t llm.Message, n wire.Names) (list []any) {
 	var were []item
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
 	calls := t.Calls
@@ -139,28 +123,24 @@ func fits(were []item, t llm.Message) bool {
 }
 
 // reasoning writes a reasoning item with its fields as they came.
-func (i item) reasoning() sdk.ResponseInputItemUnionParam {
-	return param.Override[sdk.ResponseInputItemUnionParam](map[string]any{
-		"type": "reasoning", "id": i.ID, "summary": i.Summary, "encrypted_content": i.Encrypted,
-	})
+func (i item) reasoning() reasoningItem {
+	return reasoningItem{"reasoning", i.ID, i.Summary, i.Encrypted}
 }
 
 // said writes a text of the assistant, or nothing if it is empty, which the API refuses. phase is sent back as it came.
-func said(text, phase string) sdk.ResponseInputParam {
+func said(text, phase string) []any {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	message := sdk.ResponseInputItemParamOfMessage(text, sdk.EasyInputMessageRoleAssistant)
-	message.OfMessage.Phase = sdk.EasyInputMessagePhase(phase)
-	return sdk.ResponseInputParam{message}
+	return []any{message{Type: "message", Role: "assistant", Content: text, Phase: phase}}
 }
 
 // calling writes a call. Parameters that are no JSON, as of an answer that broke off, become an empty object: the API
 // refuses others, and the call's result describes the error to the model.
-func calling(c llm.ToolCall, n wire.Names) sdk.ResponseInputItemUnionParam {
+func calling(c llm.ToolCall, n wire.Names) callItem {
 	arguments := "{}" // half a call is none; its result describes the error
 	if json.Valid(c.Parameters) {
 		arguments = string(c.Parameters)
 	}
-	return sdk.ResponseInputItemParamOfFunctionCall(arguments, c.ID, n.Wire(c.Name))
+	return callItem{"function_call", c.ID, n.Wire(c.Name), arguments}
 }

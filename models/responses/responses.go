@@ -7,10 +7,7 @@ package responses
 import (
 	"context"
 	"iter"
-
-	openai "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	sdk "github.com/openai/openai-go/v3/responses"
+	"net/http"
 
 	"parley/core/llm"
 	"parley/internal/sections"
@@ -38,12 +35,10 @@ func Section() sections.Section {
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
-// Model implements [llm.Model]. It makes one attempt for each call, ignores the SDK's OPENAI_ variables, and is safe for
-// concurrent use.
+// Model implements [llm.Model]. It makes one attempt for each call and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
-	options   models.Options
-	responses sdk.ResponseService
+	options models.Options
 }
 
 // own returns the parameters that requests have of themselves. Which models reason is not listed anywhere, and only
@@ -69,25 +64,10 @@ func open(c *Config, o models.Options) *Model {
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("OPENAI_API_KEY", ""), Dial: o.Dial,
 		Log: o.Log, Own: own(),
 	})}
-	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
-	requests := []option.RequestOption{
-		option.WithBaseURL(m.Base.String()),
-		option.WithAPIKey(m.APIKey),
-		option.WithMaxRetries(0),
-		option.WithHTTPClient(m.Client()),
+	if m.APIKey != "" {
+		m.Header = http.Header{"Authorization": {"Bearer " + m.APIKey}}
 	}
-	m.responses = sdk.NewResponseService(append(requests, option.WithMiddleware(wire.Events(whole)))...)
-	list := openai.NewModelService(append(requests, option.WithMiddleware(wire.Refuse))...)
-	m.List = func(ctx context.Context) (names []string, err error) {
-		page, err := list.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, model := range page.Data {
-			names = append(names, model.ID)
-		}
-		return names, nil
-	}
+	m.List = m.IDs
 	return m
 }
 
@@ -111,13 +91,21 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 // stream makes one request and yields its answer.
 func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield func(llm.Chunk) bool) error {
 	names := wire.NamesOf(req)
-	events := m.responses.NewStreaming(ctx, m.params(name, req, names))
-	defer events.Close()
+	body, err := extended(m.request(name, req, names), m.options.Extra)
+	if err != nil {
+		return err
+	}
+	res, err := m.Stream(ctx, wire.Call{Path: "responses", Body: body}, whole)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
 	s := stream{names: names, owner: m.String(), yield: yield, calls: map[int64]*call{}}
-	for !s.done && events.Next() {
-		if more, err := s.event(events.Current()); err != nil || !more {
+	e := wire.NewEventReader(res.Body, maxEvent)
+	for !s.done && e.Next() {
+		if more, err := s.event(e); err != nil || !more {
 			return err
 		}
 	}
-	return s.end(events.Err())
+	return s.end(e.Err)
 }

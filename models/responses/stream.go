@@ -1,13 +1,10 @@
 package responses
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/openai/openai-go/v3/packages/ssestream"
-	sdk "github.com/openai/openai-go/v3/responses"
 
 	"parley/core/llm"
 	"parley/models/wire"
@@ -45,8 +42,17 @@ type stream struct {
 
 // event yields the chunks of an event, and reports whether yield wants more. Unknown events are ignored, as
 // the API adds new ones.
-func (s *stream) event(e sdk.ResponseStreamEventUnion) (more bool, err error) {
+func (s *stream) event(from *wire.EventReader) (more bool, err error) {
+	data := bytes.TrimSpace(from.Data)
+	if len(data) == 0 || bytes.HasPrefix(data, []byte("[DONE]")) {
+		return true, nil // a keep-alive, or the end of other APIs
+	}
+	e, err := readEvent(data, from.Kind)
 	switch {
+	case err != nil:
+		return false, err
+	case e.Type == "error", len(e.Error) > 0 && string(e.Error) != "null":
+		return false, wire.ParseRefusal(data)
 	case e.Type == "response.output_text.delta", e.Type == "response.refusal.delta":
 		return e.Delta == "" || s.yield(llm.Chunk{Text: e.Delta}), nil
 	case e.Type == "response.output_item.added" && e.Item.Type == "function_call":
@@ -68,9 +74,7 @@ func (s *stream) event(e sdk.ResponseStreamEventUnion) (more bool, err error) {
 	case e.Type == "response.completed", e.Type == "response.incomplete":
 		return s.complete(e.Response), nil
 	case e.Type == "response.failed":
-		return false, wire.ParseRefusal([]byte(e.Response.Error.RawJSON()))
-	case e.Type == "error":
-		return false, wire.ParseRefusal([]byte(e.RawJSON()))
+		return false, wire.ParseRefusal(e.Response.Error)
 	}
 	return true, nil
 }
@@ -87,39 +91,36 @@ func (s *stream) parameters(output int64, text string, all bool) bool {
 
 // item keeps a completed item. Reasoning without encrypted content is left out: the server would look for it in its
 // store.
-func (s *stream) item(i sdk.ResponseOutputItemUnion) {
+func (s *stream) item(i outputItem) {
 	switch i.Type {
 	case "reasoning":
-		r := i.AsReasoning()
-		summary, err := json.Marshal(r.Summary)
-		if r.EncryptedContent != "" && err == nil { // without it the server would look in its store
-			s.items = append(s.items, item{Kind: i.Type, ID: r.ID, Encrypted: r.EncryptedContent, Summary: raw(r.JSON.Summary.Raw(), summary)})
+		if i.Encrypted != "" {
+			s.items = append(s.items, item{Kind: i.Type, ID: i.ID, Encrypted: i.Encrypted, Summary: summaryOf(i)})
 		}
 	case "message":
 		text := ""
 		for _, c := range i.Content {
 			text += c.Text + c.Refusal
 		}
-		s.items = append(s.items, item{Kind: i.Type, Text: text, Phase: string(i.Phase)})
+		s.items = append(s.items, item{Kind: i.Type, Text: text, Phase: i.Phase})
 	case "function_call":
 		s.items = append(s.items, item{Kind: i.Type})
 	}
 }
 
-// raw returns the JSON that came, or made if there is none: the server should get back the same bytes.
-func raw(came string, made []byte) json.RawMessage {
-	if json.Valid([]byte(came)) {
-		return json.RawMessage(came)
+// summaryOf returns the summary of reasoning as it came, or an empty one: the API requires one.
+func summaryOf(i outputItem) json.RawMessage {
+	if len(i.Summary) == 0 || string(i.Summary) == "null" {
+		return json.RawMessage("[]")
 	}
-	return made
+	return i.Summary
 }
 
 // complete takes the usage and yields the reason why the answer ended.
-func (s *stream) complete(r sdk.Response) bool {
+func (s *stream) complete(r response) bool {
 	s.done = true
 	s.usage = llm.Usage{
-		Prompt: int(r.Usage.InputTokens), Completion: int(r.Usage.OutputTokens), Cached: int(r.Usage.InputTokensDetails.CachedTokens),
-		CacheWritten: int(r.Usage.InputTokensDetails.CacheWriteTokens),
+		Prompt: r.Usage.Input, Completion: r.Usage.Output, Cached: r.Usage.Details.Cached, CacheWritten: r.Usage.Details.Written,
 	}
 	finish := llm.FinishStop
 	switch {
@@ -133,17 +134,10 @@ func (s *stream) complete(r sdk.Response) bool {
 	return s.yield(llm.Chunk{Finish: finish})
 }
 
-// end yields the last chunk of the answer, or returns the reason why it is incomplete. The provider's own words are
-// preferred to the error of the connection.
+// end yields the last chunk of the answer, or returns the reason why it is incomplete.
 func (s *stream) end(err error) error {
-	late, _ := errors.AsType[*ssestream.StreamError](err)
-	refused, _ := errors.AsType[*wire.Refusal](err)
 	switch {
 	case s.done:
-	case late != nil:
-		return wire.ParseRefusal(late.Event.Data)
-	case refused != nil:
-		return refused
 	case err != nil:
 		return fmt.Errorf("%w: %w", wire.ErrCut, err)
 	default:

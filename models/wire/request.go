@@ -63,10 +63,13 @@ func (m *Endpoint) Stream(ctx context.Context, c Call, whole func(answer []byte)
 func (m *Endpoint) request(ctx context.Context, c Call) (*http.Request, error) {
 	body, ok := c.Body.([]byte)
 	if c.Body != nil && !ok {
-		var err error
-		if body, err = json.Marshal(c.Body); err != nil {
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false) // escapes would only make prompts longer
+		if err := e.Encode(c.Body); err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
+		body = text.Bytes()
 	}
 	at := m.Base.JoinPath(c.Path)
 	at.RawQuery = c.Query.Encode()
