@@ -13,6 +13,8 @@ import (
 	"parley/core/recall"
 )
 
+const allByMeaning = "all messages are searched by meaning"
+
 // charactersPerToken is the usual estimate for English text.
 const charactersPerToken = 4
 
@@ -24,7 +26,9 @@ func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) 
 		return "", warning("meaning needs an embedding model; set models.embedding.model, or recall searches by words")
 	}
 	store, err := stores.Open(ctx, cfg.Store.Reveal(), stores.Options{Guest: true})
-	if _, used := stores.InUse(err); used {
+	if stores.Missing(err) {
+		return allByMeaning, nil
+	} else if _, used := stores.InUse(err); used {
 		return "earlier messages can't be counted while the gateway is running", nil
 	} else if err != nil {
 		return "", fmt.Errorf("open the store: %w", err)
@@ -55,7 +59,7 @@ func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) 
 	if messages > 0 {
 		all = append(all, sizeOf(messages, characters)+", are searched by words only; agent.recall_backfill embeds them")
 	}
-	return cmp.Or(strings.Join(all, "; "), "all messages are searched by meaning"), nil
+	return cmp.Or(strings.Join(all, "; "), allByMeaning), nil
 }
 
 func sizeOf(messages, characters int) string {

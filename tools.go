@@ -121,7 +121,7 @@ func checkMCP(ctx context.Context, cfg config.Config, env Env, s mcp.Server) (st
 			return "", nil, fmt.Errorf("read secrets.key: %w", err)
 		}
 	}
-	line, specs, err := mcp.Check(ctx, s, o, local.State{Config: cfg, Prefix: pluginKey(mcp.Name, "")})
+	line, specs, err := mcp.Check(ctx, s, o, local.State{Config: cfg, Prefix: pluginKey(mcp.Name, ""), Create: true})
 	if errors.Is(err, oauth.ErrLogin) {
 		return "", nil, warning(err.Error())
 	}

@@ -33,10 +33,11 @@ type Store interface {
 	Close() error
 }
 
-// Options describe the use of a store. SQLite ignores them: a file has one opener in any case.
+// Options describe the use of a store. A file has one opener in any case.
 type Options struct {
 	Several bool // by several gateways, which share their state in memory
-	Guest   bool // for a moment, next to a running gateway if the store allows it
+	Guest   bool // for a moment, next to a running gateway if the store allows it; a missing file is not created
+	Create  bool // with Guest, a missing file is created
 }
 
 // Open opens the store at address: sqlite: and a path, or the URL of a PostgreSQL database. It fails for other
@@ -46,7 +47,7 @@ func Open(ctx context.Context, address string, o Options) (Store, error) {
 		return orNil(postgres.Open(ctx, address, postgres.Options{Several: o.Several, Guest: o.Guest}))
 	}
 	if path := Path(address); path != "" {
-		return orNil(sqlite.Open(ctx, path, sqlite.Options{}))
+		return orNil(sqlite.Open(ctx, path, sqlite.Options{Existing: o.Guest && !o.Create}))
 	}
 	return nil, errors.New("the store is not supported; use sqlite:PATH or postgres://HOST/DATABASE")
 }
@@ -149,6 +150,12 @@ func Restore(ctx context.Context, address, file string, o RestoreOptions) (Resto
 		return Restored{}, errors.New("only a store in a file is restored by this command; for PostgreSQL stop all gateways and use pg_restore, such as pg_restore --clean --dbname=DATABASE FILE")
 	}
 	return sqlite.Restore(ctx, file, path, o)
+}
+
+// Missing reports whether a store could not be opened because no gateway has created its file.
+func Missing(err error) bool {
+	missing := (*sqlite.MissingError)(nil)
+	return errors.As(err, &missing)
 }
 
 // Wait is the time limit for opening a store, including migrations.

@@ -13,7 +13,7 @@ import (
 // Migrate brings the tables of the store at address to this program's version, as the next start of a gateway would. It
 // fails if the store can't be opened or a migration fails; those before it stay.
 func Migrate(ctx context.Context, address string) error {
-	s, err := Open(ctx, address, Options{Guest: true})
+	s, err := Open(ctx, address, Options{Guest: true, Create: true})
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func Move(ctx context.Context, from, to string, moved func(table string, rows in
 	if path == "" || !isPostgres(to) {
 		return errors.New("only a store in a file can be moved, and only to PostgreSQL: from sqlite:PATH to postgres://HOST/DATABASE")
 	}
-	source, err := sqlite.Open(ctx, path, sqlite.Options{})
+	source, err := sqlite.Open(ctx, path, sqlite.Options{Existing: true})
 	if err != nil {
 		return err
 	}

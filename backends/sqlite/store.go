@@ -21,6 +21,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,8 +35,17 @@ var _ storage.Store = (*Store)(nil)
 // ErrClosed is the error of every method after [Store.Close].
 var ErrClosed = errors.New("the store is closed")
 
+// MissingError means that there is no store in a file.
+type MissingError struct{ Path string }
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("there is no store at %s yet; start the gateway first", e.Path)
+}
+
 // Options tunes a store. The zero value is ready for production.
 type Options struct {
+	Existing    bool          // a missing file is a [MissingError], and not created
 	Readers     int           // maximum number of concurrent read connections; default 4
 	BusyTimeout time.Duration // the time that a statement waits for other programs that lock the file, such as a backup; default 5 s
 	// Trace, if set, is called with each statement before it runs, BEGIN and COMMIT included, on the goroutine that
@@ -112,6 +123,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	if _, err := os.Stat(path); o.Existing && errors.Is(err, fs.ErrNotExist) {
+		return nil, &MissingError{path}
 	}
 	held, err := acquire(path)
 	if err != nil {

@@ -35,7 +35,7 @@ var notRun = map[string]string{
 	`curl https://chat.example.org/api/hooks/build -H "Authorization: Bearer $BUILD_SECRET" \`: "TestHook in the stories calls one",
 }
 
-// outcome is how a command ends that does not simply work in an empty folder.
+// outcome is how a command ends that does not simply work in a folder with an empty store.
 type outcome struct {
 	code int
 	says string
@@ -50,9 +50,7 @@ var outcomes = map[string]outcome{
 	"gateway runs retry RUN":                   {1, "RUN"},
 	"gateway backup":                           {1, "no file given"},
 	"gateway restore":                          {1, "no backup given"},
-	"gateway backup FILE":                      {1, "there is no file"}, // TestBackupAndRestore makes and restores one
-	"gateway backup parley-2026-01-02.db":      {1, "there is no file"},
-	"gateway restore parley-2026-01-02.db":     {1, "there is no file"},
+	"gateway restore parley-2026-01-02.db":     {1, "there is no file"}, // TestBackupAndRestore makes and restores one
 	"gateway person delete telegram:123456789": {1, "nothing was deleted"},
 	"gateway mcp login NAME":                   {1, "NAME"}, // TestLoginToMCPServer logs in
 	"gateway mcp login shop":                   {1, "shop"},
@@ -63,6 +61,8 @@ var says = map[string]string{
 	`cat notes.txt | gateway chat -p "summarize"`:          "> summarize\n> \n> Buy tea.",
 	`gateway chat --json -p "Hello"`:                       `"fullText"`,
 	"gateway check":                                        "Everything works.",
+	"gateway backup FILE":                                  "It was opened and checked.",
+	"gateway backup parley-2026-01-02.db":                  "It was opened and checked.",
 	"gateway restore --confirm":                            "Nothing is held.",
 	"gateway runs":                                         "Nothing is set aside.",
 	"gateway pair --web":                                   "/login",
@@ -167,7 +167,9 @@ func tryCommand(t *testing.T, line string) string {
 		if want.says == "" {
 			want.says = says[line]
 		}
-		return runs(t, emptyFolder(t), line, want)
+		dir := emptyFolder(t)
+		knock(t, dir, nil) // the gateway was started before
+		return runs(t, dir, line, want)
 	}
 	return "this test has no way to try it: add one, or list it in notRun with the reason"
 }

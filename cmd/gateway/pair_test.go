@@ -36,7 +36,9 @@ func knock(t *testing.T, dir string, codes map[chat.EntityID]string) {
 
 // A list without users says so.
 func TestPairListsNoOne(t *testing.T) {
-	out, err := command(t, nil, "pair", "--list").CombinedOutput()
+	c := command(t, nil, "pair", "--list")
+	knock(t, c.Dir, nil)
+	out, err := c.CombinedOutput()
 	if code := status(t, err); code != 0 || string(out) != "No users are approved, and none wait for approval.\n" {
 		t.Errorf("%d %q", code, out)
 	}

@@ -47,6 +47,7 @@ func TestRunsThatCrash(t *testing.T) {
 			t.Errorf("runs %v: %d %q; want %d, %q", args, got, out, code, want)
 		}
 	}
+	knock(t, dir, nil)
 	runs(0, "Nothing is set aside.")
 	g := run()
 	g.ask(t, `kill \u001b[31m me`).Close()

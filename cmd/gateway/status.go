@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/backends"
 	"parley/internal/local"
 )
 
@@ -62,6 +63,9 @@ func (s *statusCmd) Run(ctx context.Context, c *cli) error {
 	}
 	shared := parley.CheckShared(ctx, cfg, parley.Env{Log: logger(cfg.Log)})
 	found, err := local.ReadStatus(ctx, cfg)
+	if backends.Missing(err) && !s.JSON {
+		return err
+	}
 	report := reportOf(found)
 	report.Shared = service{shared.OK, shared.Text}
 	report.Store = service{err == nil, cfg.Store.String() + " answers"}

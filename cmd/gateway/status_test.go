@@ -30,6 +30,7 @@ func statusOf(t *testing.T, dir string, code int, args ...string) string {
 
 func TestStatusOfOneGateway(t *testing.T) {
 	first := command(t, nil, "--listen", "127.0.0.1:0")
+	knock(t, first.Dir, nil)
 	if out := statusOf(t, first.Dir, 0); !strings.Contains(out, "No gateway is running.\nNothing waits.\n") {
 		t.Errorf("before the start: %s", out)
 	}

@@ -9,7 +9,8 @@ import (
 // keepRequest is a value to store under a name.
 type keepRequest struct{ Name, Value string }
 
-var keep = command[keepRequest, struct{}]{"keep", func(ctx context.Context, store Store, _ Runtime, req keepRequest) (struct{}, error) {
+// The login at a server can come before the first start, so this command creates the store.
+var keep = command[keepRequest, struct{}]{name: "keep", creates: true, do: func(ctx context.Context, store Store, _ Runtime, req keepRequest) (struct{}, error) {
 	return struct{}{}, store.Keep(ctx, req.Name, req.Value)
 }}
 
@@ -20,14 +21,14 @@ func Keep(ctx context.Context, cfg config.Config, name, value string) error {
 	return err
 }
 
-var kept = command[keepRequest, string]{"kept", func(ctx context.Context, store Store, _ Runtime, req keepRequest) (string, error) {
+var kept = command[keepRequest, string]{name: "kept", do: func(ctx context.Context, store Store, _ Runtime, req keepRequest) (string, error) {
 	return store.Kept(ctx, req.Name)
 }}
 
 // swapRequest is a value to store under a name where old is stored.
 type swapRequest struct{ Name, Old, Value string }
 
-var swap = command[swapRequest, bool]{"swap", func(ctx context.Context, store Store, _ Runtime, req swapRequest) (bool, error) {
+var swap = command[swapRequest, bool]{name: "swap", do: func(ctx context.Context, store Store, _ Runtime, req swapRequest) (bool, error) {
 	return store.Swap(ctx, req.Name, req.Old, req.Value)
 }}
 
@@ -36,15 +37,20 @@ var swap = command[swapRequest, bool]{"swap", func(ctx context.Context, store St
 type State struct {
 	Config config.Config
 	Prefix string
+	Create bool // without a gateway, a store that does not exist yet is created
 }
 
 // Kept returns the value under name, or "". It fails if neither a gateway nor its store can be reached.
 func (s State) Kept(ctx context.Context, name string) (string, error) {
-	return kept.run(ctx, s.Config, keepRequest{Name: s.Prefix + name})
+	c := kept
+	c.creates = s.Create
+	return c.run(ctx, s.Config, keepRequest{Name: s.Prefix + name})
 }
 
 // Swap stores value under name if old is the value there, where "" is none. It reports whether it was, and fails like
 // Kept.
 func (s State) Swap(ctx context.Context, name, old, value string) (bool, error) {
-	return swap.run(ctx, s.Config, swapRequest{s.Prefix + name, old, value})
+	c := swap
+	c.creates = s.Create
+	return c.run(ctx, s.Config, swapRequest{s.Prefix + name, old, value})
 }

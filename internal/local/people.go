@@ -39,7 +39,7 @@ type pairReply struct {
 // browserPrefix begins the argument of [Revoke] for a browser: the id of its session follows.
 const browserPrefix = "browser:"
 
-var pair = command[pairRequest, pairReply]{"pair", pairAt}
+var pair = command[pairRequest, pairReply]{name: "pair", do: pairAt}
 
 // Approve gives access to the user who has this code, at the running gateway of cfg, or in its store if none runs. It
 // fails for an unknown or expired code.

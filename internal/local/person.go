@@ -25,7 +25,7 @@ type personReply struct {
 	Deleted chat.PersonalDeletion
 }
 
-var person = command[personRequest, personReply]{"person", personAt}
+var person = command[personRequest, personReply]{name: "person", do: personAt}
 
 // personAt makes one step. A gateway, which rt is, first stores the usage that it still has in memory: an export is to
 // have it, and stored after a deletion it would survive that.

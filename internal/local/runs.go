@@ -30,7 +30,7 @@ type runsRequest struct{ Retry chat.RunID }
 
 type runsReply struct{ Runs []SetAside }
 
-var runs = command[runsRequest, runsReply]{"runs", runsAt}
+var runs = command[runsRequest, runsReply]{name: "runs", do: runsAt}
 
 // runsAt carries out req, in a gateway or without one.
 func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out runsReply, err error) {

@@ -66,6 +66,8 @@ func (offline) Overdue() int { return 0 }
 type command[Request, Reply any] struct {
 	name string
 	do   func(context.Context, Store, Runtime, Request) (Reply, error)
+
+	creates bool // without a gateway, a store that does not exist yet is created
 }
 
 // result is a gateway's answer to a command. Errors travel as text, so callers can't compare them.
@@ -81,7 +83,7 @@ func (c command[Request, Reply]) run(ctx context.Context, cfg config.Config, req
 	var out result[Reply]
 	err := ask(ctx, cfg, c.name, req, &out)
 	if errors.Is(err, errNotRunning) {
-		store, err := backends.Open(ctx, cfg.Store.Reveal(), backends.Options{Guest: true})
+		store, err := backends.Open(ctx, cfg.Store.Reveal(), backends.Options{Guest: true, Create: c.creates})
 		if err != nil {
 			return out.Reply, fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
 		}

@@ -35,7 +35,7 @@ type Held struct {
 	Ends time.Duration // from now, unless it is extended
 }
 
-var status = command[struct{}, Status]{"status", statusAt}
+var status = command[struct{}, Status]{name: "status", do: statusAt}
 
 // statusAt reads the status from store.
 func statusAt(ctx context.Context, store Store, rt Runtime, _ struct{}) (Status, error) {
