@@ -78,7 +78,7 @@ var ErrRunning = errors.New("a gateway is running")
 // several reports whether other gateways can use the store at the same time.
 func several(cfg config.Config) bool { return cfg.Shared.Scheme() != "inmem" }
 
-// streams returns how the names begin under which connectors store the place in a stream of events. The other state of platforms
+// streams returns the prefixes of the names of stored places in streams of events. The other state of platforms
 // stays true after a restore, such as the new ids of groups.
 func streams() []string { return []string{discord.Name + "/"} }
 

@@ -15,9 +15,9 @@ import (
 	"parley/plugins/tasks"
 )
 
-// Restore puts a backup in the place of the store of cfg. See [stores.Restore]. Not restored are the places in streams of
-// events, which platforms have passed since; the times of schedules; and the owner's browsers, which have to log in again,
-// because some could have been logged out since.
+// Restore puts a backup in the place of the store of cfg, and fails like [stores.Restore]. Not restored are the places in
+// streams of events, which platforms have passed since; the times of schedules; and the owner's browsers, which have to
+// log in again, because some could have been logged out since.
 func Restore(ctx context.Context, cfg config.Config, backup string, incomplete bool) (stores.Restored, error) {
 	return stores.Restore(ctx, cfg.Store.Reveal(), backup, stores.RestoreOptions{
 		Drop: append(streams(), login.Prefix, pluginKey(tasks.Name, "")), Incomplete: incomplete,
@@ -25,7 +25,7 @@ func Restore(ctx context.Context, cfg config.Config, backup string, incomplete b
 }
 
 // ConfirmRestore lets schedules and reminders continue after a restore, at the running gateway of cfg, or in its store if
-// none runs. It reports false if they were not held.
+// none runs. It reports false if they were not held, and fails if neither can be reached.
 func ConfirmRestore(ctx context.Context, cfg config.Config) (bool, error) {
 	state := local.State{Config: cfg}
 	since, err := state.Kept(ctx, stores.RestoredNote)
@@ -38,7 +38,7 @@ func ConfirmRestore(ctx context.Context, cfg config.Config) (bool, error) {
 // confirmEvery is how often a gateway with a restored store looks whether its owner has confirmed.
 const confirmEvery = 5 * time.Second
 
-// restoredHold holds what the agent does on its own initiative after a restore, because it may have done it already
+// restoredHold holds the agent's initiative after a restore, because its actions may have happened already
 // before: the restored store can't tell. It is safe for concurrent use.
 type restoredHold struct {
 	memo connectors.SharedState

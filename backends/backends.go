@@ -119,10 +119,10 @@ func InUse(err error) (holder string, ok bool) {
 	return "", false
 }
 
-// Restored is what a restore did, see [sqlite.Restored].
+// Restored is the result of a restore, see [sqlite.Restored].
 type Restored = sqlite.Restored
 
-// RestoreOptions say how a backup is restored, see [sqlite.RestoreOptions].
+// RestoreOptions configure a restore, see [sqlite.RestoreOptions].
 type RestoreOptions = sqlite.RestoreOptions
 
 // Copied describes a backup, see [sqlite.Copied].
@@ -134,7 +134,8 @@ const RestoredNote = sqlite.RestoredNote
 // ErrIncomplete means that a backup is too old to repeat all deletions, see [sqlite.ErrIncomplete].
 var ErrIncomplete = sqlite.ErrIncomplete
 
-// Backup writes a copy of the store at address to a new file, see [sqlite.Backup]. PostgreSQL has its own tools for that.
+// Backup writes a copy of the store at address to a new file, see [sqlite.Backup]. It fails for PostgreSQL, which has its
+// own tools for that.
 func Backup(ctx context.Context, address, file string) (Copied, error) {
 	path := Path(address)
 	if path == "" {
@@ -143,7 +144,8 @@ func Backup(ctx context.Context, address, file string) (Copied, error) {
 	return sqlite.Backup(ctx, path, file)
 }
 
-// Restore replaces the store at address by a backup, see [sqlite.Restore]. PostgreSQL has its own tools for that.
+// Restore replaces the store at address by a backup, see [sqlite.Restore]. It fails for PostgreSQL, which has its own
+// tools for that.
 func Restore(ctx context.Context, address, file string, o RestoreOptions) (Restored, error) {
 	path := Path(address)
 	if path == "" {

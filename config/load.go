@@ -67,8 +67,8 @@ func build(name string, root *node, refs resolver, platforms []sections.Section)
 	return c, nil
 }
 
-// WithListen returns c with another web.listen, for a command line flag. The rules of the file apply, as a [Problem]:
-// other machines require web.public.
+// WithListen returns c with another web.listen, for a command line flag. It fails with a [Problem] by the rules of the
+// file: other machines require web.public.
 func (c Config) WithListen(address string) (Config, error) {
 	local, wrong := listensLocally(address)
 	switch {

@@ -76,7 +76,7 @@ func saveWindows(ctx context.Context, q querier, c *clock, changed []progressive
 	for _, w := range sorted { // always in one order, so that two transactions don't wait for each other's rows
 		text, err := json.Marshal(w.Window)
 		if err != nil {
-			return fmt.Errorf("encoding what was spent of %s: %w", w.Scope, err)
+			return fmt.Errorf("encoding the spending of %s: %w", w.Scope, err)
 		}
 		if err := saveWindow(ctx, q, w.Scope, c.stored(w.Until), string(text)); err != nil {
 			return err

@@ -21,7 +21,7 @@ type Copied struct {
 
 // Backup writes a copy of the store at from to a new file at to. It shows one moment, also while a gateway writes to the
 // store: SQLite lets other processes read at any time, so the lock of the gateway is not needed. The copy is checked, and
-// only then gets its name. It never replaces a file.
+// only then gets its name. It never replaces a file: then it fails.
 func Backup(ctx context.Context, from, to string) (Copied, error) {
 	from, err := existing(from)
 	if err != nil {
@@ -153,7 +153,7 @@ func writing(path string, err error) error {
 	return fmt.Errorf("writing %s: %w", path, err)
 }
 
-// syncFile writes what the system holds of a file to its disk.
+// syncFile writes the system's buffers of a file to its disk.
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

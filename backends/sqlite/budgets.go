@@ -88,7 +88,7 @@ func (s *database) saveWindows(ctx context.Context, tx *conn, changed []progress
 		for _, w := range some {
 			text, err := json.Marshal(w.Window)
 			if err != nil {
-				return fmt.Errorf("encoding what was spent of %s: %w", w.Scope, err)
+				return fmt.Errorf("encoding the spending of %s: %w", w.Scope, err)
 			}
 			args = append(args, w.Scope, record.Nanos(w.Until), string(text))
 		}

@@ -17,7 +17,7 @@ const RestoredNote = "store/restored"
 // ErrIncomplete is returned by [Restore] if deletions were made since the backup that are no longer recorded.
 var ErrIncomplete = errors.New("deletions that were made since this backup are no longer recorded")
 
-// RestoreOptions say how a backup is restored.
+// RestoreOptions configure a restore.
 type RestoreOptions struct {
 	Drop       []string // notes whose names begin with one of these are not restored: places in streams that have moved on
 	Incomplete bool     // restore even if not all deletions since the backup can be repeated

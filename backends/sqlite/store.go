@@ -53,7 +53,7 @@ type Options struct {
 	Trace func(statement string)
 	// Audit, if set, is called if the cache holds something else than the file. Then everything is read although it is cached. Tests set it.
 	Audit func(error)
-	// Unrecorded says that deletions are not recorded next to the file, for a copy that is being restored.
+	// Unrecorded means that deletions are not recorded next to the file, for a copy that is being restored.
 	Unrecorded bool
 }
 

@@ -18,7 +18,7 @@ import (
 const (
 	tombstoneEnding = ".tombstones"      // of the file, after the name of the store
 	tombstoneNote   = "store/tombstones" // the note with the number of the last tombstone that the store contains
-	mostTombstones  = 4 << 20            // bytes, from which on the older half is dropped
+	mostTombstones  = 4 << 20            // bytes; a longer file loses its older half
 )
 
 // What tombstones record.
@@ -30,7 +30,7 @@ const (
 	accessRevoked  = "access"
 )
 
-// tombstone is the record of a deletion, without what was deleted.
+// tombstone is the record of a deletion, without the deleted values.
 type tombstone struct {
 	Seq    int64     `json:"seq"`
 	At     time.Time `json:"at"`

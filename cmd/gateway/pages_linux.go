@@ -16,7 +16,7 @@ import (
 func unmapStart() error {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
-		return fmt.Errorf("reading what is mapped: %w", err)
+		return fmt.Errorf("reading the mappings of this process: %w", err)
 	}
 	defer f.Close()
 	var errs []error

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxQuestion = 32_000          // characters of a message, see docs/web-api.md
-	pipePause   = 3 * time.Second // the silence after which a pipe on standard input counts as empty
+	pipePause   = 3 * time.Second // the longest silence of a pipe on standard input; then it counts as empty
 )
 
 // question returns the text to ask: the argument of -p, followed by the piped input.

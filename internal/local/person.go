@@ -88,7 +88,7 @@ func (p *Person) Export(ctx context.Context, each func(chat.PersonalPage) error)
 			return nil
 		}
 		if reply.Page.Next == after {
-			return errors.New("the export does not go on")
+			return errors.New("the export does not continue")
 		}
 		after = reply.Page.Next
 	}

@@ -1,4 +1,4 @@
-// Package version tells which release a program is, and from which commit it was built.
+// Package version returns the release of a program, and the commit that it was built from.
 package version
 
 import (
@@ -12,7 +12,7 @@ import (
 // packages read it here.
 const Release = "0.1.0-rc.1"
 
-// UserAgent is the header with which requests to other servers name this program.
+// UserAgent is the header that names this program in requests to other servers.
 const UserAgent = "Parley/" + Release
 
 // commit and date are set by the linker in builds without Git or without build information, such as a release or an

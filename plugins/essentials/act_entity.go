@@ -58,7 +58,7 @@ func authorNamed(s action.TurnContext, name string) (chat.Memory, error) {
 	name = text.Label(name)
 	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {
 		if s.Several() {
-			return chat.Memory{}, errors.New("several people asked at once; the person has to ask in a message of their own")
+			return chat.Memory{}, errors.New("several users asked at once; the person has to ask in a message of their own")
 		}
 		return s.Message, nil
 	}

@@ -42,7 +42,7 @@ func rememberFact(d Deps) namedAction {
 			case p.About == "room":
 				name = "room"
 			case c.Turn.Several():
-				return action.Result{}, errors.New("several people asked at once; the person has to ask in a message of their own")
+				return action.Result{}, errors.New("several users asked at once; the person has to ask in a message of their own")
 			default:
 				n.About = c.Turn.Message.Author
 			}

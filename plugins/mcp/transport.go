@@ -80,7 +80,7 @@ func (c *client) start(ctx context.Context) (sdk.Transport, func(), error) {
 		<-done
 		remove()
 		if said := errs.String(); said != "" && ctx.Err() == nil {
-			c.log.Info("what the MCP server wrote last", "stderr", c.redact(said))
+			c.log.Info("last output of the MCP server", "stderr", c.redact(said))
 		}
 	}
 	out := newMessages(stdout, func(line string) {

@@ -54,7 +54,7 @@ func (a remindMe) Act(ctx context.Context, c *action.Call) (action.Result, error
 		return action.Result{}, err
 	}
 	if c.Turn.Several() {
-		return action.Result{}, errors.New("several people asked at once; the person has to ask in a message of their own")
+		return action.Result{}, errors.New("several users asked at once; the person has to ask in a message of their own")
 	}
 	r, err := a.reminder(c, p)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a cancelReminder) Act(ctx context.Context, c *action.Call) (action.Result,
 		return action.Result{}, err
 	}
 	if c.Turn.Several() {
-		return action.Result{}, errors.New("several people asked at once; the person has to ask in a message of their own")
+		return action.Result{}, errors.New("several users asked at once; the person has to ask in a message of their own")
 	}
 	if p.Number == 0 {
 		list, err := a.list(ctx, c.Turn.Room.ID, c.Turn.Message.Author)

@@ -18,7 +18,7 @@ import (
 	"parley/internal/quiethours"
 )
 
-// Name is the plugin's name, to which its state belongs.
+// Name is the plugin's name, which its state is stored under.
 const Name = "tasks"
 
 // Options configure the plugin.

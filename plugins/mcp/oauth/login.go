@@ -71,7 +71,7 @@ func Login(ctx context.Context, s Settings, k Key, client *http.Client, redirect
 func (at authority) codeFrom(address, state string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
-		return "", errors.New("this is not the address to which you were sent")
+		return "", errors.New("this is not the address that you were sent to")
 	}
 	q := u.Query()
 	switch iss := q.Get("iss"); {
