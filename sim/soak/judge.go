@@ -78,13 +78,15 @@ func (t *trial) judge(v *view, q *question, open []create) {
 	s, n := v.answers[q.id], t.n
 	whole := s.chain != nil
 	gone := !whole && len(s.pieces) == 0
-	t.count(&n.merged, b2i(gone && !s.older && v.excused(q)), "its author was asked to repeat it")
+	excused := gone && !s.older && v.excused(q)
+	t.count(&n.merged, b2i(excused), "its author was asked to repeat it")
 	t.count(&n.lost, b2i(gone && v.missing(q)), "lost")
 	t.count(&n.half, b2i(!gone && !whole), "half-written")
 	t.count(&n.disorder, b2i(s.disorder), "its parts stand in the wrong order")
 	n.split += b2i(len(s.chain) > 1)
 	if q.room.platform == web {
-		t.count(&n.lost, b2i(q.read != q.answer), fmt.Sprintf("the stream ended with %s %s", short(q.read), q.broken))
+		ended := q.read == q.answer || excused && (q.read == "" || q.read == schedule.Excuse) // the first of those that wait too long shows why
+		t.count(&n.lost, b2i(!ended), fmt.Sprintf("the stream ended with %s %s", short(q.read), q.broken))
 		t.count(&n.lost, b2i(s.asked == 0 && !s.older), "the question is not on the page")
 		t.count(&n.doubles, max(0, s.asked-1), "the question is on the page twice")
 	}
