@@ -130,7 +130,7 @@ func (n *node) reads(in chat.RoomID, friend, addressed bool) reaction {
 	}
 	m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
 	acc, err := n.ProcessMessage(n.w.Context(), m)
-	n.w.must(err)
+	n.w.Must(err)
 	if acc.Run == "" {
 		return nothing
 	}
@@ -225,7 +225,7 @@ func TestRoles(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, roles := range [][]string{{"visitor"}, {"helper"}} {
 			_, err := n.ProcessMessage(w.Context(), chat.Command{Room: group, Author: "bob", Roles: roles, Name: chat.Stop})
-			w.must(err)
+			w.Must(err)
 			synctest.Wait()
 			if o := w.run(acc).Outcome; o.Done() != (roles[0] == "helper") {
 				t.Errorf("after a stop by a %s: %+v", roles[0], o)

@@ -7,6 +7,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/llm"
+	"parley/gatewaytest"
 )
 
 // I14: what an action says elsewhere is said there once, or not at all where the process died first, and the action is not
@@ -27,19 +28,17 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 				}
 				return []step{write("Well.")}
 			}
-			p, sound := &ports{}, w.cfg
-			p.wrap(&w.cfg)
-			first := w.start()
-			w.cfg = sound
+			p := &gatewaytest.Faults{}
+			first := w.startFaulty(p)
 			hello := w.message(group, "ada", "hello")
 			hello.Addressed = true
 			w.ended(first.submit(hello))
-			from = len(p.done())
-			p.dieAt(k, behind, first)
+			from = len(p.Effects())
+			killAt(p, k, behind, first)
 			m := w.message(room, "ada", "tell them")
 			_, _ = first.ProcessMessage(w.Context(), m)
 			time.Sleep(time.Minute)
-			effects = p.done()
+			effects = p.Effects()
 			w.ended(w.start().submit(m))
 			time.Sleep(time.Minute)
 			said := 0

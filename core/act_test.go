@@ -144,8 +144,8 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 		if seen.Message.Text != "tea, please" || seen.Room.ID != room || !seen.Private || !seen.Owner || seen.Run != acc.Run {
 			t.Errorf("the action saw %+v", seen)
 		}
-		ms, err := w.store.Recent(w.Context(), room, chat.ActionResult, 0, 10)
-		w.must(err)
+		ms, err := w.Store.Recent(w.Context(), room, chat.ActionResult, 0, 10)
+		w.Must(err)
 		var got []string
 		for _, m := range ms {
 			got = append(got, strings.Join(m.Actions, ",")+" "+string(m.Failure)+": "+m.Text)
@@ -233,7 +233,7 @@ func TestQuiet(t *testing.T) {
 		w.model.queue([]step{pause(time.Second), call(0, "a", "hush", "{}"), call(1, "b", "DO", "{}")}, []step{write("Well.")})
 		n := w.start()
 		cs, v, err := n.follow(n.say("go").Run)
-		w.must(err)
+		w.Must(err)
 		if ends := stages(w, cs); len(ends) != 1 || ends["b"].Name != "DO" || len(v.Segments) != 2 {
 			t.Errorf("people see %+v, %+v", ends, v.Segments)
 		}
@@ -374,7 +374,7 @@ func TestRights(t *testing.T) {
 				w.cfg.Access.People[id] = true
 			}
 			for _, id := range c.letIn {
-				w.must(w.store.Approve(w.Context(), chat.Person{ID: id}))
+				w.Must(w.Store.Approve(w.Context(), chat.Person{ID: id}))
 			}
 			var seen action.TurnContext
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
@@ -421,7 +421,7 @@ func TestFilesAreWhatTheyAre(t *testing.T) {
 			w.model.queue([]step{pause(time.Second), call(0, "a", "PAINT", "{}")}, []step{write("Well.")})
 			n := w.start()
 			_, v, err := n.follow(n.say("go").Run)
-			w.must(err)
+			w.Must(err)
 			if diff := cmp.Diff(c.want, v.Files()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}

@@ -127,7 +127,7 @@ func TestAction(t *testing.T) {
 		n := w.start()
 		acc := n.say("play")
 		cs, v, err := n.follow(acc.Run)
-		w.must(err)
+		w.Must(err)
 		if got := v.Text(); got != "I play it.\n\nplaying\n\nEnjoy." {
 			w.Errorf("it says %q", got)
 		}
@@ -143,8 +143,8 @@ func TestAction(t *testing.T) {
 		if result.Role != llm.RoleTool || result.Call != "c1" || result.Text != "it plays" {
 			w.Errorf("the model was told %+v", result)
 		}
-		m, err := w.store.Memory(w.Context(), w.run(acc).Said())
-		w.must(err)
+		m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
+		w.Must(err)
 		if m.Text != v.Text() || len(m.History) != 2 || m.InReplyTo != acc.Memory {
 			w.Errorf("stored is %+v", m)
 		}
@@ -171,7 +171,7 @@ func TestUpdateIsSeenAtOnce(t *testing.T) {
 		defer cancel()
 		var err error
 		a, err = n.Watch(ctx, acc.Run)
-		w.must(err)
+		w.Must(err)
 		w.wants(acc, answer.Completed, "loading\n\nEnjoy.")
 	})
 }
@@ -220,7 +220,7 @@ func TestActionGoesWrong(t *testing.T) {
 					n := w.start()
 					acc := n.say("do it")
 					cs, v, err := n.follow(acc.Run)
-					w.must(err)
+					w.Must(err)
 					if end := stages(w, cs)["c"]; end.Success || end.Error != c.people || end.Detail != (name == "a text for the model") {
 						w.Errorf("people see %+v", end)
 					}
@@ -253,7 +253,7 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "WRITE", "{}")}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
 		},
 		"superseded in the first of three": {
-			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "NOPE", "{}")}, func(w *world, n *node) { w.must(second(n)) }, answer.Superseded,
+			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "NOPE", "{}")}, func(w *world, n *node) { w.Must(second(n)) }, answer.Superseded,
 		},
 		"stopped while a writing one runs": {
 			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}"), call(2, "c", "DO", "{}")}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
@@ -283,7 +283,7 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 					time.AfterFunc(5*time.Second, func() { c.ends(w, n) })
 				}
 				cs, v, err := n.follow(acc.Run)
-				w.must(err)
+				w.Must(err)
 				stages(w, cs)
 				if v.Outcome.Status != c.want {
 					w.Errorf("it ended as %+v", v.Outcome)
@@ -324,7 +324,7 @@ func TestEndlessCalls(t *testing.T) {
 		}
 		n := w.start()
 		cs, v, err := n.follow(n.say("do it").Run)
-		w.must(err)
+		w.Must(err)
 		stages(w, cs)
 		asked := w.model.asked()
 		if len(asked) != 6 || len(asked[4].Tools) != 1 || asked[5].Tools != nil || a.times() != 5 {

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/intake"
+	"parley/gatewaytest"
 )
 
 // atOlgas plays a story in which the owner was asked whether to let Eve in.
@@ -26,8 +27,8 @@ func atOlgas(t *testing.T, play func(w *world, n *node, code string, q chat.Ques
 // open is the one question that people are asked in a room.
 func (w *world) open(in chat.RoomID) chat.Question {
 	w.Helper()
-	all, err := w.store.OpenQuestions(w.Context(), in)
-	w.must(err)
+	all, err := w.Store.OpenQuestions(w.Context(), in)
+	w.Must(err)
 	if len(all) != 1 {
 		w.Fatalf("in %s people are asked %+v", in, all)
 	}
@@ -110,7 +111,7 @@ func TestLetInByCodeWhileAsked(t *testing.T) {
 	for option, want := range map[int]string{0: "eve (eve) can now talk to me.", 1: "eve (eve) already has access;"} {
 		atOlgas(t, func(w *world, n *node, code string, q chat.Question) {
 			_, err := n.Approve(w.Context(), code)
-			w.must(err)
+			w.Must(err)
 			_, said := w.ended(n.tell(chat.Choice(pressed(q, option).by("olga"))))
 			if !strings.Contains(said, want) {
 				w.Errorf("the owner reads %q", said)
@@ -132,7 +133,7 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 		if p, err := n.Approve(w.Context(), wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("the wrong code let in %+v, %v", p, err)
 		}
-		if p, err := intake.Approve(w.Context(), w.store, w.cfg.Agent, wrong); !errors.Is(err, chat.ErrNotFound) {
+		if p, err := intake.Approve(w.Context(), w.Store, w.cfg.Agent, wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
 		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {
@@ -154,7 +155,7 @@ func TestLetInEnds(t *testing.T) {
 		if _, said := w.ended(n.tell(chat.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
 			w.Errorf("who owned it reads %q", said)
 		}
-		if _, err := w.store.Person(w.Context(), "eve"); !errors.Is(err, chat.ErrNotFound) {
+		if _, err := w.Store.Person(w.Context(), "eve"); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("she is in: %v", err)
 		}
 	})
@@ -171,7 +172,7 @@ func TestLetInEnds(t *testing.T) {
 func TestClaimedOwnerIsAsked(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
-		w.must(err)
+		w.Must(err)
 		n.writes("olga", code)
 		n.tell(chat.Cleared{Room: "fake/olga"})
 		m := w.message("fake/eve", "eve", "Hello")
@@ -183,7 +184,7 @@ func TestClaimedOwnerIsAsked(t *testing.T) {
 			w.Errorf("the owner reads %q", w.chat.visible())
 		}
 		w.ended(n.tell(chat.Choice(pressed(q, 0).by("olga"))))
-		if _, err := w.store.Person(w.Context(), "eve"); err != nil {
+		if _, err := w.Store.Person(w.Context(), "eve"); err != nil {
 			w.Error(err)
 		}
 		w.accepted = nil // some of it was forgotten
@@ -196,12 +197,12 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 	pairing(t, true, func(w *world, n *node) {
 		code := w.code(n.writes("eve", "Hello"))
 		n.shutdown()
-		_, err := intake.Approve(w.Context(), w.store, w.cfg.Agent, "what")
+		_, err := intake.Approve(w.Context(), w.Store, w.cfg.Agent, "what")
 		if !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("a wrong code: %v", err)
 		}
-		_, err = intake.Approve(w.Context(), w.store, w.cfg.Agent, code)
-		w.must(err)
+		_, err = intake.Approve(w.Context(), w.Store, w.cfg.Agent, code)
+		w.Must(err)
 		w.start()
 		time.Sleep(10 * time.Second)
 		if w.reads(eveIsIn) != 1 {
@@ -216,21 +217,19 @@ func TestCrashWhileLettingIn(t *testing.T) {
 	play := func(option, k int, behind bool) {
 		atOlgas(t, func(w *world, n *node, _ string, q chat.Question) {
 			n.shutdown()
-			p, sound := &ports{}, w.cfg
-			p.wrap(&w.cfg)
-			first := w.start()
-			w.cfg = sound
-			p.dieAt(k, behind, first)
+			p := &gatewaytest.Faults{}
+			first := w.startFaulty(p)
+			killAt(p, k, behind, first)
 			_, _ = first.ProcessMessage(w.Context(), chat.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
 			if k == 0 {
-				effects = len(p.done())
+				effects = len(p.Effects())
 			}
 			w.start().tell(chat.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
-			_, err := w.store.Person(w.Context(), "eve")
+			_, err := w.Store.Person(w.Context(), "eve")
 			if in := err == nil; in != (option == 0) || w.reads(eveIsIn) != 1-option {
-				w.Errorf("option %d, dying at effect %d of %q, behind it: %v: in is %v, visible %q", option, k, p.done(), behind, in, w.chat.visible())
+				w.Errorf("option %d, dying at effect %d of %q, behind it: %v: in is %v, visible %q", option, k, p.Effects(), behind, in, w.chat.visible())
 			}
 		})
 	}

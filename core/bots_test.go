@@ -46,7 +46,7 @@ func (r *botRelay) Observe(e event.Event) {
 func TestTwoGatewaysInOneRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		store, err := sqlite.Open(w.Context(), sqlitetest.Path(w), sqlitetest.Audited(w))
-		w.must(err)
+		w.Must(err)
 		defer store.Close()
 		w.cfg.Access.Bots = access.BotsMention
 		w.cfg.Access.People = map[chat.EntityID]bool{"ada": true, "other": true, agent: true}
@@ -57,11 +57,11 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		theirs.Models.Large, theirs.Observers = &model{}, []event.Observer{back}
 		theirs.Open = func(context.Context, chat.Run) (core.Surface, error) { return nil, nil }
 		other, err := core.New(theirs)
-		w.must(err)
+		w.Must(err)
 		ctx, cancel := context.WithCancel(w.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- other.Run(ctx) }()
-		defer func() { cancel(); w.must(<-ended) }()
+		defer func() { cancel(); w.Must(<-ended) }()
 		toOther.to = other
 		w.cfg.Observers = []event.Observer{toOther}
 		n := w.start()

@@ -17,8 +17,8 @@ import (
 func TestCarriedLate(t *testing.T) {
 	late := func(w *world, n *node, acc chat.Accepted) {
 		q := w.question(acc)
-		carrier, err := w.store.Choose(w.Context(), q.ID, 1, chat.Memory{ID: "choice", Room: room, Kind: chat.KindCommand, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
-		w.must(err)
+		carrier, err := w.Store.Choose(w.Context(), q.ID, 1, chat.Memory{ID: "choice", Room: room, Kind: chat.KindCommand, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
+		w.Must(err)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if run := w.run(carrier); !run.Outcome.Done() {

@@ -11,6 +11,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/gatewaytest"
 	"parley/sim"
 )
 
@@ -124,10 +125,10 @@ func (c *chatWorld) visible() (texts []string) {
 type poster struct {
 	chat    *chatWorld
 	run     chat.Run
-	atFirst func() // before the first note
-	silent  bool   // shows nothing before the end
-	hides   bool   // and says so
-	ports   *ports // may be nil
+	atFirst func()              // before the first note
+	silent  bool                // shows nothing before the end
+	hides   bool                // and says so
+	faults  *gatewaytest.Faults // may be nil
 
 	id   string
 	text string
@@ -180,8 +181,12 @@ func (p *poster) learn(note func(chat.Shown) error) error {
 }
 
 // create is given the id of an earlier message of the run, if there is one.
-func (p *poster) create(text string) (err error) {
-	p.id, err = effect(p.ports, "create", func() (string, error) { return p.chat.create(p.run.ID, string(p.run.ID), text), nil })
+func (p *poster) create(text string) error {
+	var id string
+	err := p.faults.Do("create", func() error { id = p.chat.create(p.run.ID, string(p.run.ID), text); return nil })
+	if err == nil {
+		p.id = id
+	}
 	return err
 }
 
@@ -191,7 +196,7 @@ func (p *poster) show(text string, note func(chat.Shown) error) error {
 			return err
 		}
 		p.text = text
-		return act(p.ports, "edit", func() error { p.chat.edit(p.id, text); return nil })
+		return p.faults.Do("edit", func() error { p.chat.edit(p.id, text); return nil })
 	}
 	if p.atFirst != nil {
 		p.atFirst()
@@ -212,7 +217,7 @@ func (p *poster) withdraw(note func(chat.Shown) error) error {
 	if err := note(chat.Shown{ID: p.id}); err != nil {
 		return err
 	}
-	if err := act(p.ports, "remove", func() error { p.chat.remove(p.id); return nil }); err != nil {
+	if err := p.faults.Do("remove", func() error { p.chat.remove(p.id); return nil }); err != nil {
 		return err
 	}
 	return note(chat.Shown{ID: p.id, Gone: true})

@@ -48,7 +48,7 @@ func TestTwoPressesAtOnce(t *testing.T) {
 				w.ended(acc)
 				q := w.question(acc)
 				release := make(chan struct{})
-				w.cfg.Store = heldUp{w.store, release}
+				w.cfg.Store = heldUp{w.Store, release}
 				racing := w.start()
 				results := make(chan chat.Accepted, 2)
 				for _, p := range []chat.Choice{chat.Choice(pressed(q, 0).by("ada")), chat.Choice(pressed(q, c.other).by(c.by))} {

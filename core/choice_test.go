@@ -54,8 +54,8 @@ func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q chat.Ques
 // question is what a run asks.
 func (w *world) question(acc chat.Accepted) chat.Question {
 	w.Helper()
-	q, err := w.store.QuestionOf(w.Context(), acc.Run)
-	w.must(err)
+	q, err := w.Store.QuestionOf(w.Context(), acc.Run)
+	w.Must(err)
 	return q
 }
 
@@ -128,7 +128,7 @@ func TestChoiceFailsClosed(t *testing.T) {
 				if got := w.chat.visible(); got[len(got)-1] != "Let Eve in?" {
 					w.Errorf("the chat shows %q", got)
 				}
-				if q, err := w.store.Question(w.Context(), q.ID); err == nil && (q.ResultRun != "") != c.closed {
+				if q, err := w.Store.Question(w.Context(), q.ID); err == nil && (q.ResultRun != "") != c.closed {
 					w.Errorf("its buttons are taken away by %q", q.ResultRun)
 				}
 			})

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/schedule"
 	"parley/core/turn"
+	"parley/gatewaytest"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -25,10 +26,10 @@ func (w *world) golden(name, got string) {
 	w.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		w.must(os.WriteFile(path, []byte(got+"\n"), 0o644))
+		w.Must(os.WriteFile(path, []byte(got+"\n"), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	w.must(err)
+	w.Must(err)
 	if got+"\n" != string(want) {
 		w.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
 	}
@@ -58,9 +59,9 @@ func TestCommandsOfVisitors(t *testing.T) {
 				now := time.Now()
 				for i, asker := range []chat.EntityID{"ada", "bob"} {
 					a := chat.Approval{ID: fmt.Sprint(i), Room: room, Tool: "shop/get_order_" + string(asker), Effect: "write", Asker: asker, At: now, Expires: now.Add(time.Hour), Decision: chat.Pending}
-					_, err := w.store.RequestApproval(w.Context(), a)
-					w.must(err)
-					w.must(w.store.DecideApproval(w.Context(), a.ID, chat.Pending, chat.Denied, "olga", now))
+					_, err := w.Store.RequestApproval(w.Context(), a)
+					w.Must(err)
+					w.Must(w.Store.DecideApproval(w.Context(), a.ID, chat.Pending, chat.Denied, "olga", now))
 				}
 				n.say("Hello")
 				said := ""
@@ -97,10 +98,10 @@ func TestCommandsAreAside(t *testing.T) {
 			acc := n.say("/" + name)
 			_, said := w.ended(acc)
 			w.golden(name+".txt", said)
-			m, err := w.store.Memory(w.Context(), acc.Memory)
-			w.must(err)
-			answer, err := w.store.Memory(w.Context(), w.run(acc).Said())
-			w.must(err)
+			m, err := w.Store.Memory(w.Context(), acc.Memory)
+			w.Must(err)
+			answer, err := w.Store.Memory(w.Context(), w.run(acc).Said())
+			w.Must(err)
 			if m.Kind != chat.KindCommand || answer.Kind != chat.KindCommand || answer.InReplyTo != acc.Memory {
 				w.Errorf("/%s is remembered as %q, its answer as %+v", name, m.Kind, answer)
 			}
@@ -148,8 +149,8 @@ func TestWhatIsACommand(t *testing.T) {
 				if acc.Run != "" {
 					w.ended(acc)
 				}
-				stored, err := w.store.Memory(w.Context(), m.ID)
-				w.must(err)
+				stored, err := w.Store.Memory(w.Context(), m.ID)
+				w.Must(err)
 				if got := stored.Kind == chat.KindCommand; got != c.want || c.want && len(w.model.asked()) != 0 {
 					w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.asked()))
 				}
@@ -231,13 +232,14 @@ func TestStopInTrouble(t *testing.T) {
 		t.Run(broken, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				var down atomic.Bool
-				p := &ports{fail: func(name string) error {
+				p := &gatewaytest.Faults{}
+				p.Refuse(func(name string) error {
 					if down.Load() && name == broken {
 						return errDown
 					}
 					return nil
-				}}
-				p.wrap(&w.cfg)
+				})
+				w.wrap(p)
 				n := w.start()
 				w.model.queue([]step{write(fox), pause(time.Hour)})
 				acc := n.say("A")

@@ -104,7 +104,7 @@ func TestQuoteIsDenied(t *testing.T) {
 				if o.Status != c.status || send.times() > 0 {
 					t.Errorf("ended as %+v, sent %d times", o, send.times())
 				}
-				if now, err := w.store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
+				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
 					t.Error("it can still be chosen")
 				}
 				if asked := w.model.asked(); c.told != "" && !strings.Contains(string(must(json.Marshal(asked[len(asked)-1].Messages))), c.told) {

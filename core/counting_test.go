@@ -21,7 +21,7 @@ import (
 // SE-19: over the limit nothing is paid for: no file is read, no picture fetched, no model asked.
 func TestNothingIsReadOverTheLimit(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
-		w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.store)
+		w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
 		n := w.start()
 		w.ended(n.submit(with(w.message(room, "ada", "Look"), pic("a"))))
 		if got := r.was(); got != "a" {
@@ -44,7 +44,7 @@ func TestNothingIsReadOverTheLimit(t *testing.T) {
 // nothing is listened to, and people who did not address the agent read nothing.
 func TestAmbientDecisionsCount(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
-		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.store)
+		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.Store)
 		w.cfg.Models.Transcriber = deaf{}
 		w.cfg.Access.Group = access.GroupAmbient
 		n := w.start()
@@ -68,14 +68,12 @@ func TestAmbientDecisionsCount(t *testing.T) {
 func TestRunsAreCountedOnce(t *testing.T) {
 	t.Run("after a crash", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
+			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
 			n := w.start()
 			w.model.queue([]step{write(fox), pause(time.Hour)})
 			acc := n.say("Hello")
 			synctest.Wait()
-			n.kill() // and nothing is left of its work within the grace
-			<-n.ended
-			n.ended <- nil
+			_ = n.Stop() // and nothing is left of its work within the grace
 			w.start()
 			w.ended(acc)
 			if got := w.spent("person/ada").Messages; got != 1 {
@@ -86,7 +84,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	})
 	t.Run("considered, then answered", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
+			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
 			w.cfg.Access.Group = access.GroupAmbient
 			n := w.start()
 			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
@@ -98,7 +96,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	})
 	t.Run("edited", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
+			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
 			w.cfg.Turns.OnEdit = schedule.ReviseAnswer
 			n := w.start()
 			m := w.message(room, "ada", "Hello")
@@ -106,7 +104,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			w.ended(acc)
 			m.Text = "Good morning"
 			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-			w.must(err)
+			w.Must(err)
 			time.Sleep(time.Minute)
 			w.wants(acc, answer.Completed, "You said: Good morning")
 			if got := w.spent("person/ada").Messages; got != 2 {
@@ -131,7 +129,7 @@ func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 	for name, asks := range map[string]bool{"alone": false, "with a model": true} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.store)
+				w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
 				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					if asks {
 						for _, err := range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {

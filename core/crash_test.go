@@ -9,6 +9,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/gatewaytest"
 )
 
 // crashStory is played once in whole, and then once for each effect at which its process dies.
@@ -100,11 +101,9 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 		a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)}
 		w.plug(a)
 		w.model.play = func(r llm.Request) []step { return s.model(r.Messages[len(r.Messages)-1].Text) }
-		p, sound := &ports{}, w.cfg
-		p.wrap(&w.cfg)
-		first := w.start()
-		w.cfg = sound
-		p.dieAt(k, behind, first)
+		p := &gatewaytest.Faults{}
+		first := w.startFaulty(p)
+		killAt(p, k, behind, first)
 		var in []chat.Message
 		for _, text := range s.messages {
 			m := w.message(room, "ada", text)
@@ -113,7 +112,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 			time.Sleep(3 * time.Second)
 		}
 		time.Sleep(time.Minute)
-		effects = p.done()
+		effects = p.Effects()
 		if j > 0 {
 			between = w.dieAgain(j, in)
 		}
@@ -136,29 +135,26 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 
 // dieAgain lives a life that is given in again and dies at its jth effect. It returns how many effects it came to.
 func (w *world) dieAgain(j int, in []chat.Message) int {
-	p, sound := &ports{}, w.cfg
-	p.wrap(&w.cfg)
-	n := w.start()
-	w.cfg = sound
-	p.dieAt(j, false, n)
+	p := &gatewaytest.Faults{}
+	n := w.startFaulty(p)
+	killAt(p, j, false, n)
 	for _, m := range in {
 		_, _ = n.ProcessMessage(w.Context(), m)
 		time.Sleep(3 * time.Second)
 	}
 	time.Sleep(time.Minute)
-	p.die()
-	n.kill()
-	return len(p.done())
+	p.Kill()
+	n.Interrupt()
+	return len(p.Effects())
 }
 
-func (p *ports) dieAt(k int, behind bool, n *node) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := map[int]func(){k: func() { p.die(); n.kill() }}
+// killAt kills a node before or behind its kth effect.
+func killAt(f *gatewaytest.Faults, k int, behind bool, n *node) {
+	kill := func() { f.Kill(); n.Interrupt() }
 	if behind {
-		p.after = at
+		f.After(k, kill)
 	} else {
-		p.before = at
+		f.Before(k, kill)
 	}
 }
 
@@ -167,8 +163,8 @@ func (w *world) shows(in []chat.Message) {
 	w.Helper()
 	var want []string
 	for _, m := range in {
-		acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{})
-		w.must(err)
+		acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{})
+		w.Must(err)
 		if said := w.said(w.run(acc).Said()); said != "" {
 			want = append(want, said)
 		}

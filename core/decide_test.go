@@ -109,8 +109,8 @@ func TestAttention(t *testing.T) {
 		n := w.start()
 		attention := func(want chat.Attention) {
 			w.Helper()
-			got, err := w.store.Attention(w.Context(), group)
-			if w.must(err); got != want {
+			got, err := w.Store.Attention(w.Context(), group)
+			if w.Must(err); got != want {
 				w.Errorf("the attention is %q; want %q", got, want)
 			}
 		}
@@ -124,7 +124,7 @@ func TestAttention(t *testing.T) {
 		attention(chat.Normal)
 		w.model.queue([]step{write("RESPOND")})
 		w.wants(n.heard("And now?"), answer.Completed, "You said: ada: And now?")
-		w.must(w.store.SetAttention(w.Context(), group, chat.Muted))
+		w.Must(w.Store.SetAttention(w.Context(), group, chat.Muted))
 		if acc := n.addressed("Hello?"); acc.Run != "" {
 			w.Error("a muted room is answered")
 		}
@@ -139,7 +139,7 @@ func TestAmbientRoom(t *testing.T) {
 		if acc := n.heard("Hello"); acc.Run != "" {
 			w.Error("it listens to everything")
 		}
-		w.must(w.store.SetAttention(w.Context(), group, chat.Ambient))
+		w.Must(w.Store.SetAttention(w.Context(), group, chat.Ambient))
 		w.model.queue([]step{write("RESPOND")})
 		w.wants(n.heard("Hello again"), answer.Completed, "You said: ada: Hello again")
 	})

@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/gatewaytest"
 )
 
 func TestStop(t *testing.T) {
@@ -78,7 +79,7 @@ func TestTimeLimits(t *testing.T) {
 				begun := time.Now()
 				acc := n.say("A")
 				_, v, err := n.follow(acc.Run)
-				w.must(err)
+				w.Must(err)
 				if took := time.Since(begun); took != c.after || v.Outcome.Status != c.status || v.Text() != c.text {
 					w.Errorf("after %v it ended as %+v with %q", took, v.Outcome, v.Text())
 				}
@@ -141,7 +142,7 @@ func TestShutdown(t *testing.T) {
 		short := n.say("A")
 		time.Sleep(time.Second)
 		begun := time.Now()
-		n.kill()
+		n.Interrupt()
 		synctest.Wait()
 		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "B")); !errors.Is(err, chat.ErrShutdown) {
 			w.Errorf("a message during shutdown: %v", err)
@@ -236,10 +237,8 @@ func TestStatusesAreWithdrawn(t *testing.T) {
 func TestVerdictIsKept(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.chat.slow = time.Second
-		p, sound := &ports{}, w.cfg
-		p.wrap(&w.cfg)
-		n := w.start()
-		w.cfg = sound
+		p := &gatewaytest.Faults{}
+		n := w.startFaulty(p)
 		w.model.queue([]step{write(fox), pause(5 * time.Second), write(" The end.")}, []step{write("Something else")})
 		acc := n.say("A")
 		for w.run(acc).Verdict == nil {
@@ -248,7 +247,7 @@ func TestVerdictIsKept(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		p.die()
+		p.Kill()
 		n.shutdown()
 		w.start()
 		w.wants(acc, answer.Completed, fox+" The end.")

@@ -28,7 +28,7 @@ func TestEvaluationTemplate(t *testing.T) {
 				w.cfg.Models.Small = small
 				d := &diary{}
 				w.cfg.Observers = []event.Observer{d}
-				w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.store, Evaluation: true})}
+				w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Evaluation: true})}
 				n := w.start()
 				for range 4 {
 					w.ended(n.say("Hurry up"))
@@ -37,7 +37,7 @@ func TestEvaluationTemplate(t *testing.T) {
 				if started := slices.ContainsFunc(d.events(), func(e event.Event) bool { _, is := e.(event.EvaluatorStarted); return is }); started || len(small.asked()) > 0 {
 					t.Error("something evaluates without a template")
 				}
-				w.must(n.SetTemplates(map[string]string{"evaluationTemplate": judge}))
+				w.Must(n.SetTemplates(map[string]string{"evaluationTemplate": judge}))
 				for range 4 {
 					w.ended(n.say("Hurry up"))
 				}

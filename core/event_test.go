@@ -198,7 +198,7 @@ func TestObserversHarmNobody(t *testing.T) {
 		if missed := n.MissedEvents(); missed != 5*many-256-1 {
 			w.Errorf("%d events were missed", missed)
 		}
-		if log := w.log.String(); strings.Count(log, "events were dropped") != 1 || !strings.Contains(log, "the observer is broken") {
+		if log := w.Logged.String(); strings.Count(log, "events were dropped") != 1 || !strings.Contains(log, "the observer is broken") {
 			w.Error("the log does not tell of slow and broken observers")
 		}
 		n.shutdown()

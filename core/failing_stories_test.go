@@ -258,7 +258,7 @@ func playFailing(t *testing.T, story func(*narrator), double *failing, want []st
 		if want != nil && !slices.Equal(shows, want) {
 			w.Errorf("the chat shows\n%q, want\n%q", shows, want)
 		}
-		if failed := s.double.failed(); failed != "" && !s.returned && !strings.Contains(w.log.String(), errOnce.Error()) {
+		if failed := s.double.failed(); failed != "" && !s.returned && !strings.Contains(w.Logged.String(), errOnce.Error()) {
 			w.Errorf("the error of %s is neither returned nor logged", failed)
 		}
 		if do.times() > 1 {

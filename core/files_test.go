@@ -78,8 +78,8 @@ func TestEditsOfFiles(t *testing.T) {
 		w.ended(n.submit(m))
 		memory := func(want string) {
 			w.Helper()
-			got, err := w.store.Memory(w.Context(), m.ID)
-			w.must(err)
+			got, err := w.Store.Memory(w.Context(), m.ID)
+			w.Must(err)
 			if got.Text != want || len(got.Files) != 1 || got.Files[0].Description != "A tree." {
 				w.Errorf("it is %q with %+v; want %q", got.Text, got.Files, want)
 			}

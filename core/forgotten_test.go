@@ -25,8 +25,8 @@ func TestNewLeavesNoText(t *testing.T) {
 			w.Errorf("the chat shows %q", got)
 		}
 		for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand, chat.Draft} {
-			all, err := w.store.Recent(w.Context(), room, kind, 0, 10)
-			w.must(err)
+			all, err := w.Store.Recent(w.Context(), room, kind, 0, 10)
+			w.Must(err)
 			for _, m := range all {
 				if m.Text != new {
 					w.Errorf("remembered is %q", m.Text)
@@ -34,13 +34,13 @@ func TestNewLeavesNoText(t *testing.T) {
 			}
 		}
 		for i := chat.ResponseID(1); i < 8; i++ {
-			r, err := w.store.Run(w.Context(), chat.RunID(string(room)+"#"+string(rune('0'+i))))
+			r, err := w.Store.Run(w.Context(), chat.RunID(string(room)+"#"+string(rune('0'+i))))
 			if err == nil && r.ID != forgotten.Run && (r.Text != "" || r.Verdict != nil || !r.Outcome.Done()) {
 				w.Errorf("run %d holds %q, %+v, %+v", i, r.Text, r.Verdict, r.Outcome)
 			}
 		}
 		for _, id := range []string{q.ID, w.questionID(asked)} {
-			if _, err := w.store.Question(w.Context(), id); id != "" && !errors.Is(err, chat.ErrNotFound) {
+			if _, err := w.Store.Question(w.Context(), id); id != "" && !errors.Is(err, chat.ErrNotFound) {
 				w.Errorf("the question is kept: %v", err)
 			}
 		}
@@ -50,10 +50,10 @@ func TestNewLeavesNoText(t *testing.T) {
 
 // questionID is the id of what a run asks, if anything.
 func (w *world) questionID(acc chat.Accepted) string {
-	q, err := w.store.QuestionOf(w.Context(), acc.Run)
+	q, err := w.Store.QuestionOf(w.Context(), acc.Run)
 	if errors.Is(err, chat.ErrNotFound) {
 		return ""
 	}
-	w.must(err)
+	w.Must(err)
 	return q.ID
 }

@@ -24,9 +24,9 @@ func (w *world) asForm() { w.cfg.Generation.Mode = generate.XML }
 // remembered is what is stored of an answer.
 func (w *world) remembered(acc chat.Accepted) chat.Memory {
 	w.Helper()
-	m, err := w.store.Memory(w.Context(), w.run(acc).Said())
+	m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
 	if !errors.Is(err, chat.ErrNotFound) {
-		w.must(err)
+		w.Must(err)
 	}
 	return m
 }
@@ -87,7 +87,7 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 				m.At = time.Time{}
 				memories = append(memories, m)
 				_, v, err := n.follow(acc.Run)
-				w.must(err)
+				w.Must(err)
 				views = append(views, v)
 				w.noTags()
 			})
@@ -181,7 +181,7 @@ func TestFormIgnores(t *testing.T) {
 			w.model.queue([]step{write(wrote), finish(llm.FinishStop)})
 			acc := w.start().say("A")
 			w.wants(acc, answer.Ignored, "")
-			kept, err := w.store.Recent(w.Context(), room, chat.IgnoredKind, 0, 5)
+			kept, err := w.Store.Recent(w.Context(), room, chat.IgnoredKind, 0, 5)
 			if err != nil || len(kept) != 1 || kept[0].Thought != thought || kept[0].InReplyTo != acc.Memory || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 				w.Errorf("remembered is %+v, %v", kept, err)
 			}
@@ -197,7 +197,7 @@ func TestFormStops(t *testing.T) {
 		w.asForm()
 		w.model.queue([]step{write("<response><actions>STOP</actions></response>")})
 		w.wants(w.start().say("Be quiet"), answer.Ignored, "")
-		if a, err := w.store.Attention(w.Context(), room); err != nil || a != chat.Unfollowed {
+		if a, err := w.Store.Attention(w.Context(), room); err != nil || a != chat.Unfollowed {
 			w.Errorf("attention is %q, %v", a, err)
 		}
 	})

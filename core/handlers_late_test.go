@@ -25,7 +25,7 @@ func TestEditIsStoredLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = schedule.Queue
-				w.cfg.Store = slowRevision{w.store}
+				w.cfg.Store = slowRevision{w.Store}
 				n := w.start()
 				if waits {
 					w.model.queue([]step{pause(time.Minute), write("A")})

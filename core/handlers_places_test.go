@@ -61,15 +61,15 @@ func TestMeetWhoWrites(t *testing.T) {
 		w.heard(d, "ENTITY_JOINED")
 		n.say("Hello in private")
 		w.heard(d, "ENTITY_UPDATED") // there she is called ada
-		ada, err := w.store.Entity(w.Context(), "ada")
-		w.must(err)
+		ada, err := w.Store.Entity(w.Context(), "ada")
+		w.Must(err)
 		if !slices.Equal(ada.Names, []string{"Ada", "Addy", "ada"}) || ada.Connector != "fake" || ada.Bot {
 			w.Errorf("ada is %+v", ada)
 		}
-		if bob, err := w.store.Entity(w.Context(), "bob"); err != nil || !slices.Equal(bob.Names, []string{"Bob"}) {
+		if bob, err := w.Store.Entity(w.Context(), "bob"); err != nil || !slices.Equal(bob.Names, []string{"Bob"}) {
 			w.Errorf("bob is %+v, %v", bob, err)
 		}
-		if got, err := w.store.World(w.Context(), "fake/w"); err != nil || got.Name != "The world" {
+		if got, err := w.Store.World(w.Context(), "fake/w"); err != nil || got.Name != "The world" {
 			w.Errorf("the world is %+v, %v", got, err)
 		}
 	})
@@ -112,8 +112,8 @@ func TestJoinedAndLeft(t *testing.T) {
 				w.Errorf("%+v: heard %q; want %q", c.in, got, c.want)
 			}
 		}
-		members, err := w.store.Members(w.Context(), "fake/w", "", 10)
-		w.must(err)
+		members, err := w.Store.Members(w.Context(), "fake/w", "", 10)
+		w.Must(err)
 		if want := (chat.Member{World: "fake/w", Entity: "ada", Role: "owner"}); !slices.Equal(members, []chat.Member{want}) {
 			w.Errorf("the members are %+v", members)
 		}
@@ -139,7 +139,7 @@ func TestRunsEndWhereTheAgentIsNoMore(t *testing.T) {
 				w.wants(waits, answer.Stopped, "")
 				w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 				w.wants(say("Back"), answer.Completed, "You said: ada: Back")
-				if r, err := w.store.Room(w.Context(), group); err != nil || r.Gone {
+				if r, err := w.Store.Room(w.Context(), group); err != nil || r.Gone {
 					w.Errorf("the room is %+v, %v", r, err)
 				}
 			})

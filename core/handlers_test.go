@@ -16,14 +16,14 @@ import (
 func (n *node) tell(in chat.Inbound) chat.Accepted {
 	n.w.Helper()
 	acc, err := n.ProcessMessage(n.w.Context(), in)
-	n.w.must(err)
+	n.w.Must(err)
 	return acc
 }
 
 // edit changes a message. What was seen of its answer so far is held against nothing: there may be another.
 func (n *node) edit(m chat.Message, text string) {
 	n.w.Helper()
-	if r, err := n.w.store.RunOf(n.w.Context(), m.ID); err == nil {
+	if r, err := n.w.Store.RunOf(n.w.Context(), m.ID); err == nil {
 		n.w.chat.mu.Lock()
 		n.w.chat.seen = slices.DeleteFunc(n.w.chat.seen, func(s sim.Sight) bool { return s.Run == r.ID })
 		n.w.chat.mu.Unlock()
@@ -49,8 +49,8 @@ func (w *world) sees(want ...string) {
 // remembers compares the texts of a room.
 func (w *world) remembers(in chat.RoomID, want ...string) {
 	w.Helper()
-	all, err := w.store.Recent(w.Context(), in, chat.Said, 0, 100)
-	w.must(err)
+	all, err := w.Store.Recent(w.Context(), in, chat.Said, 0, 100)
+	w.Must(err)
 	var got []string
 	for _, m := range all {
 		got = append(got, m.Text)
@@ -343,25 +343,25 @@ func TestClearedEntirely(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		ctx, fred := w.Context(), chat.EntityID("fred")
-		if err := w.store.SaveRoom(ctx, chat.Room{ID: room, Kind: chat.Direct}); err != nil {
+		if err := w.Store.SaveRoom(ctx, chat.Room{ID: room, Kind: chat.Direct}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
 			cleared chat.Cleared
 			left    int
 		}{{chat.Cleared{Room: room}, 1}, {chat.Cleared{Room: room, Entirely: true, Person: fred}, 0}} {
-			if _, err := w.store.Meet(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
+			if _, err := w.Store.Meet(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {
+			if err := w.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
 			n.tell(c.cleared)
-			settings, err := w.store.Notes(ctx, room, chat.SettingNote, 5)
+			settings, err := w.Store.Notes(ctx, room, chat.SettingNote, 5)
 			if err != nil || len(settings) != c.left {
 				t.Errorf("%+v leaves the settings %v, %v", c.cleared, settings, err)
 			}
-			if e, err := w.store.Entity(ctx, fred); err != nil || len(e.Details) != c.left {
+			if e, err := w.Store.Entity(ctx, fred); err != nil || len(e.Details) != c.left {
 				t.Errorf("%+v leaves of the person %+v, %v", c.cleared, e, err)
 			}
 		}
@@ -388,7 +388,7 @@ func TestCleared(t *testing.T) {
 		}
 		w.wants(n.say("C"), answer.Completed, "You said: C")
 		w.remembers(room, "C", "You said: C")
-		if !strings.Contains(w.log.String(), "deleted=3") {
+		if !strings.Contains(w.Logged.String(), "deleted=3") {
 			t.Error("the log does not say how much was cleared")
 		}
 	})

@@ -62,7 +62,7 @@ func TestIncompleteTemplatesAreCompleted(t *testing.T) {
 func TestIncompleteEvaluation(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.knowing()
-		w.cfg.Plugins[0] = essentials.New(essentials.Deps{Store: w.store, Evaluation: true})
+		w.cfg.Plugins[0] = essentials.New(essentials.Deps{Store: w.Store, Evaluation: true})
 		w.cfg.Agent.Templates = map[string]string{"evaluationTemplate": "<task>Evaluate as {{agentName}}</task>"}
 		n := w.start()
 		for range 4 {

@@ -152,7 +152,7 @@ func TestStrangersJoinNothing(t *testing.T) {
 		if acc := n.submit(bot); acc.Run != "" {
 			w.Error("a bot joins (I13)")
 		}
-		w.must(w.store.SetAttention(w.Context(), group, chat.Muted))
+		w.Must(w.Store.SetAttention(w.Context(), group, chat.Muted))
 		if acc := n.submit(w.part(group, "and more")); acc.Run != "" {
 			w.Error("what is said in a muted room joins")
 		}

@@ -174,7 +174,7 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			if open, err := w.store.OpenRooms(w.Context()); err != nil || len(open) > 0 {
+			if open, err := w.Store.OpenRooms(w.Context()); err != nil || len(open) > 0 {
 				rt.Errorf("open are %q, %v", open, err)
 			}
 		})

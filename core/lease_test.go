@@ -39,7 +39,7 @@ func (s *farStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat
 // the run. Without that its half of an answer would stand over the whole one, which another process has shown meanwhile.
 func TestStaleHolderEditsNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
-		far := &farStore{Store: w.store}
+		far := &farStore{Store: w.Store}
 		near := w.cfg
 		w.cfg.Store = far
 		a := w.start()
@@ -86,7 +86,7 @@ func TestStaleHolderPostsNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.chat.noNonces = true
 		near := w.cfg
-		w.cfg.Store = &pausing{farStore: farStore{Store: w.store}, lasts: 40 * time.Second}
+		w.cfg.Store = &pausing{farStore: farStore{Store: w.Store}, lasts: 40 * time.Second}
 		a := w.start()
 		w.cfg = near
 		w.start()
@@ -108,7 +108,7 @@ func TestStaleHolderPostsNothing(t *testing.T) {
 // A run that waits is started after the heartbeat, not before it: others would take it for the run of a dead process.
 func TestNoStartWithoutALease(t *testing.T) {
 	inWorld(t, func(w *world) {
-		far := &farStore{Store: w.store}
+		far := &farStore{Store: w.Store}
 		w.cfg.Store = far
 		a := w.start()
 		w.model.queue([]step{write("Here I am.")})
@@ -116,12 +116,12 @@ func TestNoStartWithoutALease(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		acc := a.say("A")
 		time.Sleep(time.Second)
-		if r, err := w.store.Run(w.Context(), acc.Run); err != nil || r.Epoch != 0 {
+		if r, err := w.Store.Run(w.Context(), acc.Run); err != nil || r.Epoch != 0 {
 			w.Errorf("without a heartbeat the run is at epoch %d, %v", r.Epoch, err)
 		}
 		far.cut.Store(false)
 		w.wants(acc, answer.Completed, "Here I am.")
-		if r, err := w.store.Run(w.Context(), acc.Run); err != nil || r.Deaths != 0 {
+		if r, err := w.Store.Run(w.Context(), acc.Run); err != nil || r.Deaths != 0 {
 			w.Errorf("the run counts %d deaths, %v", r.Deaths, err)
 		}
 	})
@@ -130,7 +130,7 @@ func TestNoStartWithoutALease(t *testing.T) {
 // A process that was out of touch, and still has its run, goes on with it.
 func TestHolderGoesOnAfterAGap(t *testing.T) {
 	inWorld(t, func(w *world) {
-		far := &farStore{Store: w.store}
+		far := &farStore{Store: w.Store}
 		w.cfg.Store = far
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(40 * time.Second), write(" And more.")})

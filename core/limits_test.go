@@ -22,7 +22,7 @@ func limited(t *testing.T, l quota.Limits, play func(*world, *node)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct = access.DirectOpen
-		w.limit(l, w.store)
+		w.limit(l, w.Store)
 		now := time.Now().In(zoneOf(l))
 		time.Sleep(time.Date(now.Year(), now.Month(), now.Day(), 23, 50, 0, 0, now.Location()).Sub(now))
 		play(w, w.start())
@@ -44,8 +44,8 @@ func (w *world) limit(l quota.Limits, ledger quota.UsageStore) {
 // spent is what a bucket has of today.
 func (w *world) spent(bucket string) quota.Cost {
 	w.Helper()
-	c, err := w.store.Spent(w.Context(), time.Now().UTC().Format(time.DateOnly), bucket)
-	w.must(err)
+	c, err := w.Store.Spent(w.Context(), time.Now().UTC().Format(time.DateOnly), bucket)
+	w.Must(err)
 	return c
 }
 
@@ -146,7 +146,7 @@ func TestLimitOfTokens(t *testing.T) {
 // LM-12: the limit is asked before each step. An answer that it breaks off says so, and keeps what it has.
 func TestLimitBetweenSteps(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.limit(quota.Limits{Total: quota.Cost{Tokens: 2500}}, w.store)
+		w.limit(quota.Limits{Total: quota.Cost{Tokens: 2500}}, w.Store)
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{&fakeAction{name: "ROLL"}}}}
 		n := w.start()
 		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
@@ -229,7 +229,7 @@ func (downLedger) Spend(context.Context, string, ...quota.Charge) (string, error
 // Without the ledger nothing is spent: people read that something went wrong.
 func TestLimitFailsClosed(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.limit(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, downLedger{w.store})
+		w.limit(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, downLedger{w.Store})
 		n := w.start()
 		if o, said := w.ended(n.say("Hello")); o.Status != answer.Failed || said == "" || strings.Contains(said, "ledger") {
 			t.Errorf("it ended as %+v with %q", o, said)
@@ -259,7 +259,7 @@ func TestLimitOfPayer(t *testing.T) {
 // The question whether to answer costs too, and is not asked over the limit.
 func TestLimitOfOverheard(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.limit(quota.Limits{Total: quota.Cost{Tokens: 1500}}, w.store)
+		w.limit(quota.Limits{Total: quota.Cost{Tokens: 1500}}, w.Store)
 		w.cfg.Access.Group = access.GroupAmbient
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }

@@ -28,11 +28,11 @@ func TestLinkedPagesAreRead(t *testing.T) {
 				if got := r.was(); got != read {
 					t.Errorf("read %q", got)
 				}
-				m, err := w.store.Memory(context.Background(), acc.Memory)
+				m, err := w.Store.Memory(context.Background(), acc.Memory)
 				if err != nil || len(m.Files) != len(strings.Fields(read)) {
 					t.Errorf("known is %+v, %v", m.Files, err)
 				}
-				said, err := w.store.Recent(context.Background(), room, chat.Said, 0, 1)
+				said, err := w.Store.Recent(context.Background(), room, chat.Said, 0, 1)
 				if err != nil || len(said) != 1 {
 					t.Fatal(said, err)
 				}

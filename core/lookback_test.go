@@ -78,7 +78,7 @@ func TestEvaluatorsComeAsOften(t *testing.T) {
 		"commands": func(w *world, n *node) { w.ended(n.say("/status")) },
 		"notices": func(w *world, n *node) {
 			acc, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Connector: "fake", Room: room}, Text: "By the way.", Key: fmt.Sprint(time.Now())})
-			w.must(err)
+			w.Must(err)
 			w.ended(acc)
 		},
 		"failures": func(w *world, n *node) {
@@ -140,7 +140,7 @@ func TestSkippedEvaluatorsAreLoggedOncePerBurst(t *testing.T) {
 				w.wants(n.say(fmt.Sprint(i)), answer.Completed, fmt.Sprint("You said: ", i))
 			}
 			synctest.Wait()
-			log := w.log.String()
+			log := w.Logged.String()
 			if got := n.Counts().Skipped; got != uint64(3*burst) || strings.Count(log, "evaluators are skipped") != burst {
 				t.Errorf("after %d bursts %d are skipped, and the log is\n%s", burst, got, log)
 			}
@@ -217,15 +217,15 @@ func TestReflection(t *testing.T) {
 			return []step{write("- ada: keeps bees\nEve: owns all\nroom: is green\nNONE\nada: " + strings.Repeat("x", 300))}
 		}}
 		w.cfg.Models.Small = small
-		w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.store, Reflection: true})}
+		w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Reflection: true})}
 		n := w.start()
 		for range 4 {
 			w.ended(n.say("I keep bees"))
 		}
 		facts := func() (texts []string) {
 			synctest.Wait()
-			notes, err := w.store.Notes(w.Context(), room, chat.FactNote, 10)
-			w.must(err)
+			notes, err := w.Store.Notes(w.Context(), room, chat.FactNote, 10)
+			w.Must(err)
 			for _, n := range notes {
 				texts = append(texts, n.Text)
 			}
@@ -256,14 +256,14 @@ func TestIgnoredIsRemembered(t *testing.T) {
 		small.queue([]step{write("<response><reasoning>NO wonder: RESPOND?</reasoning><action>IGNORE</action></response>")})
 		acc := n.heard("It rains.")
 		w.wants(acc, answer.Ignored, "")
-		kept, err := w.store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5)
-		w.must(err)
+		kept, err := w.Store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5)
+		w.Must(err)
 		if len(kept) != 1 || kept[0].InReplyTo != acc.Memory || kept[0].Thought == "" || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 			w.Errorf("remembered is %+v", kept)
 		}
 		small.queue([]step{write("<action>maybe</action>")})
 		w.wants(n.heard("It pours."), answer.Ignored, "")
-		if kept, _ := w.store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5); len(kept) != 1 || n.Counts().Undecided != 1 {
+		if kept, _ := w.Store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5); len(kept) != 1 || n.Counts().Undecided != 1 {
 			w.Errorf("remembered is %+v, and %+v", kept, n.Counts())
 		}
 		w.wants(n.addressed("Hello"), answer.Completed, "You said: ada: Hello")

@@ -120,8 +120,8 @@ func TestStopDoesNotWaitForQuickObservers(t *testing.T) {
 		time.Sleep(time.Minute)
 		begun := time.Now()
 		n.shutdown()
-		if took := time.Since(begun); took > 0 || strings.Contains(w.log.String(), "does not return") {
-			w.Errorf("it took %v:\n%s", took, w.log)
+		if took := time.Since(begun); took > 0 || strings.Contains(w.Logged.String(), "does not return") {
+			w.Errorf("it took %v:\n%s", took, w.Logged)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well?")})
 		n := w.start()
 		_, v, err := n.follow(n.say("do it").Run)
-		w.must(err)
+		w.Must(err)
 		offer := v.Outcome.Offer
 		if !slices.Equal(v.History, []string{"mind", "here"}) || !slices.Equal(v.Important, []string{"mind"}) || len(v.Files()) != 1 || v.Files()[0].Name != "a.txt" || offer == nil || offer.Options[0] != "Yes" {
 			w.Errorf("after that the answer is %+v, with %v", v, offer)
@@ -195,7 +195,7 @@ func TestSlowAndBrokenObservers(t *testing.T) {
 				w.Errorf("it heard\n%s", heard)
 			}
 		}
-		if n := strings.Count(w.log.String(), "an observer panicked"); n < 8 {
+		if n := strings.Count(w.Logged.String(), "an observer panicked"); n < 8 {
 			w.Errorf("%d panics are logged", n)
 		}
 	})

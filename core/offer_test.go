@@ -55,7 +55,7 @@ func (n *node) offered(acc chat.Accepted) *answer.Choices {
 	ctx, cancel := context.WithCancel(n.w.Context())
 	defer cancel()
 	a, err := n.Watch(ctx, acc.Run)
-	n.w.must(err)
+	n.w.Must(err)
 	synctest.Wait()
 	return a.View().Choices
 }
@@ -162,8 +162,8 @@ func TestChooseInVain(t *testing.T) {
 }
 
 func (w *world) openQuestions() []chat.Question {
-	open, err := w.store.OpenQuestions(w.Context(), room)
-	w.must(err)
+	open, err := w.Store.OpenQuestions(w.Context(), room)
+	w.Must(err)
 	return open
 }
 
@@ -201,9 +201,7 @@ func TestChooseAfterACrash(t *testing.T) {
 	waiting(t, action.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 		first := w.question(acc)
 		w.model.queue([]step{write("Another time.")})
-		n.kill()
-		<-n.ended
-		n.ended <- nil
+		_ = n.Stop()
 		a.err = nil
 		other := w.start()
 		time.Sleep(10 * time.Minute)
@@ -294,7 +292,7 @@ func TestChooseUnseen(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			if !hides {
 				watched, err := n.Watch(w.Context(), acc.Run)
-				w.must(err)
+				w.Must(err)
 				watched.Seen(^answer.Cursor(0))
 			}
 			w.wants(acc, answer.Completed, "Which one?\n\nAnother time.")

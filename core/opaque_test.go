@@ -18,7 +18,7 @@ func TestOpaqueLivesWithinOneAnswer(t *testing.T) {
 		n := w.start()
 		for _, text := range []string{"do it", "and now?"} {
 			_, _, err := n.follow(n.say(text).Run)
-			w.must(err)
+			w.Must(err)
 		}
 		if len(w.model.calls) != 3 {
 			t.Fatalf("%d calls", len(w.model.calls))

@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/gatewaytest"
 )
 
 var errDown = errors.New("out of reach")
@@ -22,8 +23,9 @@ var errDown = errors.New("out of reach")
 // Store down: nothing is acknowledged that is not stored.
 func TestAcceptFails(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p := &ports{fail: func(string) error { return errDown }}
-		p.wrap(&w.cfg)
+		p := &gatewaytest.Faults{}
+		p.Refuse(func(string) error { return errDown })
+		w.wrap(p)
 		n := w.start()
 		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "A")); !errors.Is(err, errDown) {
 			w.Errorf("accepted with %v", err)
@@ -41,7 +43,8 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 		t.Run(effect, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				var since time.Time
-				p := &ports{fail: func(name string) error {
+				p := &gatewaytest.Faults{}
+				p.Refuse(func(name string) error {
 					if strings.HasPrefix(name, effect) && since.IsZero() {
 						since = time.Now()
 					}
@@ -50,8 +53,8 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 						return errDown
 					}
 					return nil
-				}}
-				p.wrap(&w.cfg)
+				})
+				w.wrap(p)
 				a := &fakeAction{name: "WRITE", effect: action.Writes}
 				w.plug(a)
 				w.model.queue([]step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
@@ -76,13 +79,14 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 // Tracker down: supersede becomes queue, and no message is lost.
 func TestTrackerIsDown(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p := &ports{fail: func(name string) error {
+		p := &gatewaytest.Faults{}
+		p.Refuse(func(name string) error {
 			if name == "claim" || name == "settle" || name == "stop" {
 				return errDown
 			}
 			return nil
-		}}
-		p.wrap(&w.cfg)
+		})
+		w.wrap(p)
 		n := w.start()
 		w.model.queue([]step{pause(30 * time.Second), write("A's answer")})
 		a, b, c := n.say("A"), n.say("B"), n.say("C")
@@ -101,19 +105,20 @@ func TestTrackerIsDown(t *testing.T) {
 // A tracker that forgets is told again by the runner, before the older of two waiting runs is begun.
 func TestTrackerForgets(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p := &ports{fail: func(name string) error {
+		p := &gatewaytest.Faults{}
+		p.Refuse(func(name string) error {
 			if name == "claim" {
 				return errDown
 			}
 			return nil
-		}}
-		p.wrap(&w.cfg)
+		})
+		w.wrap(p)
 		n := w.start()
 		w.model.queue([]step{write("x"), pause(10 * time.Second), write(fox)})
 		a := n.say("A")
 		time.Sleep(time.Second)
 		b, c := n.say("B"), n.say("C")
-		p.failing(nil)
+		p.Refuse(nil)
 		w.wants(c, answer.Completed, "You said: C")
 		w.wants(a, answer.Completed, "x"+fox)
 		w.wants(b, answer.Superseded, "")
@@ -156,7 +161,8 @@ func TestLostRun(t *testing.T) {
 					w.watched()
 				}
 				var lost atomic.Bool
-				p := &ports{fail: func(name string) error {
+				p := &gatewaytest.Faults{}
+				p.Refuse(func(name string) error {
 					if strings.HasPrefix(name, effect) {
 						lost.Store(true)
 					}
@@ -167,14 +173,14 @@ func TestLostRun(t *testing.T) {
 						return chat.ErrBusy
 					}
 					return nil
-				}}
-				p.wrap(&w.cfg)
+				})
+				w.wrap(p)
 				w.plug(&fakeAction{name: "WRITE", effect: action.Writes})
 				w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
 				n := w.start()
 				m := w.message(room, "ada", "A")
 				acc, err := n.ProcessMessage(w.Context(), m)
-				w.must(err)
+				w.Must(err)
 				cs, v, err := n.follow(acc.Run)
 				if effect != "finish" && (!errors.Is(err, answer.ErrLost) || v.Outcome.Done()) {
 					w.Errorf("a reader was told %v, %+v", err, v.Outcome)
@@ -193,7 +199,7 @@ func TestLostRun(t *testing.T) {
 				if calls := w.model.asked(); (effect == "note text" || effect == "note shown") && calls[0].To.Sub(calls[0].From) > 20*time.Second {
 					w.Errorf("the model went on for %v", calls[0].To.Sub(calls[0].From))
 				}
-				p.failing(nil)
+				p.Refuse(nil)
 				w.model.queue([]step{write("Again.")})
 				w.ended(acc)
 			})

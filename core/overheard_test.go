@@ -58,12 +58,12 @@ func TestOverheard(t *testing.T) {
 			n.tell(chat.Reaction{Room: group, Author: "ada", Name: "Ada", On: m.ID, Emoji: "🦓", Added: true, At: time.Now()})
 		}, seen: true},
 		"an approved person": {does: func(w *world, n *node) {
-			w.must(w.store.Approve(w.Context(), chat.Person{ID: "bob", Name: "Zed"}))
+			w.Must(w.Store.Approve(w.Context(), chat.Person{ID: "bob", Name: "Zed"}))
 			by("bob", nil)(w, n)
 		}, seen: true},
 		"someone who is approved later": {does: func(w *world, n *node) {
 			by("bob", nil)(w, n)
-			w.must(w.store.Approve(w.Context(), chat.Person{ID: "bob", Name: "Zed"}))
+			w.Must(w.Store.Approve(w.Context(), chat.Person{ID: "bob", Name: "Zed"}))
 		}},
 		"a role":            {allow: func(p *access.Policy) { p.Roles = map[string]bool{"fake:r": true} }, does: by("bob", func(m *chat.Message) { m.Roles = []string{"r"} }), seen: true},
 		"an open group":     {allow: func(p *access.Policy) { p.Guests.Worlds = map[chat.WorldID]bool{"fake/world": true} }, does: by("bob", nil), seen: true},
@@ -82,7 +82,7 @@ func TestOverheard(t *testing.T) {
 				}
 				w.cfg.Access.Group = access.GroupAmbient
 				w.cfg.Recall.Summaries, w.cfg.Recall.History = true, 200
-				w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.store, Reflection: true}), recall.New(recall.Deps{Store: w.store, Log: w.cfg.Log})}
+				w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Reflection: true}), recall.New(recall.Deps{Store: w.Store, Log: w.cfg.Log})}
 				w.model.play = func(llm.Request) []step { return []step{write("RESPOND")} }
 				n := w.start()
 				c.does(w, n)

@@ -101,7 +101,7 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Direct = access.DirectOpen
-				w.cfg.Meter = quota.NewMeter(c.limits, w.store, w.cfg.Log)
+				w.cfg.Meter = quota.NewMeter(c.limits, w.Store, w.cfg.Log)
 				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: nano}})
 				n := w.start()
 				var all []chat.Accepted
@@ -147,7 +147,7 @@ func TestMaximumOfACall(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			p := &seller{writes: 10, own: c.own}
-			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.left}}, w.store, w.cfg.Log)
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.left}}, w.Store, w.cfg.Log)
 			var err error
 			for _, failed := range m.Models(llm.Models{Large: p}, quota.Tariffs{}).Large.Generate(w.Context(), llm.Request{MaxTokens: c.asked}) {
 				err = errors.Join(err, failed)
@@ -173,7 +173,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 		{nil, [3]int{4002, 10, 2}}, {refused, [3]int{}}, {broken, [3]int{4002, 10, 2}},
 	} {
 		inWorld(t, func(w *world) {
-			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, w.store, w.cfg.Log)
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, w.Store, w.cfg.Log)
 			all := m.Models(llm.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}}, quota.Tariffs{})
 			spent := 0
 			for i, call := range []func() error{

@@ -74,7 +74,7 @@ func TestPairing(t *testing.T) {
 		m := w.message(group, "eve", "And here?")
 		m.Addressed = true
 		w.wants(n.submit(m), answer.Completed, "You said: eve: And here?")
-		w.must(w.store.Dismiss(w.Context(), "eve"))
+		w.Must(w.Store.Dismiss(w.Context(), "eve"))
 		if other := w.code(n.writes("eve", "I am out?")); other == code {
 			w.Error("a code lets a user in twice")
 		}
@@ -133,7 +133,7 @@ func TestPairingIsBounded(t *testing.T) {
 func TestOwnerCode(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
-		w.must(err)
+		w.Must(err)
 		if said := n.writes("eve", "Hello"); codes.MatchString(said) || !strings.HasPrefix(said, "Sorry, I can't reply yet") {
 			w.Errorf("without an owner a stranger reads %q", said)
 		}
@@ -170,7 +170,7 @@ func TestOwnerCode(t *testing.T) {
 func TestOwnerCodeIsNotGuessed(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
-		w.must(err)
+		w.Must(err)
 		for i := range 7 {
 			said := n.writes("eve", fmt.Sprintf("AAAA-AAA%c", 'A'+i))
 			if told := strings.Contains(said, "expired code"); told != (i < 5) {
@@ -191,7 +191,7 @@ func TestOwnerCodeIsNotGuessed(t *testing.T) {
 func TestOneOwner(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
-		w.must(err)
+		w.Must(err)
 		var accepted []chat.Accepted
 		for i := range 6 {
 			who := chat.EntityID(fmt.Sprint("guest", i))
@@ -203,8 +203,8 @@ func TestOneOwner(t *testing.T) {
 				owners++
 			}
 		}
-		people, err := w.store.People(w.Context())
-		w.must(err)
+		people, err := w.Store.People(w.Context())
+		w.Must(err)
 		if owners != 1 || len(people) != 1 || !people[0].Owner {
 			w.Errorf("%d were told that they own it; in are %+v", owners, people)
 		}
@@ -225,7 +225,7 @@ func TestLetInOnce(t *testing.T) {
 		}
 		all.Wait()
 		synctest.Wait()
-		if people, err := w.store.People(w.Context()); err != nil || len(people) != 1 {
+		if people, err := w.Store.People(w.Context()); err != nil || len(people) != 1 {
 			w.Errorf("in are %+v, %v", people, err)
 		}
 		if _, err := n.Approve(w.Context(), code); !errors.Is(err, chat.ErrNotFound) {
@@ -241,11 +241,11 @@ func TestOpenConnectorKnowsNoCodes(t *testing.T) {
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n = w.start()
 		code, err := n.OwnerCode(w.Context())
-		w.must(err)
+		w.Must(err)
 		if said := n.writes("eve", code); said != "You said: "+code {
 			w.Errorf("it says %q", said)
 		}
-		if _, err := w.store.Owner(w.Context()); !errors.Is(err, chat.ErrNotFound) {
+		if _, err := w.Store.Owner(w.Context()); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("there is an owner: %v", err)
 		}
 	})

@@ -273,7 +273,7 @@ func TestOverdueAnswersAreLogged(t *testing.T) {
 		if n.Overdue() != 2 || n.Counts().Overdue != 2 {
 			t.Errorf("%d answers are overdue, counted %+v; want 2", n.Overdue(), n.Counts())
 		}
-		log := w.log.String()
+		log := w.Logged.String()
 		for reason, acc := range map[string]chat.Accepted{"1 of 1 answers of its person are in progress, the oldest for 17m": elsewhere, "an earlier answer in its room is in progress": behind} {
 			if strings.Count(log, `run=`+string(acc.Run)+" ") != 1 || !strings.Contains(log, reason) {
 				t.Errorf("the log does not have once %q:\n%s", reason, log)

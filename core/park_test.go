@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/gatewaytest"
 )
 
 // guarded is an action whose calls need an approval.
@@ -47,7 +48,7 @@ func (w *world) parked(acc chat.Accepted) chat.Question {
 	for range 100 {
 		synctest.Wait()
 		if w.run(acc).Parked {
-			q, err := w.store.QuestionOf(w.Context(), acc.Run)
+			q, err := w.Store.QuestionOf(w.Context(), acc.Run)
 			if err != nil || !q.Open(time.Now()) {
 				return chat.Question{}
 			}
@@ -55,15 +56,15 @@ func (w *world) parked(acc chat.Accepted) chat.Question {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	w.Fatalf("the run is not parked: %+v\nlog:\n%s", w.run(acc), w.log)
+	w.Fatalf("the run is not parked: %+v\nlog:\n%s", w.run(acc), w.Logged)
 	return chat.Question{}
 }
 
 // decided lists the decisions in a room, oldest first.
 func (w *world) decided(in chat.RoomID) (all []chat.Decision) {
 	w.Helper()
-	found, err := w.store.RecentApprovals(w.Context(), in, 100)
-	w.must(err)
+	found, err := w.Store.RecentApprovals(w.Context(), in, 100)
+	w.Must(err)
 	for _, a := range slices.Backward(found) {
 		all = append(all, a.Decision)
 	}
@@ -155,7 +156,7 @@ func TestParkedRunIsDenied(t *testing.T) {
 				if got := w.decided(room); o.Status != c.status || !slices.Equal(got, []chat.Decision{c.decision}) || shop.times() > 0 {
 					t.Errorf("ended as %+v, decided %q, made %d times", o, got, shop.times())
 				}
-				if now, err := w.store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
+				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
 					t.Error("it can still be chosen")
 				}
 				if name == "cleared" {
@@ -329,24 +330,22 @@ func crashesOfParkedRun(t *testing.T, prepare func(w *world) (times func() int))
 	play := func(k int, behind bool) {
 		inWorld(t, func(w *world) {
 			times := prepare(w)
-			p, sound := &ports{}, w.cfg
-			p.wrap(&w.cfg)
-			first := w.start()
-			w.cfg = sound
-			p.dieAt(k, behind, first)
+			p := &gatewaytest.Faults{}
+			first := w.startFaulty(p)
+			killAt(p, k, behind, first)
 			m := w.message(room, "ada", "Order tea")
 			_, _ = first.ProcessMessage(w.Context(), m)
 			press := func(n *node) {
 				time.Sleep(time.Minute)
-				open, err := w.store.OpenQuestions(w.Context(), room)
-				w.must(err)
+				open, err := w.Store.OpenQuestions(w.Context(), room)
+				w.Must(err)
 				for _, q := range open {
 					_, _ = n.ProcessMessage(w.Context(), chat.Choice(pressed(q, 0)))
 				}
 				time.Sleep(time.Minute)
 			}
 			press(first)
-			effects = p.done()
+			effects = p.Effects()
 			second := w.start()
 			acc := second.submit(m)
 			press(second)
@@ -394,7 +393,7 @@ func TestWatchParkedRun(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.tell(chat.Choice(pressed(q, 0)))
 		for range views {
-			w.must(<-done)
+			w.Must(<-done)
 		}
 		for i, v := range views {
 			if !strings.HasSuffix(v.Text(), "Tea is on its way.") || v.Choices != nil || v.Outcome.Status != answer.Completed || strings.Count(v.Text(), "🔐") != 1 {
@@ -436,14 +435,14 @@ func TestForgottenApprovals(t *testing.T) {
 		if shop.times() != 2 {
 			t.Fatalf("made %d times", shop.times())
 		}
-		_, err := w.store.Clear(w.Context(), room)
-		w.must(err)
+		_, err := w.Store.Clear(w.Context(), room)
+		w.Must(err)
 		w.accepted = nil // it was forgotten
 		w.orders()
 		acc = n.say("Order tea")
 		q := w.parked(acc)
-		_, err = w.store.Clear(w.Context(), room) // as if the process had died between this and stopping the answers
-		w.must(err)
+		_, err = w.Store.Clear(w.Context(), room) // as if the process had died between this and stopping the answers
+		w.Must(err)
 		w.accepted = nil
 		_, _ = n.ProcessMessage(w.Context(), chat.Choice(pressed(q, 0)))
 		time.Sleep(2 * time.Hour)

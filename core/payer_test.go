@@ -59,7 +59,7 @@ func TestWhoTriggersPays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.limit(quota.Limits{Person: quota.Cost{Messages: 100}}, w.store)
+				w.limit(quota.Limits{Person: quota.Cost{Messages: 100}}, w.Store)
 				w.cfg.Access.People["bob"] = true
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", Choosers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
 				n := w.start()

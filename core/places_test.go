@@ -91,8 +91,8 @@ func (p *placed) says(text string) {
 func (p *placed) presses(option int) {
 	time.Sleep(5 * time.Second)
 	synctest.Wait()
-	open, err := p.store.OpenQuestions(p.Context(), p.room)
-	p.must(err)
+	open, err := p.Store.OpenQuestions(p.Context(), p.room)
+	p.Must(err)
 	for _, q := range open {
 		p.n.tell(chat.Choice(pressed(q, option)))
 	}
@@ -124,7 +124,7 @@ func (p *placed) rests() {
 	for range 600 {
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if open, err := p.store.OpenRuns(p.Context(), p.room); err == nil && len(open) == 0 {
+		if open, err := p.Store.OpenRuns(p.Context(), p.room); err == nil && len(open) == 0 {
 			return
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/gatewaytest"
 )
 
 // lives starts one process after the other, each when the one before has died, and returns how many have died. A process
@@ -28,16 +29,16 @@ func (w *world) livesAs(most int, kills func(last string) bool, tool bool) (died
 	w.Helper()
 	sound := w.cfg
 	for range most {
-		p := &ports{}
+		p := &gatewaytest.Faults{}
 		w.cfg = sound
-		p.wrap(&w.cfg)
+		w.wrap(p)
 		dead, once := make(chan struct{}), sync.Once{}
 		w.model.mu.Lock()
 		w.model.play = func(r llm.Request) []step {
 			last := r.Messages[len(r.Messages)-1].Text
 			if kills(last) {
 				die := func() {
-					p.die()
+					p.Kill()
 					once.Do(func() { close(dead) })
 				}
 				if tool {
@@ -56,9 +57,7 @@ func (w *world) livesAs(most int, kills func(last string) bool, tool bool) (died
 		select {
 		case <-dead:
 			died++
-			n.kill()
-			<-n.ended
-			n.ended <- nil
+			_ = n.Stop()
 			time.Sleep(20 * time.Second) // until the dead process's lease has ended
 		case <-time.After(3 * time.Minute):
 			w.cfg = sound
@@ -73,8 +72,8 @@ func (w *world) livesAs(most int, kills func(last string) bool, tool bool) (died
 func (w *world) waits(in chat.RoomID, author chat.EntityID, text string) chat.Accepted {
 	w.Helper()
 	m := w.message(in, author, text)
-	acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{})
-	w.must(err)
+	acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{})
+	w.Must(err)
 	w.accepted = append(w.accepted, m.ID)
 	return acc
 }
@@ -113,15 +112,13 @@ func TestPoisonIsSetAside(t *testing.T) {
 			return room
 		}
 		first := w.start()
-		first.kill()
-		<-first.ended
-		first.ended <- nil
+		_ = first.Stop()
 		var accepted []chat.Accepted
 		for _, m := range []chat.Message{
 			w.message(room, "ada", "poison"), w.message(room, "ada", "after it"), w.message("fake/bob", "bob", "elsewhere"),
 		} {
-			acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{})
-			w.must(err)
+			acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{})
+			w.Must(err)
 			w.accepted = append(w.accepted, m.ID)
 			accepted = append(accepted, acc)
 		}
@@ -136,7 +133,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 		if got := w.chat.visible(); !slices.Contains(got, line) {
 			t.Errorf("the chat shows %q", got)
 		}
-		if !strings.Contains(w.log.String(), "set aside") {
+		if !strings.Contains(w.Logged.String(), "set aside") {
 			t.Error("the log does not tell of it")
 		}
 	})
@@ -223,7 +220,7 @@ func TestSuspectsPause(t *testing.T) {
 		m := w.message("fake/bob", "bob", "new")
 		w.wants(n.submit(m), answer.Completed, "You said: new")
 		_, err := n.ProcessMessage(w.Context(), chat.Command{Room: "fake/a", Author: "a", Name: chat.Stop})
-		w.must(err)
+		w.Must(err)
 		w.wants(accepted[0], answer.Stopped, "")
 		w.wants(accepted[1], answer.Completed, "You said: b")
 		for _, c := range w.model.asked() {
@@ -266,20 +263,21 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 // IN-18: an attempt is counted before the model is asked. Where it can't be stored, the model is not asked.
 func TestAttemptsAreCountedFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p := &ports{fail: func(name string) error {
+		p := &gatewaytest.Faults{}
+		p.Refuse(func(name string) error {
 			if name == "attempt" {
 				return errDown
 			}
 			return nil
-		}}
-		p.wrap(&w.cfg)
+		})
+		w.wrap(p)
 		n := w.start()
 		acc := n.say("A")
 		time.Sleep(10 * time.Second)
 		if got := len(w.model.asked()); got != 0 {
 			t.Errorf("the model was asked %d times before that was counted", got)
 		}
-		p.failing(nil)
+		p.Refuse(nil)
 		w.wants(acc, answer.Completed, "You said: A")
 		if r := w.run(acc); r.Attempts != 1 {
 			t.Errorf("%d attempts", r.Attempts)
@@ -309,7 +307,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 		w.wants(n.submit(w.message("fake/poison", "poison", "next")), answer.Completed, "You said: next")
 		cured.Store(true)
 		w.chat.forget()
-		w.must(n.RetryRun(w.Context(), poison.Run))
+		w.Must(n.RetryRun(w.Context(), poison.Run))
 		w.wants(poison, answer.Completed, "You said: poison")
 		if got := w.chat.visible(); slices.Contains(got, line) || !slices.Contains(got, "You said: poison") {
 			t.Errorf("the chat shows %q", got)
@@ -324,8 +322,8 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 func TestSetAsideInSilence(t *testing.T) {
 	inWorld(t, func(w *world) {
 		m := w.message(group, "ada", "poison")
-		acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{Kind: chat.RunDecide})
-		w.must(err)
+		acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{Kind: chat.RunDecide})
+		w.Must(err)
 		w.lives(10, func(string) bool { return true })
 		if o, said := w.ended(acc); o.Failure != llm.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {
 			t.Errorf("it is %+v and said %q", o, said)

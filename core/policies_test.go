@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/gatewaytest"
 )
 
 // A gateway could lose B's answer here.
@@ -144,9 +145,9 @@ func TestMessageAtEachEffect(t *testing.T) {
 			w.cfg.Turns.Direct = schedule.Queue
 			var b chat.Accepted
 			var n *node
-			p := &ports{}
-			p.at(effect, func() { b = n.say("B") })
-			p.wrap(&w.cfg)
+			p := &gatewaytest.Faults{}
+			p.Before(effect, func() { b = n.say("B") })
+			w.wrap(p)
 			n = w.start()
 			a := n.say("A")
 			w.ended(a)
@@ -155,8 +156,8 @@ func TestMessageAtEachEffect(t *testing.T) {
 				return
 			}
 			w.wants(b, answer.Completed, "You said: B")
-			if time.Since(begun) > time.Second || effect == 1 && p.done()[0] != "accept" {
-				w.Errorf("at effect %d (%s): answered after %v", effect, p.done()[effect-1], time.Since(begun))
+			if time.Since(begun) > time.Second || effect == 1 && p.Effects()[0] != "accept" {
+				w.Errorf("at effect %d (%s): answered after %v", effect, p.Effects()[effect-1], time.Since(begun))
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func golden(t *testing.T, name, got string) {
 // knowing gives the next nodes the usual providers.
 func (w *world) knowing() {
 	w.cfg.Agent = eliza(w.cfg.Agent)
-	w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.store}),
+	w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.Store}),
 		knowledge.New(knowledge.Options{Documents: []knowledge.Document{{Name: "hours.txt", Text: "The shop opens at nine."}}}))
 }
 
@@ -179,12 +179,12 @@ func promptOf(t *testing.T, form, text, name string) (req llm.Request) {
 // poisons stores facts, details and a setting with this text before m, without what people can't see, as plugins do.
 func (w *world) poisons(m chat.Message, evil, name string) {
 	evil, name = text.Visible(evil), text.Visible(name)
-	w.must(w.store.SaveRoom(w.Context(), m.Place))
+	w.Must(w.Store.SaveRoom(w.Context(), m.Place))
 	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
-		w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: m.Room, Kind: kind, Key: "x " + name, About: m.Author, Text: name + ": " + evil, At: time.Now()}))
+		w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{Room: m.Room, Kind: kind, Key: "x " + name, About: m.Author, Text: name + ": " + evil, At: time.Now()}))
 	}
-	_, err := w.store.Meet(w.Context(), chat.Entity{ID: m.Author, Names: []string{name}, Details: map[string]string{"language": evil}})
-	w.must(err)
+	_, err := w.Store.Meet(w.Context(), chat.Entity{ID: m.Author, Names: []string{name}, Details: map[string]string{"language": evil}})
+	w.Must(err)
 }
 
 // structure is what of a prompt divides it into parts: who speaks, and the tags and lines that begin or end something,
@@ -276,7 +276,7 @@ func TestProvidersFailAlone(t *testing.T) {
 			w.Errorf("the status is %q", said)
 		}
 		time.Sleep(3 * time.Second) // the deaf one returns
-		if n.shutdown(); !strings.Contains(w.log.String(), `what="`+counted+`"`) {
+		if n.shutdown(); !strings.Contains(w.Logged.String(), `what="`+counted+`"`) {
 			w.Error("the log does not end with it")
 		}
 	})
@@ -365,7 +365,7 @@ func TestSummary(t *testing.T) {
 		if len(calls) == 0 || len(calls) > 4 || !strings.Contains(calls[0].Messages[0].Text, "number 0 word") {
 			w.Errorf("the small model was asked %d times", len(calls))
 		}
-		w.must(w.store.Revise(w.Context(), first, "nothing", nil))
+		w.Must(w.Store.Revise(w.Context(), first, "nothing", nil))
 		w.wants(n.say("Again?"), answer.Completed, "ok")
 		if got := asRead(w.lastPrompt()); strings.Contains(got, "They counted.") {
 			w.Errorf("a summary of what was changed is told:\n%s", got)
@@ -393,7 +393,7 @@ func TestWorkOfAPlugin(t *testing.T) {
 			t.Errorf("it began %d times and ended %d times", began, ended)
 		}
 		n.shutdown()
-		if ended != 1 || !strings.Contains(w.log.String(), "background work panicked") {
+		if ended != 1 || !strings.Contains(w.Logged.String(), "background work panicked") {
 			t.Errorf("it ended %d times", ended)
 		}
 	})

@@ -204,10 +204,10 @@ func TestEditWhileReading(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				m.Text = "Look"
 				_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-				w.must(err)
+				w.Must(err)
 				w.wants(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
-				got, err := w.store.Memory(w.Context(), m.ID)
-				w.must(err)
+				got, err := w.Store.Memory(w.Context(), m.ID)
+				w.Must(err)
 				if got.Text != "Look" || got.Files[0].Description != "seen a" {
 					t.Errorf("remembered is %+v", got)
 				}
@@ -224,10 +224,10 @@ func TestVoiceBecomesText(t *testing.T) {
 		acc := n.submit(m)
 		w.wants(acc, answer.Completed, "You said: heard v")
 		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-		w.must(err)
+		w.Must(err)
 		synctest.Wait()
-		got, err := w.store.Memory(w.Context(), m.ID)
-		w.must(err)
+		got, err := w.Store.Memory(w.Context(), m.ID)
+		w.Must(err)
 		if got.Text != "heard v" || w.run(acc).Epoch != 1 {
 			t.Errorf("told again, it is %q, and was answered %d times", got.Text, w.run(acc).Epoch)
 		}
@@ -243,9 +243,9 @@ func TestEditBesideVoice(t *testing.T) {
 		w.wants(n.submit(m), answer.Completed, "You said: A capton\nheard v")
 		m.Text = "A caption"
 		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-		w.must(err)
-		got, err := w.store.Memory(w.Context(), m.ID)
-		w.must(err)
+		w.Must(err)
+		got, err := w.Store.Memory(w.Context(), m.ID)
+		w.Must(err)
 		if got.Text != "A caption\nheard v" {
 			t.Errorf("remembered is %q", got.Text)
 		}
@@ -283,12 +283,12 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 		"other words": {func(w *world, n *node, m chat.Message) {
 			m.Text = "Two"
 			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-			w.must(err)
+			w.Must(err)
 		}, "a a"},
 		"another picture": {func(w *world, n *node, m chat.Message) {
 			m.Files = []chat.Attachment{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
 			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-			w.must(err)
+			w.Must(err)
 		}, "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/gatewaytest"
 )
 
 // IN-17: what happened before /new changes nothing when it is delivered again after it, on any replica: it was accepted, and
@@ -87,20 +88,20 @@ func TestRedeliveredStop(t *testing.T) {
 // first arrived, and what those asked.
 func TestStopSurvives(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p := &ports{}
+		p := &gatewaytest.Faults{}
 		cfg := w.cfg
-		p.wrap(&w.cfg)
+		w.wrap(p)
 		n := w.start()
 		w.cfg = cfg
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write(fox), pause(time.Hour)}, []step{write("The end.")})
 		first := n.say("A")
 		time.Sleep(time.Second)
 		m := w.message(room, "ada", "/stop")
-		p.next(p.die) // the tracker is not told any more
+		p.BeforeNext(p.Kill) // the tracker is not told any more
 		if _, err := n.ProcessMessage(w.Context(), m); err == nil {
 			w.Error("it is safe")
 		}
-		n.kill()
+		n.Interrupt()
 		n = w.start()
 		time.Sleep(20 * time.Second) // until the dead one's turn is taken over
 		if again := n.submit(m); again.Run != "" {
@@ -189,7 +190,7 @@ func (s *expiring) steps() []time.Duration {
 // Marks are kept for more than a day and not forever, and the store is asked for no more than it can do beside its work (IN-17).
 func TestUpkeep(t *testing.T) {
 	inWorld(t, func(w *world) {
-		s := &expiring{Store: w.store, more: 120}
+		s := &expiring{Store: w.Store, more: 120}
 		w.cfg.Store = s
 		n := w.start()
 		for i, want := range []int{50, 100, 120, 121} {

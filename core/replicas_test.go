@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/relay"
 	"parley/core/schedule"
+	"parley/gatewaytest"
 )
 
 // deafBus loses frames.
@@ -51,7 +52,7 @@ func TestWatchElsewhere(t *testing.T) {
 		time.Sleep(time.Second)
 		begun := time.Now()
 		cs, v, err := b.follow(acc.Run)
-		w.must(err)
+		w.Must(err)
 		if took := time.Since(begun); v.Text() != "One two three." || v.Outcome != done || took > 5600*time.Millisecond {
 			w.Errorf("after %v the reader sees %q, %+v", took, v.Text(), v.Outcome)
 		}
@@ -110,7 +111,7 @@ func TestWatchWithALossyBus(t *testing.T) {
 				if errors.Is(err, answer.ErrLost) { // as anyone who watches has to
 					_, v, err = b.follow(acc.Run)
 				}
-				w.must(err)
+				w.Must(err)
 				if v.Text() != strings.Repeat("word ", 20) || v.Outcome != done {
 					w.Errorf("the reader sees %q, %+v", v.Text(), v.Outcome)
 				}
@@ -135,7 +136,7 @@ func TestBusComesBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
 		answer, err := b.Watch(ctx, acc.Run)
-		w.must(err)
+		w.Must(err)
 		time.Sleep(time.Second)
 		bus.cut()
 		time.Sleep(30 * time.Second)
@@ -175,10 +176,8 @@ func (b *cutBus) cut() {
 // on as another one, and find it.
 func TestHolderDies(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p, sound := &ports{}, w.cfg
-		p.wrap(&w.cfg)
-		a := w.start()
-		w.cfg = sound
+		p := &gatewaytest.Faults{}
+		a := w.startFaulty(p)
 		b := w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{pause(time.Second), write("Adopted.")})
 		acc := a.say("A")
@@ -197,14 +196,14 @@ func TestHolderDies(t *testing.T) {
 		}()
 		time.Sleep(2 * time.Second)
 		died := time.Now()
-		p.die()
+		p.Kill()
 		a.shutdown()
 		c := b.say("B") // waits for its turn: B's replica must not pass over the run that it can't have
 		w.ended(acc)
 		if took := time.Since(died); took < 10*time.Second || took > 25*time.Second {
 			w.Errorf("adopted after %v", took)
 		}
-		w.must(<-read)
+		w.Must(<-read)
 		if lost != 1 || !last.Outcome.Done() {
 			w.Errorf("lost %d times, then saw %+v", lost, last)
 		}
@@ -312,19 +311,17 @@ func TestHundredMessagesOnFourReplicas(t *testing.T) {
 func TestWatchedRunIsAdoptedHere(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		p, sound := &ports{}, w.cfg
-		p.wrap(&w.cfg)
-		a := w.start()
-		w.cfg = sound
+		p := &gatewaytest.Faults{}
+		a := w.startFaulty(p)
 		b := w.start()
 		w.model.queue([]step{write("One"), pause(time.Hour)}, []step{pause(time.Minute), write("Two")})
 		acc := a.say("A")
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
 		before, err := b.Watch(ctx, acc.Run)
-		w.must(err)
+		w.Must(err)
 		time.Sleep(2500 * time.Millisecond)
-		p.die()
+		p.Kill()
 		a.shutdown()
 		for w.run(acc).Epoch < 2 {
 			time.Sleep(time.Second)
@@ -334,7 +331,7 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 			w.Errorf("the reader waits, with %v", err)
 		}
 		_, v, err := b.follow(acc.Run)
-		w.must(err)
+		w.Must(err)
 		if v.Text() != "Two" || before.View().Text() != "One" {
 			w.Errorf("readers see %q and %q", before.View().Text(), v.Text())
 		}
@@ -350,7 +347,7 @@ func TestWatchOfWhatIsNot(t *testing.T) {
 		acc := n.say("A")
 		w.ended(acc)
 		_, v, err := n.follow(acc.Run)
-		w.must(err)
+		w.Must(err)
 		if v.Text() != "You said: A" || v.Outcome != done {
 			w.Errorf("a run of the past is %+v", v)
 		}

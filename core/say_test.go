@@ -11,13 +11,14 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/gatewaytest"
 )
 
 // announce says something to a room, as the agent.
 func (n *node) announce(notice chat.Notice) chat.Accepted {
 	n.w.Helper()
 	acc, err := n.Say(n.w.Context(), notice)
-	n.w.must(err)
+	n.w.Must(err)
 	return acc
 }
 
@@ -33,8 +34,8 @@ func TestSay(t *testing.T) {
 		if r := w.run(acc); r.Address.ReplyTo != "" || r.Address.Connector != "fake" {
 			w.Errorf("it was said to %+v", r.Address)
 		}
-		m, err := w.store.Memory(w.Context(), w.run(acc).Said())
-		w.must(err)
+		m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
+		w.Must(err)
 		if m.Author != agent || m.Kind != chat.Said || m.InReplyTo != "" {
 			w.Errorf("remembered is %+v", m)
 		}
@@ -54,8 +55,8 @@ func TestSayInReply(t *testing.T) {
 		for _, c := range []struct{ to, want chat.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"un/known", ""}} {
 			acc := n.announce(chat.Notice{To: chat.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
 			w.wants(acc, answer.Completed, "Indeed.")
-			m, err := w.store.Memory(w.Context(), w.run(acc).Said())
-			w.must(err)
+			m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
+			w.Must(err)
 			if m.InReplyTo != c.want || w.run(acc).Address.ReplyTo != c.want {
 				w.Errorf("it replies to %q and %q, not %q", m.InReplyTo, w.run(acc).Address.ReplyTo, c.want)
 			}
@@ -140,14 +141,12 @@ func TestSayOnce(t *testing.T) {
 func TestSaySurvives(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.chat.slow = time.Second
-		p, sound := &ports{}, w.cfg
-		p.wrap(&w.cfg)
-		n := w.start()
-		w.cfg = sound
+		p := &gatewaytest.Faults{}
+		n := w.startFaulty(p)
 		w.ended(n.say("A"))
 		told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		time.Sleep(500 * time.Millisecond) // the message is about to be created
-		p.die()
+		p.Kill()
 		n.shutdown()
 		w.start()
 		w.wants(told, answer.Completed, "It rains.")
@@ -160,7 +159,7 @@ func TestSaySurvives(t *testing.T) {
 func TestSayRefuses(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}))
+		w.Must(w.Store.SaveRoom(w.Context(), chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}))
 		for name, c := range map[string]struct {
 			notice chat.Notice
 			want   error
@@ -192,7 +191,7 @@ func TestSayCleared(t *testing.T) {
 		time.Sleep(time.Second)
 		told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		_, err := n.ProcessMessage(w.Context(), chat.Cleared{Room: room})
-		w.must(err)
+		w.Must(err)
 		if o, said := w.ended(told); o.Status != answer.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
 			w.Errorf("it ended as %+v: %q", o, said)
 		}

@@ -105,7 +105,7 @@ func TestRunsEndSettled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				s := &slowSpending{Store: w.store, t: t}
+				s := &slowSpending{Store: w.Store, t: t}
 				w.cfg.Store = s
 				w.limit(quota.Limits{Total: quota.Cost{Tokens: 1e6}}, s)
 				play(w, s)

@@ -35,7 +35,7 @@ func (w *world) softLimits(l quota.Limits, cheaper bool) (dear, cheap *model) {
 	if !cheaper {
 		second = tariff(4e6)
 	}
-	w.cfg.Meter = quota.NewMeter(l, w.store, w.cfg.Log)
+	w.cfg.Meter = quota.NewMeter(l, w.Store, w.cfg.Log)
 	chain := []llm.Named{{Name: "dear", Model: dear, Fallback: []string{"cheap"}}, {Name: "cheap", Model: cheap}}
 	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: dear, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff(2e6), "cheap": second}})
 	w.cfg.Access.Owners, w.cfg.Access.People = map[chat.EntityID]bool{"olga": true}, map[chat.EntityID]bool{"ada": true, "bob": true}

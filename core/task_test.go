@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/gatewaytest"
 )
 
 const standup chat.EntityID = chat.SchedulePrefix + "standup"
@@ -28,7 +29,7 @@ func (n *node) task(t chat.Task) chat.Accepted {
 		t.By, t.Name = standup, "Schedule standup"
 	}
 	acc, err := n.ProcessMessage(n.w.Context(), t)
-	n.w.must(err)
+	n.w.Must(err)
 	return acc
 }
 
@@ -114,16 +115,14 @@ func TestStopEndsTasks(t *testing.T) {
 // What a task says is not asked of a model, counts as a message, and is said once, also after a crash.
 func TestTaskSpeaks(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.store)
+		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.Store)
 		w.chat.slow = time.Second
-		p, sound := &ports{}, w.cfg
-		p.wrap(&w.cfg)
-		n := w.start()
-		w.cfg = sound
+		p := &gatewaytest.Faults{}
+		n := w.startFaulty(p)
 		w.ended(n.say("A"))
 		said := n.task(chat.Task{Text: "Good morning.", Speak: true, Key: "1"})
 		time.Sleep(500 * time.Millisecond)
-		p.die()
+		p.Kill()
 		n.shutdown()
 		n = w.start()
 		w.wants(said, answer.Completed, "Good morning.")
@@ -161,7 +160,7 @@ func TestTaskRefused(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct = access.DirectOff // which does not concern what the owner has configured
 		n := w.start()
-		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}))
+		w.Must(w.Store.SaveRoom(w.Context(), chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}))
 		for name, c := range map[string]struct {
 			task chat.Task
 			want error
@@ -183,11 +182,11 @@ func TestTaskLeftOut(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		w.ended(n.say("A"))
-		w.must(w.store.SetAttention(w.Context(), room, chat.Muted))
+		w.Must(w.Store.SetAttention(w.Context(), room, chat.Muted))
 		if acc := n.task(chat.Task{Text: "Sum up.", Key: "muted"}); acc.Run != "" || acc.Duplicate {
 			w.Errorf("in a muted room: %+v", acc)
 		}
-		w.must(w.store.SetAttention(w.Context(), room, chat.Normal))
+		w.Must(w.Store.SetAttention(w.Context(), room, chat.Normal))
 		w.model.queue([]step{pause(time.Minute), write("First.")})
 		runs := 0
 		var last chat.Accepted

@@ -31,7 +31,7 @@ func TestTemplateLevels(t *testing.T) {
 			}
 		}
 		system("two Agent")
-		w.must(n.SetTemplates(map[string]string{"messageHandler": "{{#if native}}own {{roomKind}}{{/if}}"}))
+		w.Must(n.SetTemplates(map[string]string{"messageHandler": "{{#if native}}own {{roomKind}}{{/if}}"}))
 		system("own direct")
 		var wrong *prompt.TemplateError
 		var place *prompt.SyntaxError
@@ -43,13 +43,13 @@ func TestTemplateLevels(t *testing.T) {
 			w.Errorf("the error is %v", err)
 		}
 		system("own direct")
-		w.must(n.SetTemplates(map[string]string{"summaryTemplate": "Sum up {{recentMessages}}{{summary}}"}))
+		w.Must(n.SetTemplates(map[string]string{"summaryTemplate": "Sum up {{recentMessages}}{{summary}}"}))
 		system("own direct")
 		if got := n.Templates(); len(got) != 2 || got["messageHandler"] != "{{#if native}}own {{roomKind}}{{/if}}" || got["summary"] == "" {
 			w.Errorf("the templates are %q", got)
 		}
 		n.Templates()["messageHandler"] = "changed by the caller"
-		w.must(n.SetTemplates(map[string]string{"messageHandlerTemplate": " \n"}))
+		w.Must(n.SetTemplates(map[string]string{"messageHandlerTemplate": " \n"}))
 		system("two Agent")
 		if got := n.Templates(); len(got) != 1 {
 			w.Errorf("the templates are %q", got)

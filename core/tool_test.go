@@ -45,7 +45,7 @@ func TestParallelCallsDoNotMix(t *testing.T) {
 		), []step{write("Done.")})
 		n := w.start()
 		cs, _, err := n.follow(n.say("do it").Run)
-		w.must(err)
+		w.Must(err)
 		want := map[string][]string{
 			"a": {"start  |  |", `streaming {"pa |  |`, `streaming th":"x/ | x/ |`, `streaming y.txt"} | x/y.txt |`, "running  | x/y.txt |", "end  | x/y.txt | done"},
 			"b": {"start  |  |", `streaming {"title":"So  | So |`, `streaming What","n":1 | So What |`, "streaming 2} | So What, 12 |",
@@ -90,7 +90,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 					time.AfterFunc(10*time.Second, func() { c.during(n) })
 				}
 				cs, v, err := n.follow(acc.Run)
-				w.must(err)
+				w.Must(err)
 				end, ok := stages(w, cs)["a"]
 				if !ok || !strings.Contains(end.Error, c.want) || end.Success != (c.want == "") {
 					w.Errorf("it ended as %+v; want %q", end, c.want)
@@ -124,7 +124,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Minute), write("Well.")})
 		n := w.start()
 		cs, v, err := n.follow(n.say("do it").Run)
-		w.must(err)
+		w.Must(err)
 		stages(w, cs)
 		if got := v.Text(); got != "working\n\nWell." {
 			w.Errorf("it says %q", got)
@@ -166,7 +166,7 @@ func TestUpdateFiles(t *testing.T) {
 				n := w.start()
 				acc := n.say("go")
 				cs, v, err := n.follow(acc.Run)
-				w.must(err)
+				w.Must(err)
 				var told [][]llm.File
 				for _, change := range cs {
 					if change.Kind == answer.Callback || change.Kind == answer.ToolStage && change.Tool.Stage == answer.StageEnd {
@@ -180,14 +180,14 @@ func TestUpdateFiles(t *testing.T) {
 					t.Errorf("at last (-want +got):\n%s", diff)
 				}
 				_, again, err := n.follow(acc.Run)
-				w.must(err)
+				w.Must(err)
 				var stored []llm.File
 				for _, b := range again.Files() {
 					if b.Past == nil || b.Data != nil { // a reader who comes late holds nothing of it (WB-15)
 						t.Fatalf("remembered is %+v", b)
 					}
 					found, err := w.cfg.Store.File(w.Context(), acc.Run, b.Past.N)
-					w.must(err)
+					w.Must(err)
 					stored = append(stored, found)
 				}
 				if diff := cmp.Diff(c.want, stored); diff != "" {
@@ -246,7 +246,7 @@ func TestLinesAreLines(t *testing.T) {
 		}, []step{write("Well.")})
 		n := w.start()
 		cs, _, err := n.follow(n.say("do it").Run)
-		w.must(err)
+		w.Must(err)
 		end := stages(w, cs)["a"]
 		for _, line := range []string{end.Name, end.CompactParams} {
 			if strings.ContainsAny(line, "\n\u202e") || len([]rune(line)) > 81 || !strings.HasSuffix(line, "…") {

@@ -168,8 +168,8 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 				acc := n.say("Read me the mail")
 				time.Sleep(time.Second)
 				synctest.Wait()
-				open, err := w.store.OpenQuestions(w.Context(), room)
-				w.must(err)
+				open, err := w.Store.OpenQuestions(w.Context(), room)
+				w.Must(err)
 				if asked := len(open) > 0; asked != (c.choose >= -1) || send.times() > 0 && asked {
 					t.Fatalf("asked is %+v, sent %d times", open, send.times())
 				}

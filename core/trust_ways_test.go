@@ -42,7 +42,7 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 		return func(w *world, n *node) {
 			acc := n.say("Hi")
 			w.ended(acc)
-			w.must(w.store.SaveNote(w.Context(), chat.RoomNote{
+			w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{
 				Room: room, Kind: kind, Key: "k", About: about, Text: mail, First: acc.Memory, Last: acc.Memory, At: time.Now(),
 			}))
 		}
@@ -99,7 +99,7 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 		"a notice": {before: func(w *world, n *node) {
 			w.ended(n.say("Hi"))
 			_, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Connector: "fake", Room: room}, Text: mail, Key: "k"})
-			w.must(err)
+			w.Must(err)
 			time.Sleep(time.Minute)
 		}, asks: true, reads: true},
 		"a result": {before: func(w *world, n *node) {
@@ -119,7 +119,7 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 					if form {
 						w.asForm()
 					}
-					w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.store, Evaluation: true}))
+					w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.Store, Evaluation: true}))
 					if c.prepare != nil {
 						c.prepare(w)
 					}
@@ -149,8 +149,8 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 					synctest.Wait()
-					open, err := w.store.OpenQuestions(w.Context(), room)
-					w.must(err)
+					open, err := w.Store.OpenQuestions(w.Context(), room)
+					w.Must(err)
 					if form && (len(open) > 0) != c.asks {
 						t.Errorf("asked is %+v; sent %d times", open, send.times())
 					}

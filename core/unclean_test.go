@@ -77,7 +77,7 @@ func TestUncleanEvents(t *testing.T) {
 			}
 		}
 		w.accepted = nil // all is cleared
-		w.must(n.chatAgain())
+		w.Must(n.chatAgain())
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 
 // priced lets the large model cost a dollar per million input tokens, a tenth if they are cached, and two per million output tokens.
 func (w *world) priced(l quota.Limits, known bool) {
-	w.cfg.Meter = quota.NewMeter(l, w.store, w.cfg.Log)
+	w.cfg.Meter = quota.NewMeter(l, w.Store, w.cfg.Log)
 	t := quota.Tariff{Name: "openai/large", Known: known}
 	if known {
 		t.Price.Rates = quota.Rates{Input: 1e6, Cached: 1e5, CacheWrite: 1e6, Output: 2e6}
@@ -111,12 +111,12 @@ func TestSoundIsPaidByLength(t *testing.T) {
 		"an unknown format for nothing":     {make([]byte, 20_000), 0, 0, quota.Cost{Tokens: 50}, nil},
 	} {
 		inWorld(t, func(w *world) {
-			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.limit}}, w.store, w.cfg.Log)
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.limit}}, w.Store, w.cfg.Log)
 			all := m.Models(llm.Models{Transcriber: tool{}}, quota.Tariffs{Transcription: quota.Tariff{Price: quota.Price{Hour: c.hour}, Known: true}})
 			if _, err := all.Transcriber.Transcribe(w.Context(), "", "", c.data); !errors.Is(err, c.err) {
 				w.Errorf("%s: %v", name, err)
 			}
-			w.must(m.Save(w.Context()))
+			w.Must(m.Save(w.Context()))
 			if got := w.spent("total"); got != c.want {
 				w.Errorf("%s: %+v, not %+v", name, got, c.want)
 			}
@@ -160,9 +160,7 @@ func TestUsageOfAnswer(t *testing.T) {
 			w.model.queue([]step{write(fox), pause(time.Hour)}, ends)
 			acc := n.say("How are you?")
 			synctest.Wait()
-			n.kill()
-			<-n.ended
-			n.ended <- nil
+			_ = n.Stop()
 			return w.start(), acc
 		}, guess(llm.UsageSum{Calls: 1, Prompt: 200, Completion: 20, Provider: "openai", Model: "large"})},
 	} {
@@ -177,7 +175,7 @@ func TestUsageOfAnswer(t *testing.T) {
 				for errors.Is(err, answer.ErrLost) { // it was parked
 					_, v, err = n.follow(acc.Run)
 				}
-				w.must(err)
+				w.Must(err)
 				got := cmp.Or(v.Outcome.Usage, &llm.UsageSum{})
 				if c.want.Prompt < 0 && got.Prompt > 0 { // the length of the prompt
 					c.want.Prompt = got.Prompt
@@ -225,7 +223,7 @@ func TestMoneyLimitsCalls(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			p := &seller{writes: 10, own: c.own}
-			m := quota.NewMeter(quota.Limits{Total: quota.Cost{USD: c.left}}, w.store, w.cfg.Log)
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{USD: c.left}}, w.Store, w.cfg.Log)
 			t := quota.Tariff{Price: quota.Price{Rates: quota.Rates{Output: 2e6}}, Known: true}
 			var err error
 			for _, failed := range m.Models(llm.Models{Large: p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: t}}).Large.Generate(w.Context(), llm.Request{}) {
@@ -250,7 +248,7 @@ func TestFixedPricesAreCharged(t *testing.T) {
 	for _, refusal := range []error{nil, &llm.Failure{Kind: llm.RateLimited, Err: errors.New("429")}} {
 		for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Total: quota.Cost{USD: quota.Dollar}}} {
 			inWorld(t, func(w *world) {
-				m := quota.NewMeter(limits, w.store, w.cfg.Log)
+				m := quota.NewMeter(limits, w.Store, w.cfg.Log)
 				all := m.Models(llm.Models{Painter: tool{refusal}, Transcriber: tool{refusal}, Embedder: tool{refusal}}, quota.Tariffs{
 					Image:         quota.Tariff{Price: quota.Price{Image: 40_000_000}, Known: true},
 					Transcription: quota.Tariff{Price: quota.Price{Hour: 360_000_000}, Known: true},
@@ -277,7 +275,7 @@ func TestFixedPricesAreCharged(t *testing.T) {
 // What can't be stored is stored later. With limits nothing waits.
 func TestUsageWaitsForTheStore(t *testing.T) {
 	inWorld(t, func(w *world) {
-		down := &failingOnce{UsageStore: w.store}
+		down := &failingOnce{UsageStore: w.Store}
 		m := quota.NewMeter(quota.Limits{}, down, w.cfg.Log)
 		ctx, cancel := context.WithCancel(w.Context())
 		var running sync.WaitGroup

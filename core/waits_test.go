@@ -196,7 +196,7 @@ func TestCardsOfOverRequestsHaveNoButtons(t *testing.T) {
 				over(w, n, acc, cards[room])
 				time.Sleep(time.Minute)
 				for in, q := range cards {
-					if now, err := w.store.Question(w.Context(), q.ID); err == nil && now.ResultRun == "" {
+					if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.ResultRun == "" {
 						t.Errorf("the card in %s has its buttons", in)
 					}
 				}
@@ -225,8 +225,8 @@ func (w *world) cards() map[chat.RoomID]chat.Question {
 	w.Helper()
 	all := map[chat.RoomID]chat.Question{}
 	for _, in := range []chat.RoomID{room, "fake/olga"} {
-		open, err := w.store.OpenQuestions(w.Context(), in)
-		w.must(err)
+		open, err := w.Store.OpenQuestions(w.Context(), in)
+		w.Must(err)
 		for _, q := range open {
 			all[in] = q
 		}
@@ -271,7 +271,7 @@ func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
 			for _, q := range w.openQuestions() {
 				return q
 			}
-			w.Fatalf("no one is asked\nlog:\n%s", w.log)
+			w.Fatalf("no one is asked\nlog:\n%s", w.Logged)
 			return chat.Question{}
 		}
 		says := func(text string) {

@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 	"parley/models/openai"
 	"parley/sim"
@@ -46,7 +47,7 @@ func inMode(t *testing.T, mode generate.Mode, play func(w *wire)) {
 		}})
 		network := sim.NewNet()
 		l, err := network.Listen("tcp", "model.test:80")
-		w.must(err)
+		w.Must(err)
 		w.Cleanup(w.Serve(l))
 		m := openai.New(openai.Options{BaseURL: "http://model.test/v1", Model: modelfake.DefaultModel, Dial: network.Dial})
 		w.Cleanup(func() { _ = m.Close() })
@@ -246,15 +247,13 @@ func TestCrashOnTheWire(t *testing.T) {
 		inMode(t, generate.Native, func(w *wire) {
 			w.plug(&fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)})
 			w.asks = []modelfake.Script{{modelfake.Text("I write."), modelfake.ToolCall("c", "WRITE", "{}")}, {modelfake.Text("Written.")}}
-			p, sound := &ports{}, w.cfg
-			p.wrap(&w.cfg)
-			first := w.start()
-			w.cfg = sound
-			p.dieAt(k, false, first)
+			p := &gatewaytest.Faults{}
+			first := w.startFaulty(p)
+			killAt(p, k, false, first)
 			m := w.message(room, "ada", "Write")
 			_, _ = first.ProcessMessage(w.Context(), m) // an error makes the platform deliver it again
 			time.Sleep(time.Minute)
-			effects = max(effects, len(p.done()))
+			effects = max(effects, len(p.Effects()))
 			second := w.start()
 			w.ended(second.submit(m))
 			w.goesOn(second)

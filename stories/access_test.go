@@ -16,8 +16,8 @@ var codes = regexp.MustCompile(`[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}`)
 // hears returns the last message in a user's direct chat.
 func (c *chatStory) hears(who connectortest.Who) string {
 	c.Helper()
-	c.pass(time.Minute)
-	c.rest()
+	c.Pass(time.Minute)
+	c.WaitIdle()
 	own := connectortest.Own(c, c.Direct(who))
 	if len(own) == 0 {
 		return ""
@@ -31,13 +31,13 @@ func (c *chatStory) hides(secret string) {
 	c.Helper()
 	for _, path := range []string{"/", "/local/owner", "/local/pair", "/chat.js", "/readyz"} {
 		r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.browser.Base+path, nil)
-		c.must(err)
+		c.Must(err)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		resp, err := c.browser.HTTP.Do(r)
-		c.must(err)
+		c.Must(err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		c.must(err)
+		c.Must(err)
 		if strings.Contains(string(body), secret) {
 			c.Errorf("%s shows the owner's code", path)
 		}
@@ -51,8 +51,8 @@ func TestChatPairing(t *testing.T) {
 		c.shutdown()
 		c.cfg.Access.Allow.Users = nil
 		c.start()
-		c.pass(10 * time.Second)
-		ownerCode := codes.FindString(c.log.String())
+		c.Pass(10 * time.Second)
+		ownerCode := codes.FindString(c.Logged.String())
 		c.hides(ownerCode)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
 		if said := c.hears(connectortest.Eve); !strings.Contains(said, "haven't been set up yet") {
@@ -65,11 +65,11 @@ func TestChatPairing(t *testing.T) {
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello?")
 		code := codes.FindString(c.hears(connectortest.Eve))
 		c.Mention(connectortest.Eve, c.group, "Is anybody here?")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(0)
 		c.crash()
 		c.start()
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "/pair "+code)
 		if said := c.hears(connectortest.Ada); !strings.Contains(said, "can now talk to me") {
 			t.Errorf("Ada reads %q; the code is %q", said, code)

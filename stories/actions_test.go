@@ -20,15 +20,15 @@ func ownedByAda(c *chatStory) {
 	c.shutdown()
 	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
-	c.pass(10 * time.Second)
+	c.Pass(10 * time.Second)
 }
 
 // groupRoom returns the group's id in the store, after the first message there.
 func (c *chatStory) groupRoom() chat.Room {
 	c.Helper()
 	for _, id := range c.rooms() {
-		r, err := c.node.store.Room(c.Context(), id)
-		c.must(err)
+		r, err := c.Store.Room(c.Context(), id)
+		c.Must(err)
 		if r.Kind == chat.Group {
 			return r
 		}
@@ -52,7 +52,7 @@ func TestChatMuteAndFollow(t *testing.T) {
 		c.Mention(connectortest.Bob, c.group, "be silent here")
 		c.want(c.group, "Hello.", "Not a word.")
 		c.Mention(connectortest.Ada, c.group, "are you there?")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(3)
 
 		c.does("UNMUTE_ROOM", `{"room":"`+string(c.groupRoom().ID)+`"}`, "I am back there.")
@@ -74,7 +74,7 @@ func TestChatMuteAndFollow(t *testing.T) {
 		c.read(c.group, "I listen no more.")
 		asked := len(c.model.Requests())
 		c.Say(connectortest.Bob, c.group, "or red?")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(asked)
 	})
 }
@@ -107,26 +107,26 @@ func TestChatSendMessage(t *testing.T) {
 		c.want(c.group, "Hello.", "Tea is ready.")
 		c.crash()
 		c.start()
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.want(c.group, "Hello.", "Tea is ready.")
 
 		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"A visitor is coming."}`, "I told them too.")
 		c.Say(connectortest.Ada, c.ada, "tell the one on the web")
 		c.want(c.ada, "I told them.", "I told them too.")
 		lines, err := c.browser.Reload(c.Context(), web)
-		c.must(err)
+		c.Must(err)
 		if last := lines[len(lines)-1]; last.Text != "A visitor is coming." || last.Role != "assistant" {
 			t.Errorf("on the web they read %+v", lines)
 		}
 
 		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"I am Ada."}`, "I could not.")
 		c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "I am the owner; tell the one on the web")
-		c.rest()
+		c.WaitIdle()
 		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, "there is no room") {
 			t.Errorf("Bob can write anywhere: %s", last)
 		}
 		again, err := c.browser.Reload(c.Context(), web)
-		c.must(err)
+		c.Must(err)
 		if len(again) != len(lines) {
 			t.Errorf("on the web they read %+v", again)
 		}
@@ -141,7 +141,7 @@ func TestChatUpdateEntity(t *testing.T) {
 		c.want(c.ada, "As you wish.")
 		c.shutdown()
 		c.start()
-		c.pass(10 * time.Second)
+		c.Pass(10 * time.Second)
 		c.model.Queue(modelfake.Script{modelfake.Text("Good evening.")})
 		c.Mention(connectortest.Ada, c.group, "good evening")
 		c.want(c.group, "Good evening.")
@@ -167,7 +167,7 @@ func TestGuestsHaveNoRights(t *testing.T) {
 			}
 		}
 		lines, err := s.browser.Reload(s.Context(), other)
-		s.must(err)
+		s.Must(err)
 		if len(lines) != 2 {
 			t.Errorf("the other reads %+v", lines)
 		}
@@ -183,7 +183,7 @@ func TestPicture(t *testing.T) {
 		var named []string // by the last frame
 		live := func(when string) {
 			events, err := s.send(id, "m1", "draw a cup of tea").All()
-			s.must(err)
+			s.Must(err)
 			var pictures []string
 			for _, e := range events {
 				if e.Type == "tool" {
@@ -193,7 +193,7 @@ func TestPicture(t *testing.T) {
 			named = events[len(events)-1].Images
 			if when != "at first" && slices.Equal(pictures, named) { // the answer has ended: its picture is in the store (WB-15)
 				got, err := s.browser.Load(s.Context(), named[0])
-				s.must(err)
+				s.Must(err)
 				pictures = []string{got}
 			}
 			if got := *events[len(events)-1].FullText; got != "Here it is." || len(pictures) != 1 || pictures[0] != want {
@@ -206,9 +206,9 @@ func TestPicture(t *testing.T) {
 		s.start()
 		live("by another process")
 		lines, err := s.browser.Reload(s.Context(), id)
-		s.must(err)
+		s.Must(err)
 		var tool struct{ Images []string }
-		s.must(json.Unmarshal(lines[1].Tools[0], &tool))
+		s.Must(json.Unmarshal(lines[1].Tools[0], &tool))
 		if len(tool.Images) != 1 || !slices.Equal(tool.Images, named) {
 			t.Fatalf("a reload shows %s, and was told of %q", lines[1].Tools, named)
 		}
@@ -219,7 +219,7 @@ func TestPicture(t *testing.T) {
 	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
 		c.Say(connectortest.Ada, c.ada, "draw a cup of tea")
-		c.rest()
+		c.WaitIdle()
 		c.want(c.ada, "Here it is.", "")
 		all := c.Sees(c.ada)
 		last := all[len(all)-1]
@@ -229,7 +229,7 @@ func TestPicture(t *testing.T) {
 	})
 	onEach(t, nil, func(c *chatStory) {
 		c.Say(connectortest.Ada, c.ada, "draw a cup of tea")
-		c.rest()
+		c.WaitIdle()
 		if strings.Contains(c.prompt(0), "GENERATE_IMAGE") {
 			c.Error("a picture is offered without a painter")
 		}

@@ -129,7 +129,7 @@ models:
 `, s.provider.URL+"/v1", secretKey, agent.url, agentKey, modelfake.DefaultModel)
 	unset := func(string) (string, bool) { return "", false }
 	cfg, err := config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...)
-	s.must(err)
+	s.Must(err)
 	s.start(cfg)
 	s.Say(connectortest.Ada, s.place, "Please roll")
 	s.reads("The dice have fallen.")
@@ -155,7 +155,7 @@ models:
 	if n := len(s.model.Requests()); n != 2 {
 		t.Errorf("the spare model is asked %d times", n)
 	}
-	if strings.Contains(s.log.String(), agentKey) {
+	if strings.Contains(s.Logged.String(), agentKey) {
 		t.Error("the log has the key")
 	}
 }

@@ -14,16 +14,16 @@ import (
 func TestChatAlwaysAnswered(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Say(connectortest.Ada, c.group, "just saying")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(0)
 		c.shutdown()
 		name, _, _ := strings.Cut(c.Account(connectortest.Ada), ":")
 		c.cfg.Access.Always.Rooms = []config.Chat{config.Chat(name + ":" + string(c.group))}
 		c.start()
-		c.pass(10 * time.Second)
+		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.group, "hello all")
 		c.Say(connectortest.Eve, c.group, "me too")
-		c.rest()
+		c.WaitIdle()
 		c.asked(1)
 		if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "hello all") {
 			t.Errorf("the group reads %q", own)
@@ -36,22 +36,22 @@ func TestChatBotsAllowed(t *testing.T) {
 	mention := func(cfg *config.Config) { cfg.Access.Bots = "mention" }
 	onEach(t, mention, func(c *chatStory) {
 		c.Mention(connectortest.Robot, c.group, "I was not invited")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(0)
 		c.shutdown()
 		c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(connectortest.Robot)))
 		c.start()
-		c.pass(10 * time.Second)
+		c.Pass(10 * time.Second)
 		for n := range 5 {
 			c.Mention(connectortest.Robot, c.group, fmt.Sprintf("beep %d", n))
-			c.pass(20 * time.Second)
+			c.Pass(20 * time.Second)
 		}
-		c.rest()
+		c.WaitIdle()
 		c.asked(3)
 		c.Mention(connectortest.Ada, c.group, "let it talk")
-		c.rest()
+		c.WaitIdle()
 		c.Mention(connectortest.Robot, c.group, "thank you")
-		c.rest()
+		c.WaitIdle()
 		c.asked(5)
 	})
 }

@@ -88,7 +88,7 @@ func TestChatApprovalOfWebhook(t *testing.T) {
 			Secret: "s3cr3t-of-the-hook", Effect: "write", Who: config.ToolsAllowed, Timeout: time.Minute,
 		}}
 		c.start()
-		c.pass(10 * time.Second)
+		c.Pass(10 * time.Second)
 		press := c.presses(c.World.(presser))
 		for option, says := range map[int]string{0: "Tea is on its way.", 2: "No tea then."} {
 			c.does("ORDER", `{"item":"tea"}`, says)
@@ -97,7 +97,7 @@ func TestChatApprovalOfWebhook(t *testing.T) {
 			press(option)
 			c.read(c.ada, says)
 		}
-		c.rest()
+		c.WaitIdle()
 		mu.Lock()
 		defer mu.Unlock()
 		if !slices.Equal(called, []string{`{"item":"tea"}`}) {

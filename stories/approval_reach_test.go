@@ -21,7 +21,7 @@ func withoutServer(c *chatStory, says string) (s *shop, press func(int)) {
 	c.does("shop__order", `{"item":"tea"}`, says)
 	c.Say(connectortest.Ada, c.ada, "Order tea")
 	c.read(c.ada, `{"item":"tea"}`)
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	c.crash()
 	c.refuse(toolsAt)
 	c.start()
@@ -33,7 +33,7 @@ func TestChatApprovedCallWaitsForItsServer(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		s, press := withoutServer(c, "Tea is on its way.")
 		press(0)
-		c.pass(3 * time.Second)
+		c.Pass(3 * time.Second)
 		c.wantDone(s)
 		c.refuse("")
 		c.read(c.ada, "Tea is on its way.")
@@ -49,7 +49,7 @@ func TestChatApprovedCallWithoutItsServer(t *testing.T) {
 		c.read(c.ada, "Nothing was done: the MCP server shop can't be reached at the moment.")
 		c.read(c.ada, "The shop is closed.")
 		c.refuse("")
-		c.pass(10 * time.Minute)
+		c.Pass(10 * time.Minute)
 		c.wantDone(s)
 	})
 }
@@ -65,16 +65,16 @@ func TestChatStopCancelsCall(t *testing.T) {
 			if len(s.did()) > 0 {
 				break
 			}
-			c.pass(time.Second)
+			c.Pass(time.Second)
 		}
 		c.wantDone(s, `list {"item":"tea"}`)
 		c.Say(connectortest.Ada, c.ada, "/stop")
-		c.pass(5 * time.Second)
+		c.Pass(5 * time.Second)
 		c.wantDone(s, `list {"item":"tea"}`, "list cancelled")
 		c.read(c.ada, "Stopped.")
 		c.asked(1) // the model is not told of a result
-		run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
-		c.must(err)
+		run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
+		c.Must(err)
 		if run.Outcome.Status != answer.Stopped {
 			t.Errorf("it ended as %+v", run.Outcome)
 		}

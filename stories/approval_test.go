@@ -80,15 +80,15 @@ func withShopOf(c *chatStory, o *sdk.StreamableHTTPOptions, edit func(*config.Co
 		edit(&c.cfg)
 	}
 	c.start()
-	c.pass(10 * time.Second)
+	c.Pass(10 * time.Second)
 	return s
 }
 
 // approvals lists the decisions in the room where Ada was answered, oldest first.
 func (c *chatStory) approvals(room chat.RoomID) (all []chat.Decision) {
 	c.Helper()
-	found, err := c.node.store.RecentApprovals(c.Context(), room, 100)
-	c.must(err)
+	found, err := c.Store.RecentApprovals(c.Context(), room, 100)
+	c.Must(err)
 	for _, a := range slices.Backward(found) {
 		all = append(all, a.Decision)
 	}
@@ -103,17 +103,17 @@ func (c *chatStory) presses(w presser) func(int) {
 			if len(w.Buttons(c.ada)) > 0 {
 				break
 			}
-			c.pass(time.Second)
+			c.Pass(time.Second)
 		}
 		w.Press(connectortest.Ada, c.ada, option)
-		c.pass(time.Second)
+		c.Pass(time.Second)
 	}
 }
 
 func (c *chatStory) wantDone(s *shop, want ...string) {
 	c.Helper()
 	if got := s.did(); !slices.Equal(got, want) {
-		c.Errorf("the server did %q, want %q\nlog:\n%s", got, want, c.log.String())
+		c.Errorf("the server did %q, want %q\nlog:\n%s", got, want, c.Logged.String())
 	}
 }
 
@@ -134,9 +134,9 @@ func TestChatApproval(t *testing.T) {
 		}
 		order("tea", "Tea is on its way.")
 		c.read(c.ada, `{"item":"tea"}`)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Once", "Always here", "Deny"}) {
-			t.Fatalf("buttons %q\nlog:\n%s", got, c.log.String())
+			t.Fatalf("buttons %q\nlog:\n%s", got, c.Logged.String())
 		}
 		c.wantDone(s, `list {"item":"tea"}`)
 		press(0)
@@ -157,7 +157,7 @@ func TestChatApproval(t *testing.T) {
 		c.does("shop__wipe", `{}`, "Wiped.")
 		c.Say(connectortest.Ada, c.ada, "Wipe it")
 		c.read(c.ada, "dangerous")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Once", "Deny"}) {
 			t.Errorf("of a dangerous call the owner is asked %q", got)
 		}
@@ -190,25 +190,25 @@ func TestChatApprovalByOwner(t *testing.T) {
 		c.Say(connectortest.Bob, bob, "Hello?")
 		c.read(bob, "One moment.")
 		c.read(c.ada, "wrote since: Hello?")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(bob); len(got) > 0 {
 			t.Errorf("who asks gets the buttons %q", got)
 		}
 		w.Press(connectortest.Bob, c.ada, 0)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.wantDone(s)
 		press(0)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := connectortest.Own(c, bob); !slices.Contains(got, "The gold is yours.") {
 			t.Errorf("Bob reads %q", got)
 		}
 		c.wantDone(s, `order {"item":"gold"}`)
 		w.Press(connectortest.Ada, c.ada, 0) // twice
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 
 		c.does("shop__order", `{"item":"silver"}`, "No silver.")
 		c.Say(connectortest.Bob, bob, "Order silver")
-		c.pass(time.Hour)
+		c.Pass(time.Hour)
 		c.read(bob, "No silver.")
 		c.wantDone(s, `order {"item":"gold"}`)
 		if got := w.Buttons(c.ada); len(got) > 0 {
@@ -225,14 +225,14 @@ func TestChatReplacedRequestHasNoButtons(t *testing.T) {
 		for _, item := range []string{"tea", "milk"} {
 			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "shop__order", `{"item":"`+item+`"}`)})
 			c.Say(connectortest.Ada, c.ada, "Order "+item)
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 		}
 		if own := connectortest.Own(c, c.ada); !strings.Contains(own[0], "A later request has replaced this one") {
 			t.Errorf("the first request says %q", own[0])
 		}
 		c.model.Queue(modelfake.Script{modelfake.Text("Milk it is.")})
 		w.Press(connectortest.Ada, c.ada, 3) // the newest buttons: Deny
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(c.ada); len(got) > 0 {
 			t.Errorf("the buttons are %q", got)
 		}
@@ -252,12 +252,12 @@ func TestChatApprovalEnds(t *testing.T) {
 				c.Say(connectortest.Ada, c.ada, then)
 			}
 			if then == "Never mind" {
-				c.pass(time.Minute)
+				c.Pass(time.Minute)
 				if got := w.Buttons(c.ada); len(got) == 0 {
 					t.Error("a newer message takes the buttons away")
 				}
 			}
-			c.pass(time.Hour)
+			c.Pass(time.Hour)
 			if got := w.Buttons(c.ada); len(got) > 0 {
 				t.Errorf("after %q the buttons are %q", then, got)
 			}
@@ -268,8 +268,8 @@ func TestChatApprovalEnds(t *testing.T) {
 				t.Errorf("a decision is %s", d)
 			}
 		}
-		if strings.Contains(c.log.String(), "panic") {
-			t.Error(c.log.String())
+		if strings.Contains(c.Logged.String(), "panic") {
+			t.Error(c.Logged.String())
 		}
 	})
 }
@@ -295,7 +295,7 @@ func TestChatApprovedCallIsNotRepeated(t *testing.T) {
 		s.say("")
 		c.start()
 		c.read(c.ada, "Interrupted by a restart")
-		c.pass(10 * time.Minute)
+		c.Pass(10 * time.Minute)
 		c.wantDone(s, `order {"item":"tea"}`)
 		if got := w.Buttons(c.ada); len(got) > 0 {
 			t.Errorf("buttons %q", got)
@@ -311,10 +311,10 @@ func TestChatApprovalSurvivesRestart(t *testing.T) {
 		c.does("shop__order", `{"item":"tea"}`, "Tea is on its way.")
 		c.Say(connectortest.Ada, c.ada, "Order tea")
 		c.read(c.ada, `{"item":"tea"}`)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.crash()
 		c.start()
-		c.pass(30 * time.Minute)
+		c.Pass(30 * time.Minute)
 		c.wantDone(s)
 		c.presses(w)(0)
 		c.read(c.ada, "Tea is on its way.")
@@ -354,7 +354,7 @@ func TestChatInjection(t *testing.T) {
 				s.say(text)
 				c.model.Queue(script...)
 				c.Say(connectortest.Ada, c.ada, text)
-				c.pass(2 * time.Minute)
+				c.Pass(2 * time.Minute)
 				if kind < 3 {
 					lists++
 					if len(w.Buttons(c.ada)) == 0 {
@@ -362,7 +362,7 @@ func TestChatInjection(t *testing.T) {
 					}
 				}
 				c.Say(connectortest.Ada, c.ada, "/stop")
-				c.rest()
+				c.WaitIdle()
 			}
 		}
 		for _, did := range s.did() {

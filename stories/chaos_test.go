@@ -31,7 +31,7 @@ func TestChaos(t *testing.T) {
 					for range 40 {
 						n.step()
 					}
-					c.pass(10 * time.Minute) // every hold is over
+					c.Pass(10 * time.Minute) // every hold is over
 				})
 			})
 		}
@@ -64,16 +64,16 @@ func (n *nemesis) step() {
 	case k < 19:
 		n.restart(n.shutdown)
 	default:
-		n.pass(time.Minute)
+		n.Pass(time.Minute)
 	}
-	n.pass(time.Duration(n.luck.IntN(9000)) * time.Millisecond)
+	n.Pass(time.Duration(n.luck.IntN(9000)) * time.Millisecond)
 }
 
 // restart ends this life and begins the next, which knows of no hold: they are kept in memory only.
 func (n *nemesis) restart(end func()) {
 	n.ClearFaults()
 	for _, q := range n.Requests() {
-		n.pass(time.Until(q.To.Add(q.Hold)))
+		n.Pass(time.Until(q.To.Add(q.Hold)))
 	}
 	end()
 	n.start()

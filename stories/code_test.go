@@ -53,7 +53,7 @@ func (c *chatStory) codes(in connectortest.Place) (all []string) {
 // wantCode wants the code of n lines in one file below the answer.
 func (c *chatStory) wantCode(in connectortest.Place, n int) {
 	c.Helper()
-	c.rest()
+	c.WaitIdle()
 	var texts []string
 	for _, m := range c.Sees(in) {
 		if m.Own && m.Text != "" {
@@ -72,7 +72,7 @@ func (c *chatStory) wantCode(in connectortest.Place, n int) {
 // wantInMessages wants it in messages, and files beside.
 func (c *chatStory) wantInMessages(in connectortest.Place, n, files int) {
 	c.Helper()
-	c.rest()
+	c.WaitIdle()
 	if got := bare(strings.Join(connectortest.Own(c, in), "")); got != bare(answerWithCode(n)) {
 		c.Errorf("people read %.300q…", got)
 	}
@@ -106,7 +106,7 @@ func TestChatLongCodeDeletesNothing(t *testing.T) {
 				onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
 					c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), modelfake.ByWord)})
 					c.Say(connectortest.Ada, c.ada, "Write it")
-					c.rest()
+					c.WaitIdle()
 					stand := map[string]bool{}
 					for _, m := range c.Sees(c.ada) {
 						stand[m.ID] = true
@@ -160,7 +160,7 @@ func TestChatLongCodeFaults(t *testing.T) {
 				c.read(c.ada, "Run it twice.")
 				f.Op, f.File, f.In = progressive.Post, true, c.ada
 				c.Spoil(f)
-				c.rest()
+				c.WaitIdle()
 				switch unknown := c.site.orphans; { // without nonces
 				case f.Forbidden, unknown && (f.Dropped || f.BadGateway):
 					c.wantInMessages(c.ada, 200, 0)
@@ -181,16 +181,16 @@ func TestChatLongCodeAnew(t *testing.T) {
 		c.shutdown()
 		codeIn(progressive.InFile)(&c.cfg)
 		c.start()
-		c.pass(10 * time.Second)
+		c.Pass(10 * time.Second)
 		c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200))}, modelfake.Script{modelfake.Text(answerWithCode(150))}, modelfake.Script{modelfake.Text("It is short now.")})
 		c.Say(connectortest.Ada, c.ada, "Write it")
 		c.wantCode(c.ada, 200)
 		question := c.Sees(c.ada)[0].ID
 		w.Fake.UserEdit(question, "Write it shorter")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.wantCode(c.ada, 150)
 		w.Fake.UserEdit(question, "Write it as short as it can be")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.want(c.ada, "It is short now.")
 		if n := len(c.codes(c.ada)); n != 0 {
 			t.Errorf("%d files are left", n)
@@ -205,10 +205,10 @@ func TestChatLongCodeAfterCrash(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Write it")
 		c.read(c.ada, "Run it twice.")
 		c.Spoil(connectortest.Fault{Op: progressive.Edit, In: c.ada, Hold: 2 * time.Minute})
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.crash()
 		c.start()
-		c.pass(10 * time.Minute)
+		c.Pass(10 * time.Minute)
 		c.wantCode(c.ada, 200)
 		c.asked(1)
 	})

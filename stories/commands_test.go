@@ -26,16 +26,16 @@ func TestNewOnTheWeb(t *testing.T) {
 		if !strings.Contains(*asked.FullText, "Its messages will be deleted.") { // a reload shows none
 			s.Errorf("/new asks %q", *asked.FullText)
 		}
-		q, err := s.node.store.QuestionOf(s.Context(), chat.RunID(asked.MessageID))
-		s.must(err)
+		q, err := s.Store.QuestionOf(s.Context(), chat.RunID(asked.MessageID))
+		s.Must(err)
 		choose := func(conversation string, option int) (int, string) {
 			body, err := json.Marshal(map[string]any{"id": q.ID, "option": option})
-			s.must(err)
+			s.Must(err)
 			resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conversation+"/choices/stream", "application/json", bytes.NewReader(body))
-			s.must(err)
+			s.Must(err)
 			defer resp.Body.Close()
 			text, err := io.ReadAll(resp.Body)
-			s.must(err)
+			s.Must(err)
 			return resp.StatusCode, string(text)
 		}
 		if status, text := choose(other, 1); status != http.StatusConflict {
@@ -59,12 +59,12 @@ func TestChooseOption(t *testing.T) {
 		w := c.World.(presser)
 		c.model.Queue(script, modelfake.Script{modelfake.Text("Sencha it is.")})
 		c.Say(connectortest.Ada, c.ada, "tea please")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Assam", "Sencha"}) {
 			c.Fatalf("the buttons are %q", got)
 		}
 		w.Press(connectortest.Ada, c.ada, 1)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		lines := c.Sees(c.ada)
 		if last := lines[len(lines)-1].Text; last != "Sencha it is." || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("the last message says %q; the buttons are %q", last, w.Buttons(c.ada))
@@ -74,9 +74,9 @@ func TestChooseOption(t *testing.T) {
 		}
 		c.model.Queue(script, modelfake.Script{modelfake.Text("Assam it is.")})
 		c.Say(connectortest.Ada, c.ada, "more tea please")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "1")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if own := connectortest.Own(c, c.ada); len(own) != 4 || own[2] != "Which tea?" || own[3] != "Assam it is." || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("in writing: %q; the buttons are %q", own, w.Buttons(c.ada))
 		}
@@ -100,11 +100,11 @@ func TestLaterNumberForgetsNothing(t *testing.T) {
 		w := c.World.(presser)
 		for _, text := range []string{"hello", "/new", "How many are there?"} {
 			c.Say(connectortest.Ada, c.ada, text)
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 		}
 		for _, text := range []string{"1", "forget it"} {
 			c.Say(connectortest.Ada, c.ada, text)
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 		}
 		if got := c.Sees(c.ada); slices.ContainsFunc(got, func(m connectortest.Line) bool { return strings.Contains(m.Text, "forgotten") }) || !strings.Contains(c.prompt(3), "How many are there?") {
 			c.Errorf("they see %v", got)
@@ -129,16 +129,16 @@ func TestNewInAGroup(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		w := c.World.(presser)
 		c.Mention(connectortest.Ada, c.group, "hello")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Mention(connectortest.Ada, c.group, "/new")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(c.group); !slices.Equal(got, []string{"Forget it", "Keep it"}) {
 			c.Fatalf("the buttons are %q", got)
 		}
 		w.Press(connectortest.Eve, c.group, 0)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		w.Press(connectortest.Ada, c.group, 1)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		told := w.Told()
 		if len(told) != 2 || told[0] != "This choice is not yours to make." || told[1] != "" || len(w.Buttons(c.group)) != 0 {
 			c.Errorf("told was %q; the buttons are %q", told, w.Buttons(c.group))
@@ -148,20 +148,20 @@ func TestNewInAGroup(t *testing.T) {
 			c.Errorf("the message says %q", lines[len(lines)-1].Text)
 		}
 		w.PressAgain(connectortest.Ada, c.group, "UNKNOWN:0")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Mention(connectortest.Ada, c.group, "/new")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Mention(connectortest.Ada, c.group, "/stop")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(c.group); len(got) != 0 {
 			c.Errorf("after a stop the buttons are %q", got)
 		}
 		c.Mention(connectortest.Ada, c.group, "/new")
-		c.pass(2 * time.Hour)
+		c.Pass(2 * time.Hour)
 		lines = c.Sees(c.group)
 		question := lines[len(lines)-1].Text
 		w.Press(connectortest.Bob, c.group, 0)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		lines = c.Sees(c.group)
 		if got := w.Buttons(c.group); len(got) != 0 || lines[len(lines)-1].Text != question {
 			c.Errorf("what was over is now %q, with the buttons %q", lines[len(lines)-1].Text, got)

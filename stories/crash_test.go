@@ -99,7 +99,7 @@ func isEffect(r *http.Request) bool {
 }
 
 // die makes this life of the gateway a dead one, at any moment of it.
-func (s *story) die() { s.store.Load().die() }
+func (s *story) die() { s.store.Load().Kill() }
 
 // light has f count from now on.
 func (c *chatStory) light(f *fuse) {
@@ -137,7 +137,7 @@ func dieTwice(t *testing.T, p site, at, then int) (moments int) {
 // survive lets time pass. If the process dies, the next one takes over.
 func (c *chatStory) survive(f *fuse, d time.Duration) {
 	c.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); c.pass(200 * time.Millisecond) {
+	for end := time.Now().Add(d); time.Now().Before(end); c.Pass(200 * time.Millisecond) {
 		if f.over() {
 			c.crash()
 			f.reborn()
@@ -183,7 +183,7 @@ func TestCrashWhileItAsks(t *testing.T) {
 			c.survive(f, 10*time.Second)
 			c.World.(presser).Press(connectortest.Ada, c.ada, 1)
 			c.survive(f, time.Minute)
-			c.rest()
+			c.WaitIdle()
 			moments = f.count()
 			if len(c.rooms()) == 0 {
 				return // nothing was acknowledged
@@ -191,8 +191,8 @@ func TestCrashWhileItAsks(t *testing.T) {
 			if own := connectortest.Own(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
 				c.Errorf("people read %q", own)
 			}
-			open, err := c.node.store.OpenQuestions(c.Context(), c.rooms()[0])
-			c.must(err)
+			open, err := c.Store.OpenQuestions(c.Context(), c.rooms()[0])
+			c.Must(err)
 			if buttons := c.World.(presser).Buttons(c.ada); len(buttons) > 0 || len(open) > 0 {
 				c.Errorf("there is %q to press, and %+v to choose", buttons, open)
 			}
@@ -233,7 +233,7 @@ func TestChatSetsAside(t *testing.T) {
 		c.model.Queue(stuck, stuck, stuck)
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		for range 3 {
-			c.pass(20 * time.Second)
+			c.Pass(20 * time.Second)
 			c.crash()
 			c.start()
 		}

@@ -1,10 +1,8 @@
 package stories_test
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +13,7 @@ import (
 	"parley/backends/postgres/postgrestest"
 	"parley/backends/redis/redistest"
 	"parley/config"
-	"parley/config/configtest"
-	"parley/connectors/telegram"
-	"parley/connectors/telegram/telegramfake"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -25,52 +21,21 @@ import (
 // degraded is a gateway with a bot on Telegram and a web chat, on real sockets and a real clock, whose backends stop working as they
 // should.
 type degraded struct {
-	*testing.T
+	*gatewaytest.Harness
 	*sim.Browser
-	log      *sim.Log
-	telegram *telegramfake.Server
-	user     telegramfake.User
-	chat     telegramfake.Chat
+	*telegramChat
 }
 
 // onDegraded starts the gateway until the end of the test.
 func onDegraded(t *testing.T, cfg config.Config) *degraded {
 	t.Helper()
-	d := &degraded{T: t, log: &sim.Log{}, telegram: telegramfake.New()}
-	api := httptest.NewServer(d.telegram)
-	t.Cleanup(api.Close)
-	d.user = d.telegram.AddUser("Tess", "")
-	d.chat = d.telegram.AddPrivate(d.user)
+	d := &degraded{Harness: gatewaytest.New(t), telegramChat: newTelegramChat(t, &cfg)}
 	cfg.Access.Direct, cfg.Turns.Direct = "open", "queue"
-	section := configtest.Section[telegram.Config](cfg.Connectors)
-	section.Token, section.APIURL = config.Secret(d.telegram.Token()), api.URL
-	g, err := parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(d.log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		<-ended
-		if t.Failed() {
-			t.Log(d.log)
-		}
-	})
+	g, end := live(t, cfg, parley.Env{Log: d.Logger(slog.LevelInfo)})
+	t.Cleanup(end)
 	d.Browser = &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
 	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
 	return d
-}
-
-// answers are the agent's messages on Telegram.
-func (d *degraded) answers() (all []string) {
-	for _, m := range d.telegram.Messages(d.chat) {
-		if m.From.ID == d.telegram.Bot().ID {
-			all = append(all, m.Text)
-		}
-	}
-	return all
 }
 
 // say sends a message on Telegram.
@@ -98,7 +63,7 @@ func (d *degraded) wants(texts ...string) {
 
 // count is how often the log has a text, after its first bytes.
 func (d *degraded) count(from int, text string) int {
-	return strings.Count(d.log.String()[from:], text)
+	return strings.Count(d.Logged.String()[from:], text)
 }
 
 // DI-03: messages are accepted and answered once with a Redis whose replies are late. Up to 300 ms that changes nothing. Later than the
@@ -113,7 +78,7 @@ func TestRedisIsSlow(t *testing.T) {
 	d.wants("a little late")
 	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
 
-	before := len(d.log.String())
+	before := len(d.Logged.String())
 	shared.Delay(3 * time.Second)
 	wantsProbe(t, d.Base, http.StatusOK, "ready, with limits: Redis can't be reached")
 	d.say("very late")
@@ -170,7 +135,7 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	d.say("under way")
 	<-asked
 
-	begun := len(d.log.String())
+	begun := len(d.Logged.String())
 	exec("ALTER DATABASE " + database + " SET default_transaction_read_only = on")
 	exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + database + "'")
 	wantsProbe(t, d.Base, http.StatusServiceUnavailable, "the database is read-only")

@@ -25,7 +25,7 @@ func TestDemoInEachForm(t *testing.T) {
 				says := func(text string, want ...string) {
 					st := s.send(c, "k"+text[:3], text)
 					frames, err := st.All()
-					s.must(err)
+					s.Must(err)
 					tokens := 0
 					for _, f := range frames {
 						if f.Type == "token" {

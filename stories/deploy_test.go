@@ -34,15 +34,15 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 				onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chatStory) {
 					c.model.Queue(script, script)
 					c.Say(connectortest.Ada, c.ada, "Tell me")
-					c.pass(time.Second)
+					c.Pass(time.Second)
 					recovered := refuse(c)
-					c.pass(15 * time.Second)
+					c.Pass(15 * time.Second)
 					if own := connectortest.Own(c, c.ada); len(own) > 0 {
 						t.Fatalf("people read %q", own)
 					}
 					c.shutdown()
 					recovered()
-					c.pass(10 * time.Second) // a hold of less than a minute is not stored
+					c.Pass(10 * time.Second) // a hold of less than a minute is not stored
 					c.start()
 					want := tale
 					if text == "short" {
@@ -60,9 +60,9 @@ func TestChatUnreachable(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")})
 		c.Say(connectortest.Ada, c.ada, "Is it so?")
-		c.pass(time.Second)
+		c.Pass(time.Second)
 		c.refuse(c.at)
-		c.pass(15 * time.Minute)
+		c.Pass(15 * time.Minute)
 		c.refuse("")
 		c.want(c.ada, "Yes.")
 	})
@@ -80,7 +80,7 @@ func TestChatTwoCrashes(t *testing.T) {
 				c.Spoil(f)
 				c.model.Queue(slowly(tale), modelfake.Script{modelfake.Text(tale)})
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.pass(4 * time.Second)
+				c.Pass(4 * time.Second)
 				c.crash()
 				c.start()
 				c.until(func(run chat.Run) bool { return run.Verdict != nil })
@@ -101,13 +101,13 @@ func (c *chatStory) until(so func(chat.Run) bool) {
 	c.Helper()
 	for range 60 * 100 {
 		for _, room := range c.rooms() {
-			open, err := c.node.store.OpenRuns(c.Context(), room)
-			c.must(err)
+			open, err := c.Store.OpenRuns(c.Context(), room)
+			c.Must(err)
 			if slices.ContainsFunc(open, so) {
 				return
 			}
 		}
-		c.pass(10 * time.Millisecond)
+		c.Pass(10 * time.Millisecond)
 	}
 	c.Fatal("no run ever was")
 }
@@ -125,13 +125,13 @@ func TestChatCrashAtTheLastCreate(t *testing.T) {
 				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
 				c.Say(connectortest.Ada, c.ada, "Is it so?")
 				c.until(func(run chat.Run) bool { return len(run.Shown) > 0 })
-				c.pass(time.Second)
+				c.Pass(time.Second)
 				c.crash()
 				c.start()
 				c.wantOnceOrMarked(f, "Yes.")
 				c.crash()
 				c.start()
-				c.pass(time.Minute)
+				c.Pass(time.Minute)
 				c.wantOnceOrMarked(f, "Yes.")
 			})
 		})

@@ -41,7 +41,7 @@ func TestDiscordReconnects(t *testing.T) {
 				c.read(c.ada, "Once upon a time")
 				end(w.Fake)
 				c.Say(connectortest.Bob, bob, "Are you there?")
-				c.pass(5 * time.Minute)
+				c.Pass(5 * time.Minute)
 				c.want(c.ada, tale)
 				c.want(bob, "You said: Hi", "You said: Are you there?")
 				c.asked(3)
@@ -59,7 +59,7 @@ func TestDiscordPingsNobody(t *testing.T) {
 		_, ada, _ := strings.Cut(c.Account(connectortest.Ada), ":")
 		c.model.Queue(slowly("Attention, @everyone and @here, and you too, <@" + ada + ">: this is for all of you, is it not?"))
 		c.Mention(connectortest.Bob, c.group, "shout")
-		c.rest()
+		c.WaitIdle()
 		if own := connectortest.Own(c, c.group); len(own) != 1 {
 			t.Errorf("people read %q", own)
 		}
@@ -98,8 +98,8 @@ func TestDiscordEditsByTheHeaders(t *testing.T) {
 		if fits := int(took/(10*time.Second)) * 2; len(m.Versions) < fits-1 || len(m.Versions) > fits+4 {
 			t.Errorf("%d steps in %v", len(m.Versions), took)
 		}
-		if strings.Contains(c.log.String(), "asks to wait") {
-			t.Errorf("a request was made too early:\n%s", c.log.String())
+		if strings.Contains(c.Logged.String(), "asks to wait") {
+			t.Errorf("a request was made too early:\n%s", c.Logged.String())
 		}
 	})
 }

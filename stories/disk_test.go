@@ -20,10 +20,10 @@ import (
 func (s *story) readyz() (int, string) {
 	s.Helper()
 	resp, err := s.browser.HTTP.Get("http://" + webAt + "/readyz")
-	s.must(err)
+	s.Must(err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	s.must(err)
+	s.Must(err)
 	return resp.StatusCode, string(body)
 }
 
@@ -51,7 +51,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 				t.Errorf("/readyz says %d %q", code, text)
 			}
 		}
-		if n := strings.Count(s.log.String(), "the store can't be opened; waiting"); n != 1 {
+		if n := strings.Count(s.Logged.String(), "the store can't be opened; waiting"); n != 1 {
 			t.Errorf("in five minutes the log told it %d times", n)
 		}
 		full.Store(false)

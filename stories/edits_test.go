@@ -16,7 +16,7 @@ func TestEditedQuestion(t *testing.T) {
 		question := c.Sees(c.ada)[0]
 		for _, now := range []string{"Say hello", "Say goodbye"} {
 			c.Edit(c.ada, question, now)
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 			c.want(c.ada, "You said: "+now)
 		}
 		c.asked(3)
@@ -32,7 +32,7 @@ func TestUnfurledQuestion(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Say hello")
 		c.want(c.ada, "You said: Say hello")
 		w.Fake.Unfurl(c.Sees(c.ada)[0].ID)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(1)
 	})
 }
@@ -46,7 +46,7 @@ func TestDeletedQuestion(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Tell me a tale")
 		c.read(c.ada, "Once upon a time")
 		w.Fake.UserDelete(c.Sees(c.ada)[2].ID)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.want(c.ada, "You said: Hello")
 	})
 }

@@ -60,7 +60,7 @@ func TestFailoverInChats(t *testing.T) {
 				c.model.Queue(f.scripts...)
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, f.shows[len(f.shows)-1])
-				c.rest()
+				c.WaitIdle()
 				seen := c.Sees(c.ada)
 				text := strings.NewReplacer("_", "", "*", "").Replace(seen[len(seen)-1].Text)
 				if len(seen) != 2 || text != strings.Join(f.shows, "\n\n") {
@@ -91,7 +91,7 @@ func TestFailoverOnThePage(t *testing.T) {
 					t.Errorf("the page shows:\n%s\nand at last:\n%s", live, *done.FullText)
 				}
 				lines, err := s.browser.Reload(s.Context(), id)
-				s.must(err)
+				s.Must(err)
 				want := strings.ReplaceAll(strings.Join(f.shows, "\n\n"), another+"\n\n", "")
 				if got := strings.ReplaceAll(lines[1].Text, "*", ""); got != want {
 					t.Errorf("a reload shows:\n%s", got)
@@ -131,9 +131,9 @@ func TestFailoverAfterAWritingAction(t *testing.T) {
 				c.model.Queue(setsReminder(failing)...)
 				c.Say(connectortest.Ada, c.ada, "Remind me to call mum in an hour")
 				c.read(c.ada, enjoy)
-				c.rest()
+				c.WaitIdle()
 				c.checkSpareKnows()
-				c.pass(2 * time.Hour)
+				c.Pass(2 * time.Hour)
 				if got := c.reminded(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
 					c.Errorf("she is reminded of %q", got)
 				}
@@ -145,7 +145,7 @@ func TestFailoverAfterAWritingAction(t *testing.T) {
 				s.checkSpareKnows()
 				time.Sleep(2 * time.Hour)
 				lines, err := s.browser.Reload(s.Context(), id)
-				s.must(err)
+				s.Must(err)
 				var reminders []string
 				for _, l := range lines {
 					if strings.HasPrefix(l.Text, "⏰") {

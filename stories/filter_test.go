@@ -28,7 +28,7 @@ func TestDiscordAutoMod(t *testing.T) {
 				w.Fake.AutoMod("foul")
 				c.model.Queue(script)
 				c.Mention(connectortest.Ada, c.group, "Tell me")
-				c.rest()
+				c.WaitIdle()
 				c.forgotten = map[string]bool{}
 				for _, m := range c.Sees(c.group) {
 					c.forgotten[m.ID] = m.Own
@@ -40,7 +40,7 @@ func TestDiscordAutoMod(t *testing.T) {
 						refused++
 					}
 				}
-				if refused != 1 || !strings.Contains(c.log.String(), "AutoMod blocked an answer") {
+				if refused != 1 || !strings.Contains(c.Logged.String(), "AutoMod blocked an answer") {
 					t.Errorf("%d requests were refused", refused)
 				}
 				c.Mention(connectortest.Bob, c.group, "Hi")

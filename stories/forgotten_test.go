@@ -36,7 +36,7 @@ func TestForgottenIsGone(t *testing.T) {
 					held := func() (n int) {
 						for _, name := range []string{path, path + "-wal"} {
 							data, err := os.ReadFile(name)
-							s.must(err)
+							s.Must(err)
 							n += bytes.Count(data, []byte(secret))
 						}
 						return n

@@ -45,7 +45,7 @@ func TestFormInChat(t *testing.T) {
 		c.model.Queue(fills("so what")...)
 		c.Say(connectortest.Ada, c.ada, "Play something")
 		c.read(c.ada, "Enjoy")
-		c.rest()
+		c.WaitIdle()
 		lines := c.Sees(c.ada)
 		m := lines[len(lines)-1]
 		seen := steps(m)
@@ -68,7 +68,7 @@ func TestFormOnThePage(t *testing.T) {
 		id := s.open()
 		stream := s.send(id, "k1", "Play something")
 		frames, err := stream.All()
-		s.must(err)
+		s.Must(err)
 		for _, f := range frames {
 			noTags(t, "a frame", f.Raw)
 		}
@@ -77,7 +77,7 @@ func TestFormOnThePage(t *testing.T) {
 			t.Errorf("the page shows %q", got)
 		}
 		lines, err := s.browser.Reload(s.Context(), id)
-		s.must(err)
+		s.Must(err)
 		noTags(t, "the page loaded again", fmt.Sprintf("%+v", lines))
 	})
 }
@@ -87,7 +87,7 @@ func TestFormIgnoresInChat(t *testing.T) {
 	onEach(t, asForm, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Text("<response><thought>a secret</thought><actions>IGNORE</actions><text></text></response>", modelfake.ByBytes(5))})
 		c.Say(connectortest.Ada, c.ada, "Thanks!")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.want(c.ada)
 	})
 }
@@ -106,7 +106,7 @@ func TestMultiStepInChat(t *testing.T) {
 			modelfake.Script{modelfake.Text("<response><thought>a secret</thought><text>"+enjoy+"</text></response>", modelfake.ByBytes(2))})
 		c.Say(connectortest.Ada, c.ada, "Play something")
 		c.read(c.ada, "Enjoy")
-		c.rest()
+		c.WaitIdle()
 		lines := c.Sees(c.ada)
 		for _, text := range steps(lines[len(lines)-1]) {
 			noTags(t, "an edit", text)

@@ -18,7 +18,7 @@ func TestBusyGroup(t *testing.T) {
 		for range 3 {
 			c.model.Queue(slowly(long))
 			c.Mention(connectortest.Ada, c.group, "Tell us")
-			c.rest()
+			c.WaitIdle()
 		}
 		if d := time.Since(begun); d > time.Minute {
 			t.Errorf("three answers took %v", d)
@@ -30,14 +30,14 @@ func TestBusyGroup(t *testing.T) {
 		if d := time.Since(asked); d > 2500*time.Millisecond {
 			t.Errorf("the first text of the fourth answer came after %v", d)
 		}
-		c.pass(8 * time.Second)
+		c.Pass(8 * time.Second)
 		c.Mention(connectortest.Bob, c.group, "/stop")
 		stopped := time.Now()
 		c.read(c.group, "topped")
 		if d := time.Since(stopped); d > 4*time.Second {
 			t.Errorf("/stop was seen after %v", d)
 		}
-		c.rest()
+		c.WaitIdle()
 	})
 }
 
@@ -53,11 +53,11 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 					return modelfake.Script{modelfake.Pause(time.Minute), modelfake.Text("Done.")}
 				}
 				c.Say(connectortest.Ada, c.ada, "first")
-				c.pass(time.Second)
+				c.Pass(time.Second)
 				c.Mention(connectortest.Ada, c.group, "second")
-				c.pass(time.Second)
+				c.Pass(time.Second)
 				c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "third")
-				c.pass(20 * time.Second)
+				c.Pass(20 * time.Second)
 				c.asked(limits.asked)
 				for _, in := range []connectortest.Place{c.ada, c.group, c.Direct(connectortest.Bob)} {
 					c.want(in, "Done.")
@@ -78,20 +78,20 @@ func TestCommandsTakeNoPlace(t *testing.T) {
 		}
 		for _, press := range []int{1, 1, -1, -1} {
 			c.Say(connectortest.Ada, c.ada, "/new")
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 			if press >= 0 {
 				c.World.(presser).Press(connectortest.Ada, c.ada, press)
-				c.pass(time.Minute)
+				c.Pass(time.Minute)
 			}
 		}
 		c.Say(connectortest.Ada, c.ada, "first")
-		c.pass(time.Second)
+		c.Pass(time.Second)
 		c.Mention(connectortest.Ada, c.group, "second")
-		c.pass(time.Second)
+		c.Pass(time.Second)
 		c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "third")
-		c.pass(20 * time.Second)
+		c.Pass(20 * time.Second)
 		c.asked(2)
-		c.pass(3 * time.Minute)
+		c.Pass(3 * time.Minute)
 		for _, in := range []connectortest.Place{c.ada, c.group, c.Direct(connectortest.Bob)} {
 			if own := connectortest.Own(c, in); own[len(own)-1] != "Done." {
 				c.Errorf("the last answer is %q", own[len(own)-1])

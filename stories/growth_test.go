@@ -52,7 +52,7 @@ func (c *chatStory) grow(deltas int) outlay {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	c.Say(connectortest.Ada, c.ada, "Tell me everything")
-	c.pass(time.Duration(deltas)*10*time.Millisecond + 2*time.Minute)
+	c.Pass(time.Duration(deltas)*10*time.Millisecond + 2*time.Minute)
 	runtime.ReadMemStats(&after)
 	synctest.Wait()
 	shown := strings.Join(connectortest.Own(c, c.ada), "\n\n")

@@ -3,7 +3,6 @@
 package stories_test
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"parley/backends/postgres/postgrestest"
 	"parley/backends/redis/redistest"
 	"parley/config"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -24,15 +24,9 @@ func TestServersHang(t *testing.T) {
 	database, shared := postgrestest.Start(t), redistest.Start(t)
 	cfg := onPostgres(t, database.Create(t, ""), modelfake.New(modelfake.Options{}))
 	cfg.Shared = config.DSN(shared.URL())
-	log := &sim.Log{}
-	g, err := parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
-	defer func() { stop(); <-ended }()
+	h := gatewaytest.New(t)
+	g, end := live(t, cfg, parley.Env{Log: h.Logger(slog.LevelInfo)})
+	defer end()
 	base := "http://" + g.Addr().String()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(t.Context())
@@ -73,18 +67,15 @@ func TestServersHang(t *testing.T) {
 	paused = false
 	wantsProbe(t, base, http.StatusOK, "ready\n")
 	answered("with-both")
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), "the store answers again") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(h.Logged.String(), "the store answers again") && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond) // until the next heartbeat
 	}
 	for _, once := range []string{"can't announce a turn", "redis: unreachable", "redis: connected again", "can't renew the process lease", "the store answers again"} {
-		if n := strings.Count(log.String(), once); n != 1 {
+		if n := strings.Count(h.Logged.String(), once); n != 1 {
 			t.Errorf("the log says %q %d times", once, n)
 		}
 	}
-	if n := strings.Count(log.String(), "can't follow answers"); n > 1 { // or not at all, if both answers were over before that was known
+	if n := strings.Count(h.Logged.String(), "can't follow answers"); n > 1 { // or not at all, if both answers were over before that was known
 		t.Errorf("the log says %d times that answers can't be followed", n)
-	}
-	if t.Failed() {
-		t.Log(log)
 	}
 }

@@ -16,7 +16,7 @@ func TestChatHoldOutlivesACrash(t *testing.T) {
 		c.Spoil(connectortest.Fault{Op: progressive.Edit, Nth: 1, Hold: hold})
 		c.model.Queue(slowly(tale), modelfake.Script{modelfake.Text(tale)}) // for either life
 		c.Say(connectortest.Ada, c.ada, "Tell me")
-		c.pass(20 * time.Second)
+		c.Pass(20 * time.Second)
 		c.crash()
 		c.start()
 		c.want(c.ada, tale)

@@ -22,17 +22,17 @@ const hookSecret = "hook-secret-0123456789"
 func (c *chatStory) calls(name, body string, header ...string) (status int, says string) {
 	c.Helper()
 	r, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.browser.Base+"/api/hooks/"+name, strings.NewReader(body))
-	c.must(err)
+	c.Must(err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+hookSecret)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	resp, err := c.browser.HTTP.Do(r)
-	c.must(err)
+	c.Must(err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	c.must(err)
+	c.Must(err)
 	var reply struct{ Error, Status string }
 	if err := json.Unmarshal(bytes.TrimSpace(data), &reply); err != nil {
 		c.Errorf("the reply is no JSON: %s", data)
@@ -42,7 +42,7 @@ func (c *chatStory) calls(name, body string, header ...string) (status int, says
 
 func (c *chatStory) hooked(hooks ...config.Hook) {
 	c.Mention(connectortest.Ada, c.group, "Hello")
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	c.secrets = append(c.secrets, hookSecret)
 	c.configured(func(cfg *config.Config) {
 		for _, h := range hooks {
@@ -70,14 +70,14 @@ func TestHook(t *testing.T) {
 		}
 		c.crash()
 		c.start()
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if code, says := c.calls("build", body, "Idempotency-Key", "1"); code != http.StatusAccepted || says != "duplicate" {
 			c.Errorf("again it replies %d %s", code, says)
 		}
 		if code, says := c.calls("alarm", `{"what":"**Fire** in [here](http://evil.example)"}`); code != http.StatusAccepted || says != "accepted" {
 			c.Errorf("the alarm replies %d %s", code, says)
 		}
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		got := connectortest.Own(c, c.group)[before:]
 		if len(got) != 2 || got[0] != "It is red." || !strings.HasPrefix(got[1], "🚨 ") || strings.Contains(got[1], "<a") {
 			c.Errorf("the group reads %q", got)
@@ -122,7 +122,7 @@ func TestHookRefuses(t *testing.T) {
 		if !slices.Equal(codes, []int{202, 409, 202, 429}) {
 			c.Errorf("the calls get %v", codes)
 		}
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"Alarm 1", "Alarm 3"}) {
 			c.Errorf("the group reads %q", got)
 		}

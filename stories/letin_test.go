@@ -20,14 +20,14 @@ func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
 		c.cfg.Access.Allow.Users = nil
 		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.start()
-		c.pass(10 * time.Second)
+		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		w := c.World.(presser)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Approve", "No"}) {
-			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, connectortest.Own(c, c.ada), c.log.String())
+			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, connectortest.Own(c, c.ada), c.Logged.String())
 		}
 		play(c, w)
 	})
@@ -41,7 +41,7 @@ func TestOwnerIsAsked(t *testing.T) {
 			c.Errorf("the owner reads %q", own)
 		}
 		w.Press(connectortest.Eve, c.ada, 0)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if told := w.Told(); len(told) != 1 || told[0] != "This choice is not yours to make." {
 			c.Errorf("told was %q", told)
 		}
@@ -64,11 +64,11 @@ func TestOwnerIsAsked(t *testing.T) {
 func TestOwnerSaysNo(t *testing.T) {
 	atTheDoor(t, func(c *chatStory, w presser) {
 		w.Press(connectortest.Ada, c.ada, 1)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		heard := len(connectortest.Own(c, c.Direct(connectortest.Eve)))
-		c.pass(11 * time.Minute)
+		c.Pass(11 * time.Minute)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello?")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := len(connectortest.Own(c, c.Direct(connectortest.Eve))); got != heard {
 			c.Errorf("Eve reads %q", connectortest.Own(c, c.Direct(connectortest.Eve)))
 		}

@@ -107,8 +107,8 @@ func TestLedgerAndBill(t *testing.T) {
 	}{
 		"a whole answer":     {[]modelfake.Script{script(words)}, nil, true},
 		"an action between":  {[]modelfake.Script{script(modelfake.Text("I look. "), modelfake.ToolCall("1", "CURRENT_TIME", "{}")), script(words)}, nil, true},
-		"stopped at once":    {[]modelfake.Script{script(words)}, func(s *story, c string) { s.must(s.browser.Stop(s.Context(), c)) }, false},
-		"stopped in between": {[]modelfake.Script{script(words)}, func(s *story, c string) { time.Sleep(3 * time.Second); s.must(s.browser.Stop(s.Context(), c)) }, false},
+		"stopped at once":    {[]modelfake.Script{script(words)}, func(s *story, c string) { s.Must(s.browser.Stop(s.Context(), c)) }, false},
+		"stopped in between": {[]modelfake.Script{script(words)}, func(s *story, c string) { time.Sleep(3 * time.Second); s.Must(s.browser.Stop(s.Context(), c)) }, false},
 		"crash at once":      {[]modelfake.Script{script(words)}, func(s *story, _ string) { s.crash(); s.start() }, false},
 		"crash in between":   {[]modelfake.Script{script(words)}, func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
 		"crash in step two": {[]modelfake.Script{script(modelfake.Text("I look. "), modelfake.ToolCall("1", "CURRENT_TIME", "{}")), script(words)},
@@ -130,8 +130,8 @@ func TestLedgerAndBill(t *testing.T) {
 				for _, r := range s.model.Requests() {
 					bill += r.Usage.Prompt + r.Usage.Completion
 				}
-				spent, err := s.node.store.Spent(s.Context(), time.Now().UTC().Format(time.DateOnly), "total")
-				s.must(err)
+				spent, err := s.Store.Spent(s.Context(), time.Now().UTC().Format(time.DateOnly), "total")
+				s.Must(err)
 				if spent.Tokens < bill || c.exact && spent.Tokens != bill || bill == 0 && c.exact {
 					t.Errorf("%d tokens are counted, the bill says %d", spent.Tokens, bill)
 				}
@@ -155,7 +155,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 		for conversation, offer := range offers {
 			for range 3 {
 				st, err := s.browser.Choose(s.Context(), conversation, offer, 1)
-				s.must(err)
+				s.Must(err)
 				if next := s.lastOffer(st); next.ID != "" {
 					offer = next
 					continue
@@ -169,8 +169,8 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 		}
 		day := time.Now().UTC().Format(time.DateOnly)
 		for conversation := range offers {
-			own, err := s.node.store.Spent(s.Context(), day, "person/web/"+conversation)
-			s.must(err)
+			own, err := s.Store.Spent(s.Context(), day, "person/web/"+conversation)
+			s.Must(err)
 			if own != (quota.Cost{}) {
 				t.Errorf("%+v is counted per conversation, although anyone can start a new one", own)
 			}
@@ -182,7 +182,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 func (s *story) lastOffer(st *sim.Stream) (offer answer.Choices) {
 	s.Helper()
 	frames, err := st.All()
-	s.must(err)
+	s.Must(err)
 	for _, e := range frames {
 		var f struct {
 			Choices *answer.Choices `json:"choices"`

@@ -22,7 +22,7 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = time.Second }, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Text(text)})
 		c.Say(connectortest.Ada, c.ada, "Tell me everything")
-		c.pass(3 * time.Minute)
+		c.Pass(3 * time.Minute)
 		for range 2 {
 			var own []connectortest.Line
 			for _, m := range c.Sees(c.ada) {
@@ -41,7 +41,7 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 			}
 			c.crash()
 			c.start()
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 		}
 	})
 }

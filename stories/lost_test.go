@@ -65,7 +65,7 @@ func (r *replicas) reads(s *sim.Stream, text string) {
 	r.Helper()
 	for !strings.Contains(s.Text(), text) {
 		_, err := s.Next()
-		r.must(err)
+		r.Must(err)
 	}
 }
 
@@ -92,9 +92,9 @@ func TestRedisLosesEverything(t *testing.T) {
 			r.telegram.Say(r.chat, r.user, "on Telegram")
 			here, there := r.asksBoth(a, b, "one")
 			conversation, err := a.Open(t.Context())
-			r.must(err)
+			r.Must(err)
 			older, err := a.Send(t.Context(), conversation, "older", "older")
-			r.must(err)
+			r.Must(err)
 			r.reads(older, half)
 			r.eventually("half an answer on Telegram", func() bool { all := r.answers(); return len(all) == 1 && strings.Contains(all[0], half) })
 			before := r.leases()
@@ -102,7 +102,7 @@ func TestRedisLosesEverything(t *testing.T) {
 
 			lose(r.redis)
 			newer, err := b.Send(t.Context(), conversation, "newer", "newer")
-			r.must(err)
+			r.Must(err)
 			if events, err := older.All(); err != nil || events[len(events)-1].NoResponse != "superseded" {
 				t.Errorf("the older answer ends with %+v, %v", events, err)
 			}
@@ -155,11 +155,11 @@ func TestRedisLosesEverything(t *testing.T) {
 func (r *replicas) asksBoth(a, b *replica, key string) (here, there *sim.Stream) {
 	r.Helper()
 	conversation, err := a.Open(r.Context())
-	r.must(err)
+	r.Must(err)
 	here, err = a.Send(r.Context(), conversation, key, key)
-	r.must(err)
+	r.Must(err)
 	there, err = b.Send(r.Context(), conversation, key, key)
-	r.must(err)
+	r.Must(err)
 	r.reads(there, half)
 	return here, there
 }

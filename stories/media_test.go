@@ -46,7 +46,7 @@ func (s *story) told() string {
 	s.Helper()
 	all := s.of(modelfake.DefaultModel)
 	if len(all) == 0 {
-		s.Fatalf("the model was not asked\nlog:\n%s", s.log.String())
+		s.Fatalf("the model was not asked\nlog:\n%s", s.Logged.String())
 	}
 	var b strings.Builder
 	for _, m := range all[len(all)-1].Messages {
@@ -126,11 +126,11 @@ func TestPhotoIsShown(t *testing.T) {
 			modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
 			modelfake.Script{modelfake.Text("A square.")}, modelfake.Script{modelfake.Text("Red.")})
 		c.Show(connectortest.Ada, c.ada, "Look", photo())
-		c.rest()
+		c.WaitIdle()
 		c.Say(connectortest.Ada, c.ada, "What is it?")
-		c.rest()
+		c.WaitIdle()
 		c.Say(connectortest.Ada, c.ada, "What color?")
-		c.rest()
+		c.WaitIdle()
 		c.want(c.ada, "I see.", "A square.", "Red.")
 		var shown []int // requests with the picture
 		for i, r := range c.model.Requests() {
@@ -150,12 +150,12 @@ func TestPhotoIsShown(t *testing.T) {
 func TestDocumentIsRead(t *testing.T) {
 	onEach(t, withSenses, func(c *chatStory) {
 		c.Show(connectortest.Ada, c.group, "Sum it up", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
-		c.rest()
+		c.WaitIdle()
 		if told := c.told(); !strings.Contains(told, "Buy tea.") || !strings.Contains(told, "plan.md") {
 			c.Errorf("the model was told %q", told)
 		}
 		c.Mention(connectortest.Ada, c.group, "And again?")
-		c.rest()
+		c.WaitIdle()
 		if told := c.told(); !strings.Contains(told, "Buy tea.") {
 			c.Errorf("later the model was told %q", told)
 		}
@@ -171,9 +171,9 @@ func TestDocumentIsReadOn(t *testing.T) {
 			modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)},
 			modelfake.Script{modelfake.Text("Below the oak.")})
 		c.Show(connectortest.Ada, c.group, "Keep it", connectortest.File{Name: "log.txt", Type: "text/plain", Data: []byte(long)})
-		c.rest()
+		c.WaitIdle()
 		c.Mention(connectortest.Ada, c.group, "Where is the treasure?")
-		c.rest()
+		c.WaitIdle()
 		all := c.model.Requests()
 		before, after := string(all[len(all)-2].Raw), string(all[len(all)-1].Raw)
 		if !strings.Contains(before, "Line after line.") || strings.Contains(before, "below the oak") || !strings.Contains(after, "below the oak") {
@@ -214,8 +214,8 @@ func TestUnreadFileFailsNoTurn(t *testing.T) {
 			onEach(t, withSenses, func(c *chatStory) {
 				spoil(c)
 				c.Show(connectortest.Ada, c.ada, "See this", photo())
-				c.pass(2 * time.Minute)
-				c.rest()
+				c.Pass(2 * time.Minute)
+				c.WaitIdle()
 				if told := c.told(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
 					c.Errorf("the model was told %q", told)
 				}
@@ -247,7 +247,7 @@ func TestBombIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, edit, func(c *chatStory) {
 				c.Show(connectortest.Ada, c.ada, "See this", connectortest.File{Name: "small.png", Type: "image/png", Data: bomb()})
-				c.rest()
+				c.WaitIdle()
 				if told := c.told(); !strings.Contains(told, "See this") {
 					c.Errorf("the model was told %q", told)
 				}
@@ -266,11 +266,11 @@ func TestFileIsReadAfterCrash(t *testing.T) {
 	onEach(t, withSenses, func(c *chatStory) {
 		c.SlowFiles(20 * time.Second)
 		c.Show(connectortest.Ada, c.ada, "Sum it up", connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
-		c.pass(5 * time.Second)
+		c.Pass(5 * time.Second)
 		c.crash()
 		c.start()
-		c.pass(2 * time.Minute)
-		c.rest()
+		c.Pass(2 * time.Minute)
+		c.WaitIdle()
 		if told := c.told(); !strings.Contains(told, "Buy tea.") {
 			c.Errorf("the model was told %q", told)
 		}
@@ -286,10 +286,10 @@ func TestWebPicture(t *testing.T) {
 		body := fmt.Sprintf(`{"clientMessageId":"m1","images":[{"data":%q,"mimeType":"image/png","name":"a.png"}]}`,
 			base64.StdEncoding.EncodeToString(modelfake.Picture(4, 3)))
 		resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conv+"/messages/stream", "application/json", strings.NewReader(body))
-		s.must(err)
+		s.Must(err)
 		text, err := io.ReadAll(resp.Body)
-		s.must(err)
-		s.must(resp.Body.Close())
+		s.Must(err)
+		s.Must(resp.Body.Close())
 		if !strings.Contains(string(text), "It is red.") || !strings.Contains(s.told(), "Please describe the attached image.") ||
 			!strings.Contains(s.told(), "A red square.") || len(s.of(eyes)) != 1 {
 			s.Errorf("the answer is %s, the model was told %q", text, s.told())

@@ -14,14 +14,14 @@ import (
 func TestForgetByReply(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Say(connectortest.Ada, c.ada, "My password is swordfish")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Reply(connectortest.Ada, c.ada, c.Sees(c.ada)[0], "/forget")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if own := connectortest.Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], "Forgotten, with my answer") {
 			c.Fatalf("she reads %q", own)
 		}
 		c.Say(connectortest.Ada, c.ada, "And now?")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if p := c.prompt(1); strings.Contains(p, "swordfish") {
 			c.Errorf("the prompt is %s", p)
 		}

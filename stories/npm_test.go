@@ -71,7 +71,7 @@ func realServersIn(t *testing.T, p site, servers []config.MCPServer, folder stri
 	cfg := r.config()
 	cfg.MCP = servers
 	r.start(cfg)
-	r.wait("both servers are connected", func() bool { return strings.Count(r.log.String(), "an MCP server is connected") == 2 })
+	r.wait("both servers are connected", func() bool { return strings.Count(r.Logged.String(), "an MCP server is connected") == 2 })
 	r.onPlatform(folder, p.name)
 	r.onTheWeb("http://"+r.gateway.Addr().String(), folder, p.name)
 }
@@ -142,17 +142,17 @@ func (r realServers) onPlatform(folder, name string) {
 func (r realServers) onTheWeb(base, folder, name string) {
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(r.Context())
-	r.must(err)
+	r.Must(err)
 	r.script("everything__get-sum", `{"a":19,"b":23}`, "It is 42.")
 	s, err := b.Send(r.Context(), conversation, "a", "What is 19 + 23?")
-	r.must(err)
+	r.Must(err)
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "It is 42.") || !strings.Contains(r.told(), "The sum of 19 and 23 is 42") {
 		r.Errorf("%q, %v; the model is told %s", s.Text(), err, r.told())
 	}
 	visited := filepath.Join(folder, name+"-web.txt")
 	r.script("files__write_file", `{"path":"`+visited+`","content":"ham"}`, "Noted for you.")
 	s, err = b.Send(r.Context(), conversation, "b", "Note that ham is missing")
-	r.must(err)
+	r.Must(err)
 	r.approves()
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "Noted for you.") {
 		r.Errorf("%q, %v", s.Text(), err)

@@ -51,11 +51,11 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 		}))
 		page := carrying{RoundTripper: s.browser.HTTP.Transport}
 		code, err := login.Sessions{Store: s.node.store}.NewCode(s.Context())
-		s.must(err)
+		s.Must(err)
 		body, _ := json.Marshal(map[string]string{"code": code})
 		resp, err := (&http.Client{Transport: page}).Post("http://"+webAt+"/api/login", "application/json", strings.NewReader(string(body)))
-		s.must(err)
-		s.must(resp.Body.Close())
+		s.Must(err)
+		s.Must(resp.Body.Close())
 		page.cookie = resp.Cookies()[0]
 		owner := &sim.Browser{HTTP: &http.Client{Transport: page}, Base: "http://" + webAt}
 		s.shutdown()
@@ -69,22 +69,22 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 		}
 		s.model.Queue(order, modelfake.Script{modelfake.Text("It is ordered.")})
 		id, err := owner.Open(s.Context())
-		s.must(err)
+		s.Must(err)
 		s.secrets = append(s.secrets, id)
 		st, err := owner.Send(s.Context(), id, "1", "Order tea")
-		s.must(err)
+		s.Must(err)
 		var asked *answer.Choices
 		for asked == nil {
 			e, err := st.Next()
-			s.must(err)
+			s.Must(err)
 			asked = e.Choices
 		}
 		press := func(by *http.Client) int {
 			body, _ := json.Marshal(map[string]any{"id": asked.ID, "option": 0})
 			resp, err := by.Post("http://"+webAt+"/api/conversations/"+id+"/choices/stream", "application/json", strings.NewReader(string(body)))
-			s.must(err)
+			s.Must(err)
 			_, _ = io.Copy(io.Discard, resp.Body)
-			s.must(resp.Body.Close())
+			s.Must(resp.Body.Close())
 			return resp.StatusCode
 		}
 		if status := press(s.browser.HTTP); status != http.StatusConflict || called.Load() != 0 {

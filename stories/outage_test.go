@@ -83,16 +83,16 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 	c.Mention(connectortest.Ada, c.group, "Is that so?")
 	c.Say(connectortest.Bob, bob, "Tell me slowly")
 	c.read(bob, "twice.")
-	c.pass(5 * time.Second)
+	c.Pass(5 * time.Second)
 	mend := breakTelegram(c, w, kind, c.ada, c.group)
-	c.pass(d / 2)
+	c.Pass(d / 2)
 	if restarts {
 		c.crash()
 		c.start()
 	}
-	c.pass(d - d/2)
+	c.Pass(d - d/2)
 	mend()
-	c.pass(65 * time.Second)
+	c.Pass(65 * time.Second)
 	for _, in := range []connectortest.Place{c.ada, c.group, bob} {
 		want := [][]string{{"Yes."}, {"Yes.\n\n" + progressive.Repetition}}
 		if done {
@@ -108,7 +108,7 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 	if done {
 		c.orphans = 2 // the first creates
 	}
-	if c.rest(); strings.Contains(c.log.String(), "may not have arrived") {
+	if c.WaitIdle(); strings.Contains(c.Logged.String(), "may not have arrived") {
 		c.Error("the log says that an answer may not have arrived")
 	}
 }
@@ -119,24 +119,24 @@ func TestTelegramRepetitionIsUnheard(t *testing.T) {
 	on(t, site, nil, func(c *chatStory) {
 		w, bob := c.World.(*telegramworld.World), c.Direct(connectortest.Bob)
 		c.Say(connectortest.Bob, bob, "Hi")
-		c.rest()
+		c.WaitIdle()
 		c.crash()
 		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Bob))}
 		c.start()
 		c.Say(connectortest.Bob, bob, "Hello")
-		c.rest()
+		c.WaitIdle()
 		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: telegramworld.Chat(c.ada).ID, Drop: true, Times: 2})
 		c.Say(connectortest.Ada, c.ada, "Is it so?")
-		c.rest()
+		c.WaitIdle()
 		if own := connectortest.Own(c, c.ada); len(own) != 0 {
 			c.Errorf("people read %q", own)
 		}
 		c.Say(connectortest.Ada, c.ada, "Are you there?")
-		c.rest()
+		c.WaitIdle()
 		if own := connectortest.Own(c, bob); !strings.Contains(own[len(own)-1], "may not have arrived") {
 			c.Errorf("the owner reads %q", own)
 		}
-		if !strings.Contains(c.log.String(), "may not have arrived") || !strings.Contains(c.prompt(3), "It is unknown whether this answer arrived") {
+		if !strings.Contains(c.Logged.String(), "may not have arrived") || !strings.Contains(c.prompt(3), "It is unknown whether this answer arrived") {
 			c.Errorf("the log says nothing, or the prompt: %s", c.prompt(3))
 		}
 		c.orphans = 1
@@ -168,12 +168,12 @@ func TestTelegramAdoptsABeginning(t *testing.T) {
 		c.choose = func(modelfake.Request) modelfake.Script { return slowly(tale) }
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		for !slices.ContainsFunc(w.Fake.Log(), func(r telegramfake.Request) bool { return r.Method == "sendMessage" }) {
-			c.pass(50 * time.Millisecond)
+			c.Pass(50 * time.Millisecond)
 		}
 		c.crash()
 		c.start()
 		c.Say(connectortest.Ada, c.ada, "/status")
-		c.rest()
+		c.WaitIdle()
 		if own := connectortest.Own(c, c.ada); len(own) != 2 || own[1] != tale || own[0] == tale {
 			c.Errorf("people read %q", own)
 		}

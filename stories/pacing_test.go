@@ -24,9 +24,9 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 				c.Spoil(f)
 				c.model.Queue(slowly(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.pass(30 * time.Second)
+				c.Pass(30 * time.Second)
 				c.Say(connectortest.Bob, bob, "And I?")
-				c.pass(5 * time.Second)
+				c.Pass(5 * time.Second)
 				if own := connectortest.Own(c, bob); len(own) != 1 {
 					t.Errorf("meanwhile another reads %q", own)
 				}
@@ -77,7 +77,7 @@ func TestChatEditsFailForAMinute(t *testing.T) {
 				for n := range 100 {
 					c.Spoil(connectortest.Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
 				}
-				c.pass(time.Minute)
+				c.Pass(time.Minute)
 				if tried := len(c.Requests()) - before; tried < 3 || tried > 16 { // with those that ask whether the platform works
 					t.Errorf("%d requests in that minute", tried)
 				}

@@ -28,9 +28,9 @@ func TestTelegramAlbum(t *testing.T) {
 			for n := range 10 {
 				w.Send(connectortest.Ada, in, caption, picture("album", n))
 				caption = ""
-				c.pass(time.Second)
+				c.Pass(time.Second)
 			}
-			c.rest()
+			c.WaitIdle()
 			c.asked(i + 1)
 			if p := c.prompt(i); strings.Count(p, "photo.jpg") != 10 {
 				t.Errorf("the prompt holds %d pictures: %s", strings.Count(p, "photo.jpg"), p)
@@ -46,12 +46,12 @@ func TestTelegramAlbum(t *testing.T) {
 func TestTelegramParts(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.Say(connectortest.Ada, c.ada, strings.Repeat("word ", 800))
-		c.pass(500 * time.Millisecond)
+		c.Pass(500 * time.Millisecond)
 		c.Say(connectortest.Ada, c.ada, "the end")
 		c.want(c.ada, "You said: the end")
 		c.asked(1)
 		w.Send(connectortest.Ada, c.ada, "", picture("", 1))
-		c.pass(time.Second)
+		c.Pass(time.Second)
 		c.Say(connectortest.Ada, c.ada, "what is this?")
 		c.want(c.ada, "You said: the end", "You said: what is this?")
 		c.asked(2)

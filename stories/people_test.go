@@ -14,21 +14,21 @@ import (
 func TestChatReply(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Mention(connectortest.Ada, c.group, "the first")
-		c.rest()
+		c.WaitIdle()
 		first := c.Sees(c.group)[1]
 		c.Say(connectortest.Bob, c.group, "cabbages\nand kings")
 		remark := c.Sees(c.group)[2]
 		c.Reply(connectortest.Ada, c.group, first, "why?")
-		c.rest()
+		c.WaitIdle()
 		c.asked(2)
 		if p := c.prompt(1); !strings.Contains(p, `: You said: `) || !strings.Contains(p, `the first]\n`) || strings.Contains(p, "cabbages and") {
 			t.Errorf("the prompt is %s", p)
 		}
 		c.Reply(connectortest.Ada, c.group, remark, "no mention here")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(2)
 		c.Mention(connectortest.Ada, c.group, "and that?")
-		c.rest()
+		c.WaitIdle()
 		if p := c.prompt(2); !strings.Contains(p, `[In reply to Bob: cabbages and kings]\n`) {
 			t.Errorf("then the prompt is %s", p)
 		}
@@ -44,16 +44,16 @@ func TestChatReaction(t *testing.T) {
 		for _, added := range []bool{true, false, true} { // taken back, and given again
 			c.React(connectortest.Ada, c.ada, question, "👍", added)
 		}
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(1)
 		c.Say(connectortest.Ada, c.ada, "another one")
 		c.want(c.ada, "You said: a joke, please", "You said: another one")
 		c.React(connectortest.Ada, c.ada, c.Sees(c.ada)[1], "🔥", true)
 		c.React(connectortest.Ada, c.ada, c.Sees(c.ada)[3], "🔥", true)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(2)
 		c.Say(connectortest.Ada, c.ada, "and?")
-		c.rest()
+		c.WaitIdle()
 		p := c.prompt(2)
 		for _, answer := range []string{"a joke, please", "another one"} {
 			if !strings.Contains(p, `*Added 🔥 to your answer: \"You said: `+answer+`\"*`) {
@@ -72,25 +72,25 @@ func TestChatAmbient(t *testing.T) {
 	ambient := func(cfg *config.Config) { cfg.Access.Group = config.GroupAmbient }
 	onEach(t, ambient, func(c *chatStory) {
 		c.Say(connectortest.Ada, c.group, "Parley, are you there?")
-		c.rest()
+		c.WaitIdle()
 		c.asked(1)
 		c.model.Queue(modelfake.Script{modelfake.Text("<response><action>IGNORE</action></response>")}, modelfake.Script{modelfake.Text("Perhaps.")}, modelfake.Script{modelfake.Text("RESPOND")}, modelfake.Script{modelfake.Text("Blue.")})
 		c.Say(connectortest.Bob, c.group, "lunch?")
-		c.rest()
+		c.WaitIdle()
 		c.Say(connectortest.Bob, c.group, "hm")
-		c.rest()
+		c.WaitIdle()
 		c.asked(3)
 		c.Say(connectortest.Bob, c.group, "green or blue?")
-		c.rest()
+		c.WaitIdle()
 		c.asked(5)
 		c.model.Queue(modelfake.Script{modelfake.Text("STOP")})
 		c.Say(connectortest.Bob, c.group, "be quiet now")
-		c.rest()
+		c.WaitIdle()
 		c.Say(connectortest.Bob, c.group, "are you?")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(6)
 		c.Mention(connectortest.Bob, c.group, "you may speak")
-		c.rest()
+		c.WaitIdle()
 		c.asked(7)
 		if own := connectortest.Own(c, c.group); len(own) != 3 || own[1] != "Blue." || !strings.Contains(own[2], "you may speak") {
 			t.Errorf("the group reads %q", own)
@@ -107,7 +107,7 @@ func TestChatCommands(t *testing.T) {
 			"/help": "/retry", "/status": "I answer every message", "/model": "only one model",
 		} {
 			c.Say(connectortest.Ada, c.ada, command)
-			c.rest()
+			c.WaitIdle()
 			own := connectortest.Own(c, c.ada)
 			if last := own[len(own)-1]; !strings.Contains(last, part) {
 				t.Errorf("%s says %q", command, last)
@@ -115,7 +115,7 @@ func TestChatCommands(t *testing.T) {
 		}
 		c.asked(1)
 		c.Say(connectortest.Ada, c.ada, "milk?")
-		c.rest()
+		c.WaitIdle()
 		if p := c.prompt(1); strings.Contains(p, "/help") || strings.Contains(p, "Tell which model") {
 			t.Errorf("the prompt is %s", p)
 		}
@@ -132,7 +132,7 @@ func TestChatRetry(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "/retry")
 		c.want(c.ada, "You said: tea or coffee?", "Coffee.")
 		c.Say(connectortest.Ada, c.ada, "why?")
-		c.rest()
+		c.WaitIdle()
 		if p := c.prompt(2); strings.Contains(p, "You said:") || !strings.Contains(p, "Coffee.") {
 			t.Errorf("the prompt is %s", p)
 		}

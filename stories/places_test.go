@@ -19,15 +19,15 @@ import (
 func TestTelegramMigrationIsForEver(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.Mention(connectortest.Ada, c.group, "my cat is called Minka")
-		c.rest()
+		c.WaitIdle()
 		w.Migrate()
 		c.group = c.Group()
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.crash()
 		c.start()
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Mention(connectortest.Ada, c.group, "what is her name?")
-		c.rest()
+		c.WaitIdle()
 		if p := c.prompt(1); !strings.Contains(p, "Minka") {
 			t.Errorf("the room forgot: %s", p)
 		}
@@ -39,14 +39,14 @@ func TestTelegramThrownOut(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.model.Queue(slowly(tale))
 		c.Mention(connectortest.Ada, c.group, "tell us a tale")
-		c.pass(200 * time.Millisecond) // nothing is in sight yet
+		c.Pass(200 * time.Millisecond) // nothing is in sight yet
 		id, err := strconv.ParseInt(string(c.group), 10, 64)
-		c.must(err)
+		c.Must(err)
 		group := telegramfake.Chat{ID: id}
 		w.Fake.Kick(group, telegramfake.User{ID: 1, FirstName: "Admin"})
-		c.pass(time.Second)
+		c.Pass(time.Second)
 		made := len(w.Fake.Log())
-		c.rest()
+		c.WaitIdle()
 		for _, q := range w.Fake.Log()[made:] {
 			if q.Chat == group.ID {
 				t.Errorf("%s to a group without the bot", q.Method)
@@ -84,9 +84,9 @@ func (c *chatStory) feed(name string) (in connectortest.Place) {
 	case *telegramworld.World:
 		in = connectortest.Place(strconv.FormatInt(w.Fake.AddChannel(name).ID, 10))
 	}
-	c.pass(10 * time.Second)
+	c.Pass(10 * time.Second)
 	c.Say(connectortest.Ada, in, "We open on Monday.")
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	c.model.Queue(modelfake.Script{modelfake.ToolCall("c1", "CREATE_POST", `{"room":"#`+name+`","topic":"tea"}`)},
 		modelfake.Script{modelfake.Text("<response><thought>a secret</thought>\n<post>The kettle **sings**.</post></response>")}, modelfake.Script{modelfake.Text("It is out.")})
 	return in
@@ -97,14 +97,14 @@ func TestPostWithoutTheRight(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		news := c.feed("news")
 		id, err := strconv.ParseInt(string(news), 10, 64)
-		c.must(err)
+		c.Must(err)
 		w.Fake.LetPost(telegramfake.Chat{ID: id}, telegramfake.User{ID: 1, FirstName: "Admin"}, false)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.forgotten = map[string]bool{"": true} // what could not be posted
 		c.Say(connectortest.Ada, c.ada, "Post something about tea")
 		c.want(c.ada, "It is out.")
 		c.want(news)
-		c.pass(time.Hour)
+		c.Pass(time.Hour)
 		var tried []string
 		for _, q := range w.Fake.Log() {
 			if q.Chat == id {

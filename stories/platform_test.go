@@ -48,11 +48,11 @@ func TestChatAnswer(t *testing.T) {
 func TestChatGroup(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Say(connectortest.Bob, c.group, "The password of the day is swordfish.")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(0)
 		c.want(c.group)
 		c.Mention(connectortest.Ada, c.group, "what is the password?")
-		c.rest()
+		c.WaitIdle()
 		c.asked(1)
 		if p := c.prompt(0); !strings.Contains(p, "swordfish") || !strings.Contains(p, "Bob: ") || !strings.Contains(p, "Ada: ") {
 			t.Errorf("the prompt is %s", p)
@@ -69,14 +69,14 @@ func TestChatStranger(t *testing.T) {
 	onEach(t, allowlist, func(c *chatStory) {
 		eve := c.Direct(connectortest.Eve)
 		c.Say(connectortest.Eve, eve, "Hello")
-		c.rest()
+		c.WaitIdle()
 		if own := connectortest.Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "approved") {
 			t.Errorf("a stranger reads %q", own)
 		}
 		c.Say(connectortest.Eve, eve, "Hello?")
 		c.Mention(connectortest.Eve, c.group, "Hello??")
-		c.pass(time.Minute)
-		c.rest()
+		c.Pass(time.Minute)
+		c.WaitIdle()
 		if own := connectortest.Own(c, eve); len(own) != 1 {
 			t.Errorf("then a stranger reads %q", own)
 		}
@@ -93,11 +93,11 @@ func TestChatBots(t *testing.T) {
 			c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(who)))
 		}
 		c.start()
-		c.pass(10 * time.Second)
+		c.Pass(10 * time.Second)
 		c.Mention(connectortest.Robot, c.group, "Shall we talk forever?")
 		c.Mention(connectortest.Self, c.group, "Do I hear myself?")
 		c.orphans = 1 // what it said itself stands there
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.asked(0)
 		if n := len(c.Requests()); n != 0 {
 			t.Errorf("bots cause %d requests", n)
@@ -109,7 +109,7 @@ func TestChatBots(t *testing.T) {
 func TestChatDuplicates(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Twice(func() { c.Say(connectortest.Ada, c.ada, "Hi") })
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.want(c.ada, "You said: Hi")
 		c.asked(1)
 	})
@@ -121,7 +121,7 @@ func TestChatLongAnswer(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(long, modelfake.ByWord)})
 		c.Say(connectortest.Ada, c.ada, "Tell me much")
-		c.rest()
+		c.WaitIdle()
 		own := connectortest.Own(c, c.ada)
 		if len(own) < 3 || bare(strings.Join(own, "")) != bare(long) {
 			t.Errorf("%d messages say %q", len(own), own)
@@ -144,7 +144,7 @@ func TestChatSuperseded(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Question C")
 		c.read(c.ada, "evening")
 		c.Say(connectortest.Ada, c.ada, "Question D")
-		c.rest()
+		c.WaitIdle()
 		own := connectortest.Own(c, c.ada)
 		if len(own) != 3 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], "Interrupted by a newer message.") {
 			t.Errorf("people read %q", own)
@@ -173,9 +173,9 @@ func TestChatQueue(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(slowly(tale))
 		c.Mention(connectortest.Ada, c.group, "first")
-		c.pass(5 * time.Second)
+		c.Pass(5 * time.Second)
 		c.Mention(connectortest.Bob, c.group, "second")
-		c.rest()
+		c.WaitIdle()
 		own := connectortest.Own(c, c.group)
 		if len(own) != 2 || own[0] != tale || !strings.Contains(own[1], "second") {
 			t.Errorf("people read %q", own)
@@ -197,7 +197,7 @@ func TestChatStop(t *testing.T) {
 		if end := c.model.Requests()[0].Cancelled; end.IsZero() || end.Sub(said) > time.Second {
 			t.Errorf("the model was cancelled at %v, stop was said at %v", end, said)
 		}
-		c.rest()
+		c.WaitIdle()
 		c.asked(1)
 		c.Say(connectortest.Ada, c.ada, "Go on")
 		c.read(c.ada, "You said: Go on")
@@ -274,7 +274,7 @@ func TestChatFaults(t *testing.T) {
 // wantOnce wants the answer there once, beside what an unavoidable orphan says.
 func (c *chatStory) wantOnce(f connectortest.Fault, text string) {
 	c.Helper()
-	c.rest()
+	c.WaitIdle()
 	own := connectortest.Own(c, c.ada)
 	if c.site.orphans && f.Op == progressive.Post && (f.Lost || f.Mute > 0) && len(own) == 2 {
 		c.orphans = 1 // TR-12: short, and above
@@ -300,7 +300,7 @@ func TestChatFaultsAtTheEnd(t *testing.T) {
 				c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")})
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, "twice.")
-				c.pass(5 * time.Second)
+				c.Pass(5 * time.Second)
 				c.Spoil(f)
 				c.want(c.ada, tale+" The end.")
 			})
@@ -335,7 +335,7 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 // and stands below the first one if that arrived.
 func (c *chatStory) wantOnceOrMarked(f connectortest.Fault, text string) {
 	c.Helper()
-	c.rest()
+	c.WaitIdle()
 	want := []string{text}
 	if arrived := f.Lost || f.Mute > 0; c.site.orphans && (arrived || f.Dropped || f.BadGateway) {
 		want = []string{text + "\n\n" + progressive.Repetition}
@@ -364,7 +364,7 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 				c.Spoil(f)
 				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
 				c.Say(connectortest.Ada, c.ada, "Is it so?")
-				c.rest()
+				c.WaitIdle()
 				var want []string
 				if f.Lost {
 					want = []string{"Yes."}
@@ -372,7 +372,7 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 				if own := connectortest.Own(c, c.ada); !slices.Equal(own, want) {
 					c.Errorf("people read %q; want %q", own, want)
 				}
-				if !strings.Contains(c.log.String(), "part of the answer may not have been shown") {
+				if !strings.Contains(c.Logged.String(), "part of the answer may not have been shown") {
 					c.Error("the log does not tell")
 				}
 			})
@@ -392,7 +392,7 @@ func TestChatRemoved(t *testing.T) {
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.read(c.ada, "Once upon a time")
 				c.Remove(c.ada, c.Sees(c.ada)[1])
-				c.rest()
+				c.WaitIdle()
 				if own := connectortest.Own(c, c.ada); len(own) > 0 {
 					t.Errorf("people read %q", own)
 				}
@@ -405,10 +405,10 @@ func TestChatRemoved(t *testing.T) {
 				if posts != 1 {
 					t.Errorf("it was posted %d times", posts)
 				}
-				run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
-				c.must(err)
-				said, err := c.node.store.Memory(c.Context(), run.Said())
-				c.must(err)
+				run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
+				c.Must(err)
+				said, err := c.Store.Memory(c.Context(), run.Said())
+				c.Must(err)
 				if run.Outcome.Status != answer.Stopped || !said.Interrupted || !strings.Contains(said.Text, "Once upon") || !strings.HasSuffix(said.Text, "_(Stopped.)_") {
 					t.Errorf("it ended %+v, remembered is %+v", run.Outcome, said)
 				}
@@ -430,11 +430,11 @@ func TestChatLastEditIsRefused(t *testing.T) {
 				c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")}, modelfake.Script{modelfake.Text("Answer B")})
 				c.Mention(connectortest.Ada, c.group, "Tell me")
 				c.read(c.group, "twice.")
-				c.pass(5 * time.Second)
+				c.Pass(5 * time.Second)
 				f.In = c.group
 				c.Spoil(f)
 				c.Mention(connectortest.Bob, c.group, "And me?")
-				c.pass(50 * time.Second)
+				c.Pass(50 * time.Second)
 				if own := connectortest.Own(c, c.group); !slices.Equal(own, []string{tale + " The end.", "Answer B"}) {
 					t.Errorf("people read %q", own)
 				}
@@ -451,7 +451,7 @@ func TestChatModelFails(t *testing.T) {
 		c.want(c.ada, llm.NoProvider.Sentence())
 		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Cut()})
 		c.Say(connectortest.Ada, c.ada, "Again")
-		c.rest()
+		c.WaitIdle()
 		if own := connectortest.Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
 			t.Errorf("people read %q", own)
 		}
@@ -468,7 +468,7 @@ func TestChatLongHold(t *testing.T) {
 		c.Spoil(connectortest.Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
 		c.model.Queue(slowly(tale), slowly(tale))
 		c.Say(connectortest.Ada, c.ada, "Tell me")
-		c.pass(5 * time.Second)
+		c.Pass(5 * time.Second)
 		c.Say(connectortest.Bob, bob, "Tell me too")
 		asked := time.Now()
 		c.read(bob, "twice.")

@@ -79,14 +79,14 @@ type path struct {
 func poisonedPage(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
 	return func(c *chatStory, text string) {
 		c.Mention(connectortest.Ada, in(c), "see example.com")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		for _, room := range c.rooms() {
-			all, err := c.node.store.Recent(c.Context(), room, chat.Said, 0, 10)
-			c.must(err)
+			all, err := c.Store.Recent(c.Context(), room, chat.Said, 0, 10)
+			c.Must(err)
 			for _, m := range all {
 				if strings.Contains(m.Text, "see example.com") && m.Author != "" && m.Name == string(connectortest.Ada) { // read here: no page of this world is on the public internet
 					page := chat.Attachment{Ref: "https://example.com", Name: "example.com", Type: "text/html", Title: text[:100], Text: text, Link: true}
-					c.must(c.node.store.Revise(c.Context(), m.ID, m.Text, []chat.Attachment{page}))
+					c.Must(c.Store.Revise(c.Context(), m.ID, m.Text, []chat.Attachment{page}))
 				}
 			}
 		}
@@ -124,7 +124,7 @@ func poisonedRoom(c *chatStory, text string) {
 
 func poisonedQuote(c *chatStory, text string) {
 	c.Say(connectortest.Bob, c.group, text)
-	c.pass(time.Second)
+	c.Pass(time.Second)
 	all := c.Sees(c.group)
 	c.Reply(connectortest.Ada, c.group, all[len(all)-1], "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" what does he mean?")
 }
@@ -134,7 +134,7 @@ func poisonedForward(in func(*chatStory) connectortest.Place) func(*chatStory, s
 	return func(c *chatStory, text string) {
 		w := c.World.(*telegramworld.World)
 		w.Send(connectortest.Ada, in(c), text, telegramfake.ForwardedFrom(w.Fake.AddUser("Bob", "")))
-		c.pass(time.Second)
+		c.Pass(time.Second)
 	}
 }
 
@@ -143,7 +143,7 @@ func poisonedCall(name string, params func(text string) map[string]any) func(*ch
 	return func(c *chatStory, text string) {
 		c.model.Queue(calling(c.cfg, name, params(text)), answering(c.cfg, "Done."))
 		c.Mention(connectortest.Ada, c.group, "please")
-		c.pass(2 * time.Minute)
+		c.Pass(2 * time.Minute)
 	}
 }
 
@@ -157,9 +157,9 @@ func poisonedMemory(c *chatStory, text string) {
 func (c *chatStory) gossip() {
 	for i := range 4 {
 		c.Say(connectortest.Bob, c.group, fmt.Sprintf("Line %d. %s", i, strings.Repeat("Nothing happened in the garden. ", 50)))
-		c.pass(time.Second)
+		c.Pass(time.Second)
 	}
-	c.pass(2 * time.Minute)
+	c.Pass(2 * time.Minute)
 }
 
 // usualPaths need no settings but those of every story.
@@ -173,7 +173,7 @@ func usualPaths() []path {
 		}, false},
 		{"a file that is read on", func(c *chatStory, text string) {
 			poisonedDocument(group)(c, text)
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 			ask := modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)}
 			if c.cfg.Agent.Generation == config.GenerateXML {
 				ask = modelfake.Script{modelfake.Text("<response><thought>t</thought><providers>ATTACHMENTS</providers><text>Wait.</text></response>")}
@@ -207,7 +207,7 @@ func usualPaths() []path {
 func poisonedHook(c *chatStory, text string) {
 	c.hooked(config.Hook{Name: "build", Prompt: "A build ended as {{status}}."})
 	body, err := json.Marshal(map[string]string{"status": text, "log": text})
-	c.must(err)
+	c.Must(err)
 	if code, says := c.calls("build", string(body)); code != http.StatusAccepted {
 		c.Fatal(code, says)
 	}
@@ -216,7 +216,7 @@ func poisonedHook(c *chatStory, text string) {
 func poisonedAlarm(c *chatStory, text string) {
 	c.hooked(config.Hook{Name: "alarm", Text: "Alarm: {{what}}"})
 	body, err := json.Marshal(map[string]string{"what": text})
-	c.must(err)
+	c.Must(err)
 	if code, says := c.calls("alarm", string(body)); code != http.StatusAccepted {
 		c.Fatal(code, says)
 	}
@@ -224,11 +224,11 @@ func poisonedAlarm(c *chatStory, text string) {
 
 func poisonedSchedule(c *chatStory, text string) {
 	c.Mention(connectortest.Ada, c.group, "hello")
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	c.configured(func(cfg *config.Config) {
 		c.scheduled(cfg, config.Schedule{Name: "tea", Cron: "5 * * * *", Prompt: text})
 	})
-	c.pass(time.Hour)
+	c.Pass(time.Hour)
 }
 
 // poisonings are gateways by their settings, and what is tried with each.
@@ -260,7 +260,7 @@ func poisonings() map[string]struct {
 			{"a fact of a reflection", func(c *chatStory, _ string) {
 				for range 4 { // one is due
 					c.Mention(connectortest.Ada, c.group, "I keep bees")
-					c.pass(time.Minute)
+					c.Pass(time.Minute)
 				}
 			}, false},
 		}},
@@ -383,18 +383,18 @@ func take(t *testing.T, paths []path, edit func(*config.Config), text string) ma
 			c.choose = c.obeys(text)
 			c.group = connectortest.Place(fmt.Sprint(c.World.(*telegramworld.World).Fake.AddGroup("Friends").ID))
 			p.arrive(c, text)
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 			in := c.group
 			if p.private {
 				in = c.ada
 			}
 			c.Mention(connectortest.Ada, in, "what do you think?")
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 			all[p.name] = c.model.Requests()[before:]
 			for _, asked := range []connectortest.Place{c.group, c.ada} { // whether to order
 				if w := c.World.(presser); len(w.Buttons(asked)) > 0 {
 					w.Press(connectortest.Ada, asked, len(w.Buttons(asked))-1)
-					c.pass(time.Minute)
+					c.Pass(time.Minute)
 				}
 			}
 		}

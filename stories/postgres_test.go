@@ -17,6 +17,7 @@ import (
 	"parley/config"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -40,32 +41,19 @@ func onPostgres(t *testing.T, url string, model http.Handler) config.Config {
 func live(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, func()) {
 	t.Helper()
 	if env.Log == nil {
-		_, env.Log = shownIfFailed(t)
+		env.Log = gatewaytest.New(t).Logger(slog.LevelInfo)
 	}
 	g, err := parley.Start(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
-	return g, func() { stop(); <-ended }
-}
-
-// shownIfFailed returns a log that is shown if the test fails.
-func shownIfFailed(t *testing.T) (*sim.Log, *slog.Logger) {
-	log := &sim.Log{}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(log)
-		}
-	})
-	return log, slog.New(slog.NewTextHandler(log, nil))
+	p := gatewaytest.Start(context.Background(), g.Run)
+	return g, func() { _ = p.Stop() }
 }
 
 // mortal returns a store whose gateway can die.
 func mortal(t *testing.T, s storage.Store) *witness {
-	return newWitness(&story{T: t, accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}, s)
+	return newWitness(&story{accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}, s)
 }
 
 // The first gateway dies while it answers, without another word to the database. The next one adopts the question at once, and
@@ -97,7 +85,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	}
 	go func() { _, _ = b.Send(t.Context(), conversation, "key", "hello") }()
 	<-asked
-	first.die()
+	first.Kill()
 	server.Kill() // the database dies with it
 	end()
 	server.Restart(t)

@@ -90,7 +90,7 @@ func TestProgressInChat(t *testing.T) {
 				c.model.Queue(plays("so what")...)
 				c.Say(connectortest.Ada, c.ada, "Play something")
 				c.read(c.ada, "Enjoy")
-				c.rest()
+				c.WaitIdle()
 				got := slices.DeleteFunc(steps(c.Sees(c.ada)[1]), func(s string) bool {
 					return slices.Contains(passing, s) && !slices.Contains(want, s)
 				})
@@ -112,7 +112,7 @@ func TestProgressOnThePage(t *testing.T) {
 		var frames []string
 		for {
 			e, err := stream.Next()
-			s.must(err)
+			s.Must(err)
 			frames = append(frames, tokenless(e.Raw))
 			if e.Type == "done" {
 				break
@@ -138,7 +138,7 @@ func TestProgressOnThePage(t *testing.T) {
 			t.Error(diff)
 		}
 		lines, err := s.browser.Reload(s.Context(), id)
-		s.must(err)
+		s.Must(err)
 		if len(lines) != 2 || lines[1].Text != letMe+"\n\n"+playing+"\n\n"+enjoy {
 			t.Fatalf("a reload shows %+v", lines)
 		}
@@ -178,8 +178,8 @@ func TestEndingsWithACall(t *testing.T) {
 			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
 		"the message is removed": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(c *chatStory) {
 			c.Remove(c.ada, c.Sees(c.ada)[1])
-			run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
-			c.must(err)
+			run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
+			c.Must(err)
 			c.forgotten = map[string]bool{run.Shown[0].ID: true}
 		}, nil},
 		"the process dies": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
@@ -195,9 +195,9 @@ func TestEndingsWithACall(t *testing.T) {
 				s.Say(connectortest.Ada, s.ada, "Play something")
 				s.read(s.ada, map[string]string{"endless": setting}[c.title])
 				c.do(s)
-				s.rest()
-				s.pass(5 * time.Second)
-				s.rest()
+				s.WaitIdle()
+				s.Pass(5 * time.Second)
+				s.WaitIdle()
 				got := connectortest.Own(s, s.ada)
 				for i := range got {
 					got[i] = strings.NewReplacer("*", "", "_", "").Replace(got[i])
@@ -228,22 +228,22 @@ func TestEndingsWithoutAChat(t *testing.T) {
 				c.read(c.ada, letMe)
 				c.forgotten = map[string]bool{c.Sees(c.ada)[1].ID: true} // people read less than is remembered
 				c.Spoil(fault)
-				c.pass(10 * time.Second)
+				c.Pass(10 * time.Second)
 				room := c.rooms()[0]
-				open, err := c.node.store.OpenRuns(c.Context(), room)
-				c.must(err)
+				open, err := c.Store.OpenRuns(c.Context(), room)
+				c.Must(err)
 				if len(open) > 0 {
 					c.Fatalf("there is work left: %+v", open)
 				}
-				said, err := c.node.store.Recent(c.Context(), room, chat.Said, 0, 1)
-				c.must(err)
+				said, err := c.Store.Recent(c.Context(), room, chat.Said, 0, 1)
+				c.Must(err)
 				m := said[0]
 				if !m.Interrupted || !strings.HasPrefix(m.Text, letMe) || !strings.HasSuffix(m.Text, "_(Stopped.)_") || len(m.Calls) != 1 ||
 					m.Calls[0].Stage != answer.StageEnd || m.Calls[0].Error != "It was interrupted." {
 					c.Errorf("remembered is %+v", m)
 				}
 				before := len(c.Requests())
-				c.pass(time.Hour)
+				c.Pass(time.Hour)
 				if n := len(c.Requests()); n != before {
 					c.Errorf("%d requests after the end", n-before)
 				}
@@ -260,7 +260,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 // On the page every call that has begun ends once, on the stream that it began on.
 func TestCallsEndOnThePage(t *testing.T) {
 	for name, do := range map[string]func(s *story, conversation string){
-		"stopped":    func(s *story, id string) { s.must(s.browser.Stop(s.Context(), id)) },
+		"stopped":    func(s *story, id string) { s.Must(s.browser.Stop(s.Context(), id)) },
 		"superseded": func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) },
 		"it fails":   func(*story, string) {},
 	} {
@@ -273,7 +273,7 @@ func TestCallsEndOnThePage(t *testing.T) {
 				s.until(stream, "Setting up")
 				do(s, id)
 				rest, err := stream.All()
-				s.must(err)
+				s.Must(err)
 				ends := 0
 				for i, e := range rest {
 					if e.Type == "tool" && e.Stage == answer.StageEnd {

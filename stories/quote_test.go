@@ -28,10 +28,10 @@ func (c *chatStory) quotes() presser {
 		if len(w.Buttons(c.group)) > 0 {
 			break
 		}
-		c.pass(time.Second)
+		c.Pass(time.Second)
 	}
 	if got := w.Buttons(c.group); !slices.Equal(got, []string{"Run it", "Don't"}) {
-		c.Fatalf("buttons %q\nlog:\n%s", got, c.log.String())
+		c.Fatalf("buttons %q\nlog:\n%s", got, c.Logged.String())
 	}
 	return w
 }
@@ -47,7 +47,7 @@ func (c *chatStory) silent() bool {
 	before := len(c.model.Requests())
 	c.says("Here I am.")
 	c.Mention(connectortest.Bob, c.group, "are you there?")
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	return len(c.model.Requests()) == before
 }
 
@@ -61,15 +61,15 @@ func TestChatQuoteIsConfirmed(t *testing.T) {
 		}
 		c.crash()
 		c.start()
-		c.pass(20 * time.Minute) // longer than any turn
+		c.Pass(20 * time.Minute) // longer than any turn
 		w.Press(connectortest.Bob, c.group, 0)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if c.silent() {
 			t.Error("another user has confirmed it")
 		}
 		c.says("I am quiet now.")
 		w.Press(connectortest.Ada, c.group, 0)
-		c.rest()
+		c.WaitIdle()
 		if own := connectortest.Own(c, c.group); len(own) != 4 || !strings.Contains(own[1], "→ **Run it**") && !strings.Contains(own[1], "→ Run it") || !strings.HasSuffix(own[1], "I am quiet now.") {
 			t.Errorf("people read %q", own)
 		}
@@ -84,7 +84,7 @@ func TestChatQuoteIsDenied(t *testing.T) {
 	for name, deny := range map[string]func(*chatStory, presser){
 		"declined":      func(c *chatStory, w presser) { w.Press(connectortest.Ada, c.group, 1) },
 		"stopped":       func(c *chatStory, _ presser) { c.Mention(connectortest.Ada, c.group, "/stop") },
-		"the time ends": func(c *chatStory, _ presser) { c.pass(time.Hour) },
+		"the time ends": func(c *chatStory, _ presser) { c.Pass(time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, inForm, func(c *chatStory) {
@@ -92,8 +92,8 @@ func TestChatQuoteIsDenied(t *testing.T) {
 				w := c.quotes()
 				c.says("As you like.")
 				deny(c, w)
-				c.pass(time.Minute)
-				c.rest()
+				c.Pass(time.Minute)
+				c.WaitIdle()
 				if got := w.Buttons(c.group); len(got) > 0 {
 					t.Errorf("the buttons are %q", got)
 				}

@@ -17,6 +17,7 @@ import (
 	"parley"
 	"parley/backends/redis/redistest"
 	"parley/config"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -36,12 +37,9 @@ func real(t *testing.T, edit func(*config.Config)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
+	p := gatewaytest.Start(context.Background(), g.Run)
 	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 func (c *chatStory) asksFor(from connectortest.Who, in connectortest.Place, parameters string) {
 	c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "REMIND_ME", parameters)}, modelfake.Script{modelfake.Text("I will.")})
 	c.Mention(from, in, "remind me please")
-	c.pass(20 * time.Second)
+	c.Pass(20 * time.Second)
 }
 
 // reminded returns what the agent has sent in a place as reminders.
@@ -39,18 +39,18 @@ func TestReminder(t *testing.T) {
 		c.asksFor(connectortest.Ada, c.group, `{"text":"stretch","in_minutes":120}`)
 		c.shutdown()
 		c.start()
-		c.pass(50 * time.Minute)
+		c.Pass(50 * time.Minute)
 		if got := c.reminded(c.ada); len(got) != 0 {
 			c.Fatalf("before its time she reads %q", got)
 		}
-		c.pass(10 * time.Minute)
+		c.Pass(10 * time.Minute)
 		if got := c.reminded(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
 			c.Fatalf("she reads %q", got)
 		}
 		c.crash()
 		time.Sleep(3 * time.Hour)
 		c.start()
-		c.pass(time.Hour)
+		c.Pass(time.Hour)
 		if got := c.reminded(c.group); len(got) != 1 || !strings.HasPrefix(got[0], "⏰ Ada: stretch\n(This was due on ") {
 			c.Errorf("the group reads %q", got)
 		}
@@ -58,7 +58,7 @@ func TestReminder(t *testing.T) {
 			c.Errorf("after that she reads %q", got)
 		}
 		c.Say(connectortest.Ada, c.ada, "/reminders")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if own := connectortest.Own(c, c.ada); own[len(own)-1] != "You have no reminders here." {
 			c.Errorf("the list says %q", own)
 		}
@@ -70,7 +70,7 @@ func TestReminderAndACrash(t *testing.T) {
 	for at := 1; at <= 10; at += 3 {
 		onEach(t, nil, func(c *chatStory) {
 			c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
-			c.pass(50 * time.Minute)
+			c.Pass(50 * time.Minute)
 			f := &fuse{at: at, death: c.die}
 			c.fuse.Store(f)
 			if c.site.orphans {
@@ -107,7 +107,7 @@ func TestReminders(t *testing.T) {
 		c.asksFor(connectortest.Ada, c.group, `{"text":"tea","in_minutes":6000}`)
 		list := func(who connectortest.Who, command string) string {
 			c.Mention(who, c.group, command)
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 			own := connectortest.Own(c, c.group)
 			return own[len(own)-1]
 		}
@@ -123,12 +123,12 @@ func TestReminders(t *testing.T) {
 		if got := list(connectortest.Ada, "/reminders cancel 2"); got != "Cancelled: tea" {
 			c.Errorf("she cancels: %q", got)
 		}
-		c.pass(time.Until(late.Add(29 * time.Minute)))
+		c.Pass(time.Until(late.Add(29 * time.Minute)))
 		if got := c.reminded(c.group); len(got) != 0 {
 			c.Errorf("in the quiet hours they read %q", got)
 		}
-		c.pass(2 * time.Minute)
-		c.pass(time.Hour)
+		c.Pass(2 * time.Minute)
+		c.Pass(time.Hour)
 		if got := c.reminded(c.group); len(got) != 2 || !strings.HasPrefix(got[0], "⏰ Ada: sleep\n(This was due on ") {
 			c.Errorf("in two hours they read %q", got)
 		}
@@ -146,11 +146,11 @@ func TestReminderAtALimit(t *testing.T) {
 		c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":5}`)
 		now := time.Now().UTC()
 		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
-		c.pass(time.Until(midnight) - time.Minute)
+		c.Pass(time.Until(midnight) - time.Minute)
 		if got := c.reminded(c.ada); len(got) != 0 {
 			c.Errorf("over the limit she reads %q", got)
 		}
-		c.pass(2 * time.Minute)
+		c.Pass(2 * time.Minute)
 		if got := c.reminded(c.ada); len(got) != 1 {
 			c.Errorf("the next day she reads %q", got)
 		}
@@ -164,8 +164,8 @@ func TestReminderOnTheWeb(t *testing.T) {
 		s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "REMIND_ME", `{"text":"call mum","in_minutes":1}`)}, modelfake.Script{modelfake.Text("I will.")})
 		s.all(s.send(c, "1", "remind me"))
 		time.Sleep(2 * time.Minute)
-		all, err := s.node.store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9)
-		s.must(err)
+		all, err := s.Store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9)
+		s.Must(err)
 		if last := all[len(all)-1].Text; last != "⏰ call mum" {
 			s.Errorf("the last message is %q", last)
 		}

@@ -24,19 +24,18 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/storage"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
 
 // replicas are gateways on one PostgreSQL and one Redis, on real sockets and a real clock, before one Telegram.
 type replicas struct {
-	*testing.T
+	*gatewaytest.Harness
+	*telegramChat
 	cfg      config.Config
 	database *postgrestest.Server
 	redis    *redistest.Server
-	telegram *telegramfake.Server
-	user     telegramfake.User
-	chat     telegramfake.Chat
 	nodes    []*replica
 }
 
@@ -50,7 +49,7 @@ type replica struct {
 
 // die ends n without another word to the store, the platforms and its readers: what it holds ends in its time.
 func (n *replica) die() {
-	n.store.die()
+	n.store.Kill()
 	n.cut()
 	n.end()
 }
@@ -58,16 +57,11 @@ func (n *replica) die() {
 // inReplicas starts n gateways with a policy for messages that come while an answer is written.
 func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler, change ...func(*config.Config)) *replicas {
 	t.Helper()
-	r := &replicas{T: t, database: postgrestest.Start(t), redis: redistest.Start(t), telegram: telegramfake.New()}
-	api := httptest.NewServer(r.telegram)
-	t.Cleanup(api.Close)
-	r.user = r.telegram.AddUser("Tess", "")
-	r.chat = r.telegram.AddPrivate(r.user)
+	r := &replicas{Harness: gatewaytest.New(t), database: postgrestest.Start(t), redis: redistest.Start(t)}
 	r.cfg = onPostgres(t, r.database.Create(t, ""), model)
 	r.cfg.Shared = config.DSN(r.redis.URL())
 	r.cfg.Access.Direct, r.cfg.Turns.Direct = "open", turns
-	section := configtest.Section[telegram.Config](r.cfg.Connectors)
-	section.Token, section.APIURL = config.Secret(r.telegram.Token()), api.URL
+	r.telegramChat = newTelegramChat(t, &r.cfg)
 	for _, change := range change {
 		change(&r.cfg)
 	}
@@ -85,14 +79,14 @@ func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler, 
 func (r *replicas) start() *replica {
 	r.Helper()
 	n := &replica{}
-	var log *slog.Logger
-	n.log, log = shownIfFailed(r.T)
+	h := gatewaytest.New(r.T)
+	n.log = h.Logged
 	connected, cut := context.WithCancel(context.Background())
 	n.cut = cut
 	cfg := r.cfg
 	cfg.Store = config.DSN(strings.Replace(cfg.Store.Reveal(), r.database.Address(), cable(connected, r.T, r.database.Address()), 1))
 	g, end := live(r.T, cfg, parley.Env{
-		Log: log,
+		Log: h.Logger(slog.LevelInfo),
 		Wrap: func(s storage.Store) storage.Store {
 			n.store = mortal(r.T, s)
 			return n.store
@@ -109,13 +103,6 @@ func (r *replicas) start() *replica {
 	n.Browser = &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
 	r.nodes = append(r.nodes, n)
 	return n
-}
-
-func (r *replicas) must(err error) {
-	r.Helper()
-	if err != nil {
-		r.Fatal(err)
-	}
 }
 
 // eventually waits for at most a minute. What a dead replica held is taken by another within about 20 s.
@@ -138,16 +125,16 @@ type lease struct {
 func (r *replicas) leases() (all []lease) {
 	r.Helper()
 	db, err := pgx.Connect(r.Context(), r.cfg.Store.Reveal())
-	r.must(err)
+	r.Must(err)
 	defer db.Close(context.Background())
 	rows, err := db.Query(r.Context(), "SELECT name, owner, token FROM leases WHERE ends > extract(epoch FROM clock_timestamp()) * 1000000000 ORDER BY name")
-	r.must(err)
+	r.Must(err)
 	var l lease
 	_, err = pgx.ForEachRow(rows, []any{&l.name, &l.owner, &l.token}, func() error {
 		all = append(all, l)
 		return nil
 	})
-	r.must(err)
+	r.Must(err)
 	return all
 }
 
@@ -156,10 +143,10 @@ func (r *replicas) recorded() (n int) {
 	r.Helper()
 	store := r.nodes[0].store
 	rooms, err := store.OpenRooms(r.Context())
-	r.must(err)
+	r.Must(err)
 	for _, room := range rooms {
 		runs, err := store.OpenRuns(r.Context(), room)
-		r.must(err)
+		r.Must(err)
 		for _, run := range runs {
 			for _, shown := range run.Shown {
 				if shown.ID != "" {
@@ -171,10 +158,29 @@ func (r *replicas) recorded() (n int) {
 	return n
 }
 
+// telegramChat is the direct chat of a user with the bot.
+type telegramChat struct {
+	telegram *telegramfake.Server
+	user     telegramfake.User
+	chat     telegramfake.Chat
+}
+
+// newTelegramChat turns the connector of Telegram on, with a server of its own.
+func newTelegramChat(t *testing.T, cfg *config.Config) *telegramChat {
+	c := &telegramChat{telegram: telegramfake.New()}
+	api := httptest.NewServer(c.telegram)
+	t.Cleanup(api.Close)
+	c.user = c.telegram.AddUser("Tess", "")
+	c.chat = c.telegram.AddPrivate(c.user)
+	section := configtest.Section[telegram.Config](cfg.Connectors)
+	section.Token, section.APIURL = config.Secret(c.telegram.Token()), api.URL
+	return c
+}
+
 // answers are the agent's messages on Telegram.
-func (r *replicas) answers() (all []string) {
-	for _, m := range r.telegram.Messages(r.chat) {
-		if m.From.ID == r.telegram.Bot().ID {
+func (c *telegramChat) answers() (all []string) {
+	for _, m := range c.telegram.Messages(c.chat) {
+		if m.From.ID == c.telegram.Bot().ID {
 			all = append(all, m.Text)
 		}
 	}
@@ -193,31 +199,31 @@ func TestReplicasShareRooms(t *testing.T) {
 	}}))
 	a, b := r.nodes[0], r.nodes[1]
 	conversation, err := a.Open(t.Context())
-	r.must(err)
+	r.Must(err)
 	here, err := a.Send(t.Context(), conversation, "one", "one")
-	r.must(err)
+	r.Must(err)
 	defer here.Close()
 	there, err := b.Send(t.Context(), conversation, "one", "one") // the page, reloaded from the other replica
-	r.must(err)
+	r.Must(err)
 	defer there.Close()
 	for !strings.Contains(there.Text(), "takes its") {
 		_, err := there.Next()
-		r.must(err)
+		r.Must(err)
 	}
 	begun := time.Now()
 	next, err := b.Send(t.Context(), conversation, "two", "two")
-	r.must(err)
+	r.Must(err)
 	defer next.Close()
 	for {
 		e, err := here.Next()
-		r.must(err)
+		r.Must(err)
 		if e.Type == "done" {
 			break
 		}
 	}
 	t.Logf("the earlier answer ended %v after the newer message", time.Since(begun))
 	_, err = next.All()
-	r.must(err)
+	r.Must(err)
 	if next.Text() != second {
 		t.Errorf("the newer message is answered with %q", next.Text())
 	}

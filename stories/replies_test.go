@@ -54,7 +54,7 @@ func TestReplyToUnheardFile(t *testing.T) {
 				posted := p.Unheard(connectortest.Bob, c.group, "", f.file)
 				for range 2 {
 					c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is it?"))
-					c.rest()
+					c.WaitIdle()
 					told := c.told()
 					if !strings.Contains(told, "[In reply to "+f.what) || !strings.Contains(told, " from Bob]") {
 						t.Errorf("the prompt does not say what the reply is to: %s", told)
@@ -86,7 +86,7 @@ func TestReplyToPictureIsShown(t *testing.T) {
 					posted = p.Unheard(connectortest.Bob, c.group, "", photo())
 				}
 				c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is on this photo?"))
-				c.rest()
+				c.WaitIdle()
 				all := c.model.Requests()
 				if n := strings.Count(string(all[len(all)-1].Raw), "image_url"); n != 2 { // its type, and the field
 					t.Errorf("the model was shown %d pictures: %s", n/2, all[len(all)-1].Raw)
@@ -104,7 +104,7 @@ func (c *chatStory) shown(from connectortest.Who, in connectortest.Place, f conn
 	case *discordworld.World:
 		w.Attach(from, in, f)
 	}
-	c.rest()
+	c.WaitIdle()
 	all := c.Sees(in)
 	return all[len(all)-1]
 }
@@ -143,8 +143,8 @@ func TestDirectChatAnswersEverything(t *testing.T) {
 			case *discordworld.World:
 				w.Send(connectortest.Ada, c.ada, "", discordfake.With(fields))
 			}
-			c.pass(5 * time.Second)
-			c.rest()
+			c.Pass(5 * time.Second)
+			c.WaitIdle()
 			if own := connectortest.Own(c, c.ada); len(own) != n+1 {
 				t.Fatalf("after %v people read %q", fields, own)
 			}
@@ -161,14 +161,14 @@ func TestDiscordForwards(t *testing.T) {
 		embed := w.Send(connectortest.Robot, c.group, "", discordfake.With(card), discordfake.Unheard())
 		for posted, want := range map[string]string{text.ID: "[Forwarded file: plan.md, text/markdown]\n  Buy tea.", embed.ID: "*Forwarded:* *Embed:* Release 2\n    Date: Monday"} {
 			w.Send(connectortest.Ada, c.ada, "", discordfake.Forward(posted))
-			c.pass(5 * time.Second)
-			c.rest()
+			c.Pass(5 * time.Second)
+			c.WaitIdle()
 			if told := c.told(); !strings.Contains(told, want) {
 				t.Errorf("the model was told %q", told)
 			}
 		}
 		c.Reply(connectortest.Ada, c.group, embed, w.Mentioning("when?"))
-		c.rest()
+		c.WaitIdle()
 		if told := c.told(); !strings.Contains(told, "[In reply to Robot: *Embed:* Release 2 Date: Monday]") {
 			t.Errorf("the model was told %q", told)
 		}
@@ -184,10 +184,10 @@ func TestMentionByEdit(t *testing.T) {
 				p := c.World.(platform)
 				c.Say(connectortest.Ada, c.group, "what is the time?")
 				c.Say(connectortest.Bob, c.group, "no idea")
-				c.pass(wait)
+				c.Pass(wait)
 				asked := c.Sees(c.group)[0]
 				c.Twice(func() { c.Edit(c.group, asked, p.Mentioning("what is the time?")) })
-				c.rest()
+				c.WaitIdle()
 				if name == "late" {
 					c.want(c.group)
 					return
@@ -197,7 +197,7 @@ func TestMentionByEdit(t *testing.T) {
 					t.Errorf("people read %q", own)
 				}
 				c.Edit(c.group, asked, p.Mentioning("what is the date?"))
-				c.rest()
+				c.WaitIdle()
 				c.asked(2)
 				if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
 					t.Errorf("after another edit people read %q", own)
@@ -216,7 +216,7 @@ func TestDiscordOwnRole(t *testing.T) {
 		c.Say(connectortest.Ada, c.group, "<@&"+own+"> hello")
 		c.want(c.group, "You said: Ada: hello")
 		c.Say(connectortest.Ada, c.group, "and <@&"+own+">?")
-		c.rest()
+		c.WaitIdle()
 		c.asked(2)
 		lookups := 0
 		for _, q := range w.Fake.Log() {
@@ -245,7 +245,7 @@ func TestTelegramAnonymousAdministrator(t *testing.T) {
 				group := telegramworld.Chat(c.group)
 				w.Send(connectortest.Ada, c.group, w.Mentioning("who is here?"), telegramfake.As(group))
 				w.Send(connectortest.Ada, c.group, w.Mentioning("and I?"), telegramfake.As(telegramfake.Chat{ID: -100777, Type: "channel", Title: "News"}))
-				c.rest()
+				c.WaitIdle()
 				if own := connectortest.Own(c, c.group); len(own) != map[bool]int{true: 1}[allowed] {
 					t.Errorf("people read %q", own)
 				}

@@ -14,10 +14,10 @@ import (
 func (s *story) forgets(id string) {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), http.MethodDelete, s.browser.Base+"/api/conversations/"+id, nil)
-	s.must(err)
+	s.Must(err)
 	resp, err := s.browser.HTTP.Do(r)
-	s.must(err)
-	s.must(resp.Body.Close())
+	s.Must(err)
+	s.Must(resp.Body.Close())
 	if resp.StatusCode != http.StatusOK {
 		s.Fatalf("to forget is %d", resp.StatusCode)
 	}
@@ -66,7 +66,7 @@ func TestRejoiningAtTheLimit(t *testing.T) {
 			again.Close()
 		}
 		st, err := s.browser.Send(s.Context(), c, "m2", "And now?")
-		s.must(err)
+		s.Must(err)
 		if st.Status != http.StatusTooManyRequests {
 			t.Errorf("a new message is answered %d", st.Status)
 		}

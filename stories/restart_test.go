@@ -18,22 +18,22 @@ func TestFirstTextAfterARestart(t *testing.T) {
 				c.cfg.Shutdown.Grace = time.Second
 				c.model.Queue(slowly(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.pass(time.Minute)
+				c.Pass(time.Minute)
 				for range 3 {
 					c.model.Queue(modelfake.Script{modelfake.Pace(time.Hour), modelfake.Text(fox, modelfake.ByWord)}, modelfake.Script{modelfake.Text(fox)})
 					c.Say(connectortest.Ada, c.ada, "And now?")
-					c.pass(3 * time.Second)
+					c.Pass(3 * time.Second)
 					stop(c)
 					begun := time.Now()
 					before := len(connectortest.Own(c, c.ada))
 					c.start()
 					for !slices.Contains(connectortest.Own(c, c.ada)[before:], fox) && time.Since(begun) < time.Minute {
-						c.pass(50 * time.Millisecond)
+						c.Pass(50 * time.Millisecond)
 					}
 					if took := time.Since(begun); took > 1500*time.Millisecond {
 						c.Errorf("the text came after %v", took)
 					}
-					c.pass(10 * time.Second)
+					c.Pass(10 * time.Second)
 				}
 				refused := 0
 				for _, q := range c.Requests() {

@@ -17,7 +17,7 @@ import (
 // shards are the numbers of shards that the replicas hold, in order.
 func (r *replicas) shards() (counts []int) {
 	fleet, err := r.nodes[len(r.nodes)-1].store.Replicas(r.Context())
-	r.must(err)
+	r.Must(err)
 	held := map[string]int{}
 	for _, l := range fleet.Leases {
 		if l.Name == "discord" || strings.HasPrefix(l.Name, "discord/") && len(l.Name) == len("discord/1") {

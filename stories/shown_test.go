@@ -20,7 +20,7 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 	for name, choose := range map[string]func(*story, string, answer.Choices) *sim.Stream{
 		"pressed": func(s *story, id string, o answer.Choices) *sim.Stream {
 			st, err := s.browser.Choose(s.Context(), id, o, 1)
-			s.must(err)
+			s.Must(err)
 			return st
 		},
 		"written":  func(s *story, id string, o answer.Choices) *sim.Stream { return s.send(id, "k2", o.Options[1]) },
@@ -68,7 +68,7 @@ func (s *story) offered(st *sim.Stream) answer.Choices {
 	s.Helper()
 	for {
 		e, err := st.Next()
-		s.must(err)
+		s.Must(err)
 		if e.Kind == "choices" && e.Choices != nil {
 			return *e.Choices
 		}
@@ -79,7 +79,7 @@ func (s *story) offered(st *sim.Stream) answer.Choices {
 func (s *story) heard(id string, st *sim.Stream) sim.Event {
 	s.Helper()
 	events, err := st.All()
-	s.must(err)
+	s.Must(err)
 	over, live := false, ""
 	for _, e := range events {
 		over = over || e.Kind == "choices" && e.Choices == nil
@@ -102,13 +102,13 @@ func (s *story) heard(id string, st *sim.Stream) sim.Event {
 func (s *story) wantsChosen(id, line string, done sim.Event) {
 	s.Helper()
 	lines, err := s.browser.Reload(s.Context(), id)
-	s.must(err)
+	s.Must(err)
 	if len(lines) != 3 || lines[1].Role != "user" || lines[1].Text != line || lines[2].Text != *done.FullText || lines[2].ID != done.MessageID ||
 		strings.Contains(lines[1].ClientMessageID, "/") {
 		s.Fatalf("a reload shows %+v", lines)
 	}
 	var tool sim.Event
-	s.must(json.Unmarshal(lines[2].Tools[0], &tool))
+	s.Must(json.Unmarshal(lines[2].Tools[0], &tool))
 	if len(tool.Files) != 1 || tool.Files[0] != done.Files[0] {
 		s.Errorf("the call shows %+v, not %+v", tool.Files, done.Files)
 	}

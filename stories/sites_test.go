@@ -97,7 +97,7 @@ func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.H
 	c := &chatStory{site: p}
 	tellIn(t, func(s *story) {
 		w, err := p.world()
-		s.must(err)
+		s.Must(err)
 		c.story, c.World = s, w
 		h := w.Handler()
 		if wrap != nil {
@@ -112,10 +112,10 @@ func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.H
 		s.servers = append(s.servers, p.at)
 		s.looks = append(s.looks, c.look)
 	}, func(*story) {
-		c.pass(10 * time.Second) // to log in
+		c.Pass(10 * time.Second) // to log in
 		play(c)
-		c.pass(time.Minute)
-		c.rest()
+		c.Pass(time.Minute)
+		c.WaitIdle()
 	})
 }
 
@@ -128,26 +128,6 @@ func (c *chatStory) invite(cfg *config.Config, url string) {
 	}
 }
 
-func (c *chatStory) pass(d time.Duration) {
-	time.Sleep(d) // in a bubble: moves its clock
-	synctest.Wait()
-}
-
-// rest waits until nothing is owed.
-func (c *chatStory) rest() {
-	c.Helper()
-	for range 2 * 3600 {
-		synctest.Wait()
-		open, err := c.node.store.OpenRooms(c.Context())
-		c.must(err)
-		if len(open) == 0 {
-			return
-		}
-		time.Sleep(time.Second)
-	}
-	c.Fatalf("a run has no end\nlog:\n%s", c.log.String())
-}
-
 // read waits until the bot's last message in a room holds part.
 func (c *chatStory) read(in connectortest.Place, part string) {
 	c.Helper()
@@ -158,13 +138,13 @@ func (c *chatStory) read(in connectortest.Place, part string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	c.Fatalf("%q was not shown, but %q\nlog:\n%s", part, connectortest.Own(c, in), c.log.String())
+	c.Fatalf("%q was not shown, but %q", part, connectortest.Own(c, in))
 }
 
 // want waits until nothing is owed, and compares what the bot's messages in a room say.
 func (c *chatStory) want(in connectortest.Place, texts ...string) {
 	c.Helper()
-	c.rest()
+	c.WaitIdle()
 	if got := connectortest.Own(c, in); !slices.Equal(got, texts) {
 		c.Errorf("in %s people read %q; want %q", in, got, texts)
 	}

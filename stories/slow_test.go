@@ -38,7 +38,7 @@ func TestSlowServerInChat(t *testing.T) {
 		c.slowMusic()
 		c.Say(connectortest.Ada, c.ada, "Play something")
 		c.read(c.ada, "Enjoy")
-		c.rest()
+		c.WaitIdle()
 		want := []string{letMe, paragraphs(letMe, settling), paragraphs(letMe, once), paragraphs(letMe, playing), paragraphs(letMe, playing, enjoy)}
 		if diff := cmp.Diff(want, steps(c.Sees(c.ada)[1])); diff != "" {
 			t.Error(diff)
@@ -54,7 +54,7 @@ func TestSlowServerOnThePage(t *testing.T) {
 		stream := s.send(s.open(), "k1", "Play something")
 		s.until(stream, settling)
 		rest, err := stream.All()
-		s.must(err)
+		s.Must(err)
 		var frames []string
 		for _, e := range rest {
 			if e.Type != "tool" {

@@ -1,7 +1,6 @@
 package stories_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,8 +14,8 @@ import (
 	"parley"
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
-	"parley/sim"
 )
 
 // bell rings when something was logged or answered: that is when it is worth looking again.
@@ -40,7 +39,7 @@ func (b bell) after(h http.Handler) http.Handler {
 
 // sockets is one platform, one model and a gateway between them, with real sockets and a real clock. All end with the test.
 type sockets struct {
-	*testing.T
+	*gatewaytest.Harness
 	connectortest.World
 	site     site
 	place    connectortest.Place // the direct chat of Ada, who owns the gateway
@@ -48,7 +47,6 @@ type sockets struct {
 	model    *modelfake.Server
 	provider *httptest.Server
 	changed  bell
-	log      sim.Log
 	gateway  *parley.Gateway
 }
 
@@ -59,7 +57,7 @@ func onSockets(t *testing.T, p site) *sockets {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sockets{T: t, World: w, site: p, place: w.Direct(connectortest.Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(bell, 1)}
+	s := &sockets{Harness: gatewaytest.New(t), World: w, site: p, place: w.Direct(connectortest.Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(bell, 1)}
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(s.changed.after(w.Handler()))
 	t.Cleanup(server.Close)
@@ -72,7 +70,7 @@ func onSockets(t *testing.T, p site) *sockets {
 func (s *sockets) config() config.Config {
 	s.Helper()
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	s.must(err)
+	s.Must(err)
 	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = s.provider.URL+"/v1", secretKey
 	cfg.Models.Large.Model = modelfake.DefaultModel
 	return cfg
@@ -84,15 +82,12 @@ func (s *sockets) start(cfg config.Config) {
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(s.TempDir(), "parley.db")), "127.0.0.1:0"
 	cfg.Owner = []config.Account{config.Account(s.Account(connectortest.Ada))}
 	s.site.use(&cfg, s.World, s.url)
-	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(&s.log, s.changed), nil))})
-	s.must(err)
+	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(s.Logged, s.changed), nil))})
+	s.Must(err)
 	s.gateway = g
-	ctx, stop := context.WithCancel(s.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
+	p := gatewaytest.Start(s.Context(), g.Run)
 	s.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
+		if err := p.Stop(); err != nil {
 			s.Error(err)
 		}
 		if bad := s.Refused(); len(bad) > 0 {
@@ -100,16 +95,10 @@ func (s *sockets) start(cfg config.Config) {
 		}
 	})
 	s.wait("the platform is connected", func() bool {
-		return slices.ContainsFunc(strings.Split(s.log.String(), "\n"), func(line string) bool {
+		return slices.ContainsFunc(strings.Split(s.Logged.String(), "\n"), func(line string) bool {
 			return strings.Contains(line, "connected") && strings.Contains(line, "connector=")
 		})
 	})
-}
-
-func (s *sockets) must(err error) {
-	if s.Helper(); err != nil {
-		s.Fatal(err)
-	}
 }
 
 // wait waits until something is so.
@@ -119,7 +108,7 @@ func (s *sockets) wait(what string, until func() bool) {
 		select {
 		case <-s.changed:
 		case <-time.After(time.Minute):
-			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, connectortest.Own(s, s.place), s.log.String())
+			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, connectortest.Own(s, s.place), s.Logged.String())
 		}
 	}
 }

@@ -34,16 +34,16 @@ func TestSoftLimitInChats(t *testing.T) {
 				if len(w.Buttons(c.ada)) > 0 {
 					break
 				}
-				c.pass(time.Second)
+				c.Pass(time.Second)
 			}
 			if got := w.Buttons(c.ada); len(got) != 3 || !strings.HasPrefix(got[0], "Go on (about $0.") || got[1] != "Use the cheaper model" {
-				t.Fatalf("the buttons are %q; people see %+v\n%s", got, c.Sees(c.ada), c.log.String())
+				t.Fatalf("the buttons are %q; people see %+v\n%s", got, c.Sees(c.ada), c.Logged.String())
 			}
 			c.shutdown()
 			c.start()
 			w.Press(connectortest.Ada, c.ada, option)
 			c.read(c.ada, want.says)
-			c.rest()
+			c.WaitIdle()
 			seen := c.Sees(c.ada)
 			if text := seen[len(seen)-1].Text; len(seen) != 2 || !strings.HasSuffix(text, want.says) || strings.Count(text, "💰") != min(2, 1+len(want.model)) || len(w.Buttons(c.ada)) > 0 {
 				t.Errorf("people see %+v", seen)
@@ -88,20 +88,20 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 					if len(w.Buttons(in)) > 0 {
 						break
 					}
-					s.pass(time.Second)
+					s.Pass(time.Second)
 				}
 				got := w.Buttons(in)
 				for i := range got {
 					got[i], _, _ = strings.Cut(got[i], " (about")
 				}
 				if !slices.Equal(got, c.options) {
-					t.Fatalf("the buttons are %q; people see %+v\n%s", got, s.Sees(in), s.log.String())
+					t.Fatalf("the buttons are %q; people see %+v\n%s", got, s.Sees(in), s.Logged.String())
 				}
 				s.shutdown()
 				s.start()
 				w.Press(c.asks, in, c.press)
 				s.read(in, c.says)
-				s.rest()
+				s.WaitIdle()
 				seen := s.Sees(in)
 				text := seen[len(seen)-1].Text
 				if !strings.HasSuffix(text, c.says) || strings.Count(text, strings.ReplaceAll(playing, "**", "")) != 1 && strings.Count(text, playing) != 1 {

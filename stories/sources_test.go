@@ -29,10 +29,10 @@ func TestSourcesOfTheAPI(t *testing.T) {
 					body = fmt.Sprintf(`{"text":"Hello","source":%q}`, sent)
 				}
 				resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+s.open()+"/messages/stream", "application/json", strings.NewReader(body))
-				s.must(err)
+				s.Must(err)
 				defer resp.Body.Close()
 				said, err := io.ReadAll(resp.Body)
-				s.must(err)
+				s.Must(err)
 				if resp.StatusCode != http.StatusOK || !strings.Contains(string(said), "You said: Hello") {
 					t.Errorf("%d %s", resp.StatusCode, said)
 				}

@@ -1,7 +1,6 @@
 package stories_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,6 +27,7 @@ import (
 	"parley/core/event"
 	"parley/core/storage"
 	"parley/core/storage/storagetest"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -41,13 +41,12 @@ const (
 
 // story is a whole gateway with fakes of everything around it, in a bubble where hours take milliseconds.
 type story struct {
-	*testing.T
+	*gatewaytest.Harness
 	net       *sim.Net
 	model     *modelfake.Server
 	choose    func(modelfake.Request) modelfake.Script // what the model says where nothing is queued
 	browser   *sim.Browser
 	cfg       config.Config
-	log       sim.Log
 	events    events
 	extra     sim.Evidence // what other fakes have to tell
 	secrets   []string
@@ -68,8 +67,7 @@ type story struct {
 // node is one life of the gateway.
 type node struct {
 	*parley.Gateway
-	stop  context.CancelFunc
-	ended chan error
+	*gatewaytest.Process
 	store *witness
 }
 
@@ -86,15 +84,15 @@ func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
 // tellIn plays a story in a world that has other things in it too: prepare adds them before the gateway starts.
 func tellIn(t *testing.T, prepare, play func(*story)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := &story{T: t, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}, choose: modelfake.Echo}
+	gatewaytest.Run(t, func(h *gatewaytest.Harness) {
+		s := &story{Harness: h, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}, choose: modelfake.Echo}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey, Choose: func(r modelfake.Request) modelfake.Script { return s.choose(r) }})
 		stopModel := s.model.Serve(s.listen(modelAt))
 		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-		s.must(err)
+		s.Must(err)
 		cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = "http://model.test/v1", secretKey
 		cfg.Models.Large.Model = modelfake.DefaultModel
-		cfg.Store = config.DSN("sqlite:" + sqlitetest.Path(t))
+		cfg.Store = config.DSN("sqlite:" + sqlitetest.Path(h.T))
 		cfg.Web.Limits = config.Limits{}
 		s.cfg, s.secrets = cfg, []string{secretKey}
 		prepare(s)
@@ -108,30 +106,22 @@ func tellIn(t *testing.T, prepare, play func(*story)) {
 	})
 }
 
-func (s *story) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatalf("%v\nlog:\n%s", err, s.log.String())
-	}
-}
-
 func (s *story) listen(address string) net.Listener {
 	l, err := s.net.Listen("tcp", address)
-	s.must(err)
+	s.Must(err)
 	return l
 }
 
 // start lives a new life on the same store.
 func (s *story) start() {
 	s.Helper()
-	n := &node{ended: make(chan error, 1)}
-	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	n := &node{}
 	open := s.openStore
 	if open == nil {
 		open = s.openAudited
 	}
 	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
-		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
+		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: s.Logger(slog.LevelDebug), Observers: []event.Observer{&s.events},
 		Parser: inProcess{},
 		Wrap: func(st storage.Store) storage.Store {
 			n.store = newWitness(s, st)
@@ -139,11 +129,9 @@ func (s *story) start() {
 			return n.store
 		},
 	})
-	s.must(err)
-	ctx, cancel := context.WithCancel(s.Context())
-	n.Gateway, n.stop = g, cancel
-	go func() { n.ended <- g.Run(ctx) }()
-	s.node = n
+	s.Must(err)
+	n.Gateway, n.Process = g, gatewaytest.Start(s.Context(), g.Run)
+	s.node, s.Store = n, n.store
 }
 
 // openAudited opens the store, and has the cache of SQLite compared with the file.
@@ -157,7 +145,7 @@ func (s *story) openAudited(ctx context.Context, address string, o backends.Opti
 // dial reaches the world, while this life lasts.
 func (n *node) dial(s *story) connectors.Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if err := n.store.alive(); err != nil {
+		if err := n.store.Killed(); err != nil {
 			return nil, err
 		}
 		if down := s.down.Load(); down != nil && *down == address {
@@ -178,19 +166,17 @@ func (s *story) refuse(address string) {
 // shutdown ends this life as SIGTERM would.
 func (s *story) shutdown() {
 	s.Helper()
-	s.node.stop()
-	s.must(<-s.node.ended)
+	s.Must(s.node.Stop())
 }
 
 // crash ends this life as SIGKILL would: from now on nothing it does has any effect on what outlives it.
 func (s *story) crash() {
-	s.node.store.die()
+	s.node.store.Kill()
 	s.net.Cut(webAt)
 	for _, server := range append(s.servers, modelAt) {
 		s.net.Cut(server)
 	}
-	s.node.stop()
-	<-s.node.ended
+	_ = s.node.Stop()
 }
 
 // end collects the evidence and holds it against the invariants.
@@ -199,27 +185,16 @@ func (s *story) end() {
 	synctest.Wait()
 	e := s.extra
 	e.Accepted, e.Deleted = s.witnessed()
-	seen := map[chat.RunID]bool{}
 	for _, room := range s.rooms() {
-		recent, err := s.node.store.Recent(s.Context(), room, chat.Said, 0, 1000)
-		s.must(err)
-		for n := 1; n <= len(recent)+10; n++ {
-			id := chat.RunID(fmt.Sprintf("%s#%d", room, n))
-			if run, err := s.node.store.Run(s.Context(), id); err == nil && !seen[id] {
-				seen[id] = true
-				e.Runs = append(e.Runs, run)
-			}
-		}
-	}
-	e.Stored = func(id chat.MemoryID) (chat.Memory, bool) {
-		m, err := s.node.store.Memory(s.Context(), id)
-		return m, err == nil
+		recent, err := s.Store.Recent(s.Context(), room, chat.Said, 0, 1000)
+		s.Must(err)
+		s.AddRuns(&e, len(recent)+10, room)
 	}
 	e.Seen = append(e.Seen, s.browser.Seen()...)
 	for _, r := range s.model.Rejected() {
 		e.Refused = append(e.Refused, fmt.Sprintf("model request %d: %s", r.Number, r.Rejected))
 	}
-	e.Leaks = append(e.Leaks, sim.Leak("the log", s.log.String(), s.secrets...)...)
+	e.Leaks = append(e.Leaks, sim.Leak("the log", s.Logged.String(), s.secrets...)...)
 	var wrong []string
 	for _, look := range s.looks {
 		wrong = append(wrong, look(&e)...)
@@ -228,9 +203,6 @@ func (s *story) end() {
 	s.shutdown()
 	for _, w := range wrong {
 		s.Errorf("%s", w)
-	}
-	if s.Failed() {
-		s.Logf("log:\n%s", s.log.String())
 	}
 }
 
@@ -255,7 +227,7 @@ func (s *story) rooms() []chat.RoomID {
 func (s *story) open() string {
 	s.Helper()
 	id, err := s.browser.Open(s.Context())
-	s.must(err)
+	s.Must(err)
 	s.secrets = append(s.secrets, id) // SE-20: it is all that it takes to read the conversation
 	return id
 }
@@ -264,7 +236,7 @@ func (s *story) open() string {
 func (s *story) send(conversation, key, text string) *sim.Stream {
 	s.Helper()
 	st, err := s.browser.Send(s.Context(), conversation, key, text)
-	s.must(err)
+	s.Must(err)
 	if st.Status != http.StatusOK {
 		s.Fatalf("send %q: %d %s", text, st.Status, st.Body)
 	}
@@ -275,7 +247,7 @@ func (s *story) send(conversation, key, text string) *sim.Stream {
 func (s *story) all(st *sim.Stream) sim.Event {
 	s.Helper()
 	events, err := st.All()
-	s.must(err)
+	s.Must(err)
 	if len(events) == 0 || events[len(events)-1].Type != "done" {
 		s.Fatalf("the stream ended without done: %v", events)
 	}
@@ -295,53 +267,24 @@ func (s *story) until(st *sim.Stream, part string) {
 	s.Helper()
 	for !strings.Contains(st.Text(), part) {
 		_, err := st.Next()
-		s.must(err)
+		s.Must(err)
 	}
 }
 
-// witness sees what the runtime is told to be safe, and can die. It has what the gateway asks of a store of its own.
+// witness sees what the runtime is told to be safe, and can be killed. It has what the gateway asks of a store of its own.
 type witness struct {
-	storagetest.Interceptor
+	*gatewaytest.Faults
+	*storagetest.Interceptor
 	base  storage.Store
 	story *story
 	mu    sync.Mutex
-	dead  bool
 	began int // runs that this process started
 }
 
 func newWitness(s *story, base storage.Store) *witness {
-	w := &witness{base: base, story: s}
-	w.Interceptor = storagetest.Interceptor{Store: recorder{base, w}, Around: w.call}
+	w := &witness{Faults: &gatewaytest.Faults{Around: s.moment}, base: base, story: s}
+	w.Interceptor = w.Faults.Store(recorder{base, w})
 	return w
-}
-
-func (w *witness) die() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.dead = true
-}
-
-func (w *witness) alive() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.dead {
-		return chat.ErrCrashed
-	}
-	return nil
-}
-
-// effect makes one change to what outlives the process, unless it dies right before; it may die right after.
-func (w *witness) effect(f func() error) error {
-	if err := w.alive(); err != nil {
-		return err
-	}
-	w.story.moment()
-	if err := w.alive(); err != nil {
-		return err
-	}
-	err := f()
-	w.story.moment()
-	return cmp.Or(w.alive(), err)
 }
 
 // moment is one at which the process may die.
@@ -353,7 +296,7 @@ func (s *story) moment() {
 
 // Keep implements connectors.StateStore: what connectors store dies with the process too.
 func (w *witness) Keep(ctx context.Context, name, value string) error {
-	if err := w.alive(); err != nil {
+	if err := w.Killed(); err != nil {
 		return err
 	}
 	return w.base.(connectors.StateStore).Keep(ctx, name, value)
@@ -361,7 +304,7 @@ func (w *witness) Keep(ctx context.Context, name, value string) error {
 
 // Swap implements connectors.SharedState.
 func (w *witness) Swap(ctx context.Context, name, old, value string) (bool, error) {
-	if err := w.alive(); err != nil {
+	if err := w.Killed(); err != nil {
 		return false, err
 	}
 	return w.base.(connectors.SharedState).Swap(ctx, name, old, value)
@@ -370,24 +313,6 @@ func (w *witness) Swap(ctx context.Context, name, old, value string) (bool, erro
 // Kept implements connectors.StateStore.
 func (w *witness) Kept(ctx context.Context, name string) (string, error) {
 	return w.base.(connectors.StateStore).Kept(ctx, name)
-}
-
-// effects are the calls that change what outlives the process.
-var effects = []string{
-	"Accept", "Forget", "Start", "Note", "Attempt", "Finish", "Revise", "Reopen", "Ask", "Choose", "Retire", "Withdraw", "Spend", "AddReminder", "MoveReminder", "RetryRun",
-}
-
-// call makes a call of the store.
-func (w *witness) call(_ context.Context, c storagetest.Call, do func() error) error {
-	if slices.Contains(effects, c.Method) {
-		return w.effect(do)
-	}
-	if c.Method == "Beat" || c.Method == "Leave" {
-		if err := w.alive(); err != nil {
-			return err
-		}
-	}
-	return do()
 }
 
 // recorder records what the store has done, also if the process dies before the runtime is told.
@@ -440,7 +365,7 @@ func (w *witness) BeginWindows(ctx context.Context) (progressive.SavedWindows, e
 }
 
 func (w *witness) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
-	if err := w.alive(); err != nil {
+	if err := w.Killed(); err != nil {
 		return err
 	}
 	return w.windows().SaveWindows(ctx, changed, end)

@@ -23,19 +23,19 @@ func TestSwitchModel(t *testing.T) {
 	onEach(t, several, func(c *chatStory) {
 		w := c.World.(presser)
 		c.Say(connectortest.Ada, c.ada, "/model")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"main", "fast", "Default"}) {
 			c.Fatalf("the buttons are %q", got)
 		}
 		w.Press(connectortest.Ada, c.ada, 1)
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		lines := c.Sees(c.ada)
 		if last := lines[len(lines)-1].Text; !strings.Contains(last, "answers in this chat.") || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("it says %q; the buttons are %q", last, w.Buttons(c.ada))
 		}
 		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		c.Say(connectortest.Ada, c.ada, "hi")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := c.prompt(0); !strings.Contains(got, `"model":"small-1"`) || strings.Contains(got, "model: fast") {
 			c.Errorf("the server was asked %s", got)
 		}

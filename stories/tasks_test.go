@@ -28,7 +28,7 @@ func (c *chatStory) clock(hour, minute int) {
 	if !at.After(now) {
 		at = at.AddDate(0, 0, 1)
 	}
-	c.pass(time.Until(at))
+	c.Pass(time.Until(at))
 }
 
 // configured starts the gateway again with other settings.
@@ -36,14 +36,14 @@ func (c *chatStory) configured(edit func(*config.Config)) {
 	c.shutdown()
 	edit(&c.cfg)
 	c.start()
-	c.pass(10 * time.Second)
+	c.Pass(10 * time.Second)
 }
 
 // A schedule makes the agent answer a prompt or say a text in its room, at its times and once, also if the process died in between.
 func TestSchedule(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Mention(connectortest.Ada, c.group, "Hello")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.configured(func(cfg *config.Config) {
 			c.scheduled(cfg, config.Schedule{Name: "tea", Cron: "0 1 * * *", Text: "Tea time!"})
 			c.scheduled(cfg, config.Schedule{Name: "standup", Cron: "30 0 * * *", Prompt: "Ask what they do today."})
@@ -63,7 +63,7 @@ func TestSchedule(t *testing.T) {
 		if all := c.model.Requests(); !strings.Contains(string(all[len(all)-1].Raw), "Schedule standup: Ask what they do today.") {
 			c.Errorf("the model reads %s", all[len(all)-1].Raw)
 		}
-		if !strings.Contains(c.log.String(), "the room of a schedule is not known; write to the agent there first") {
+		if !strings.Contains(c.Logged.String(), "the room of a schedule is not known; write to the agent there first") {
 			c.Error("the owner does not learn that a room is not known")
 		}
 	})
@@ -81,21 +81,21 @@ func (c *chatStory) elsewhere() config.Place {
 func TestMissedSchedules(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Mention(connectortest.Ada, c.group, "Hello")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.clock(0, 30)
 		c.configured(func(cfg *config.Config) {
 			c.scheduled(cfg, config.Schedule{Name: "skipped", Cron: "0 * * * *", Text: "Skipped."})
 			c.scheduled(cfg, config.Schedule{Name: "once", Cron: "0 * * * *", Text: "Once.", Missed: config.MissedOnce})
 		})
 		before := len(connectortest.Own(c, c.group))
-		c.pass(20 * time.Minute)
+		c.Pass(20 * time.Minute)
 		c.shutdown()
 		time.Sleep(4 * time.Hour)
 		if got := connectortest.Own(c, c.group)[before:]; len(got) != 0 {
 			c.Errorf("before a time the group reads %q", got)
 		}
 		c.start()
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"Once."}) {
 			c.Errorf("after a pause the group reads %q", got)
 		}
@@ -110,7 +110,7 @@ func TestMissedSchedules(t *testing.T) {
 func TestSchedulesInQuietHours(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Mention(connectortest.Ada, c.group, "Hello")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.clock(0, 30)
 		c.configured(func(cfg *config.Config) {
 			cfg.Initiative.QuietHours = "01:00-03:00"
@@ -160,7 +160,7 @@ func TestSchedulesInTimeZones(t *testing.T) {
 		on(t, sites()[0], nil, func(c *chatStory) {
 			c.sleeps(begin)
 			c.Mention(connectortest.Ada, c.group, "Hello")
-			c.pass(time.Minute)
+			c.Pass(time.Minute)
 			c.configured(func(cfg *config.Config) {
 				c.scheduled(cfg, config.Schedule{Name: "agent", Cron: "30 2 * * *", Text: "Berlin."})
 				c.scheduled(cfg, config.Schedule{Name: "own", Cron: "30 7 * * *", Timezone: "Asia/Kolkata", Text: "Kolkata."})
@@ -172,7 +172,7 @@ func TestSchedulesInTimeZones(t *testing.T) {
 				if step.down {
 					c.sleeps(step.until)
 				} else {
-					c.pass(timeTo(t, step.until))
+					c.Pass(timeTo(t, step.until))
 				}
 				if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, step.want) {
 					c.Errorf("until %s the group reads %q, not %q", step.until, got, step.want)
@@ -187,7 +187,7 @@ func (c *chatStory) sleeps(at string) {
 	c.shutdown()
 	time.Sleep(timeTo(c.T, at))
 	c.start()
-	c.pass(10 * time.Second)
+	c.Pass(10 * time.Second)
 }
 
 // timeTo returns how long it is to a time.

@@ -30,7 +30,7 @@ func TestTelegramTellsAgainAfterCrash(t *testing.T) {
 		c.crash()
 		w.Fake.Redeliver(last)
 		c.start()
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "Are you there?")
 		c.want(c.ada, "You said: Hi", "You said: Are you there?")
 		c.asked(2)
@@ -44,18 +44,18 @@ func TestTelegramPollConflict(t *testing.T) {
 		for n := range 4 {
 			ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://telegram.test/bot"+w.Fake.Token()+"/getUpdates?timeout=5", nil)
-			c.must(err)
+			c.Must(err)
 			if n == 1 {
 				c.Say(connectortest.Ada, c.ada, "Hi")
 			}
 			if resp, err := client.Do(req); err == nil {
-				c.must(resp.Body.Close())
+				c.Must(resp.Body.Close())
 			}
 			cancel()
 		}
-		c.pass(5 * time.Minute)
+		c.Pass(5 * time.Minute)
 		c.want(c.ada, "You said: Hi")
-		if !strings.Contains(c.log.String(), "another process") {
+		if !strings.Contains(c.Logged.String(), "another process") {
 			t.Error("no notice was sent")
 		}
 	})
@@ -76,7 +76,7 @@ func TestTelegramMigration(t *testing.T) {
 		}
 		c.orphans = 1 // messages do not move
 		c.Mention(connectortest.Bob, c.group, "and now?")
-		c.rest()
+		c.WaitIdle()
 		if p := c.prompt(1); !strings.Contains(p, "Once upon a time") {
 			t.Errorf("the room forgot: %s", p)
 		}
@@ -101,13 +101,13 @@ func TestTelegramMarkupRefused(t *testing.T) {
 func TestTelegramRevoked(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		w.Fake.Revoke()
-		c.pass(10 * time.Minute)
+		c.Pass(10 * time.Minute)
 		made := len(w.Fake.Log())
-		c.pass(time.Hour)
+		c.Pass(time.Hour)
 		if more := len(w.Fake.Log()) - made; more != 0 {
 			t.Errorf("%d more requests", more)
 		}
-		if !strings.Contains(c.log.String(), "@BotFather") {
+		if !strings.Contains(c.Logged.String(), "@BotFather") {
 			t.Error("no notice was sent")
 		}
 		conv := c.open()
@@ -148,7 +148,7 @@ func TestTelegramTopicDeleted(t *testing.T) {
 				w.SayInTopic(connectortest.Ada, chat, topic, "Tell me")
 				c.read(c.ada, strings.Join(strings.Fields(text)[:12], " "))
 				w.Fake.DeleteTopic(chat, topic)
-				c.rest()
+				c.WaitIdle()
 				shown := strings.Join(connectortest.Own(c, c.ada), " ")
 				if !strings.HasSuffix(shown, text[len(text)-40:]) || !strings.Contains(text, shown) {
 					t.Errorf("the chat shows %q", shown)
@@ -172,7 +172,7 @@ func TestTelegramReactionInTopic(t *testing.T) {
 			} else {
 				w.SayInTopic(connectortest.Ada, forum, topics[n], fmt.Sprintf("@%s %s", bot, text))
 			}
-			c.rest()
+			c.WaitIdle()
 		}
 		for _, n := range []int{1, 2, 0} {
 			ask(n, fmt.Sprint("topic ", n))
@@ -186,7 +186,7 @@ func TestTelegramReactionInTopic(t *testing.T) {
 			}
 		}
 		w.Fake.React(telegramfake.Message{Chat: forum.ID, ID: 9999}, telegramfake.User{ID: 77, FirstName: "Eve"}, nil, []string{"🔥"})
-		c.rest()
+		c.WaitIdle()
 		for n := range topics {
 			ask(n, "again")
 			p := c.prompt(3 + n)
@@ -205,7 +205,7 @@ func TestTelegramPingsNobody(t *testing.T) {
 			"http://intranet/@durov, `@durov` and mail@durov.example: is this for you?"
 		c.model.Queue(slowly(text))
 		c.Mention(connectortest.Ada, c.group, "shout")
-		c.rest()
+		c.WaitIdle()
 		own := connectortest.Own(c, c.group)
 		if len(own) != 1 || !strings.Contains(own[0], "mail@durov.example") {
 			t.Errorf("people read %q", own)
@@ -213,7 +213,7 @@ func TestTelegramPingsNobody(t *testing.T) {
 		c.Spoil(connectortest.Fault{Op: progressive.Post, Markup: true})
 		c.model.Queue(modelfake.Script{modelfake.Text("And @durov, in plain words")})
 		c.Mention(connectortest.Ada, c.group, "again")
-		c.rest()
+		c.WaitIdle()
 		if n := len(w.Fake.Pings()); n != 0 {
 			t.Errorf("%d people were notified", n)
 		}

@@ -91,7 +91,7 @@ func (v *visitors) check() {
 	v.Helper()
 	for visitor, asked := range v.asked {
 		lines, err := v.page().Reload(v.Context(), v.rooms[visitor])
-		v.must(err)
+		v.Must(err)
 		var questions, want, answers []string
 		for _, l := range lines {
 			if l.Role == "assistant" {
@@ -121,13 +121,13 @@ func TestOlderVersionOnNewerTables(t *testing.T) {
 		c.Agent.Summaries = false
 	})
 	c, err := pgx.Connect(t.Context(), r.cfg.Store.Reveal())
-	r.must(err)
+	r.Must(err)
 	defer c.Close(context.Background()) //nolint:errcheck // the test is over
 	var knows int64
-	r.must(c.QueryRow(t.Context(), `SELECT max(version_id) FROM goose_db_version`).Scan(&knows))
+	r.Must(c.QueryRow(t.Context(), `SELECT max(version_id) FROM goose_db_version`).Scan(&knows))
 	version := func(has, oldest int64) {
 		_, err := c.Exec(t.Context(), fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, true); UPDATE identity SET oldest = %d`, has, oldest))
-		r.must(err)
+		r.Must(err)
 	}
 	v := &visitors{replicas: r}
 	for i, n := range r.nodes {
@@ -135,7 +135,7 @@ func TestOlderVersionOnNewerTables(t *testing.T) {
 	}
 	for i := range v.rooms {
 		v.rooms[i], err = v.page().Open(t.Context())
-		r.must(err)
+		r.Must(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	for i := range v.rooms {

@@ -43,13 +43,13 @@ func pdf(text string) []byte {
 func (s *story) request(method, path, kind string, body []byte) (status int, reply string) {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), method, s.browser.Base+path, bytes.NewReader(body))
-	s.must(err)
+	s.Must(err)
 	r.Header.Set("Content-Type", kind)
 	resp, err := s.browser.HTTP.Do(r)
-	s.must(err)
+	s.Must(err)
 	text, err := io.ReadAll(resp.Body)
-	s.must(err)
-	s.must(resp.Body.Close())
+	s.Must(err)
+	s.Must(resp.Body.Close())
 	return resp.StatusCode, string(text)
 }
 
@@ -70,7 +70,7 @@ func TestUploadedDocument(t *testing.T) {
 		s.shutdown()
 		s.start()
 		said, err := json.Marshal(map[string]any{"clientMessageId": "m1", "text": "How many crates?", "files": []string{"f1"}})
-		s.must(err)
+		s.Must(err)
 		status, reply := s.request(http.MethodPost, "/api/conversations/"+conv+"/messages/stream", "application/json", said)
 		if told := s.told(); status != http.StatusOK || !strings.Contains(reply, "Forty-two crates.") || !strings.Contains(told, "[File: report.pdf") ||
 			!strings.Contains(told, "The harbor received 42 crates.") {
@@ -82,7 +82,7 @@ func TestUploadedDocument(t *testing.T) {
 		if _, reply := s.request(http.MethodGet, "/api/conversations/"+conv+"/messages", "", nil); !strings.Contains(reply, files[1:]+"/f1") {
 			s.Errorf("the history: %s", reply)
 		}
-		s.must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
+		s.Must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
 		if status, _ := s.request(http.MethodGet, files+"/f1", "", nil); status != http.StatusNotFound {
 			s.Errorf("the file of a forgotten message: %d", status)
 		}
@@ -110,7 +110,7 @@ func TestUploadedPicture(t *testing.T) {
 		if status, reply := s.request(http.MethodGet, files+"/f1/thumbnail", "", nil); status != http.StatusOK || !strings.HasPrefix(reply, "\xff\xd8") {
 			s.Errorf("the thumbnail: %d, %d bytes", status, len(reply))
 		}
-		s.must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
+		s.Must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
 		if status, _ := s.request(http.MethodGet, files+"/f1/thumbnail", "", nil); status != http.StatusNotFound {
 			s.Errorf("the thumbnail of a forgotten message: %d", status)
 		}

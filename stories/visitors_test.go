@@ -37,7 +37,7 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 			modelfake.Script{modelfake.Text("It is on its way.")})
 		id := s.open()
 		events, err := s.send(id, "1", "Where is my order?").All()
-		s.must(err)
+		s.Must(err)
 		seen := ""
 		for _, e := range events {
 			seen += e.Raw + "\n"
@@ -46,9 +46,9 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 			seen += s.all(s.send(id, command[1:], command)).Raw + "\n"
 		}
 		lines, err := s.browser.Reload(s.Context(), id)
-		s.must(err)
+		s.Must(err)
 		stored, err := json.Marshal(lines)
-		s.must(err)
+		s.Must(err)
 		seen += string(stored)
 		for _, private := range []string{"4711", "RAW-RESULT", "WRONG-ARGUMENT", "GET_ORDER", "CHECK_CREDIT", "redit", modelfake.DefaultModel, "Store", "Version"} {
 			if strings.Contains(seen, private) {
@@ -77,7 +77,7 @@ func TestLinesOfCallsInChat(t *testing.T) {
 		c.model.Queue(modelfake.Script{modelfake.Text("Let me see."), modelfake.ToolCall("c1", "GET_ORDER", `{"order":4711}`), modelfake.ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`)}, modelfake.Script{modelfake.Text("On its way.")})
 		c.Say(connectortest.Ada, c.ada, "Where is it?")
 		c.read(c.ada, "On its way.")
-		c.rest()
+		c.WaitIdle()
 		seen := strings.Join(steps(c.Sees(c.ada)[1]), "\n")
 		if !strings.Contains(seen, "⚙️ Order status") || strings.Contains(seen, "4711") || strings.Contains(seen, "RAW") || strings.Contains(strings.ToLower(seen), "credit") {
 			t.Errorf("the chat shows %s", seen)

@@ -28,7 +28,7 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("the answer is %q", got)
 		}
 		lines, err := s.browser.Reload(s.Context(), c)
-		s.must(err)
+		s.Must(err)
 		if len(lines) != 2 || lines[0].Text != "Hi" || lines[0].ClientMessageID != "m1" || lines[1].Text != *done.FullText ||
 			lines[1].Role != "assistant" || lines[1].ID != done.MessageID {
 			t.Errorf("a reload shows %+v", lines)
@@ -161,7 +161,7 @@ func TestReaderLeavesAndComesBack(t *testing.T) {
 		for err == nil && e.Type != "token" {
 			e, err = again.Next()
 		}
-		s.must(err)
+		s.Must(err)
 		if e.FullText == nil || !strings.HasPrefix(fox, *e.FullText) || len(*e.FullText) < 30 {
 			t.Errorf("a reader who joins is given %s", e.Raw)
 		}
@@ -202,7 +202,7 @@ func TestSameMessageFiftyTimes(t *testing.T) {
 			t.Errorf("the model was asked %d times", n)
 		}
 		st, err := s.browser.Send(s.Context(), c, "m1", "Something else")
-		s.must(err)
+		s.Must(err)
 		if st.Status != http.StatusConflict || !strings.Contains(st.Body, "CHAT_IDEMPOTENCY_CONFLICT") {
 			t.Errorf("another text got %d %s", st.Status, st.Body)
 		}
@@ -233,13 +233,13 @@ func TestStop(t *testing.T) {
 		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Open(), modelfake.Stall()})
 		st := s.send(c, "m1", "Tell me")
 		s.until(st, "evening")
-		s.must(s.browser.Stop(s.Context(), c))
+		s.Must(s.browser.Stop(s.Context(), c))
 		if end := s.all(st); !end.Interrupted || !strings.HasPrefix(*end.FullText, fox) {
 			t.Errorf("stopped in mid-text: %s", end.Raw)
 		}
 		st = s.send(c, "m2", "And now?")
 		time.Sleep(time.Second)
-		s.must(s.browser.Stop(s.Context(), c))
+		s.Must(s.browser.Stop(s.Context(), c))
 		if end := s.all(st); *end.FullText != "Stopped." {
 			t.Errorf("stopped before any text: %s", end.Raw)
 		}
@@ -356,7 +356,7 @@ func TestWrongCalls(t *testing.T) {
 				s.model.Queue(modelfake.Script{call}, modelfake.Script{modelfake.Text("I can't do that.")})
 				st := s.send(s.open(), "m1", "Do it")
 				events, err := st.All()
-				s.must(err)
+				s.Must(err)
 				starts, ends := map[string]int{}, map[string]int{}
 				for _, e := range events {
 					if e.Type == "tool" && e.Stage == answer.StageStart {

@@ -48,7 +48,7 @@ func (c *chatStory) chooses(in connectortest.Place, then ...modelfake.Script) pr
 	c.model.Queue(append(plays("blue")[:1], then...)...)
 	c.writes(in, "Play something blue")
 	c.read(in, which)
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	c.shows(in, paragraphs(letMe, which), choices)
 	return c.World.(presser)
 }
@@ -100,9 +100,9 @@ func TestWhichTrack(t *testing.T) {
 						at := map[string]connectortest.Place{"direct": c.ada, "group": c.group}[in]
 						w := c.chooses(at, modelfake.Script{modelfake.Pause(30 * time.Second), modelfake.Text(enjoy)})
 						choose(c, w, at)
-						c.pass(10 * time.Second) // two edits may be needed, and groups have one in 3.5 seconds
+						c.Pass(10 * time.Second) // two edits may be needed, and groups have one in 3.5 seconds
 						c.shows(at, paragraphs(letMe, train), trainFile)
-						c.pass(time.Minute)
+						c.Pass(time.Minute)
 						c.shows(at, paragraphs(letMe, train, enjoy), trainFile)
 						c.asked(2)
 						if p := c.prompt(1); !strings.Contains(p, `\"blue train\" is now playing`) {
@@ -126,14 +126,14 @@ func TestWhichTrackIsForWhoAsked(t *testing.T) {
 		w := c.chooses(c.group, plays("blue")[1])
 		for _, other := range []connectortest.Who{connectortest.Bob, connectortest.Eve} {
 			w.Press(other, c.group, 0)
-			c.pass(time.Second)
+			c.Pass(time.Second)
 		}
 		if told := w.Told(); !slices.Equal(told, []string{"This choice is not yours to make.", "This choice is not yours to make."}) {
 			t.Errorf("the others are told %q", told)
 		}
 		c.shows(c.group, paragraphs(letMe, which), choices)
 		w.Press(connectortest.Ada, c.group, 1)
-		c.rest()
+		c.WaitIdle()
 		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile)
 	})
 }
@@ -148,7 +148,7 @@ func TestWhichTrackInVain(t *testing.T) {
 		"stopped": {nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
 		"superseded": {nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, which, "(Interrupted by a newer message.)"), "You said: Never mind"}},
-		"no choice":        {plays("")[1:], func(c *chatStory) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, noChoice, enjoy)}},
+		"no choice":        {plays("")[1:], func(c *chatStory) { c.Pass(4 * time.Minute) }, []string{paragraphs(letMe, noChoice, enjoy)}},
 		"the process dies": {[]modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
 		"the process dies, and the next asks": {plays("blue"), func(c *chatStory) { c.crash(); c.start() },
 			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Other matches: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
@@ -160,14 +160,14 @@ func TestWhichTrackInVain(t *testing.T) {
 				cfg.Shutdown.Grace = time.Second
 			}, func(s *chatStory) {
 				w := s.chooses(s.ada, c.then...)
-				open, err := s.node.store.OpenQuestions(s.Context(), s.rooms()[0])
-				s.must(err)
+				open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
+				s.Must(err)
 				c.do(s)
-				s.pass(time.Minute)
-				s.rest()
+				s.Pass(time.Minute)
+				s.WaitIdle()
 				s.shows(s.ada, c.want...)
 				w.PressAgain(connectortest.Ada, s.ada, open[0].ID+":1")
-				s.pass(time.Minute)
+				s.Pass(time.Minute)
 				if told := w.Told(); !slices.Equal(told, []string{"This question has closed."}) {
 					t.Errorf("who presses then is told %q", told)
 				}
@@ -183,11 +183,11 @@ func TestWhichTrackInTheOrderOfAGroup(t *testing.T) {
 		w := c.chooses(c.group, plays("")[1], modelfake.Script{modelfake.Text("Hello Bob.")})
 		c.Mention(connectortest.Bob, c.group, "Hello")
 		c.Say(connectortest.Bob, c.group, "1")
-		c.pass(time.Minute)
+		c.Pass(time.Minute)
 		c.shows(c.group, paragraphs(letMe, which), choices)
 		c.asked(1)
 		w.Press(connectortest.Ada, c.group, 1)
-		c.rest()
+		c.WaitIdle()
 		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile, "Hello Bob.")
 	})
 }

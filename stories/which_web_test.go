@@ -22,10 +22,10 @@ func (s *story) wondering(id string) (stream *sim.Stream, question string, befor
 	stream = s.send(id, "k1", "Play something blue")
 	for {
 		e, err := stream.Next()
-		s.must(err)
+		s.Must(err)
 		if e.Kind == "choices" {
 			var f struct{ Choices answer.Choices }
-			s.must(json.Unmarshal([]byte(e.Raw), &f))
+			s.Must(json.Unmarshal([]byte(e.Raw), &f))
 			if !slices.Equal(f.Choices.Options, []string{"blue monk", "blue train"}) || stream.Text() != letMe+"\n\n"+which {
 				s.Fatalf("below %q it offers %q", stream.Text(), f.Choices.Options)
 			}
@@ -40,10 +40,10 @@ func (s *story) wondering(id string) (stream *sim.Stream, question string, befor
 func (s *story) chosen(conversation, question string, option int) int {
 	s.Helper()
 	body, err := json.Marshal(map[string]any{"id": question, "option": option})
-	s.must(err)
+	s.Must(err)
 	resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conversation+"/choices/stream", "application/json", strings.NewReader(string(body)))
-	s.must(err)
-	s.must(resp.Body.Close())
+	s.Must(err)
+	s.Must(resp.Body.Close())
 	return resp.StatusCode
 }
 
@@ -71,7 +71,7 @@ func TestWhichTrackOnThePage(t *testing.T) {
 				stream, question, _ := s.wondering(id)
 				choose(s, id, question)
 				rest, err := stream.All()
-				s.must(err)
+				s.Must(err)
 				var frames []string
 				for _, e := range rest {
 					if e.FullText == nil || *e.FullText != letMe+"\n\n✨ Setting up blue train…" { // it stands for no time, and is seen or not
@@ -93,7 +93,7 @@ func TestWhichTrackOnThePage(t *testing.T) {
 					t.Error(diff)
 				}
 				lines, err := s.browser.Reload(s.Context(), id)
-				s.must(err)
+				s.Must(err)
 				if m := lines[len(lines)-1]; len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), file(address)) || m.Text != letMe+"\n\n"+train+"\n\n"+enjoy {
 					t.Errorf("a reload shows %+v", m)
 				}
@@ -114,7 +114,7 @@ func TestWhichTrackInVainOnThePage(t *testing.T) {
 		do   func(s *story, id string)
 		want string
 	}{
-		"stopped":    {func(s *story, id string) { s.must(s.browser.Stop(s.Context(), id)) }, letMe + "\n\n" + which + "\n\n_(Stopped.)_"},
+		"stopped":    {func(s *story, id string) { s.Must(s.browser.Stop(s.Context(), id)) }, letMe + "\n\n" + which + "\n\n_(Stopped.)_"},
 		"superseded": {func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) }, letMe + "\n\n" + which + "\n\n_(Interrupted by a newer message.)_"},
 		"no choice":  {func(*story, string) { time.Sleep(5 * time.Minute) }, letMe + "\n\n" + noChoice + "\n\n" + enjoy},
 	} {
@@ -124,7 +124,7 @@ func TestWhichTrackInVainOnThePage(t *testing.T) {
 				stream, question, _ := s.wondering(id)
 				c.do(s, id)
 				rest, err := stream.All()
-				s.must(err)
+				s.Must(err)
 				if end := rest[len(rest)-1]; *end.FullText != c.want || slices.ContainsFunc(rest, func(e sim.Event) bool { return strings.Contains(e.Raw, question) }) {
 					t.Errorf("it ends with %s", end.Raw)
 				}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -22,7 +22,7 @@ import (
 	"parley/core/llm"
 	"parley/core/relay"
 	"parley/core/schedule"
-	"parley/core/storage"
+	"parley/gatewaytest"
 	"parley/internal/schema"
 	"parley/sim"
 )
@@ -40,13 +40,11 @@ var done = answer.Outcome{Status: answer.Completed}
 
 // world is what outlives a process, and what processes are made of.
 type world struct {
-	*testing.T
-	store   storage.Store
+	*gatewaytest.Harness
 	tracker core.Tracker
 	bus     relay.Bus
 	model   *model
 	chat    *chatWorld
-	log     *sim.Log
 	cfg     core.Config // what the next node gets
 
 	nodes    []*node
@@ -58,13 +56,12 @@ type world struct {
 // inWorld plays a story in a bubble of its own clock, ends all nodes and checks the invariants.
 func inWorld(t *testing.T, play func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+	gatewaytest.Run(t, func(h *gatewaytest.Harness) {
+		s, err := sqlite.Open(h.Context(), sqlitetest.Path(h.T), sqlitetest.Audited(h.T))
+		h.Must(err)
 		defer s.Close()
-		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chatWorld{}, log: &sim.Log{}, written: map[chat.RoomID]bool{}}
+		h.Store = s
+		w := &world{Harness: h, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chatWorld{}, written: map[chat.RoomID]bool{}}
 		w.cfg = core.Config{
 			Agent: chat.Agent{ID: chat.AgentID(agent), Name: "Agent", System: "Be brief."},
 			Store: s, Tracker: w.tracker, Bus: w.bus, Models: llm.Models{Large: w.model},
@@ -74,7 +71,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 			},
 			Access: access.Policy{People: map[chat.EntityID]bool{"ada": true}},
 			Schema: schema.Compile,
-			Log:    slog.New(slog.NewTextHandler(w.log, nil)),
+			Log:    h.Logger(slog.LevelInfo),
 		}
 		play(w)
 		w.end()
@@ -89,9 +86,8 @@ func (w *world) watched() {
 // node is one process.
 type node struct {
 	*core.Runtime
-	w     *world
-	kill  context.CancelFunc
-	ended chan error
+	*gatewaytest.Process
+	w *world
 }
 
 func (w *world) start() *node {
@@ -101,28 +97,39 @@ func (w *world) start() *node {
 	var rt *core.Runtime
 	cfg.Models = event.Models(cfg.Models, func(e event.Event) { rt.Emit(e) })
 	rt, err := core.New(cfg)
-	w.must(err)
-	ctx, cancel := context.WithCancel(w.Context())
-	n := &node{Runtime: rt, w: w, kill: cancel, ended: make(chan error, 1)}
-	go func() { n.ended <- rt.Run(ctx) }()
+	w.Must(err)
+	n := &node{Runtime: rt, w: w, Process: gatewaytest.Start(w.Context(), rt.Run)}
 	w.nodes = append(w.nodes, n)
 	synctest.Wait()
 	return n
 }
 
+// startFaulty starts a node with faults, which later nodes don't have.
+func (w *world) startFaulty(f *gatewaytest.Faults) *node {
+	w.Helper()
+	sound := w.cfg
+	defer func() { w.cfg = sound }()
+	w.wrap(f)
+	return w.start()
+}
+
+// wrap puts f around the store, the tracker and the chat of the next nodes.
+func (w *world) wrap(f *gatewaytest.Faults) {
+	w.cfg.Store, w.cfg.Tracker = f.Store(w.cfg.Store), f.Tracker(w.cfg.Tracker)
+	open := w.cfg.Open
+	w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
+		s, err := open(ctx, r)
+		if p, ok := s.(*poster); ok {
+			p.faults = f
+		}
+		return s, err
+	}
+}
+
 // shutdown ends a node in order.
 func (n *node) shutdown() {
 	n.w.Helper()
-	n.kill()
-	n.w.must(<-n.ended)
-	n.ended <- nil
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatalf("%v\nlog:\n%s", err, w.log)
-	}
+	n.w.Must(n.Stop())
 }
 
 // message is the next one of a person.
@@ -145,7 +152,7 @@ func (w *world) message(in chat.RoomID, author chat.EntityID, text string) chat.
 func (n *node) submit(m chat.Message) chat.Accepted {
 	n.w.Helper()
 	acc, err := n.ProcessMessage(n.w.Context(), m)
-	n.w.must(err)
+	n.w.Must(err)
 	if acc.Run != "" && !slices.Contains(n.w.accepted, m.ID) {
 		n.w.accepted = append(n.w.accepted, m.ID)
 	}
@@ -161,36 +168,30 @@ func (n *node) say(text string) chat.Accepted {
 func (n *node) stop(in chat.RoomID) {
 	n.w.Helper()
 	_, err := n.ProcessMessage(n.w.Context(), chat.Command{Room: in, Author: "ada", Name: chat.Stop})
-	n.w.must(err)
+	n.w.Must(err)
 }
 
 // run is what the journal knows.
 func (w *world) run(acc chat.Accepted) chat.Run {
 	w.Helper()
-	r, err := w.store.Run(w.Context(), acc.Run)
-	w.must(err)
+	r, err := w.Store.Run(w.Context(), acc.Run)
+	w.Must(err)
 	return r
 }
 
 // ended waits until a run has ended, and says how and with what text.
 func (w *world) ended(acc chat.Accepted) (answer.Outcome, string) {
 	w.Helper()
-	for begun := time.Now(); ; time.Sleep(100*time.Millisecond + time.Since(begun)/4) {
-		if r := w.run(acc); r.Outcome.Done() {
-			synctest.Wait()
-			return r.Outcome, w.said(r.Said())
-		} else if time.Since(begun) > 5*time.Minute {
-			w.Fatalf("run %s does not end: %+v\nlog:\n%s", acc.Run, r, w.log)
-		}
-	}
+	r := w.WaitRun(acc.Run)
+	return r.Outcome, w.said(r.Said())
 }
 
 // said is the text of a memory, or "" if there is none.
 func (w *world) said(id chat.MemoryID) string {
 	w.Helper()
-	m, err := w.store.Memory(w.Context(), id)
+	m, err := w.Store.Memory(w.Context(), id)
 	if !errors.Is(err, chat.ErrNotFound) {
-		w.must(err)
+		w.Must(err)
 	}
 	return m.Text
 }
@@ -208,48 +209,16 @@ func (w *world) end() {
 	w.Helper()
 	synctest.Wait() // for what was done beside the story
 	for _, n := range w.nodes {
-		n.kill()
-		<-n.ended
+		_ = n.Stop()
 	}
 	e := sim.Evidence{Accepted: w.accepted, Work: w.model.work(), Requests: w.chat.requests, Seen: w.chat.seen}
-	for in := range w.written {
-		for i := range w.messages + 10 {
-			if r, err := w.store.Run(w.Context(), chat.RunID(fmt.Sprintf("%s#%d", in, i))); err == nil {
-				e.Runs = append(e.Runs, r)
-			}
-		}
-	}
-	e.Stored = func(id chat.MemoryID) (chat.Memory, bool) {
-		m, err := w.store.Memory(w.Context(), id)
-		return m, err == nil
-	}
+	w.AddRuns(&e, w.messages+10, slices.Collect(maps.Keys(w.written))...)
 	for _, wrong := range e.Check() {
 		w.Error(wrong)
-	}
-	if w.Failed() {
-		w.Logf("log:\n%s", w.log)
 	}
 }
 
 // follow reads an answer to its end as a live stream does, and returns the changes.
 func (n *node) follow(id chat.RunID) ([]answer.Change, answer.View, error) {
-	ctx, cancel := context.WithCancel(n.w.Context())
-	defer cancel()
-	a, err := n.Watch(ctx, id)
-	if err != nil {
-		return nil, answer.View{}, err
-	}
-	var all []answer.Change
-	var at answer.Cursor
-	for {
-		switch err := a.Wait(ctx, at); {
-		case errors.Is(err, io.EOF):
-			return all, a.View(), nil
-		case err != nil:
-			return all, a.View(), err
-		}
-		var cs []answer.Change
-		cs, at = a.Since(at)
-		all = append(all, cs...)
-	}
+	return gatewaytest.ReadAnswer(n.w.Context(), n, id)
 }
