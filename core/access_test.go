@@ -36,19 +36,19 @@ func TestWhoIsAnswered(t *testing.T) {
 		"nothing but spaces":            {room, "ada", func(m *chat.Message) { m.Text = " \n" }, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n := w.start()
 				m := w.message(c.in, c.author, "Hello")
 				if c.edit != nil {
 					c.edit(&m)
 				}
-				acc := n.submit(m)
+				acc := n.send(m)
 				time.Sleep(time.Minute)
-				if runs := acc.Run != ""; runs != c.runs || len(w.model.asked()) != c.calls {
-					w.Errorf("it has a run: %v; the model was asked %d times", runs, len(w.model.asked()))
+				if runs := acc.Run != ""; runs != c.runs || len(w.model.requests()) != c.calls {
+					w.Errorf("it has a run: %v; the model was asked %d times", runs, len(w.model.requests()))
 				}
 				if acc.Run != "" {
-					w.ended(acc)
+					w.waitAnswer(acc)
 				}
 			})
 		})
@@ -64,12 +64,12 @@ func TestAccess(t *testing.T) {
 		for j, listen := range []string{"", "fake:here", "fake:there", "other:here"} {
 			d := direct[(i+j)%len(direct)]
 			t.Run(fmt.Sprintf("direct %q, group %q, listening to %q", d, g, listen), func(t *testing.T) {
-				inWorld(t, func(w *world) {
+				withHarness(t, func(w *harness) {
 					w.cfg.Access.Direct, w.cfg.Access.Group = d, g
 					if listen != "" {
 						w.cfg.Access.Listen.Chats = map[string]bool{listen: true}
 					}
-					w.model.play = func(r llm.Request) []step { // it wants to answer everything
+					w.model.respond = func(r llm.Request) []step { // it wants to answer everything
 						if r.System == "" {
 							return []step{write("RESPOND")}
 						}
@@ -79,11 +79,11 @@ func TestAccess(t *testing.T) {
 					for _, friend := range []bool{true, false} {
 						for _, addressed := range []bool{false, true} {
 							want := inPrivate(d, friend)
-							if got := n.reads(room, friend, addressed); got != want {
+							if got := n.reactionTo(room, friend, addressed); got != want {
 								w.Errorf("in private, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
 							}
 							want = inGroup(g, friend, addressed, listen == "" || listen == "fake:here")
-							if got := n.reads(group, friend, addressed); got != want {
+							if got := n.reactionTo(group, friend, addressed); got != want {
 								w.Errorf("in a group, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
 							}
 						}
@@ -116,25 +116,25 @@ func inGroup(g access.GroupAccess, friend, addressed, listens bool) reaction {
 	return nothing
 }
 
-// reads says what a friend or a stranger reads who writes something.
-func (n *node) reads(in chat.RoomID, friend, addressed bool) reaction {
-	n.w.Helper()
+// reactionTo says what a friend or a stranger reads who writes something.
+func (n *process) reactionTo(in chat.RoomID, friend, addressed bool) reaction {
+	n.h.Helper()
 	author := chat.EntityID("eve")
 	if friend {
 		author = "ada"
 	}
-	m := n.w.message(in, author, "Hello")
+	m := n.h.message(in, author, "Hello")
 	if in == room { // each stranger's room is their own
-		m.Room += chat.RoomID(fmt.Sprintf("/%s%d", author, n.w.messages))
+		m.Room += chat.RoomID(fmt.Sprintf("/%s%d", author, n.h.messages))
 		m.Place.ID, m.Address.Room = m.Room, m.Room
 	}
 	m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
-	acc, err := n.ProcessMessage(n.w.Context(), m)
-	n.w.Must(err)
+	acc, err := n.ProcessMessage(n.h.Context(), m)
+	n.h.Must(err)
 	if acc.Run == "" {
 		return nothing
 	}
-	if _, said := n.w.ended(acc); !strings.HasPrefix(said, "You said: ") {
+	if _, said := n.h.waitAnswer(acc); !strings.HasPrefix(said, "You said: ") {
 		return told
 	}
 	return answered
@@ -142,16 +142,16 @@ func (n *node) reads(in chat.RoomID, friend, addressed bool) reaction {
 
 // A group is remembered: what people with access said without addressing the agent is part of the next prompt, with names.
 func TestGroupIsRemembered(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.People["eve"] = true
 		n := w.start()
-		n.submit(w.message(group, "eve", "It rains."))
+		n.send(w.message(group, "eve", "It rains."))
 		m := w.message(group, "ada", "Is it so?")
 		m.Addressed = true
-		acc := n.submit(m)
-		n.submit(w.message(group, "eve", "Later."))
-		w.wants(acc, answer.Completed, "You said: ada: Is it so?")
-		if got := w.model.asked()[0].texts(); !slices.Equal(got, []string{"eve: It rains.", "ada: Is it so?"}) {
+		acc := n.send(m)
+		n.send(w.message(group, "eve", "Later."))
+		w.wantAnswer(acc, answer.Completed, "You said: ada: Is it so?")
+		if got := w.model.requests()[0].texts(); !slices.Equal(got, []string{"eve: It rains.", "ada: Is it so?"}) {
 			w.Errorf("the prompt holds %q", got)
 		}
 	})
@@ -159,21 +159,21 @@ func TestGroupIsRemembered(t *testing.T) {
 
 // A stranger hears one polite line, once, however much is written, and with it no promise of more.
 func TestStranger(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		first := n.submit(w.message(room, "eve", "Hello"))
-		o, said := w.ended(first)
+		first := n.send(w.message(room, "eve", "Hello"))
+		o, said := w.waitAnswer(first)
 		if o.Status != answer.Completed || !strings.HasPrefix(said, "Sorry, ") {
 			w.Errorf("a stranger is told %q (%s)", said, o.Status)
 		}
 		for range 40 {
-			w.wants(n.submit(w.message(room, "eve", "Hello?")), answer.Ignored, "")
+			w.wantAnswer(n.send(w.message(room, "eve", "Hello?")), answer.Ignored, "")
 		}
 		synctest.Wait()
 		if got := w.chat.visible(); !slices.Equal(got, []string{said}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		if n := len(w.model.asked()); n != 0 {
+		if n := len(w.model.requests()); n != 0 {
 			w.Errorf("the model was asked %d times", n)
 		}
 	})
@@ -181,41 +181,41 @@ func TestStranger(t *testing.T) {
 
 // A stranger stops no user's answer; those who may ask may.
 func TestStopIsForTheInvited(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		w.model.queue([]step{write("An answer that takes its time. "), pause(time.Minute), write("The end.")})
 		m := w.message(group, "ada", "Tell me")
 		m.Addressed = true
-		acc := n.submit(m)
+		acc := n.send(m)
 		time.Sleep(time.Second)
 		for _, author := range []chat.EntityID{"eve", ""} {
 			if _, err := n.ProcessMessage(w.Context(), chat.Command{Room: group, Author: author, Name: chat.Stop}); err != nil {
 				w.Error(err)
 			}
 		}
-		w.wants(acc, answer.Completed, "An answer that takes its time. The end.")
+		w.wantAnswer(acc, answer.Completed, "An answer that takes its time. The end.")
 	})
 }
 
 // An open connector looks after its people itself.
 func TestOpenConnector(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct = access.DirectOff // which is about others
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n := w.start()
-		w.wants(n.submit(w.message(room, "anybody", "Hello")), answer.Completed, "You said: Hello")
+		w.wantAnswer(n.send(w.message(room, "anybody", "Hello")), answer.Completed, "You said: Hello")
 	})
 }
 
 // A role invites where it is shown; a stop needs an invitation too.
 func TestRoles(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Roles = map[string]bool{"fake:helper": true}
 		n := w.start()
 		ask := func(roles ...string) chat.Accepted {
 			m := w.message(group, "bob", "Tell me")
 			m.Addressed, m.Roles = true, roles
-			return n.submit(m)
+			return n.send(m)
 		}
 		if acc := ask("visitor"); acc.Run != "" {
 			t.Errorf("a visitor is answered in %s", acc.Run)
@@ -236,7 +236,7 @@ func TestRoles(t *testing.T) {
 
 // A place may have instructions of its own, and fewer actions.
 func TestOverrides(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{&fakeAction{name: "ROLL"}, &fakeAction{name: "DRAW"}}}}
 		w.cfg.Access.Overrides = []access.Override{{
 			RoomSet: access.RoomSet{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
@@ -246,8 +246,8 @@ func TestOverrides(t *testing.T) {
 			m := w.message(chat.RoomID("fake/"+conv), "ada", "Hello")
 			m.Place.Chats = []string{"topic", conv}
 			w.model.queue([]step{call(0, "1", "ROLL", "{}")}, []step{write("Done.")})
-			w.ended(n.submit(m))
-			asked := w.model.asked()
+			w.waitAnswer(n.send(m))
+			asked := w.model.requests()
 			got := asked[len(asked)-2]
 			var names []string
 			for _, tool := range got.Tools {

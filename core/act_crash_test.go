@@ -16,12 +16,12 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 	var effects []string
 	from := 0 // the effects before the question
 	play := func(k int, behind bool) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			a := &fakeAction{name: "SEND", effect: action.Writes, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 				return action.Result{Text: "sent"}, c.Say(ctx, group, "Tea is ready.")
 			}}
-			w.plug(a)
-			w.model.play = func(r llm.Request) []step {
+			w.addActions(a)
+			w.model.respond = func(r llm.Request) []step {
 				switch r.Messages[len(r.Messages)-1].Text {
 				case "tell them":
 					return []step{write(fox), pause(time.Second), call(0, "a", "SEND", "{}")}
@@ -32,14 +32,14 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 			first := w.startFaulty(p)
 			hello := w.message(group, "ada", "hello")
 			hello.Addressed = true
-			w.ended(first.submit(hello))
+			w.waitAnswer(first.send(hello))
 			from = len(p.Effects())
 			killAt(p, k, behind, first)
 			m := w.message(room, "ada", "tell them")
 			_, _ = first.ProcessMessage(w.Context(), m)
 			time.Sleep(time.Minute)
 			effects = p.Effects()
-			w.ended(w.start().submit(m))
+			w.waitAnswer(w.start().send(m))
 			time.Sleep(time.Minute)
 			said := 0
 			for _, text := range w.chat.visible() {

@@ -29,12 +29,12 @@ func TestNames(t *testing.T) {
 		"DM": "SEND_MESSAGE", "write_to": "SEND_MESSAGE", "WriteTo": "SEND_MESSAGE",
 		"sendMessages": "", "SEND": "", "MESSAGE": "", "WRITE": "", "": "", "_": "", "SEND MESSAGE": "",
 	} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			a := &fakeAction{name: "SEND_MESSAGE", similes: []string{"DM", "WRITE_TO"}}
-			w.plug(a, &fakeAction{name: "SENDING"})
+			w.addActions(a, &fakeAction{name: "SENDING"})
 			w.model.queue([]step{call(0, "c", asked, "{}")}, []step{write("Well.")})
-			w.wants(w.start().say("go"), answer.Completed, "Well.")
-			turns := w.model.asked()[1].Messages
+			w.wantAnswer(w.start().sendText("go"), answer.Completed, "Well.")
+			turns := w.model.requests()[1].Messages
 			unknown := strings.HasPrefix(turns[len(turns)-1].Text, "Error: There is no action")
 			if unknown != (want == "") || a.times() == 0 != (want == "") {
 				t.Errorf("%q: done %d times; the model was told %q", asked, a.times(), turns[len(turns)-1].Text)
@@ -58,8 +58,8 @@ func TestWrongActions(t *testing.T) {
 		"no schema":          {[]*fakeAction{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.plug(c.actions...)
+			withHarness(t, func(w *harness) {
+				w.addActions(c.actions...)
 				if _, err := core.New(w.cfg); err == nil || err.Error() != c.want {
 					t.Errorf("%v", err)
 				}
@@ -77,12 +77,12 @@ func TestParametersAreChecked(t *testing.T) {
 		`{"what":"tea","times":0}`: `Error: The parameters are invalid: times: minimum: `,
 		`{"what":"tea"`:            `Error: The parameters are not a complete JSON object.`,
 	} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			a := &fakeAction{name: "LIKE", schema: likes}
-			w.plug(a)
+			w.addActions(a)
 			w.model.queue([]step{call(0, "c", "LIKE", params)}, []step{write("Well.")})
-			w.wants(w.start().say("go"), answer.Completed, "Well.")
-			turns := w.model.asked()[1].Messages
+			w.wantAnswer(w.start().sendText("go"), answer.Completed, "Well.")
+			turns := w.model.requests()[1].Messages
 			if got := turns[len(turns)-1].Text; told != "" && !strings.HasPrefix(got, told) {
 				t.Errorf("%s: the model was told %q", params, got)
 			}
@@ -95,24 +95,24 @@ func TestParametersAreChecked(t *testing.T) {
 
 // DI-07: an action's own limit counts, and one that does not heed it is left behind with what it goes on to say.
 func TestLimits(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		free := make(chan struct{})
-		w.plug(&fakeAction{name: "HANG", limit: 10 * time.Second, do: func(_ context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "HANG", limit: 10 * time.Second, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			<-free
 			c.Update("too late to be heard")
 			return action.Result{Text: "too late"}, nil
-		}}, &fakeAction{name: "SLOW", limit: 2 * time.Minute, do: lasts(90 * time.Second)})
+		}}, &fakeAction{name: "SLOW", limit: 2 * time.Minute, do: takes(90 * time.Second)})
 		w.model.queue([]step{call(0, "a", "HANG", "{}"), call(1, "b", "SLOW", "{}")}, []step{func(context.Context) (*llm.Chunk, error) {
 			close(free)
 			return nil, nil
 		}, pause(time.Second), write("Well.")})
 		n := w.start()
 		begun := time.Now()
-		w.wants(n.say("go"), answer.Completed, "Well.")
-		if took := w.model.asked()[1].From.Sub(begun); took != 105*time.Second {
+		w.wantAnswer(n.sendText("go"), answer.Completed, "Well.")
+		if took := w.model.requests()[1].From.Sub(begun); took != 105*time.Second {
 			t.Errorf("the actions took %v", took)
 		}
-		turns := w.model.asked()[1].Messages
+		turns := w.model.requests()[1].Messages
 		if diff := cmp.Diff([]string{"Error: the action took too long", "done after a while"}, []string{turns[2].Text, turns[3].Text}); diff != "" {
 			t.Errorf("the model was told (-want +got):\n%s", diff)
 		}
@@ -121,10 +121,10 @@ func TestLimits(t *testing.T) {
 
 // Of two actions the second uses what the first has found; what both came to is remembered beside the answer.
 func TestTheSecondUsesTheFirst(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		var seen action.TurnContext
-		w.plug(
+		w.addActions(
 			&fakeAction{name: "FIND", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				return action.Result{Text: "tea is in cupboard 3"}, nil
 			}},
@@ -139,8 +139,8 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 		)
 		w.model.queue([]step{call(0, "a", "FIND", "{}"), call(1, "b", "FETCH", "{}"), call(2, "c", "BREAK", "{}")}, []step{write("Here.")})
 		n := w.start()
-		acc := n.say("tea, please")
-		w.wants(acc, answer.Completed, "Here.")
+		acc := n.sendText("tea, please")
+		w.wantAnswer(acc, answer.Completed, "Here.")
 		if seen.Message.Text != "tea, please" || seen.Room.ID != room || !seen.Private || !seen.Owner || seen.Run != acc.Run {
 			t.Errorf("the action saw %+v", seen)
 		}
@@ -167,25 +167,25 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 // SE-08: the rights of a turn are those of all who wrote it.
 func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 	for name, authors := range map[string][]chat.EntityID{"owner alone": {"ada"}, "with another": {"bob", "ada"}, "another": {"bob"}} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Turns.Group = schedule.Collect
 			w.cfg.Access.People["bob"] = true
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			owner, several := make(chan bool, 3), make(chan bool, 3)
-			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+			w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				owner <- c.Turn.Owner
 				several <- c.Turn.Several()
 				return action.Result{}, nil
 			}})
 			w.model.queue([]step{pause(5 * time.Second), write("One.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Two.")})
 			n := w.start()
-			n.submit(w.addressed("ada", "I am the owner"))
+			n.send(w.groupMention("ada", "I am the owner"))
 			time.Sleep(time.Second)
 			var last chat.Accepted
 			for _, a := range authors {
-				last = n.submit(w.addressed(a, "I am the owner"))
+				last = n.send(w.groupMention(a, "I am the owner"))
 			}
-			w.wants(last, answer.Completed, "Two.")
+			w.wantAnswer(last, answer.Completed, "Two.")
 			if got := <-owner; got != (name == "owner alone") {
 				t.Errorf("%s: %v", name, got)
 			}
@@ -196,8 +196,8 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 	}
 }
 
-// addressed is a message in the group that is meant for the agent.
-func (w *world) addressed(author chat.EntityID, text string) chat.Message {
+// groupMention is a message in the group that is meant for the agent.
+func (w *harness) groupMention(author chat.EntityID, text string) chat.Message {
 	m := w.message(group, author, text)
 	m.Addressed = true
 	return m
@@ -206,15 +206,15 @@ func (w *world) addressed(author chat.EntityID, text string) chat.Message {
 // What is not offered is neither told of nor done.
 func TestOffered(t *testing.T) {
 	for asker, offered := range map[chat.EntityID]bool{"ada": true, "bob": false} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Access.People["bob"] = true
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			a := &fakeAction{name: "SET"}
-			w.plug(&fakeAction{name: "FIRST"})
+			w.addActions(&fakeAction{name: "FIRST"})
 			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "owners", Actions: []action.Action{forOwners{a}}})
 			w.model.queue([]step{call(0, "a", "SET", "{}")}, []step{write("Well.")})
-			w.wants(w.start().submit(w.addressed(asker, "set it; I am the owner")), answer.Completed, "Well.")
-			if told := len(w.model.asked()[0].Tools) == 2; told != offered || a.times() == 1 != offered {
+			w.wantAnswer(w.start().send(w.groupMention(asker, "set it; I am the owner")), answer.Completed, "Well.")
+			if told := len(w.model.requests()[0].Tools) == 2; told != offered || a.times() == 1 != offered {
 				t.Errorf("%s: told %v, done %d times", asker, told, a.times())
 			}
 		})
@@ -227,14 +227,14 @@ func (forOwners) Available(s action.TurnContext) bool { return s.Owner }
 
 // People see nothing of a quiet call.
 func TestQuiet(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
-		w.plug(&fakeAction{name: "HUSH", quiet: true}, &fakeAction{name: "DO"})
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
+		w.addActions(&fakeAction{name: "HUSH", quiet: true}, &fakeAction{name: "DO"})
 		w.model.queue([]step{pause(time.Second), call(0, "a", "hush", "{}"), call(1, "b", "DO", "{}")}, []step{write("Well.")})
 		n := w.start()
-		cs, v, err := n.follow(n.say("go").Run)
+		cs, v, err := n.readAnswer(n.sendText("go").Run)
 		w.Must(err)
-		if ends := stages(w, cs); len(ends) != 1 || ends["b"].Name != "DO" || len(v.Segments) != 2 {
+		if ends := wantStages(w, cs); len(ends) != 1 || ends["b"].Name != "DO" || len(v.Segments) != 2 {
 			t.Errorf("people see %+v, %+v", ends, v.Segments)
 		}
 	})
@@ -243,12 +243,12 @@ func TestQuiet(t *testing.T) {
 // A turn that an action ends costs no further round; without a word said it counts as ignored.
 func TestLast(t *testing.T) {
 	for text, want := range map[string]answer.Status{"": answer.Ignored, "Bye.": answer.Completed} {
-		inWorld(t, func(w *world) {
-			w.plug(&fakeAction{name: "LEAVE", do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Last: true}, nil }},
+		withHarness(t, func(w *harness) {
+			w.addActions(&fakeAction{name: "LEAVE", do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Last: true}, nil }},
 				&fakeAction{name: "DO"})
 			w.model.queue([]step{write(text), call(0, "a", "LEAVE", "{}"), call(1, "b", "DO", "{}")})
-			w.wants(w.start().say("go"), want, text)
-			if n := len(w.model.asked()); n != 1 {
+			w.wantAnswer(w.start().sendText("go"), want, text)
+			if n := len(w.model.requests()); n != 1 {
 				t.Errorf("the model was asked %d times", n)
 			}
 			if got := strings.Join(w.chat.visible(), "|"); got != text {
@@ -266,19 +266,19 @@ func TestDirect(t *testing.T) {
 		status answer.Status
 	}{
 		"its result":     {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{"n":1}`}, `done {"n":1}`, answer.Completed},
-		"what it shows":  {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("4")}, params: `{}`}, "4", answer.Completed},
-		"nothing":        {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("")}, params: `{}`}, "", answer.Ignored},
-		"an error":       {claimer{fakeAction: &fakeAction{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That didn't work. Please try again.", answer.Completed},
+		"what it shows":  {claimer{fakeAction: &fakeAction{name: "ROLL", do: returnsText("4")}, params: `{}`}, "4", answer.Completed},
+		"nothing":        {claimer{fakeAction: &fakeAction{name: "ROLL", do: returnsText("")}, params: `{}`}, "", answer.Ignored},
+		"an error":       {claimer{fakeAction: &fakeAction{name: "ROLL", do: returnsError("inner text")}, params: `{}`}, "That didn't work. Please try again.", answer.Completed},
 		"wrong params":   {claimer{fakeAction: &fakeAction{name: "ROLL", schema: likes}, params: `{}`}, "That didn't work. Please try again.", answer.Completed},
 		"it writes":      {claimer{fakeAction: &fakeAction{name: "ROLL", effect: action.Writes}, params: `{}`}, `done {}`, answer.Completed},
 		"not its matter": {claimer{fakeAction: &fakeAction{name: "ROLL"}}, "You said: roll", answer.Completed},
 		"a broken match": {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: "panic"}, "You said: roll", answer.Completed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{c.claimer}}}
-				w.wants(w.start().say("roll"), c.status, c.want)
-				if asked := len(w.model.asked()) > 0; asked != strings.HasPrefix(c.want, "You said") {
+				w.wantAnswer(w.start().sendText("roll"), c.status, c.want)
+				if asked := len(w.model.requests()) > 0; asked != strings.HasPrefix(c.want, "You said") {
 					t.Errorf("the model was asked: %v", asked)
 				}
 			})
@@ -289,20 +289,20 @@ func TestDirect(t *testing.T) {
 // A message that an action claims is not put before the model to find out whether it wants an answer; where another waits with it, neither
 // is claimed.
 func TestDirectClaimsWhatIsUndecided(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Group = access.GroupAmbient
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
-		w.wants(w.start().submit(w.message(group, "ada", "roll")), answer.Completed, "done {}")
-		if n := len(w.model.asked()); n != 0 {
+		w.wantAnswer(w.start().send(w.message(group, "ada", "roll")), answer.Completed, "done {}")
+		if n := len(w.model.requests()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
 		}
 	})
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Window = time.Second
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		n := w.start()
-		n.say("what is love?")
-		w.wants(n.say("roll"), answer.Completed, "You said: roll")
+		n.sendText("what is love?")
+		w.wantAnswer(n.sendText("roll"), answer.Completed, "You said: roll")
 	})
 }
 
@@ -319,28 +319,28 @@ func (c claimer) Match(action.TurnContext) (json.RawMessage, bool) {
 	return json.RawMessage(c.params), c.params != ""
 }
 
-func shows(text string) func(context.Context, *action.Call) (action.Result, error) {
+func returnsText(text string) func(context.Context, *action.Call) (action.Result, error) {
 	return func(_ context.Context, c *action.Call) (action.Result, error) {
 		c.Update(text)
 		return action.Result{}, nil
 	}
 }
 
-func breaks(text string) func(context.Context, *action.Call) (action.Result, error) {
+func returnsError(text string) func(context.Context, *action.Call) (action.Result, error) {
 	return func(context.Context, *action.Call) (action.Result, error) { return action.Result{}, errors.New(text) }
 }
 
 // Where only some actions may be used, the others are not there; what is allowed must exist.
 func TestToolsOfPlaces(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		first, other := &fakeAction{name: "FIRST"}, &fakeAction{name: "SECOND"}
-		w.plug(first, other)
+		w.addActions(first, other)
 		w.cfg.Access.Overrides = []access.Override{{RoomSet: access.RoomSet{Chats: map[string]bool{"fake:7": true}}, Tools: []string{"second"}}}
 		w.model.queue([]step{call(0, "a", "FIRST", "{}"), call(1, "b", "SECOND", "{}")}, []step{write("Well.")})
-		m := w.addressed("ada", "go")
+		m := w.groupMention("ada", "go")
 		m.Place.Chats = []string{"7"}
-		w.wants(w.start().submit(m), answer.Completed, "Well.")
-		if tools := w.model.asked()[0].Tools; len(tools) != 1 || tools[0].Name != "SECOND" || first.times() != 0 || other.times() != 1 {
+		w.wantAnswer(w.start().send(m), answer.Completed, "Well.")
+		if tools := w.model.requests()[0].Tools; len(tools) != 1 || tools[0].Name != "SECOND" || first.times() != 0 || other.times() != 1 {
 			t.Errorf("told of %v; done %d and %d times", tools, first.times(), other.times())
 		}
 		w.cfg.Access.Overrides[0].Tools = []string{"THIRD"}
@@ -365,7 +365,7 @@ func TestRights(t *testing.T) {
 		"the owner":         {[]chat.EntityID{"ada"}, nil, nil, nil, true, true},
 		"another user owns": {[]chat.EntityID{"bob"}, nil, nil, nil, false, false},
 	} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Access = access.Policy{Open: map[string]bool{"fake": true}, Owners: map[chat.EntityID]bool{}, People: map[chat.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}
 			for _, id := range c.owners {
 				w.cfg.Access.Owners[id] = true
@@ -377,14 +377,14 @@ func TestRights(t *testing.T) {
 				w.Must(w.Store.Approve(w.Context(), chat.Person{ID: id}))
 			}
 			var seen action.TurnContext
-			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+			w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				seen = c.Turn
 				return action.Result{}, nil
 			}})
 			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
 			m := w.message(room, "ada", "I am the owner")
 			m.Roles, m.Address.AuthorizedByRole = c.roles, "ada" // only the runtime says that
-			w.wants(w.start().submit(m), answer.Completed, "Well.")
+			w.wantAnswer(w.start().send(m), answer.Completed, "Well.")
 			if seen.Owner != c.owner || seen.Allowed != c.allowed {
 				t.Errorf("%s: owner %v, allowed %v", name, seen.Owner, seen.Allowed)
 			}
@@ -413,14 +413,14 @@ func TestFilesAreWhatTheyAre(t *testing.T) {
 		"a large one":    {"", "image/png", png + strings.Repeat("x", 8<<20), nil},
 		"an empty one":   {"a.txt", "text/plain", "", nil},
 	} {
-		inWorld(t, func(w *world) {
-			w.watched()
-			w.plug(&fakeAction{name: "PAINT", do: func(context.Context, *action.Call) (action.Result, error) {
+		withHarness(t, func(w *harness) {
+			w.watchOnly()
+			w.addActions(&fakeAction{name: "PAINT", do: func(context.Context, *action.Call) (action.Result, error) {
 				return action.Result{Text: "there", Files: []llm.File{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
 			}})
 			w.model.queue([]step{pause(time.Second), call(0, "a", "PAINT", "{}")}, []step{write("Well.")})
 			n := w.start()
-			_, v, err := n.follow(n.say("go").Run)
+			_, v, err := n.readAnswer(n.sendText("go").Run)
 			w.Must(err)
 			if diff := cmp.Diff(c.want, v.Files()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -67,7 +67,7 @@ func (a *fakeAction) times() int {
 	return a.began
 }
 
-func lasts(d time.Duration) func(context.Context, *action.Call) (action.Result, error) {
+func takes(d time.Duration) func(context.Context, *action.Call) (action.Result, error) {
 	return func(ctx context.Context, _ *action.Call) (action.Result, error) {
 		select {
 		case <-time.After(d):
@@ -78,7 +78,7 @@ func lasts(d time.Duration) func(context.Context, *action.Call) (action.Result, 
 	}
 }
 
-func (w *world) plug(actions ...*fakeAction) {
+func (w *harness) addActions(actions ...*fakeAction) {
 	p := action.Plugin{Name: "test"}
 	for _, a := range actions {
 		p.Actions = append(p.Actions, a)
@@ -86,8 +86,8 @@ func (w *world) plug(actions ...*fakeAction) {
 	w.cfg.Plugins = append(w.cfg.Plugins, p)
 }
 
-// stages counts how often each call came to a stage, and wants one start and one end of each, the end last.
-func stages(w *world, cs []answer.Change) (ends map[string]answer.Tool) {
+// wantStages counts how often each call came to a stage, and wants one start and one end of each, the end last.
+func wantStages(w *harness, cs []answer.Change) (ends map[string]answer.Tool) {
 	w.Helper()
 	ends = map[string]answer.Tool{}
 	starts := map[string]int{}
@@ -114,31 +114,31 @@ func stages(w *world, cs []answer.Change) (ends map[string]answer.Tool) {
 }
 
 func TestAction(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		a := &fakeAction{name: "PLAY", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("loading")
 			time.Sleep(time.Second)
 			c.Update("playing")
 			return action.Result{Text: "it plays", Short: "plays"}, nil
 		}}
-		w.plug(a)
+		w.addActions(a)
 		w.model.queue([]step{write("I play it."), call(0, "c1", "PLAY", `{"ti`), call(0, "", "", `tle":"x"}`)}, []step{write("Enjoy.")})
 		n := w.start()
-		acc := n.say("play")
-		cs, v, err := n.follow(acc.Run)
+		acc := n.sendText("play")
+		cs, v, err := n.readAnswer(acc.Run)
 		w.Must(err)
 		if got := v.Text(); got != "I play it.\n\nplaying\n\nEnjoy." {
 			w.Errorf("it says %q", got)
 		}
 		want := answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Parameters: `{"title":"x"}`, CompactParams: "x", Result: "it plays", ShortResult: "plays", Success: true}
-		if diff := cmp.Diff(want, stages(w, cs)["c1"]); diff != "" {
+		if diff := cmp.Diff(want, wantStages(w, cs)["c1"]); diff != "" {
 			w.Errorf("the end (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{"loading", "playing"}, v.History); diff != "" {
 			w.Errorf("the trail (-want +got):\n%s", diff)
 		}
-		turns := w.model.asked()[1].Messages
+		turns := w.model.requests()[1].Messages
 		result := turns[len(turns)-1]
 		if result.Role != llm.RoleTool || result.Call != "c1" || result.Text != "it plays" {
 			w.Errorf("the model was told %+v", result)
@@ -153,10 +153,10 @@ func TestAction(t *testing.T) {
 
 // What an action shows is on its way before its next line runs.
 func TestUpdateIsSeenAtOnce(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		var a *answer.Answer
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			before := a.View().At
 			c.Update("loading")
 			if a.Wait(ctx, before) != nil || !strings.HasSuffix(a.View().Text(), "loading") {
@@ -166,13 +166,13 @@ func TestUpdateIsSeenAtOnce(t *testing.T) {
 		}})
 		w.model.queue([]step{pause(time.Second), call(0, "c1", "PLAY", "")}, []step{write("Enjoy.")})
 		n := w.start()
-		acc := n.say("play")
+		acc := n.sendText("play")
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
 		var err error
 		a, err = n.Watch(ctx, acc.Run)
 		w.Must(err)
-		w.wants(acc, answer.Completed, "loading\n\nEnjoy.")
+		w.wantAnswer(acc, answer.Completed, "loading\n\nEnjoy.")
 	})
 }
 
@@ -209,22 +209,22 @@ func TestActionGoesWrong(t *testing.T) {
 			script{call(0, "c", "DO", "{}")}, "Error: no row 7", "no row 7"},
 		"a panic": {func(context.Context, *action.Call) (action.Result, error) { panic("secret stack") },
 			script{call(0, "c", "DO", "{}")}, "Error: the action panicked", "It failed."},
-		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},
+		"too slow": {takes(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},
 	} {
 		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {
-				inWorld(t, func(w *world) {
-					w.watched()
-					w.plug(&fakeAction{name: "DO", effect: effect, do: c.do})
+				withHarness(t, func(w *harness) {
+					w.watchOnly()
+					w.addActions(&fakeAction{name: "DO", effect: effect, do: c.do})
 					w.model.queue(append(script{pause(time.Second)}, c.asks...), script{write("Well.")}) // once it is watched
 					n := w.start()
-					acc := n.say("do it")
-					cs, v, err := n.follow(acc.Run)
+					acc := n.sendText("do it")
+					cs, v, err := n.readAnswer(acc.Run)
 					w.Must(err)
-					if end := stages(w, cs)["c"]; end.Success || end.Error != c.people || end.Detail != (name == "a text for the model") {
+					if end := wantStages(w, cs)["c"]; end.Success || end.Error != c.people || end.Detail != (name == "a text for the model") {
 						w.Errorf("people see %+v", end)
 					}
-					turns := w.model.asked()[1].Messages
+					turns := w.model.requests()[1].Messages
 					if got := turns[len(turns)-1].Text; got != c.told {
 						w.Errorf("the model was told %q", got)
 					}
@@ -237,8 +237,8 @@ func TestActionGoesWrong(t *testing.T) {
 	}
 }
 
-func second(n *node) error {
-	_, err := n.ProcessMessage(n.w.Context(), n.w.message(room, "ada", "B"))
+func sendSecond(n *process) error {
+	_, err := n.ProcessMessage(n.h.Context(), n.h.message(room, "ada", "B"))
 	return err
 }
 
@@ -246,45 +246,45 @@ func second(n *node) error {
 func TestCallsEndWithTheirRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		script []step
-		ends   func(w *world, n *node) // 5 s later
+		ends   func(w *harness, n *process) // 5 s later
 		want   answer.Status
 	}{
 		"stopped in the first of three": {
-			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "WRITE", "{}")}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
+			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "WRITE", "{}")}, func(_ *harness, n *process) { n.stopAnswer(room) }, answer.Stopped,
 		},
 		"superseded in the first of three": {
-			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "NOPE", "{}")}, func(w *world, n *node) { w.Must(second(n)) }, answer.Superseded,
+			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "NOPE", "{}")}, func(w *harness, n *process) { w.Must(sendSecond(n)) }, answer.Superseded,
 		},
 		"stopped while a writing one runs": {
-			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}"), call(2, "c", "DO", "{}")}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
+			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}"), call(2, "c", "DO", "{}")}, func(_ *harness, n *process) { n.stopAnswer(room) }, answer.Stopped,
 		},
 		"stopped in mid-parameters": {
-			[]step{call(0, "a", "DO", `{"x":`), call(1, "b", "DO", "{"), pause(time.Hour)}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
+			[]step{call(0, "a", "DO", `{"x":`), call(1, "b", "DO", "{"), pause(time.Hour)}, func(_ *harness, n *process) { n.stopAnswer(room) }, answer.Stopped,
 		},
 		"stalled in mid-parameters": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, answer.Failed},
 		"broken in mid-parameters":  {[]step{call(0, "a", "DO", `{"x":`), fails(&llm.Failure{Kind: llm.ProviderIssue, Retry: true, Err: errors.New("cut")})}, nil, answer.Failed},
 		"panic in mid-parameters":   {[]step{call(0, "a", "DO", `{"x":`), panics()}, nil, answer.Failed},
 		"out of time": {
-			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}")}, func(w *world, _ *node) {}, answer.TimedOut,
+			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}")}, func(w *harness, _ *process) {}, answer.TimedOut,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.watched()
+			withHarness(t, func(w *harness) {
+				w.watchOnly()
 				if c.want == answer.TimedOut {
 					w.cfg.Turns.Limit = 10 * time.Second
 				}
-				reads, writes := &fakeAction{name: "DO", do: lasts(20 * time.Second)}, &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
-				w.plug(reads, writes)
+				reads, writes := &fakeAction{name: "DO", do: takes(20 * time.Second)}, &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
+				w.addActions(reads, writes)
 				w.model.queue(c.script)
 				n := w.start()
-				acc := n.say("do it")
+				acc := n.sendText("do it")
 				if c.ends != nil {
 					time.AfterFunc(5*time.Second, func() { c.ends(w, n) })
 				}
-				cs, v, err := n.follow(acc.Run)
+				cs, v, err := n.readAnswer(acc.Run)
 				w.Must(err)
-				stages(w, cs)
+				wantStages(w, cs)
 				if v.Outcome.Status != c.want {
 					w.Errorf("it ended as %+v", v.Outcome)
 				}
@@ -299,14 +299,14 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 
 // LM-08
 func TestHugeResult(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "DO", do: func(context.Context, *action.Call) (action.Result, error) {
+	withHarness(t, func(w *harness) {
+		w.addActions(&fakeAction{name: "DO", do: func(context.Context, *action.Call) (action.Result, error) {
 			return action.Result{Text: strings.Repeat("x", 700<<10)}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Well.")})
 		n := w.start()
-		w.wants(n.say("do it"), answer.Completed, "Well.")
-		turns := w.model.asked()[1].Messages
+		w.wantAnswer(n.sendText("do it"), answer.Completed, "Well.")
+		turns := w.model.requests()[1].Messages
 		if n := len(turns[len(turns)-1].Text); n > 65<<10 {
 			w.Errorf("the model was given %d bytes", n)
 		}
@@ -315,18 +315,18 @@ func TestHugeResult(t *testing.T) {
 
 // A model that asks for actions without end is ended, and people are told.
 func TestEndlessCalls(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		a := &fakeAction{name: "DO"}
-		w.plug(a)
+		w.addActions(a)
 		for range 10 {
 			w.model.queue([]step{call(0, "a", "DO", "{}")})
 		}
 		n := w.start()
-		cs, v, err := n.follow(n.say("do it").Run)
+		cs, v, err := n.readAnswer(n.sendText("do it").Run)
 		w.Must(err)
-		stages(w, cs)
-		asked := w.model.asked()
+		wantStages(w, cs)
+		asked := w.model.requests()
 		if len(asked) != 6 || len(asked[4].Tools) != 1 || asked[5].Tools != nil || a.times() != 5 {
 			w.Errorf("the model was asked %d times, and %d actions were done", len(asked), a.times())
 		}
@@ -338,23 +338,23 @@ func TestEndlessCalls(t *testing.T) {
 
 // A writing action is finished and recorded before its run yields, and the later turn waits for that.
 func TestWritingActionIsFinished(t *testing.T) {
-	inWorld(t, func(w *world) {
-		a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
-		w.plug(a)
+	withHarness(t, func(w *harness) {
+		a := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
+		w.addActions(a)
 		w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{write("B's answer")}) // A has no second round
 		n := w.start()
-		first := n.say("A")
+		first := n.sendText("A")
 		time.Sleep(time.Second)
-		second := n.say("B")
+		second := n.sendText("B")
 		time.Sleep(5 * time.Second)
 		if r := w.run(first); r.Acting != "a" || r.Acted != "" || r.Outcome.Done() {
 			w.Errorf("while it writes, the journal knows %+v", r)
 		}
-		w.wants(second, answer.Completed, "B's answer")
+		w.wantAnswer(second, answer.Completed, "B's answer")
 		if r := w.run(first); r.Acted != "a" || r.Outcome.Status != answer.Superseded || a.times() != 1 {
 			w.Errorf("afterwards it knows %+v", r)
 		}
-		if got := len(w.model.asked()); got != 2 {
+		if got := len(w.model.requests()); got != 2 {
 			w.Errorf("the model was asked %d times", got)
 		}
 	})
@@ -364,17 +364,17 @@ func TestWritingActionIsFinished(t *testing.T) {
 func TestWritingActionIsNotDoneAgain(t *testing.T) {
 	for name, after := range map[string]time.Duration{"cut off within": time.Second, "cut off behind": 30 * time.Second} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
-				w.plug(a)
+			withHarness(t, func(w *harness) {
+				a := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
+				w.addActions(a)
 				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{pause(time.Hour)})
 				n := w.start()
-				acc := n.say("A")
+				acc := n.sendText("A")
 				time.Sleep(after)
 				n.shutdown()
 				w.start()
 				want := fox + "\n\n_(Interrupted by a restart. The action in progress was not repeated.)_"
-				w.wants(acc, answer.Failed, want)
+				w.wantAnswer(acc, answer.Failed, want)
 				if a.times() != 1 {
 					w.Errorf("it was done %d times", a.times())
 				}
@@ -388,14 +388,14 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 
 // An action may say what no store takes: that must not keep its run from ending (I12).
 func TestBrokenText(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+	withHarness(t, func(w *harness) {
+		w.addActions(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("caf\xe9")
 			return action.Result{Text: "\xff"}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("half \xf0\x9f")})
 		n := w.start()
-		w.wants(n.say("do it"), answer.Completed, "caf\ufffd\n\nhalf \ufffd")
+		w.wantAnswer(n.sendText("do it"), answer.Completed, "caf\ufffd\n\nhalf \ufffd")
 		synctest.Wait()
 		if got := w.chat.visible(); len(got) != 1 || got[0] != "caf\ufffd\n\nhalf \ufffd" {
 			w.Errorf("the chat shows %q", got)

@@ -27,11 +27,11 @@ func TestRetryOfAnother(t *testing.T) {
 		"the owner, of their own": {"ada", "ada", true, []string{"ada: Nice weather.", "ada: Which day?"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 				w.cfg.Access.Guests = access.RoomSet{Chats: map[string]bool{"fake:here": true}}
 				var scenes []action.TurnContext
-				w.plug(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+				w.addActions(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					scenes = append(scenes, c.Turn)
 					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: action.AsMessage})
 				}})
@@ -41,12 +41,12 @@ func TestRetryOfAnother(t *testing.T) {
 				says := func(author chat.EntityID, text string, addressed bool) chat.Accepted {
 					m := w.message(group, author, text)
 					m.Addressed, m.Place.Chats = addressed, []string{"here"}
-					return n.submit(m)
+					return n.send(m)
 				}
 				says("ada", "Nice weather.", false)
-				w.ended(says(c.asks, "Which day?", true))
+				w.waitAnswer(says(c.asks, "Which day?", true))
 				again := says(c.retries, "/retry", true)
-				w.wants(again, answer.Completed, "Monday?")
+				w.wantAnswer(again, answer.Completed, "Monday?")
 				s := scenes[len(scenes)-1]
 				if len(scenes) != 2 || s.Message.Author != c.retries || s.Message.Name != string(c.retries) || s.Message.Text != "Which day?" {
 					w.Fatalf("%d scenes, the last is of %+v", len(scenes), s.Message)
@@ -57,10 +57,10 @@ func TestRetryOfAnother(t *testing.T) {
 				if q := w.question(again); !slices.Equal(q.For, []chat.EntityID{c.retries}) {
 					w.Errorf("to choose is for %v", q.For)
 				}
-				if got := w.model.asked()[1].texts(); !slices.Equal(got, c.texts) {
+				if got := w.model.requests()[1].texts(); !slices.Equal(got, c.texts) {
 					w.Errorf("the model was asked %q", got)
 				}
-				w.chat.forget()
+				w.chat.forgetSeen()
 			})
 		})
 	}
@@ -68,15 +68,15 @@ func TestRetryOfAnother(t *testing.T) {
 
 // A long question is retried whole, as it was asked.
 func TestRetryOfLongQuestion(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		long := strings.Repeat("word ", 2000) + "end"
-		w.ended(n.say(long))
+		w.waitAnswer(n.sendText(long))
 		w.model.queue([]step{write("Second.")})
-		w.wants(n.say("/retry"), answer.Completed, "Second.")
-		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{long}) {
+		w.wantAnswer(n.sendText("/retry"), answer.Completed, "Second.")
+		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{long}) {
 			w.Errorf("the model was asked %d texts, of %d characters", len(got), len(got[0]))
 		}
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }

@@ -13,19 +13,19 @@ import (
 	"parley/gatewaytest"
 )
 
-// atOlgas plays a story in which the owner was asked whether to let Eve in.
-func atOlgas(t *testing.T, play func(w *world, n *node, code string, q chat.Question)) {
+// withAccessRequest runs a test in which the owner was asked whether to let Eve in.
+func withAccessRequest(t *testing.T, play func(w *harness, n *process, code string, q chat.Question)) {
 	t.Helper()
-	pairing(t, true, func(w *world, n *node) {
-		n.writes("olga", "Hello")
-		code := w.code(n.writes("eve", "Hello"))
-		play(w, n, code, w.open("fake/olga"))
-		w.chat.forget() // the message of the question says more after its run has ended
+	withPairing(t, true, func(w *harness, n *process) {
+		n.chatAs("olga", "Hello")
+		code := w.codeIn(n.chatAs("eve", "Hello"))
+		play(w, n, code, w.openQuestion("fake/olga"))
+		w.chat.forgetSeen() // the message of the question says more after its run has ended
 	})
 }
 
-// open is the one question that people are asked in a room.
-func (w *world) open(in chat.RoomID) chat.Question {
+// openQuestion is the one question that people are asked in a room.
+func (w *harness) openQuestion(in chat.RoomID) chat.Question {
 	w.Helper()
 	all, err := w.Store.OpenQuestions(w.Context(), in)
 	w.Must(err)
@@ -35,8 +35,8 @@ func (w *world) open(in chat.RoomID) chat.Question {
 	return all[0]
 }
 
-// reads counts how often a text can be seen.
-func (w *world) reads(text string) (n int) {
+// timesShown counts how often a text can be seen.
+func (w *harness) timesShown(text string) (n int) {
 	for _, line := range w.chat.visible() {
 		n += strings.Count(line, text)
 	}
@@ -50,31 +50,31 @@ const (
 
 // The owner is asked once, however often she knocks and whichever process asks. Yes lets her in, and she hears of it.
 func TestOwnerLetsIn(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, code string, q chat.Question) {
+	withAccessRequest(t, func(w *harness, n *process, code string, q chat.Question) {
 		if !slices.Equal(q.Options, []string{"Approve", "No"}) || !slices.Equal(q.For, []chat.EntityID{"olga"}) || time.Until(q.Expires) > time.Hour {
 			w.Errorf("asked is %+v", q)
 		}
 		n.shutdown()
 		n = w.start()
 		time.Sleep(10 * time.Minute)
-		n.writes("eve", "Hello?")
-		if asked := w.reads(asksForEve); asked != 1 {
+		n.chatAs("eve", "Hello?")
+		if asked := w.timesShown(asksForEve); asked != 1 {
 			w.Errorf("the owner was asked %d times: %q", asked, w.chat.visible())
 		}
 		for who, want := range map[chat.EntityID]string{"eve": "This choice is not yours to make.", "ada": "This choice is not yours to make."} {
-			if acc := n.tell(chat.Choice(pressed(q, 0).by(who))); acc.Refused != want {
+			if acc := n.deliver(chat.Choice(pressed(q, 0).by(who))); acc.Refused != want {
 				w.Errorf("%s is told %q", who, acc.Refused)
 			}
 		}
-		w.wants(n.tell(chat.Choice(pressed(q, 0).by("olga"))), answer.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
+		w.wantAnswer(n.deliver(chat.Choice(pressed(q, 0).by("olga"))), answer.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
 		time.Sleep(time.Second)
-		if w.reads(eveIsIn) != 1 {
+		if w.timesShown(eveIsIn) != 1 {
 			w.Errorf("she reads %q", w.chat.visible())
 		}
-		if said := n.writes("eve", "And now?"); said != "You said: And now?" {
+		if said := n.chatAs("eve", "And now?"); said != "You said: And now?" {
 			w.Errorf("then she reads %q", said)
 		}
-		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
+		if said := n.chatAs("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("the code is good for more: %q", said)
 		}
 	})
@@ -82,25 +82,25 @@ func TestOwnerLetsIn(t *testing.T) {
 
 // No is silence for as long as the code would have been good, and no trace for anybody else.
 func TestOwnerTurnsAway(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, code string, q chat.Question) {
-		w.wants(n.tell(chat.Choice(pressed(q, 1).by("olga"))), answer.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
-		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
+	withAccessRequest(t, func(w *harness, n *process, code string, q chat.Question) {
+		w.wantAnswer(n.deliver(chat.Choice(pressed(q, 1).by("olga"))), answer.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
+		if said := n.chatAs("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("her code is good: %q", said)
 		}
 		for range 5 {
 			time.Sleep(11 * time.Minute)
-			if said := n.writes("eve", "Hello?"); said != "" {
+			if said := n.chatAs("eve", "Hello?"); said != "" {
 				w.Errorf("she reads %q", said)
 			}
 		}
-		if asked := w.reads(asksForEve); asked != 1 {
+		if asked := w.timesShown(asksForEve); asked != 1 {
 			w.Errorf("the owner was asked %d times", asked)
 		}
 		time.Sleep(5 * time.Minute)
-		if next := w.code(n.writes("eve", "Hello?")); next == code {
+		if next := w.codeIn(n.chatAs("eve", "Hello?")); next == code {
 			w.Error("the code has come back")
 		}
-		if asked := w.reads(asksForEve); asked != 2 {
+		if asked := w.timesShown(asksForEve); asked != 2 {
 			w.Errorf("the owner was asked %d times", asked)
 		}
 	})
@@ -109,14 +109,14 @@ func TestOwnerTurnsAway(t *testing.T) {
 // A code by other means and the question are the same wish: whichever comes second changes nothing.
 func TestLetInByCodeWhileAsked(t *testing.T) {
 	for option, want := range map[int]string{0: "eve (eve) can now talk to me.", 1: "eve (eve) already has access;"} {
-		atOlgas(t, func(w *world, n *node, code string, q chat.Question) {
+		withAccessRequest(t, func(w *harness, n *process, code string, q chat.Question) {
 			_, err := n.Approve(w.Context(), code)
 			w.Must(err)
-			_, said := w.ended(n.tell(chat.Choice(pressed(q, option).by("olga"))))
+			_, said := w.waitAnswer(n.deliver(chat.Choice(pressed(q, option).by("olga"))))
 			if !strings.Contains(said, want) {
 				w.Errorf("the owner reads %q", said)
 			}
-			if said := n.writes("eve", "And now?"); said != "You said: And now?" || w.reads(eveIsIn) != 1 {
+			if said := n.chatAs("eve", "And now?"); said != "You said: And now?" || w.timesShown(eveIsIn) != 1 {
 				w.Errorf("she reads %q, %q", said, w.chat.visible())
 			}
 		})
@@ -125,7 +125,7 @@ func TestLetInByCodeWhileAsked(t *testing.T) {
 
 // A well-formed code that was never given out lets in none of those who wait, whichever way it arrives, and says so.
 func TestWrongCodeLetsNobodyIn(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, code string, _ chat.Question) {
+	withAccessRequest(t, func(w *harness, n *process, code string, _ chat.Question) {
 		wrong := "AAAAAAAA"
 		if code == wrong {
 			wrong = "BBBBBBBB"
@@ -136,10 +136,10 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 		if p, err := intake.Approve(w.Context(), w.Store, w.cfg.Agent, wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
-		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {
+		if said := n.chatAs("olga", wrong); strings.Contains(said, "talk to me") {
 			w.Errorf("the owner, who sent the wrong code, reads %q", said)
 		}
-		if said := n.writes("eve", "And now?"); strings.HasPrefix(said, "You said:") || w.reads(eveIsIn) != 0 {
+		if said := n.chatAs("eve", "And now?"); strings.HasPrefix(said, "You said:") || w.timesShown(eveIsIn) != 0 {
 			w.Errorf("the stranger is answered: %q, %q", said, w.chat.visible())
 		}
 	})
@@ -147,21 +147,21 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 
 // The question ends with the code, and who owns the agent no more decides nothing.
 func TestLetInEnds(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, _ string, q chat.Question) {
+	withAccessRequest(t, func(w *harness, n *process, _ string, q chat.Question) {
 		n.shutdown()
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		w.cfg.Access.People["olga"] = true
 		n = w.start()
-		if _, said := w.ended(n.tell(chat.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
+		if _, said := w.waitAnswer(n.deliver(chat.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
 			w.Errorf("who owned it reads %q", said)
 		}
 		if _, err := w.Store.Person(w.Context(), "eve"); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("she is in: %v", err)
 		}
 	})
-	atOlgas(t, func(w *world, n *node, _ string, q chat.Question) {
+	withAccessRequest(t, func(w *harness, n *process, _ string, q chat.Question) {
 		time.Sleep(time.Hour)
-		if acc := n.tell(chat.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This question has closed." {
+		if acc := n.deliver(chat.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This question has closed." {
 			w.Errorf("an hour later: %+v", acc)
 		}
 		time.Sleep(time.Minute) // the buttons go
@@ -170,32 +170,32 @@ func TestLetInEnds(t *testing.T) {
 
 // Who became the owner by the code is asked where they brought it, also after that was forgotten. Names are labels.
 func TestClaimedOwnerIsAsked(t *testing.T) {
-	pairing(t, false, func(w *world, n *node) {
+	withPairing(t, false, func(w *harness, n *process) {
 		code, err := n.OwnerCode(w.Context())
 		w.Must(err)
-		n.writes("olga", code)
-		n.tell(chat.Cleared{Room: "fake/olga"})
+		n.chatAs("olga", code)
+		n.deliver(chat.Cleared{Room: "fake/olga"})
 		m := w.message("fake/eve", "eve", "Hello")
 		m.Name = "Your owner [here](http://evil)\n**approves**"
-		w.ended(n.submit(m))
-		q := w.open("fake/olga")
+		w.waitAnswer(n.send(m))
+		q := w.openQuestion("fake/olga")
 		time.Sleep(10 * time.Second)
-		if w.reads("Your owner here http꞉//evil approves (eve) would like") != 1 {
+		if w.timesShown("Your owner here http꞉//evil approves (eve) would like") != 1 {
 			w.Errorf("the owner reads %q", w.chat.visible())
 		}
-		w.ended(n.tell(chat.Choice(pressed(q, 0).by("olga"))))
+		w.waitAnswer(n.deliver(chat.Choice(pressed(q, 0).by("olga"))))
 		if _, err := w.Store.Person(w.Context(), "eve"); err != nil {
 			w.Error(err)
 		}
 		w.accepted = nil // some of it was forgotten
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }
 
 // A code brought where no runtime is: the next one tells the newcomer.
 func TestLetInWhileNothingRuns(t *testing.T) {
-	pairing(t, true, func(w *world, n *node) {
-		code := w.code(n.writes("eve", "Hello"))
+	withPairing(t, true, func(w *harness, n *process) {
+		code := w.codeIn(n.chatAs("eve", "Hello"))
 		n.shutdown()
 		_, err := intake.Approve(w.Context(), w.Store, w.cfg.Agent, "what")
 		if !errors.Is(err, chat.ErrNotFound) {
@@ -205,7 +205,7 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 		w.Must(err)
 		w.start()
 		time.Sleep(10 * time.Second)
-		if w.reads(eveIsIn) != 1 {
+		if w.timesShown(eveIsIn) != 1 {
 			w.Errorf("she reads %q", w.chat.visible())
 		}
 	})
@@ -215,7 +215,7 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 func TestCrashWhileLettingIn(t *testing.T) {
 	effects := 0
 	play := func(option, k int, behind bool) {
-		atOlgas(t, func(w *world, n *node, _ string, q chat.Question) {
+		withAccessRequest(t, func(w *harness, n *process, _ string, q chat.Question) {
 			n.shutdown()
 			p := &gatewaytest.Faults{}
 			first := w.startFaulty(p)
@@ -225,10 +225,10 @@ func TestCrashWhileLettingIn(t *testing.T) {
 			if k == 0 {
 				effects = len(p.Effects())
 			}
-			w.start().tell(chat.Choice(pressed(q, option).by("olga")))
+			w.start().deliver(chat.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
 			_, err := w.Store.Person(w.Context(), "eve")
-			if in := err == nil; in != (option == 0) || w.reads(eveIsIn) != 1-option {
+			if in := err == nil; in != (option == 0) || w.timesShown(eveIsIn) != 1-option {
 				w.Errorf("option %d, dying at effect %d of %q, behind it: %v: in is %v, visible %q", option, k, p.Effects(), behind, in, w.chat.visible())
 			}
 		})

@@ -44,7 +44,7 @@ func (r *botRelay) Observe(e event.Event) {
 // IN-05, I13: two gateways in one room, each answering the other. They fall silent by themselves, and what a person says
 // then is answered again.
 func TestTwoGatewaysInOneRoom(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		store, err := sqlite.Open(w.Context(), sqlitetest.Path(w), sqlitetest.Audited(w))
 		w.Must(err)
 		defer store.Close()
@@ -66,7 +66,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		w.cfg.Observers = []event.Observer{toOther}
 		n := w.start()
 		back.to = n.Runtime
-		n.addressed("Talk to each other")
+		n.sendMention("Talk to each other")
 		time.Sleep(10 * time.Second)
 		said := toOther.said.Load() + back.said.Load()
 		if said < 3 || said > 8 {
@@ -76,7 +76,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		if more := toOther.said.Load() + back.said.Load() - said; more != 0 {
 			w.Errorf("%d more in an hour without a person", more)
 		}
-		w.ended(n.addressed("And again"))
+		w.waitAnswer(n.sendMention("And again"))
 		time.Sleep(10 * time.Second)
 		if again := toOther.said.Load() + back.said.Load() - said; again < 3 || again > 8 {
 			w.Errorf("then they said %d things", again)
@@ -102,18 +102,18 @@ func TestWhichBotsAreAnswered(t *testing.T) {
 		"named, aloud":       {access.BotsMention, group, "robot", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.ambient()
+			withHarness(t, func(w *harness) {
+				w.listenToGroup()
 				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = c.bots, true
 				n := w.start()
 				m := w.message(c.in, c.author, "Agent, hello")
 				m.Bot, m.Addressed = true, c.meant
-				acc := n.submit(m)
+				acc := n.send(m)
 				if (acc.Run != "") != c.answers {
 					w.Errorf("its run is %q", acc.Run)
 				}
 				if acc.Run != "" {
-					w.ended(acc)
+					w.waitAnswer(acc)
 				}
 			})
 		})
@@ -127,14 +127,14 @@ func TestNoFailuresForBots(t *testing.T) {
 		"at once": {fails(broken)}, "after words": {write(fox), fails(broken)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = access.BotsMention, true
 				n := w.start()
 				for author, told := range map[chat.EntityID]bool{"robot": false, "ada": true} {
 					w.model.queue(script)
 					m := w.message(group, author, "Hello")
 					m.Bot, m.Addressed = author == "robot", true
-					o, said := w.ended(n.submit(m))
+					o, said := w.waitAnswer(n.send(m))
 					if o.Status != answer.Failed || strings.Contains(said, llm.NoProvider.Sentence()) != told {
 						w.Errorf("%s: it is %+v and said %q", author, o, said)
 					}

@@ -15,7 +15,7 @@ import (
 // What is chosen while the turn goes on is carried out beside it, also where no user gets to that before the turn is over: its
 // answer is not said once more.
 func TestCarriedLate(t *testing.T) {
-	late := func(w *world, n *node, acc chat.Accepted) {
+	late := func(w *harness, n *process, acc chat.Accepted) {
 		q := w.question(acc)
 		carrier, err := w.Store.Choose(w.Context(), q.ID, 1, chat.Memory{ID: "choice", Room: room, Kind: chat.KindCommand, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
 		w.Must(err)
@@ -26,7 +26,7 @@ func TestCarriedLate(t *testing.T) {
 		}
 	}
 	t.Run("while it is waited for", func(t *testing.T) {
-		waiting(t, action.Reads, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
+		withWaitingAction(t, action.Reads, []step{write("Enjoy.")}, func(w *harness, n *process, a *asking, acc chat.Accepted) {
 			late(w, n, acc)
 			if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
 				w.Errorf("people see %q", got)
@@ -34,15 +34,15 @@ func TestCarriedLate(t *testing.T) {
 		})
 	})
 	t.Run("while it is not", func(t *testing.T) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{says: "Louder it is."}}})
-			w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
+			w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 				call.Update("Now playing Dunes, at full length.")
 				return action.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
 			}})
 			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Enjoy.")})
 			n := w.start()
-			acc := n.say("play")
+			acc := n.sendText("play")
 			time.Sleep(500 * time.Millisecond)
 			late(w, n, acc)
 			if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is." {

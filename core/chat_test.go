@@ -15,8 +15,8 @@ import (
 	"parley/sim"
 )
 
-// chatWorld is a platform with nonces: a message that is created twice with one nonce is the first.
-type chatWorld struct {
+// fakeChat is a platform with nonces: a message that is created twice with one nonce is the first.
+type fakeChat struct {
 	slow     time.Duration // of each request
 	noNonces bool          // each create makes a message
 
@@ -32,7 +32,7 @@ type post struct {
 	gone            bool
 }
 
-func (c *chatWorld) create(run chat.RunID, nonce, text string) (id string) {
+func (c *fakeChat) create(run chat.RunID, nonce, text string) (id string) {
 	from := c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,44 +44,44 @@ func (c *chatWorld) create(run chat.RunID, nonce, text string) (id string) {
 	p := &post{id: fmt.Sprintf("m%d", len(c.posts)+1), nonce: nonce, text: text, run: run}
 	c.posts = append(c.posts, p)
 	c.requests = append(c.requests, sim.Request{From: from, To: time.Now(), Scope: "chat", Message: p.id, Create: true})
-	c.see(p, false)
+	c.record(p, false)
 	return p.id
 }
 
-func (c *chatWorld) edit(id, text string) {
+func (c *fakeChat) edit(id, text string) {
 	from := c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.find(id)
 	p.text = text
 	c.requests = append(c.requests, sim.Request{From: from, To: time.Now(), Scope: "chat", Message: id})
-	c.see(p, false)
+	c.record(p, false)
 }
 
-func (c *chatWorld) remove(id string) {
+func (c *fakeChat) remove(id string) {
 	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.find(id).gone = true
 }
 
-// last is the end of what a surface shows.
-func (c *chatWorld) last(id string) {
+// markLast is the end of what a surface shows.
+func (c *fakeChat) markLast(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.find(id); p != nil {
-		c.see(p, true)
+		c.record(p, true)
 	}
 }
 
-func (c *chatWorld) wait() time.Time {
+func (c *fakeChat) wait() time.Time {
 	from := time.Now()
 	time.Sleep(c.slow)
 	return from
 }
 
-// see keeps what is new to those who look.
-func (c *chatWorld) see(p *post, last bool) {
+// record keeps what is new to those who look.
+func (c *fakeChat) record(p *post, last bool) {
 	for _, s := range slices.Backward(c.seen) {
 		if s.Run == p.run {
 			if s.Text == p.text && s.Gone == p.gone && (s.Last || !last) {
@@ -93,7 +93,7 @@ func (c *chatWorld) see(p *post, last bool) {
 	c.seen = append(c.seen, sim.Sight{At: time.Now(), Reader: "chat", Run: p.run, Text: p.text, Last: last, Gone: p.gone})
 }
 
-func (c *chatWorld) find(id string) *post {
+func (c *fakeChat) find(id string) *post {
 	for _, p := range c.posts {
 		if p.id == id {
 			return p
@@ -102,15 +102,15 @@ func (c *chatWorld) find(id string) *post {
 	return nil
 }
 
-// forget drops what was seen, for what the invariants do not allow an answer to do and a story has it do.
-func (c *chatWorld) forget() {
+// forgetSeen drops what was seen, for what the invariants do not allow an answer to do but a test does.
+func (c *fakeChat) forgetSeen() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = nil
 }
 
 // visible are the texts that people see, oldest first.
-func (c *chatWorld) visible() (texts []string) {
+func (c *fakeChat) visible() (texts []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.posts {
@@ -123,7 +123,7 @@ func (c *chatWorld) visible() (texts []string) {
 
 // poster is a surface of one message. What an earlier holder showed it changes for the last word only.
 type poster struct {
-	chat    *chatWorld
+	chat    *fakeChat
 	run     chat.Run
 	atFirst func()              // before the first note
 	silent  bool                // shows nothing before the end
@@ -148,7 +148,7 @@ func (p *poster) Show(ctx context.Context, a *answer.Answer, note func(chat.Show
 		v := a.View()
 		switch {
 		case errors.Is(err, io.EOF):
-			p.chat.last(p.id)
+			p.chat.markLast(p.id)
 			return nil
 		case err != nil:
 			return err

@@ -36,16 +36,16 @@ func TestTwoPressesAtOnce(t *testing.T) {
 		"two people, one option": {"bob", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				h := &chooser{says: "Done."}
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Choosers: []action.ChoiceHandler{h}})
 				w.cfg.Access.People["bob"] = true
 				n := w.start()
-				w.ended(n.say("A"))
-				acc := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Well?", Ask: &chat.Question{
+				w.waitAnswer(n.sendText("A"))
+				acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Well?", Ask: &chat.Question{
 					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada", "bob"}, Chooser: "test",
 				}})
-				w.ended(acc)
+				w.waitAnswer(acc)
 				q := w.question(acc)
 				release := make(chan struct{})
 				w.cfg.Store = heldUp{w.Store, release}
@@ -68,13 +68,13 @@ func TestTwoPressesAtOnce(t *testing.T) {
 					if acc.Refused != "" {
 						refused++
 					} else {
-						w.ended(acc)
+						w.waitAnswer(acc)
 					}
 				}
 				if want := map[bool]int{true: 1, false: 0}[c.lost]; refused != want {
 					w.Errorf("%d presses are refused, want %d: %+v, %+v", refused, want, a, b)
 				}
-				w.chat.forget()
+				w.chat.forgetSeen()
 			})
 		})
 	}

@@ -33,26 +33,26 @@ func (c *chooser) Chosen(_ context.Context, q chat.Question) (string, error) {
 	return c.says, c.err
 }
 
-// inChoice plays a story with a question that Ada is asked.
-func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q chat.Question)) {
+// withQuestion runs a test with a question that Ada is asked.
+func withQuestion(t *testing.T, play func(w *harness, n *process, c *chooser, q chat.Question)) {
 	t.Helper()
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		c := &chooser{says: "Let in."}
 		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Choosers: []action.ChoiceHandler{c}})
 		w.cfg.Access.People["bob"] = true
 		n := w.start()
-		w.ended(n.say("A"))
-		acc := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Let Eve in?", Ask: &chat.Question{
+		w.waitAnswer(n.sendText("A"))
+		acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Let Eve in?", Ask: &chat.Question{
 			Options: []string{"Yes", " No,\nnever "}, For: []chat.EntityID{"ada"}, Chooser: "test", Payload: "eve",
 		}})
-		w.wants(acc, answer.Completed, "Let Eve in?")
+		w.wantAnswer(acc, answer.Completed, "Let Eve in?")
 		play(w, n, c, w.question(acc))
-		w.chat.forget() // the message of the question says more after its run has ended
+		w.chat.forgetSeen() // the message of the question says more after its run has ended
 	})
 }
 
 // question is what a run asks.
-func (w *world) question(acc chat.Accepted) chat.Question {
+func (w *harness) question(acc chat.Accepted) chat.Question {
 	w.Helper()
 	q, err := w.Store.QuestionOf(w.Context(), acc.Run)
 	w.Must(err)
@@ -72,20 +72,20 @@ func pressed(q chat.Question, option int) press {
 }
 
 func TestChoice(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+	withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 		if !slices.Equal(q.Options, []string{"Yes", "No, never"}) || time.Until(q.Expires) > time.Hour || len(q.ID) < 20 {
 			w.Errorf("asked is %+v", q)
 		}
-		acc := n.tell(chat.Choice(pressed(q, 1)))
-		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **No, never**\n\nLet in.")
+		acc := n.deliver(chat.Choice(pressed(q, 1)))
+		w.wantAnswer(acc, answer.Completed, "Let Eve in?\n\n→ **No, never**\n\nLet in.")
 		if len(c.chosen) != 1 || c.chosen[0].Choice != 1 || c.chosen[0].By != "ada" || c.chosen[0].Payload != "eve" {
 			w.Errorf("chosen was %+v", c.chosen)
 		}
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?\n\n→ **No, never**\n\nLet in."}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.wants(n.say("B"), answer.Completed, "You said: B")
-		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "You said: A\n\nLet Eve in?", "B"}) {
+		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{"A", "You said: A\n\nLet Eve in?", "B"}) {
 			w.Errorf("the model was asked %q", got)
 		}
 	})
@@ -94,7 +94,7 @@ func TestChoice(t *testing.T) {
 // SE-07: who presses what is not theirs, or over, changes nothing, and is told.
 func TestChoiceFailsClosed(t *testing.T) {
 	for name, c := range map[string]struct {
-		before func(w *world, n *node, q chat.Question)
+		before func(w *harness, n *process, q chat.Question)
 		press  func(q chat.Question) press
 		told   string
 		closed bool // the buttons go
@@ -105,22 +105,22 @@ func TestChoiceFailsClosed(t *testing.T) {
 		"unknown":             {nil, func(q chat.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This question has closed.", false},
 		"no such option":      {nil, func(q chat.Question) press { return pressed(q, 2) }, "This question has closed.", false},
 		"an option below":     {nil, func(q chat.Question) press { return pressed(q, -1) }, "This question has closed.", false},
-		"expired":             {func(*world, *node, chat.Question) { time.Sleep(time.Hour) }, nil, "This question has closed.", true},
-		"after a stop":        {func(w *world, n *node, _ chat.Question) { n.say("/stop") }, nil, "This question has closed.", true},
-		"after it was clear":  {func(w *world, n *node, _ chat.Question) { n.tell(chat.Cleared{Room: room}); w.accepted = nil }, nil, "This question has closed.", true},
-		"where it is no more": {func(_ *world, n *node, _ chat.Question) { n.tell(chat.Left{Room: room}) }, nil, "This question has closed.", false},
-		"not invited any more": {func(w *world, _ *node, _ chat.Question) { delete(w.cfg.Access.People, "ada") }, nil,
+		"expired":             {func(*harness, *process, chat.Question) { time.Sleep(time.Hour) }, nil, "This question has closed.", true},
+		"after a stop":        {func(w *harness, n *process, _ chat.Question) { n.sendText("/stop") }, nil, "This question has closed.", true},
+		"after it was clear":  {func(w *harness, n *process, _ chat.Question) { n.deliver(chat.Cleared{Room: room}); w.accepted = nil }, nil, "This question has closed.", true},
+		"where it is no more": {func(_ *harness, n *process, _ chat.Question) { n.deliver(chat.Left{Room: room}) }, nil, "This question has closed.", false},
+		"not invited any more": {func(w *harness, _ *process, _ chat.Question) { delete(w.cfg.Access.People, "ada") }, nil,
 			"I only talk to people my owner has approved.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inChoice(t, func(w *world, n *node, chooser *chooser, q chat.Question) {
+			withQuestion(t, func(w *harness, n *process, chooser *chooser, q chat.Question) {
 				if c.before != nil {
 					c.before(w, n, q)
 				}
 				if c.press == nil {
 					c.press = func(q chat.Question) press { return pressed(q, 0) }
 				}
-				acc := n.tell(chat.Choice(c.press(q)))
+				acc := n.deliver(chat.Choice(c.press(q)))
 				time.Sleep(time.Minute)
 				if acc.Refused != c.told || acc.Run != "" || len(chooser.chosen) != 0 {
 					w.Errorf("%+v; chosen was %+v", acc, chooser.chosen)
@@ -138,15 +138,15 @@ func TestChoiceFailsClosed(t *testing.T) {
 
 // SE-07: a choice is made once, anyone who presses again, on whichever replica.
 func TestChoiceIsMadeOnce(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+	withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 		other := w.start()
-		acc := n.tell(chat.Choice(pressed(q, 0)))
-		for _, again := range []*node{n, other} {
-			if acc := again.tell(chat.Choice(pressed(q, 1))); acc.Refused != "This question has closed." {
+		acc := n.deliver(chat.Choice(pressed(q, 0)))
+		for _, again := range []*process{n, other} {
+			if acc := again.deliver(chat.Choice(pressed(q, 1))); acc.Refused != "This question has closed." {
 				w.Errorf("again: %+v", acc)
 			}
 		}
-		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
+		w.wantAnswer(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
 		if len(c.chosen) != 1 {
 			w.Errorf("chosen was %+v", c.chosen)
 		}
@@ -155,13 +155,13 @@ func TestChoiceIsMadeOnce(t *testing.T) {
 
 // What was chosen is done though the process dies, and shown once (I14).
 func TestChoiceSurvives(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+	withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 		n.shutdown()
 		n = w.start()
-		acc := n.tell(chat.Choice(pressed(q, 0)))
+		acc := n.deliver(chat.Choice(pressed(q, 0)))
 		n.shutdown()
 		w.start()
-		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
+		w.wantAnswer(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
 		if got := w.chat.visible(); len(got) != 2 {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -173,25 +173,25 @@ func TestTypedChoice(t *testing.T) {
 	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1,
 		"1" + strings.Repeat(".", 1000): -1} {
 		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
-			inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+			withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 				m := w.message(room, "ada", text)
-				acc := n.submit(m)
-				w.ended(acc)
+				acc := n.send(m)
+				w.waitAnswer(acc)
 				if want < 0 && len(c.chosen) != 0 || want >= 0 && (len(c.chosen) != 1 || c.chosen[0].Choice != want) {
 					w.Errorf("chosen was %+v", c.chosen)
 				}
-				if again := n.submit(m); again.Run != acc.Run || !again.Duplicate || len(c.chosen) > 1 {
+				if again := n.send(m); again.Run != acc.Run || !again.Duplicate || len(c.chosen) > 1 {
 					w.Errorf("again: %+v", again)
 				}
 			})
 		})
 	}
 	t.Run("by a bot", func(t *testing.T) {
-		inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
+		withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
 			m := w.message(room, "ada", "Yes")
 			m.Bot = true
-			if acc := n.submit(m); acc.Run != "" {
-				w.ended(acc)
+			if acc := n.send(m); acc.Run != "" {
+				w.waitAnswer(acc)
 			}
 			if len(c.chosen) != 0 {
 				w.Errorf("chosen was %+v", c.chosen)
@@ -200,17 +200,17 @@ func TestTypedChoice(t *testing.T) {
 	})
 	for _, addressed := range []bool{false, true} {
 		t.Run(fmt.Sprint("in a group, addressed: ", addressed), func(t *testing.T) {
-			inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
+			withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
 				first := w.message(group, "ada", "A")
 				first.Addressed = true
-				w.ended(n.submit(first))
-				w.ended(n.announce(chat.Notice{To: chat.Address{Room: group}, Text: "Tea?", Ask: &chat.Question{
+				w.waitAnswer(n.send(first))
+				w.waitAnswer(n.sendNotice(chat.Notice{To: chat.Address{Room: group}, Text: "Tea?", Ask: &chat.Question{
 					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: "test",
 				}}))
 				m := w.message(group, "ada", "Yes")
 				m.Addressed = addressed
-				if acc := n.submit(m); acc.Run != "" {
-					w.ended(acc)
+				if acc := n.send(m); acc.Run != "" {
+					w.waitAnswer(acc)
 				}
 				if (len(c.chosen) == 1) != addressed {
 					w.Errorf("chosen was %+v", c.chosen)
@@ -219,8 +219,8 @@ func TestTypedChoice(t *testing.T) {
 		})
 	}
 	t.Run("of another", func(t *testing.T) {
-		inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
-			w.ended(n.submit(w.message(room, "bob", "Yes")))
+		withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
+			w.waitAnswer(n.send(w.message(room, "bob", "Yes")))
 			if len(c.chosen) != 0 {
 				w.Errorf("chosen was %+v", c.chosen)
 			}
@@ -230,23 +230,25 @@ func TestTypedChoice(t *testing.T) {
 
 // What is typed answers a question only while that is the newest message of its room. Its buttons work all the same.
 func TestTypedChoiceFollowsItsQuestion(t *testing.T) {
-	for name, between := range map[string]func(w *world, n *node){
-		"a message and its answer":    func(w *world, n *node) { w.ended(n.say("B")) },
-		"a command":                   func(w *world, n *node) { w.ended(n.say("/status")) },
-		"words of the agent":          func(w *world, n *node) { w.ended(n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Rain."})) },
-		"a message of another person": func(w *world, n *node) { w.ended(n.submit(w.message(room, "bob", "B"))) },
-		"a stranger's message":        func(w *world, n *node) { n.submit(w.message(room, "eve", "B")) },
+	for name, between := range map[string]func(w *harness, n *process){
+		"a message and its answer": func(w *harness, n *process) { w.waitAnswer(n.sendText("B")) },
+		"a command":                func(w *harness, n *process) { w.waitAnswer(n.sendText("/status")) },
+		"words of the agent": func(w *harness, n *process) {
+			w.waitAnswer(n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Rain."}))
+		},
+		"a message of another person": func(w *harness, n *process) { w.waitAnswer(n.send(w.message(room, "bob", "B"))) },
+		"a stranger's message":        func(w *harness, n *process) { n.send(w.message(room, "eve", "B")) },
 	} {
 		for _, typed := range []string{"1", "yes"} {
 			t.Run(name+", "+typed, func(t *testing.T) {
-				inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+				withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 					between(w, n)
-					if w.ended(n.say(typed)); len(c.chosen) != 0 {
+					if w.waitAnswer(n.sendText(typed)); len(c.chosen) != 0 {
 						w.Errorf("chosen was %+v", c.chosen)
 					}
-					if acc := n.tell(chat.Choice(pressed(q, 1))); acc.Refused != "" {
+					if acc := n.deliver(chat.Choice(pressed(q, 1))); acc.Refused != "" {
 						w.Errorf("the button: %+v", acc)
-					} else if w.ended(acc); len(c.chosen) != 1 || c.chosen[0].Choice != 1 {
+					} else if w.waitAnswer(acc); len(c.chosen) != 1 || c.chosen[0].Choice != 1 {
 						w.Errorf("chosen was %+v", c.chosen)
 					}
 				})
@@ -254,19 +256,19 @@ func TestTypedChoiceFollowsItsQuestion(t *testing.T) {
 		}
 	}
 	t.Run("the answer to an earlier message", func(t *testing.T) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			n := w.start()
-			w.ended(n.say("A"))
+			w.waitAnswer(n.sendText("A"))
 			w.model.queue([]step{pause(time.Minute), write(fox)})
-			earlier := n.say("B")
+			earlier := n.sendText("B")
 			time.Sleep(time.Second)
-			asked := n.say("/new")
-			w.ended(asked)
-			w.wants(earlier, answer.Completed, fox)
-			if acc := n.say("1"); w.question(asked).By != "" {
+			asked := n.sendText("/new")
+			w.waitAnswer(asked)
+			w.wantAnswer(earlier, answer.Completed, fox)
+			if acc := n.sendText("1"); w.question(asked).By != "" {
 				w.Errorf("%+v answers what was asked before", acc)
 			} else {
-				w.ended(acc)
+				w.waitAnswer(acc)
 			}
 		})
 	})
@@ -276,9 +278,9 @@ func TestTypedChoiceFollowsItsQuestion(t *testing.T) {
 func TestChooserFails(t *testing.T) {
 	for name, broken := range map[string]chooser{"fails": {err: errDown}, "breaks": {panics: true}} {
 		t.Run(name, func(t *testing.T) {
-			inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+			withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 				c.err, c.panics = broken.err, broken.panics
-				w.wants(n.tell(chat.Choice(pressed(q, 0))), answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
+				w.wantAnswer(n.deliver(chat.Choice(pressed(q, 0))), answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
 			})
 		})
 	}
@@ -286,19 +288,19 @@ func TestChooserFails(t *testing.T) {
 
 // An option may stand for what its chooser would have written.
 func TestChoiceAsMessage(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		w.ended(n.say("A"))
-		asked := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Tea?", Ask: &chat.Question{
+		w.waitAnswer(n.sendText("A"))
+		asked := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Tea?", Ask: &chat.Question{
 			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: action.AsMessage,
 		}})
-		w.ended(asked)
-		w.wants(n.tell(chat.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
+		w.waitAnswer(asked)
+		w.wantAnswer(n.deliver(chat.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Tea?\n\n→ **No**", "You said: No"}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }
 
@@ -306,32 +308,32 @@ func TestChoiceAsMessage(t *testing.T) {
 func TestActionAsks(t *testing.T) {
 	for _, ans := range []string{"press", "sencha", "2"} {
 		t.Run(ans, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+			withHarness(t, func(w *harness) {
+				w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					c.Update("Which?")
 					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: action.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
-				acc := n.say("tea")
-				w.wants(acc, answer.Completed, "Which?")
+				acc := n.sendText("tea")
+				w.wantAnswer(acc, answer.Completed, "Which?")
 				q := w.question(acc)
 				if !q.Open(time.Now()) || !slices.Equal(q.For, []chat.EntityID{"ada"}) {
 					w.Fatalf("asked is %+v", q)
 				}
 				if ans == "press" {
-					w.wants(n.tell(chat.Choice(pressed(q, 1))), answer.Completed, "You said: Sencha")
+					w.wantAnswer(n.deliver(chat.Choice(pressed(q, 1))), answer.Completed, "You said: Sencha")
 				} else {
-					w.wants(n.say(ans), answer.Completed, "You said: "+ans)
+					w.wantAnswer(n.sendText(ans), answer.Completed, "You said: "+ans)
 				}
 				time.Sleep(time.Minute)
-				if acc := n.tell(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
+				if acc := n.deliver(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 					w.Errorf("it is still open: %+v", acc)
 				}
-				if last := w.model.asked()[1].texts(); len(w.model.asked()) != 2 || last[1] != "Which?" {
+				if last := w.model.requests()[1].texts(); len(w.model.requests()) != 2 || last[1] != "Which?" {
 					w.Errorf("the model was asked %q", last)
 				}
-				w.chat.forget()
+				w.chat.forgetSeen()
 			})
 		})
 	}
@@ -345,10 +347,10 @@ func TestRoleChooses(t *testing.T) {
 		want  string
 	}{"with the role": {[]string{"friend"}, "You said: Rita: Sencha"}, "without it": {nil, ""}} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Access.Roles = map[string]bool{"fake:friend": true}
 				var allowed []bool
-				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+				w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					allowed = append(allowed, c.Turn.Allowed)
 					c.Update("Which?")
 					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: action.AsMessage})
@@ -357,23 +359,23 @@ func TestRoleChooses(t *testing.T) {
 				n := w.start()
 				m := w.message(group, "rita", "tea")
 				m.Addressed, m.Roles = true, []string{"friend"}
-				asked := n.submit(m)
-				w.wants(asked, answer.Completed, "Which?")
+				asked := n.send(m)
+				w.wantAnswer(asked, answer.Completed, "Which?")
 				p := pressed(w.question(asked), 1).by("rita")
 				p.Room, p.Roles = group, c.roles
-				acc := n.tell(chat.Choice(p))
+				acc := n.deliver(chat.Choice(p))
 				if c.want == "" {
 					if acc.Refused != "I only talk to people my owner has approved." {
 						w.Errorf("%+v", acc)
 					}
 					return
 				}
-				w.wants(acc, answer.Completed, c.want)
+				w.wantAnswer(acc, answer.Completed, c.want)
 				time.Sleep(time.Minute)
 				if !slices.Equal(allowed, []bool{true}) {
 					w.Errorf("known: %v", allowed)
 				}
-				w.chat.forget()
+				w.chat.forgetSeen()
 			})
 		})
 	}
@@ -382,11 +384,11 @@ func TestRoleChooses(t *testing.T) {
 // A role is its owner's alone: a turn that answers others too is one of guests.
 func TestRoleAmongOthers(t *testing.T) {
 	for _, last := range []chat.EntityID{"rita", "gus"} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, access.RoomSet{Chats: map[string]bool{"fake:here": true}}
 			w.cfg.Turns.Group = schedule.Collect
 			var seen action.TurnContext
-			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+			w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				seen = c.Turn
 				return action.Result{}, nil
 			}})
@@ -398,7 +400,7 @@ func TestRoleAmongOthers(t *testing.T) {
 				if author == "rita" {
 					m.Roles = []string{"friend"}
 				}
-				return n.submit(m)
+				return n.send(m)
 			}
 			says("gus")
 			time.Sleep(time.Second)
@@ -407,7 +409,7 @@ func TestRoleAmongOthers(t *testing.T) {
 				first = "rita"
 			}
 			says(first)
-			w.wants(says(last), answer.Completed, "Well.")
+			w.wantAnswer(says(last), answer.Completed, "Well.")
 			if !seen.Several() || seen.Allowed {
 				w.Errorf("%s last: several %v, known %v", last, seen.Several(), seen.Allowed)
 			}
@@ -417,9 +419,9 @@ func TestRoleAmongOthers(t *testing.T) {
 
 // A question that is none fails the call, and one of a turn that is cut off is not asked (SE-07).
 func TestActionAsksInVain(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		var asked error
-		w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			asked = c.Ask(ctx, chat.Question{Chooser: action.AsMessage})
 			_ = c.Ask(ctx, chat.Question{Options: []string{"Yes"}, Chooser: action.AsMessage})
 			<-ctx.Done()
@@ -427,13 +429,13 @@ func TestActionAsksInVain(t *testing.T) {
 		}})
 		w.model.queue([]step{write(fox), call(0, "a", "ASK", "{}")})
 		n := w.start()
-		acc := n.say("tea")
+		acc := n.sendText("tea")
 		time.Sleep(time.Second)
-		n.stop(room)
-		if w.ended(acc); asked == nil {
+		n.stopAnswer(room)
+		if w.waitAnswer(acc); asked == nil {
 			w.Error("a question without options is one")
 		}
-		if acc := n.tell(chat.Choice(pressed(w.question(acc), 0))); acc.Refused != "This question has closed." {
+		if acc := n.deliver(chat.Choice(pressed(w.question(acc), 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it is open: %+v", acc)
 		}
 		if err := new(action.Call).Ask(w.Context(), chat.Question{}); err == nil {
@@ -454,19 +456,19 @@ func TestNew(t *testing.T) {
 		"no":  {"2", "→ **Keep it**\n\nOkay, nothing was forgotten.", []string{"A", "You said: A", "B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n := w.start()
-				w.ended(n.say("A"))
-				acc := n.say("/new")
-				w.wants(acc, answer.Completed, asked)
-				if acc := n.tell(chat.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
+				w.waitAnswer(n.sendText("A"))
+				acc := n.sendText("/new")
+				w.wantAnswer(acc, answer.Completed, asked)
+				if acc := n.deliver(chat.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
 					w.Errorf("bob: %+v", acc)
 				}
-				w.wants(n.say(c.answer), answer.Completed, asked+"\n\n"+c.ends)
+				w.wantAnswer(n.sendText(c.answer), answer.Completed, asked+"\n\n"+c.ends)
 				w.accepted = nil
-				w.chat.forget()
-				w.wants(n.say("B"), answer.Completed, "You said: B")
-				if got := w.model.asked()[1].texts(); !slices.Equal(got, c.after) {
+				w.chat.forgetSeen()
+				w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+				if got := w.model.requests()[1].texts(); !slices.Equal(got, c.after) {
 					w.Errorf("the model was asked %q", got)
 				}
 				if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", asked + "\n\n" + c.ends, "You said: B"}) {
@@ -478,9 +480,9 @@ func TestNew(t *testing.T) {
 }
 
 func TestBadQuestions(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		w.ended(n.say("A"))
+		w.waitAnswer(n.sendText("A"))
 		for name, q := range map[string]chat.Question{
 			"no options": {Chooser: action.AsMessage}, "an empty one": {Chooser: action.AsMessage, Options: []string{" "}},
 			"too many": {Chooser: action.AsMessage, Options: make([]string, 11)}, "no handler": {Options: []string{"Yes"}},

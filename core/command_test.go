@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "write the goldens")
 
 // golden compares got with a file.
-func (w *world) golden(name, got string) {
+func (w *harness) golden(name, got string) {
 	w.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -48,7 +48,7 @@ var parrots = turn.Program{
 func TestCommandsOfVisitors(t *testing.T) {
 	for _, details := range []bool{false, true} {
 		for _, several := range []bool{false, true} {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				if several {
 					w.severalModels()
 					w.cfg.Access.Switch.Direct = false
@@ -63,12 +63,12 @@ func TestCommandsOfVisitors(t *testing.T) {
 					w.Must(err)
 					w.Must(w.Store.DecideApproval(w.Context(), a.ID, chat.Pending, chat.Denied, "olga", now))
 				}
-				n.say("Hello")
+				n.sendText("Hello")
 				said := ""
 				for _, name := range []string{"/status", "/model", "/usage", "/approvals"} {
 					m := w.message(room, "ada", name)
 					m.Address.Details = details
-					_, text := w.ended(n.submit(m))
+					_, text := w.waitAnswer(n.send(m))
 					said += text + "\n"
 				}
 				for _, private := range []string{"1.2.3", "Redis", "olga", "shop/", "bob"} {
@@ -89,14 +89,14 @@ func TestCommandsOfVisitors(t *testing.T) {
 
 // Commands are answered without the model, and are no part of any prompt, nor are their answers.
 func TestCommandsAreAside(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.About = parrots
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		n := w.start()
-		w.wants(n.say("A"), answer.Completed, "You said: A")
+		w.wantAnswer(n.sendText("A"), answer.Completed, "You said: A")
 		for _, name := range []string{"help", "status", "model"} {
-			acc := n.say("/" + name)
-			_, said := w.ended(acc)
+			acc := n.sendText("/" + name)
+			_, said := w.waitAnswer(acc)
 			w.golden(name+".txt", said)
 			m, err := w.Store.Memory(w.Context(), acc.Memory)
 			w.Must(err)
@@ -106,8 +106,8 @@ func TestCommandsAreAside(t *testing.T) {
 				w.Errorf("/%s is remembered as %q, its answer as %+v", name, m.Kind, answer)
 			}
 		}
-		w.wants(n.say("B"), answer.Completed, "You said: B")
-		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A", "B"}) {
+		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+		if got := w.model.requests(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A", "B"}) {
 			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
 		}
 		if got := w.chat.visible(); len(got) != 5 {
@@ -141,18 +141,18 @@ func TestWhatIsACommand(t *testing.T) {
 		"a bot's, in its room": {room, "bot", "/help", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n := w.start()
 				m := w.message(c.in, c.author, c.text)
 				m.Addressed, m.Bot = c.addressed, c.author == "bot"
-				acc := n.submit(m)
+				acc := n.send(m)
 				if acc.Run != "" {
-					w.ended(acc)
+					w.waitAnswer(acc)
 				}
 				stored, err := w.Store.Memory(w.Context(), m.ID)
 				w.Must(err)
-				if got := stored.Kind == chat.KindCommand; got != c.want || c.want && len(w.model.asked()) != 0 {
-					w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.asked()))
+				if got := stored.Kind == chat.KindCommand; got != c.want || c.want && len(w.model.requests()) != 0 {
+					w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.requests()))
 				}
 			})
 		})
@@ -163,18 +163,18 @@ func TestWhatIsACommand(t *testing.T) {
 func TestCommandsWaitForNothing(t *testing.T) {
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
 		t.Run(string(policy), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Turns.Direct = policy
 				n := w.start()
 				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
-				a := n.say("A")
+				a := n.sendText("A")
 				time.Sleep(time.Second)
 				asked := time.Now()
-				acc := n.say("/status")
-				if _, said := w.ended(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: writing an answer\n") {
+				acc := n.sendText("/status")
+				if _, said := w.waitAnswer(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: writing an answer\n") {
 					w.Errorf("after %v: %q", time.Since(asked), said)
 				}
-				w.wants(a, answer.Completed, fox+" The end.")
+				w.wantAnswer(a, answer.Completed, fox+" The end.")
 			})
 		})
 	}
@@ -182,20 +182,20 @@ func TestCommandsWaitForNothing(t *testing.T) {
 
 // A message that comes twice is one command, also on another replica; an edit makes none, and unmakes none.
 func TestCommandsAreGivenOnce(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n, other := w.start(), w.start()
 		m := w.message(room, "ada", "/help")
-		first := n.submit(m)
-		_, help := w.ended(first)
-		if again := other.submit(m); !again.Duplicate || again.Run != first.Run {
+		first := n.send(m)
+		_, help := w.waitAnswer(first)
+		if again := other.send(m); !again.Duplicate || again.Run != first.Run {
 			w.Errorf("again: %+v", again)
 		}
 		m.Text = "What is the time?"
-		n.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
+		n.deliver(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		asked := w.message(room, "ada", "A")
-		w.wants(n.submit(asked), answer.Completed, "You said: A")
+		w.wantAnswer(n.send(asked), answer.Completed, "You said: A")
 		asked.Text = "/help"
-		n.tell(chat.Edited{Message: chat.Message{Memory: asked.Memory}})
+		n.deliver(chat.Edited{Message: chat.Message{Memory: asked.Memory}})
 		if got := w.chat.visible(); !slices.Equal(got, []string{help, "You said: A"}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -204,23 +204,23 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 
 // /stop is obeyed at once, as a message too, on every replica, and leaves nothing behind.
 func TestStopFromAnotherReplica(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
 		n, other := w.start(), w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)})
-		running, waiting := n.say("A"), n.say("B")
+		running, waiting := n.sendText("A"), n.sendText("B")
 		time.Sleep(time.Second)
 		stopped := time.Now()
 		m := w.message(room, "ada", "/stop now")
-		if acc := other.submit(m); acc.Run != "" {
+		if acc := other.send(m); acc.Run != "" {
 			w.Errorf("a stop is answered: %+v", acc)
 		}
-		w.wants(running, answer.Stopped, fox+"\n\n_(Stopped.)_")
-		w.wants(waiting, answer.Stopped, "")
-		if calls := w.model.asked(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
+		w.wantAnswer(running, answer.Stopped, fox+"\n\n_(Stopped.)_")
+		w.wantAnswer(waiting, answer.Stopped, "")
+		if calls := w.model.requests(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
 			w.Errorf("the model went on: %+v", calls)
 		}
-		if w.said(m.ID) != "" {
+		if w.storedText(m.ID) != "" {
 			w.Error("a stop is remembered")
 		}
 	})
@@ -230,7 +230,7 @@ func TestStopFromAnotherReplica(t *testing.T) {
 func TestStopInTrouble(t *testing.T) {
 	for _, broken := range []string{"open", "stop"} {
 		t.Run(broken, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				var down atomic.Bool
 				p := &gatewaytest.Faults{}
 				p.Refuse(func(name string) error {
@@ -242,14 +242,14 @@ func TestStopInTrouble(t *testing.T) {
 				w.wrap(p)
 				n := w.start()
 				w.model.queue([]step{write(fox), pause(time.Hour)})
-				acc := n.say("A")
+				acc := n.sendText("A")
 				time.Sleep(time.Second)
 				down.Store(true)
 				if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "/stop")); err == nil {
 					w.Error("nothing is wrong")
 				}
 				down.Store(false)
-				w.wants(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
+				w.wantAnswer(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
 			})
 		})
 	}
@@ -257,14 +257,14 @@ func TestStopInTrouble(t *testing.T) {
 
 // /retry answers the last question in a new message. The old answer stays in sight, and in no prompt.
 func TestRetry(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		w.wants(n.say("A"), answer.Completed, "You said: A")
+		w.wantAnswer(n.sendText("A"), answer.Completed, "You said: A")
 		w.model.queue([]step{write("First.")}, []step{write("Second.")}, []step{write("Third.")})
-		w.wants(n.say("B"), answer.Completed, "First.")
+		w.wantAnswer(n.sendText("B"), answer.Completed, "First.")
 		for _, want := range []string{"Second.", "Third."} {
-			w.wants(n.say("/retry"), answer.Completed, want)
-			calls := w.model.asked()
+			w.wantAnswer(n.sendText("/retry"), answer.Completed, want)
+			calls := w.model.requests()
 			if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B"}) {
 				w.Errorf("for %s the model was asked %q", want, got)
 			}
@@ -272,9 +272,9 @@ func TestRetry(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "First.", "Second.", "Third."}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.chat.forget() // what was said first is not remembered
-		w.wants(n.say("C"), answer.Completed, "You said: C")
-		calls := w.model.asked()
+		w.chat.forgetSeen() // what was said first is not remembered
+		w.wantAnswer(n.sendText("C"), answer.Completed, "You said: C")
+		calls := w.model.requests()
 		if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B", "Third.", "C"}) {
 			w.Errorf("the next prompt holds %q", got)
 		}
@@ -283,48 +283,48 @@ func TestRetry(t *testing.T) {
 
 // An answer under way gives way to the wish for another.
 func TestRetryInterrupts(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Better.")})
-		a := n.say("A")
+		a := n.sendText("A")
 		time.Sleep(time.Second)
-		w.wants(n.say("/retry"), answer.Completed, "Better.")
-		if o, _ := w.ended(a); o.Status != answer.Superseded {
+		w.wantAnswer(n.sendText("/retry"), answer.Completed, "Better.")
+		if o, _ := w.waitAnswer(a); o.Status != answer.Superseded {
 			w.Errorf("the first ended as %+v", o)
 		}
-		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A"}) {
+		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{"A"}) {
 			w.Errorf("the model was asked %q", got)
 		}
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }
 
 // A question that is deleted while the wish for another answer waits is not answered: nothing is said.
 func TestRetryOfWhatIsDeleted(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
 		m := w.message(room, "ada", "A")
-		n.submit(m)
+		n.send(m)
 		time.Sleep(time.Second)
-		again := n.say("/retry")
+		again := n.sendText("/retry")
 		n.remove(m)
-		w.wants(again, answer.Ignored, "")
-		w.sees()
-		if calls := len(w.model.asked()); calls != 1 {
+		w.wantAnswer(again, answer.Ignored, "")
+		w.wantVisible()
+		if calls := len(w.model.requests()); calls != 1 {
 			w.Errorf("the model was asked %d times", calls)
 		}
 	})
 }
 
 func TestRetryNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		w.wants(n.say("/retry"), answer.Completed, "There is no question to retry.")
-		n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-		w.wants(n.say("/retry"), answer.Completed, "There is no question to retry.")
-		if len(w.model.asked()) != 0 {
+		w.wantAnswer(n.sendText("/retry"), answer.Completed, "There is no question to retry.")
+		n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+		w.wantAnswer(n.sendText("/retry"), answer.Completed, "There is no question to retry.")
+		if len(w.model.requests()) != 0 {
 			w.Error("the model was asked")
 		}
 	})
@@ -332,21 +332,21 @@ func TestRetryNothing(t *testing.T) {
 
 // In a group the last question is one that was meant for the agent, whatever was said since.
 func TestRetryInGroup(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		ask := func(text string, addressed bool) chat.Accepted {
 			m := w.message(group, "ada", text)
 			m.Addressed = addressed
-			return n.submit(m)
+			return n.send(m)
 		}
 		ask("Nice weather.", false)
-		w.wants(ask("Which day?", true), answer.Completed, "You said: ada: Which day?")
+		w.wantAnswer(ask("Which day?", true), answer.Completed, "You said: ada: Which day?")
 		ask("I doubt it.", false)
 		w.model.queue([]step{write("Monday.")})
-		w.wants(ask("/retry", true), answer.Completed, "Monday.")
-		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"ada: Nice weather.", "ada: Which day?"}) {
+		w.wantAnswer(ask("/retry", true), answer.Completed, "Monday.")
+		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{"ada: Nice weather.", "ada: Which day?"}) {
 			w.Errorf("the model was asked %q", got)
 		}
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }

@@ -19,11 +19,11 @@ var repeats = "<response><thought>x</thought>" + mails()["actions"] + "<text>Sur
 
 const wellThen = "<response><text>Well then.</text></response>"
 
-// withMail gives the next nodes a mail that asks for a call, in the form.
-func (w *world) withMail() (send *fakeAction) {
-	w.asForm()
+// withMail gives the next processes a mail that asks for a call, in the form.
+func (w *harness) withMail() (send *fakeAction) {
+	w.useXML()
 	w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, mails()["tool_call"]}}})
-	return w.mailbox("")
+	return w.withMailbox("")
 }
 
 // While a call waits to be confirmed that may be a quote, no process holds its run, and the room is free. A choice on another replica,
@@ -31,30 +31,30 @@ func (w *world) withMail() (send *fakeAction) {
 func TestQuoteWaitsWithoutItsRoom(t *testing.T) {
 	for name, c := range map[string]struct{ option, times int }{"run": {0, 1}, "don't": {1, 0}} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				send := w.withMail()
 				first := w.start()
 				w.model.queue([]step{write(repeats)}, []step{write("<response><text>Me?</text></response>")}, []step{write(wellThen)})
-				acc := first.submit(w.addressed("ada", "Read me the mail"))
-				q := w.parked(acc)
+				acc := first.send(w.groupMention("ada", "Read me the mail"))
+				q := w.waitParked(acc)
 				if !slices.Equal(q.Options, []string{"Run it", "Don't"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) || w.run(acc).Held {
 					t.Errorf("it asks %+v", q)
 				}
-				w.wants(first.submit(w.addressed("ada", "And you?")), answer.Completed, "Me?")
+				w.wantAnswer(first.send(w.groupMention("ada", "And you?")), answer.Completed, "Me?")
 				if shown := w.chat.visible(); len(shown) != 2 || !strings.Contains(shown[0], "This call came from content I was given to read:") {
 					t.Errorf("people see %q", shown)
 				}
 				second := w.start()
 				first.shutdown()
 				time.Sleep(20 * time.Minute) // longer than any turn
-				if got := second.tell(chat.Choice{Question: q.ID, Room: q.Room, Author: "bob"}); got.Refused == "" || send.times() > 0 {
+				if got := second.deliver(chat.Choice{Question: q.ID, Room: q.Room, Author: "bob"}); got.Refused == "" || send.times() > 0 {
 					t.Error("another user can confirm it")
 				}
-				second.tell(chat.Choice(pressed(q, c.option)))
-				if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Well then.") || send.times() != c.times {
+				second.deliver(chat.Choice(pressed(q, c.option)))
+				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Well then.") || send.times() != c.times {
 					t.Errorf("it ended as %+v, said %q, and sent %d times", o, said, send.times())
 				}
-				if got := second.tell(chat.Choice(pressed(q, 1-c.option))); got.Refused == "" {
+				if got := second.deliver(chat.Choice(pressed(q, 1-c.option))); got.Refused == "" {
 					t.Error("it can be chosen twice")
 				}
 				if shown := w.chat.visible(); len(shown) != 2 || !strings.Contains(shown[0], "→ **"+q.Options[c.option]+"**") {
@@ -70,36 +70,36 @@ func TestQuoteWaitsWithoutItsRoom(t *testing.T) {
 func TestQuoteIsDenied(t *testing.T) {
 	const declined = "It came from content that was read, and the user has not confirmed it."
 	for name, c := range map[string]struct {
-		deny   func(w *world, n *node, m chat.Message)
+		deny   func(w *harness, n *process, m chat.Message)
 		status answer.Status
 		told   string // the model
 	}{
-		"stop":            {func(_ *world, n *node, m chat.Message) { n.stop(m.Room) }, answer.Stopped, ""},
-		"cleared":         {func(_ *world, n *node, m chat.Message) { n.tell(chat.Cleared{Room: m.Room}) }, answer.Stopped, ""},
-		"deleted":         {func(_ *world, n *node, m chat.Message) { n.remove(m) }, answer.Stopped, ""},
-		"a later message": {func(_ *world, n *node, _ chat.Message) { n.say("Never mind.") }, answer.Superseded, ""},
-		"the time":        {func(*world, *node, chat.Message) { time.Sleep(time.Hour) }, answer.Completed, declined},
-		"the time, without a mail": {func(w *world, n *node, _ chat.Message) {
+		"stop":            {func(_ *harness, n *process, m chat.Message) { n.stopAnswer(m.Room) }, answer.Stopped, ""},
+		"cleared":         {func(_ *harness, n *process, m chat.Message) { n.deliver(chat.Cleared{Room: m.Room}) }, answer.Stopped, ""},
+		"deleted":         {func(_ *harness, n *process, m chat.Message) { n.remove(m) }, answer.Stopped, ""},
+		"a later message": {func(_ *harness, n *process, _ chat.Message) { n.sendText("Never mind.") }, answer.Superseded, ""},
+		"the time":        {func(*harness, *process, chat.Message) { time.Sleep(time.Hour) }, answer.Completed, declined},
+		"the time, without a mail": {func(w *harness, n *process, _ chat.Message) {
 			n.shutdown()
 			w.cfg.Plugins = slices.DeleteFunc(w.cfg.Plugins, func(p action.Plugin) bool { return p.Name == "mail" })
 			w.start()
 			time.Sleep(time.Hour)
 		}, answer.Completed, declined},
-		"a restart before that": {func(w *world, n *node, m chat.Message) {
+		"a restart before that": {func(w *harness, n *process, m chat.Message) {
 			n.shutdown()
 			time.Sleep(time.Minute)
-			w.start().stop(m.Room)
+			w.start().stopAnswer(m.Room)
 		}, answer.Stopped, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				send, n := w.withMail(), w.start()
 				m := w.message(room, "ada", "Read me the mail")
 				w.model.queue([]step{write(repeats)}, []step{write(wellThen)})
-				acc := n.submit(m)
-				q := w.parked(acc)
+				acc := n.send(m)
+				q := w.waitParked(acc)
 				c.deny(w, n, m)
-				o, _ := w.ended(acc)
+				o, _ := w.waitAnswer(acc)
 				time.Sleep(time.Minute)
 				if o.Status != c.status || send.times() > 0 {
 					t.Errorf("ended as %+v, sent %d times", o, send.times())
@@ -107,12 +107,12 @@ func TestQuoteIsDenied(t *testing.T) {
 				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
 					t.Error("it can still be chosen")
 				}
-				if asked := w.model.asked(); c.told != "" && !strings.Contains(string(must(json.Marshal(asked[len(asked)-1].Messages))), c.told) {
+				if asked := w.model.requests(); c.told != "" && !strings.Contains(string(must(json.Marshal(asked[len(asked)-1].Messages))), c.told) {
 					t.Errorf("the model was told %+v", asked[len(asked)-1].Messages)
 				}
 				if name == "cleared" {
 					w.accepted = nil // it was forgotten, perhaps after its end was seen
-					w.chat.forget()
+					w.chat.forgetSeen()
 				}
 				if r := w.run(acc); r.Continues || r.Parked {
 					t.Errorf("of the wait is left %+v", r)
@@ -124,30 +124,30 @@ func TestQuoteIsDenied(t *testing.T) {
 
 // What may be a quote is found out again when the run goes on: a later call of the same round may repeat a result by then.
 func TestQuoteIsJudgedAgain(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.asForm()
+	withHarness(t, func(w *harness) {
+		w.useXML()
 		var mail atomic.Value
 		mail.Store("")
 		send := &fakeAction{name: "SEND_MAIL", effect: action.Writes}
-		w.plug(send, &fakeAction{name: "READ_MAIL", do: func(context.Context, *action.Call) (action.Result, error) {
+		w.addActions(send, &fakeAction{name: "READ_MAIL", do: func(context.Context, *action.Call) (action.Result, error) {
 			return action.Result{Text: mail.Load().(string)}, nil
 		}})
 		shop := w.withShop()
 		w.model.queue([]step{write(`<response><actions><action><name>ORDER</name><params>{"item":"tea"}</params></action><action><name>READ_MAIL</name></action>` +
 			`<action><name>SEND_MAIL</name><params>` + mailed + `</params></action></actions><text>Sure.</text></response>`)}, []step{write(wellThen)})
 		n := w.start()
-		acc := n.say("Order tea, and read the mail")
-		q := w.parked(acc)
+		acc := n.sendText("Order tea, and read the mail")
+		q := w.waitParked(acc)
 		mail.Store(mails()["tool_call"])
 		n.shutdown()
 		n = w.start()
-		n.tell(chat.Choice(pressed(q, 0)))
+		n.deliver(chat.Choice(pressed(q, 0)))
 		time.Sleep(time.Minute)
-		if q = w.parked(acc); !slices.Equal(q.Options, []string{"Run it", "Don't"}) || shop.times() != 1 || send.times() > 0 {
+		if q = w.waitParked(acc); !slices.Equal(q.Options, []string{"Run it", "Don't"}) || shop.times() != 1 || send.times() > 0 {
 			t.Errorf("it asks %+v; ordered %d times, sent %d times", q, shop.times(), send.times())
 		}
-		n.tell(chat.Choice(pressed(q, 0)))
-		if o, _ := w.ended(acc); o.Status != answer.Completed || shop.times() != 1 || send.times() != 1 {
+		n.deliver(chat.Choice(pressed(q, 0)))
+		if o, _ := w.waitAnswer(acc); o.Status != answer.Completed || shop.times() != 1 || send.times() != 1 {
 			t.Errorf("ended as %+v; ordered %d times, sent %d times", o, shop.times(), send.times())
 		}
 	})

@@ -20,21 +20,21 @@ import (
 
 // SE-19: over the limit nothing is paid for: no file is read, no picture fetched, no model asked.
 func TestNothingIsReadOverTheLimit(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
-		w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
+	withReader(t, func(w *harness, r *fakeReader) {
+		w.setLimits(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
 		n := w.start()
-		w.ended(n.submit(with(w.message(room, "ada", "Look"), pic("a"))))
+		w.waitAnswer(n.send(with(w.message(room, "ada", "Look"), pic("a"))))
 		if got := r.was(); got != "a" {
 			t.Errorf("within the limit it read %q", got)
 		}
 		for i := range 5 {
-			m := with(w.message(room, "ada", "Look"), pic(fmt.Sprint("p", i)), spoke(fmt.Sprint("s", i)))
-			w.ended(n.submit(m))
+			m := with(w.message(room, "ada", "Look"), pic(fmt.Sprint("p", i)), voiceMessage(fmt.Sprint("s", i)))
+			w.waitAnswer(n.send(m))
 		}
 		if got := r.was(); got != "" {
 			t.Errorf("over the limit it read %q", got)
 		}
-		if asked := len(w.model.asked()); asked != 1 {
+		if asked := len(w.model.requests()); asked != 1 {
 			t.Errorf("the model was asked %d times", asked)
 		}
 	})
@@ -43,21 +43,21 @@ func TestNothingIsReadOverTheLimit(t *testing.T) {
 // SE-19: the question whether to answer is counted before it is asked, whatever comes of it; over the limit it is not asked,
 // nothing is listened to, and people who did not address the agent read nothing.
 func TestAmbientDecisionsCount(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
-		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.Store)
+	withReader(t, func(w *harness, r *fakeReader) {
+		w.setLimits(quota.Limits{Person: quota.Cost{Messages: 2}}, w.Store)
 		w.cfg.Models.Transcriber = deaf{}
 		w.cfg.Access.Group = access.GroupAmbient
 		n := w.start()
-		w.model.play = func(llm.Request) []step { return []step{write("IGNORE")} }
+		w.model.respond = func(llm.Request) []step { return []step{write("IGNORE")} }
 		for i := range 5 {
-			w.wants(n.submit(with(w.message(group, "ada", "It rains."), spoke(fmt.Sprint(i)))), answer.Ignored, "")
+			w.wantAnswer(n.send(with(w.message(group, "ada", "It rains."), voiceMessage(fmt.Sprint(i)))), answer.Ignored, "")
 		}
-		if asked, heard := len(w.model.asked()), r.was(); asked != 2 || heard != "0 1" {
+		if asked, heard := len(w.model.requests()), r.was(); asked != 2 || heard != "0 1" {
 			t.Errorf("the model was asked %d times, and it listened to %q", asked, heard)
 		}
 		ask := w.message(group, "ada", "Are you there?")
 		ask.Addressed = true
-		if _, said := w.ended(n.submit(ask)); !strings.HasPrefix(said, "You've reached your daily limit.") {
+		if _, said := w.waitAnswer(n.send(ask)); !strings.HasPrefix(said, "You've reached your daily limit.") {
 			t.Errorf("who asks reads %q", said)
 		}
 	})
@@ -67,50 +67,50 @@ func TestAmbientDecisionsCount(t *testing.T) {
 // An edited question is another one.
 func TestRunsAreCountedOnce(t *testing.T) {
 	t.Run("after a crash", func(t *testing.T) {
-		inWorld(t, func(w *world) {
-			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
+		withHarness(t, func(w *harness) {
+			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
 			n := w.start()
 			w.model.queue([]step{write(fox), pause(time.Hour)})
-			acc := n.say("Hello")
+			acc := n.sendText("Hello")
 			synctest.Wait()
 			_ = n.Stop() // and nothing is left of its work within the grace
 			w.start()
-			w.ended(acc)
+			w.waitAnswer(acc)
 			if got := w.spent("person/ada").Messages; got != 1 {
 				t.Errorf("%d messages are counted", got)
 			}
-			w.model.work()
+			w.model.modelCalls()
 		})
 	})
 	t.Run("considered, then answered", func(t *testing.T) {
-		inWorld(t, func(w *world) {
-			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
+		withHarness(t, func(w *harness) {
+			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
 			w.cfg.Access.Group = access.GroupAmbient
 			n := w.start()
 			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
-			w.wants(n.submit(w.message(group, "ada", "Does it rain?")), answer.Completed, "It does.")
+			w.wantAnswer(n.send(w.message(group, "ada", "Does it rain?")), answer.Completed, "It does.")
 			if got := w.spent("person/ada").Messages; got != 1 {
 				t.Errorf("%d messages are counted", got)
 			}
 		})
 	})
 	t.Run("edited", func(t *testing.T) {
-		inWorld(t, func(w *world) {
-			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
+		withHarness(t, func(w *harness) {
+			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
 			w.cfg.Turns.OnEdit = schedule.ReviseAnswer
 			n := w.start()
 			m := w.message(room, "ada", "Hello")
-			acc := n.submit(m)
-			w.ended(acc)
+			acc := n.send(m)
+			w.waitAnswer(acc)
 			m.Text = "Good morning"
 			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 			w.Must(err)
 			time.Sleep(time.Minute)
-			w.wants(acc, answer.Completed, "You said: Good morning")
+			w.wantAnswer(acc, answer.Completed, "You said: Good morning")
 			if got := w.spent("person/ada").Messages; got != 2 {
 				t.Errorf("%d messages are counted", got)
 			}
-			w.chat.forget() // the answer changes after its end
+			w.chat.forgetSeen() // the answer changes after its end
 		})
 	})
 }
@@ -128,8 +128,8 @@ func (claiming) Match(s action.TurnContext) (json.RawMessage, bool) {
 func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 	for name, asks := range map[string]bool{"alone": false, "with a model": true} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
+			withHarness(t, func(w *harness) {
+				w.setLimits(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
 				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					if asks {
 						for _, err := range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {
@@ -144,14 +144,14 @@ func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Actions: []action.Action{claiming{a}}})
 				n := w.start()
 				for range 3 {
-					w.ended(n.say("play"))
+					w.waitAnswer(n.sendText("play"))
 				}
 				want, asked := 0, 0
 				if asks {
 					want, asked = 1, 1
 				}
-				if got := w.spent("person/ada").Messages; got != want || len(w.model.asked()) != asked {
-					t.Errorf("%d messages are counted, and the model was asked %d times", got, len(w.model.asked()))
+				if got := w.spent("person/ada").Messages; got != want || len(w.model.requests()) != asked {
+					t.Errorf("%d messages are counted, and the model was asked %d times", got, len(w.model.requests()))
 				}
 			})
 		})

@@ -26,7 +26,7 @@ func writes(last string) []step {
 	return []step{write("Done: " + last)}
 }
 
-func dawdles(shown string) func(string) []step {
+func answersSlowly(shown string) func(string) []step {
 	return func(last string) []step {
 		if last == "A" {
 			return []step{write(shown), pause(20 * time.Second), write(" That is all.")}
@@ -38,8 +38,8 @@ func dawdles(shown string) func(string) []step {
 var crashStories = map[string]crashStory{
 	"an action that writes":                   {[]string{"A"}, writes, false},
 	"an answer that is watched":               {[]string{"A", "B"}, writes, true},
-	"a later turn takes the room":             {[]string{"A", "B"}, dawdles(fox), false},
-	"a later turn comes before much is shown": {[]string{"A", "B"}, dawdles("Well"), false},
+	"a later turn takes the room":             {[]string{"A", "B"}, answersSlowly(fox), false},
+	"a later turn comes before much is shown": {[]string{"A", "B"}, answersSlowly("Well"), false},
 }
 
 // I14 (IN-01, IN-10, DI-05): dying before or after any effect keeps I1 to I8.
@@ -94,13 +94,13 @@ func (s crashStory) playTwice(t *testing.T, k int, behind bool, j int) (second i
 }
 
 func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects []string, between int) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		if s.watched {
-			w.watched()
+			w.watchOnly()
 		}
-		a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)}
-		w.plug(a)
-		w.model.play = func(r llm.Request) []step { return s.model(r.Messages[len(r.Messages)-1].Text) }
+		a := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(time.Second)}
+		w.addActions(a)
+		w.model.respond = func(r llm.Request) []step { return s.model(r.Messages[len(r.Messages)-1].Text) }
 		p := &gatewaytest.Faults{}
 		first := w.startFaulty(p)
 		killAt(p, k, behind, first)
@@ -114,17 +114,17 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 		time.Sleep(time.Minute)
 		effects = p.Effects()
 		if j > 0 {
-			between = w.dieAgain(j, in)
+			between = w.crashAgain(j, in)
 		}
 		second := w.start()
 		for _, m := range in {
-			w.ended(second.submit(m))
+			w.waitAnswer(second.send(m))
 		}
 		if a.times() > 1 {
 			w.Errorf("the action wrote %d times", a.times())
 		}
 		if !s.watched {
-			w.shows(in)
+			w.wantShown(in)
 		}
 		if w.Failed() {
 			w.Logf("died at effect %d of %q, behind it: %v, and then at effect %d", k, effects, behind, j)
@@ -133,8 +133,8 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 	return effects, between
 }
 
-// dieAgain lives a life that is given in again and dies at its jth effect. It returns how many effects it came to.
-func (w *world) dieAgain(j int, in []chat.Message) int {
+// crashAgain lives a life that is given in again and dies at its jth effect. It returns how many effects it came to.
+func (w *harness) crashAgain(j int, in []chat.Message) int {
 	p := &gatewaytest.Faults{}
 	n := w.startFaulty(p)
 	killAt(p, j, false, n)
@@ -148,8 +148,8 @@ func (w *world) dieAgain(j int, in []chat.Message) int {
 	return len(p.Effects())
 }
 
-// killAt kills a node before or behind its kth effect.
-func killAt(f *gatewaytest.Faults, k int, behind bool, n *node) {
+// killAt kills a process before or behind its kth effect.
+func killAt(f *gatewaytest.Faults, k int, behind bool, n *process) {
 	kill := func() { f.Kill(); n.Interrupt() }
 	if behind {
 		f.After(k, kill)
@@ -158,14 +158,14 @@ func killAt(f *gatewaytest.Faults, k int, behind bool, n *node) {
 	}
 }
 
-// shows wants what is stored of the runs of in to be what the chat shows, in their order and nothing else (I2, I3, I8).
-func (w *world) shows(in []chat.Message) {
+// wantShown wants what is stored of the runs of in to be what the chat shows, in their order and nothing else (I2, I3, I8).
+func (w *harness) wantShown(in []chat.Message) {
 	w.Helper()
 	var want []string
 	for _, m := range in {
 		acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{})
 		w.Must(err)
-		if said := w.said(w.run(acc).Said()); said != "" {
+		if said := w.storedText(w.run(acc).Said()); said != "" {
 			want = append(want, said)
 		}
 	}

@@ -15,22 +15,22 @@ import (
 	"parley/core/schedule"
 )
 
-// ambient makes the group of the next nodes one where the agent listens to all that is said.
-func (w *world) ambient() {
+// listenToGroup makes the group of the next processes one where the agent listens to all that is said.
+func (w *harness) listenToGroup() {
 	w.cfg.Access.Group = access.GroupAmbient
 }
 
-// heard is what Ada says in the group, addressed to no user.
-func (n *node) heard(text string) chat.Accepted {
-	n.w.Helper()
-	return n.submit(n.w.message(group, "ada", text))
+// sendAmbient is what Ada says in the group, addressed to no user.
+func (n *process) sendAmbient(text string) chat.Accepted {
+	n.h.Helper()
+	return n.send(n.h.message(group, "ada", text))
 }
 
-func (n *node) addressed(text string) chat.Accepted {
-	n.w.Helper()
-	m := n.w.message(group, "ada", text)
+func (n *process) sendMention(text string) chat.Accepted {
+	n.h.Helper()
+	m := n.h.message(group, "ada", text)
 	m.Addressed = true
-	return n.submit(m)
+	return n.send(m)
 }
 
 // In an ambient room the model decides about what rules leave open; whatever it says that is no decision means no.
@@ -51,15 +51,15 @@ func TestModelDecides(t *testing.T) {
 		"late, but so": {[]step{pause(15 * time.Second), write("YES")}, answer.Completed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.ambient()
-				d := &diary{}
+			withHarness(t, func(w *harness) {
+				w.listenToGroup()
+				d := &eventLog{}
 				w.cfg.Observers = []event.Observer{d}
 				w.model.queue(c.says)
 				n := w.start()
 				begun := time.Now()
-				acc := n.heard("Does it rain?")
-				o, said := w.ended(acc)
+				acc := n.sendAmbient("Does it rain?")
+				o, said := w.waitAnswer(acc)
 				answered := c.want == answer.Completed
 				if o.Status != c.want || (said == "You said: ada: Does it rain?") != answered || (len(w.chat.requests) > 0) != answered {
 					w.Errorf("it is %+v, said %q and made %d requests", o, said, len(w.chat.requests))
@@ -70,7 +70,7 @@ func TestModelDecides(t *testing.T) {
 				if got := d.of(acc.Run); !slices.Equal(got, []string{"started", string(c.want)}) {
 					w.Errorf("events: %q", got)
 				}
-				if q := w.model.asked()[0]; len(q.Tools) > 0 || len(q.Messages) != 1 || !strings.Contains(q.Messages[0].Text, "\nada: Does it rain?\n</conversation>") {
+				if q := w.model.requests()[0]; len(q.Tools) > 0 || len(q.Messages) != 1 || !strings.Contains(q.Messages[0].Text, "\nada: Does it rain?\n</conversation>") {
 					w.Errorf("the question is %+v", q.Request)
 				}
 			})
@@ -80,23 +80,23 @@ func TestModelDecides(t *testing.T) {
 
 // Rules come first: what they decide costs no question.
 func TestNoQuestionWhereRulesDecide(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.ambient()
+	withHarness(t, func(w *harness) {
+		w.listenToGroup()
 		w.cfg.Agent.Names = []string{"Polly"}
 		n := w.start()
-		w.wants(n.heard("polly, hello"), answer.Completed, "You said: ada: polly, hello")
-		w.wants(n.addressed("Hello"), answer.Completed, "You said: ada: Hello")
+		w.wantAnswer(n.sendAmbient("polly, hello"), answer.Completed, "You said: ada: polly, hello")
+		w.wantAnswer(n.sendMention("Hello"), answer.Completed, "You said: ada: Hello")
 		for _, author := range []chat.EntityID{"eve"} {
-			if acc := n.submit(w.message(group, author, "Hello all")); acc.Run != "" {
+			if acc := n.send(w.message(group, author, "Hello all")); acc.Run != "" {
 				w.Error("a stranger's words are weighed at the owner's expense (SE-10)")
 			}
 		}
 		bot := w.message(group, "ada", "Hello")
 		bot.Bot = true
-		if acc := n.submit(bot); acc.Run != "" {
+		if acc := n.send(bot); acc.Run != "" {
 			w.Error("a bot's words are weighed (I13)")
 		}
-		if n := len(w.model.asked()); n != 2 {
+		if n := len(w.model.requests()); n != 2 {
 			w.Errorf("the model was asked %d times", n)
 		}
 	})
@@ -104,8 +104,8 @@ func TestNoQuestionWhereRulesDecide(t *testing.T) {
 
 // Who asks for quiet gets it, until the agent is addressed again. A muted room stays silent.
 func TestAttention(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.ambient()
+	withHarness(t, func(w *harness) {
+		w.listenToGroup()
 		n := w.start()
 		attention := func(want chat.Attention) {
 			w.Helper()
@@ -115,17 +115,17 @@ func TestAttention(t *testing.T) {
 			}
 		}
 		w.model.queue([]step{write("STOP")})
-		w.wants(n.heard("Could the robot be quiet?"), answer.Ignored, "")
+		w.wantAnswer(n.sendAmbient("Could the robot be quiet?"), answer.Ignored, "")
 		attention(chat.Unfollowed)
-		if acc := n.heard("Ah, silence."); acc.Run != "" {
+		if acc := n.sendAmbient("Ah, silence."); acc.Run != "" {
 			w.Error("it still listens")
 		}
-		w.wants(n.addressed("Are you there?"), answer.Completed, "You said: ada: Are you there?")
+		w.wantAnswer(n.sendMention("Are you there?"), answer.Completed, "You said: ada: Are you there?")
 		attention(chat.Normal)
 		w.model.queue([]step{write("RESPOND")})
-		w.wants(n.heard("And now?"), answer.Completed, "You said: ada: And now?")
+		w.wantAnswer(n.sendAmbient("And now?"), answer.Completed, "You said: ada: And now?")
 		w.Must(w.Store.SetAttention(w.Context(), group, chat.Muted))
-		if acc := n.addressed("Hello?"); acc.Run != "" {
+		if acc := n.sendMention("Hello?"); acc.Run != "" {
 			w.Error("a muted room is answered")
 		}
 		attention(chat.Muted)
@@ -134,71 +134,71 @@ func TestAttention(t *testing.T) {
 
 // A room can be ambient alone.
 func TestAmbientRoom(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		if acc := n.heard("Hello"); acc.Run != "" {
+		if acc := n.sendAmbient("Hello"); acc.Run != "" {
 			w.Error("it listens to everything")
 		}
 		w.Must(w.Store.SetAttention(w.Context(), group, chat.Ambient))
 		w.model.queue([]step{write("RESPOND")})
-		w.wants(n.heard("Hello again"), answer.Completed, "You said: ada: Hello again")
+		w.wantAnswer(n.sendAmbient("Hello again"), answer.Completed, "You said: ada: Hello again")
 	})
 }
 
 // What is undecided supersedes no user, neither when it comes nor before its question is answered with yes.
 func TestUndecidedSupersedesNobody(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.ambient()
+	withHarness(t, func(w *harness) {
+		w.listenToGroup()
 		w.cfg.Turns.Group = schedule.Supersede
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(10 * time.Second), write(" The end.")}, []step{write("IGNORE")})
-		first := n.addressed("Tell me")
+		first := n.sendMention("Tell me")
 		time.Sleep(time.Second)
-		overheard := n.heard("It rains.")
-		w.wants(first, answer.Completed, fox+" The end.")
-		w.wants(overheard, answer.Ignored, "")
+		overheard := n.sendAmbient("It rains.")
+		w.wantAnswer(first, answer.Completed, fox+" The end.")
+		w.wantAnswer(overheard, answer.Ignored, "")
 	})
 }
 
 // A question that a later turn makes idle is not asked, and a stop ends what waits for one.
 func TestUndecidedGivesWay(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.ambient()
+	withHarness(t, func(w *harness) {
+		w.listenToGroup()
 		w.cfg.Turns.Group = schedule.Supersede
 		n := w.start()
 		w.model.queue([]step{pause(5 * time.Second), write("RESPOND")})
-		asked, waits := n.heard("It rains."), n.heard("It pours.")
+		asked, waits := n.sendAmbient("It rains."), n.sendAmbient("It pours.")
 		time.Sleep(time.Second)
-		last := n.addressed("Hello")
-		w.wants(last, answer.Completed, "You said: ada: Hello")
-		w.wants(asked, answer.Superseded, "")
-		w.wants(waits, answer.Superseded, "")
-		if n := len(w.model.asked()); n != 2 {
+		last := n.sendMention("Hello")
+		w.wantAnswer(last, answer.Completed, "You said: ada: Hello")
+		w.wantAnswer(asked, answer.Superseded, "")
+		w.wantAnswer(waits, answer.Superseded, "")
+		if n := len(w.model.requests()); n != 2 {
 			w.Errorf("the model was asked %d times", n)
 		}
 
 		w.model.queue([]step{pause(5 * time.Second), write("RESPOND")})
-		asked = n.heard("It snows.")
+		asked = n.sendAmbient("It snows.")
 		time.Sleep(time.Second)
-		n.stop(group)
-		w.wants(asked, answer.Stopped, "")
+		n.stopAnswer(group)
+		w.wantAnswer(asked, answer.Stopped, "")
 	})
 }
 
 // A shutdown leaves an undecided run to anyone who adopts it, who decides again.
 func TestUndecidedIsAdopted(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.ambient()
+	withHarness(t, func(w *harness) {
+		w.listenToGroup()
 		n := w.start()
 		w.model.queue([]step{pause(10 * time.Second), write("RESPOND")}, []step{write("RESPOND")})
-		acc := n.heard("Does it rain?")
+		acc := n.sendAmbient("Does it rain?")
 		time.Sleep(time.Second)
 		n.shutdown()
 		if r := w.run(acc); r.Outcome.Done() {
 			w.Fatalf("it ended with the process: %+v", r)
 		}
 		w.start()
-		w.wants(acc, answer.Completed, "You said: ada: Does it rain?")
+		w.wantAnswer(acc, answer.Completed, "You said: ada: Does it rain?")
 		synctest.Wait()
 	})
 }

@@ -19,29 +19,29 @@ import (
 )
 
 func TestStop(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{write("So"), pause(time.Hour)})
-		running, waiting := n.say("A"), n.say("B")
+		running, waiting := n.sendText("A"), n.sendText("B")
 		time.Sleep(time.Second)
 		stopped := time.Now()
-		n.stop(room)
-		w.wants(running, answer.Stopped, "So\n\n_(Stopped.)_")
-		w.wants(waiting, answer.Stopped, "")
-		if calls := w.model.asked(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
+		n.stopAnswer(room)
+		w.wantAnswer(running, answer.Stopped, "So\n\n_(Stopped.)_")
+		w.wantAnswer(waiting, answer.Stopped, "")
+		if calls := w.model.requests(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
 			w.Errorf("the model went on: %+v", calls)
 		}
-		w.wants(n.say("C"), answer.Completed, "You said: C")
+		w.wantAnswer(n.sendText("C"), answer.Completed, "You said: C")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"So\n\n_(Stopped.)_", "You said: C"}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		n.stop(room) // of nothing
+		n.stopAnswer(room) // of nothing
 	})
 }
 
 func TestUnknownInbound(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		if _, err := n.ProcessMessage(w.Context(), chat.Command{Room: room, Name: "dance"}); err == nil {
 			w.Error("an unknown command was taken")
@@ -72,18 +72,18 @@ func TestTimeLimits(t *testing.T) {
 			0, answer.Failed, llm.RateLimited.Sentence()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.watched()
+			withHarness(t, func(w *harness) {
+				w.watchOnly()
 				n := w.start()
 				w.model.queue(c.script)
 				begun := time.Now()
-				acc := n.say("A")
-				_, v, err := n.follow(acc.Run)
+				acc := n.sendText("A")
+				_, v, err := n.readAnswer(acc.Run)
 				w.Must(err)
 				if took := time.Since(begun); took != c.after || v.Outcome.Status != c.status || v.Text() != c.text {
 					w.Errorf("after %v it ended as %+v with %q", took, v.Outcome, v.Text())
 				}
-				if call := w.model.asked()[0]; call.To.Sub(call.From) > c.after {
+				if call := w.model.requests()[0]; call.To.Sub(call.From) > c.after {
 					w.Errorf("the model worked for %v", call.To.Sub(call.From))
 				}
 			})
@@ -113,17 +113,17 @@ func TestRetries(t *testing.T) {
 		"filtered from the on": {[][]step{{finish(llm.FinishFilter)}}, 1, llm.ContentFilter.Sentence()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n := w.start()
 				w.model.queue(c.scripts...)
-				acc := n.say("A")
-				if _, said := w.ended(acc); said != c.text || len(w.model.asked()) != c.calls {
-					w.Errorf("after %d calls it said %q", len(w.model.asked()), said)
+				acc := n.sendText("A")
+				if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
+					w.Errorf("after %d calls it said %q", len(w.model.requests()), said)
 				}
 				if c.text == llm.RateLimited.Sentence() {
-					w.model.forget()
-					w.wants(n.say("B"), answer.Completed, "You said: B")
-					calls := w.model.asked()
+					w.model.clear()
+					w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+					calls := w.model.requests()
 					if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "B"}) {
 						w.Errorf("the next prompt holds %q", got)
 					}
@@ -135,11 +135,11 @@ func TestRetries(t *testing.T) {
 
 // A shutdown lets short answers end and leaves the others to the next start; nothing is taken meanwhile.
 func TestShutdown(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Grace = 10 * time.Second
 		n := w.start()
 		w.model.queue([]step{pause(5 * time.Second), write("Short.")})
-		short := n.say("A")
+		short := n.sendText("A")
 		time.Sleep(time.Second)
 		begun := time.Now()
 		n.Interrupt()
@@ -151,22 +151,22 @@ func TestShutdown(t *testing.T) {
 		if took := time.Since(begun); took != 4*time.Second {
 			w.Errorf("shutdown took %v", took)
 		}
-		w.wants(short, answer.Completed, "Short.")
+		w.wantAnswer(short, answer.Completed, "Short.")
 
 		n = w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Adopted.")})
-		long := n.say("C")
+		long := n.sendText("C")
 		time.Sleep(time.Second)
 		begun = time.Now()
 		n.shutdown()
 		if took := time.Since(begun); took != 10*time.Second {
 			w.Errorf("shutdown took %v", took)
 		}
-		if call := w.model.asked()[1]; !errors.Is(call.Cause, chat.ErrShutdown) {
+		if call := w.model.requests()[1]; !errors.Is(call.Cause, chat.ErrShutdown) {
 			w.Errorf("the model call ended because of %v", call.Cause)
 		}
 		w.start()
-		w.wants(long, answer.Completed, "Adopted.")
+		w.wantAnswer(long, answer.Completed, "Adopted.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"Short.", "Adopted."}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -185,17 +185,17 @@ func TestWithdrawOrFreeze(t *testing.T) {
 		"24 characters of 2 texts": {[]string{strings.Repeat("x", 12), strings.Repeat("y", 12)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n := w.start()
 				var script []step
 				for _, s := range c.shown {
 					script = append(script, write(s), pause(time.Second))
 				}
 				w.model.queue(append(script, pause(time.Minute)))
-				a := n.say("A")
+				a := n.sendText("A")
 				time.Sleep(5 * time.Second)
-				b := n.say("B")
-				w.wants(b, answer.Completed, "You said: B")
+				b := n.sendText("B")
+				w.wantAnswer(b, answer.Completed, "You said: B")
 				r, want := w.run(a), strings.Join(c.shown, "")+"\n\n_(Interrupted by a newer message.)_"
 				if r.Outcome.Status != answer.Superseded || r.Outcome.Withdrawn != c.gone {
 					w.Errorf("A ended as %+v", r.Outcome)
@@ -203,7 +203,7 @@ func TestWithdrawOrFreeze(t *testing.T) {
 				if got := w.chat.visible(); len(got) != 1 && c.gone || !c.gone && (len(got) != 2 || got[0] != want) {
 					w.Errorf("the chat shows %q", got)
 				}
-				if said := w.said(r.Said()); c.gone != (said == "") {
+				if said := w.storedText(r.Said()); c.gone != (said == "") {
 					w.Errorf("stored is %q", said)
 				}
 			})
@@ -213,20 +213,20 @@ func TestWithdrawOrFreeze(t *testing.T) {
 
 // Statuses alone are taken back too.
 func TestStatusesAreWithdrawn(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+	withHarness(t, func(w *harness) {
+		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			c.Update("a long status line, which is not text of the model")
-			return lasts(time.Hour)(ctx, c)
+			return takes(time.Hour)(ctx, c)
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")})
 		n := w.start()
-		a := n.say("A")
+		a := n.sendText("A")
 		time.Sleep(time.Second)
 		if got := w.chat.visible(); len(got) != 1 {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.wants(n.say("B"), answer.Completed, "You said: B")
-		w.wants(a, answer.Superseded, "")
+		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+		w.wantAnswer(a, answer.Superseded, "")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: B"}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -235,12 +235,12 @@ func TestStatusesAreWithdrawn(t *testing.T) {
 
 // How a run ends is journalled before anybody sees it, and who adopts it shows exactly that.
 func TestVerdictIsKept(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.chat.slow = time.Second
 		p := &gatewaytest.Faults{}
 		n := w.startFaulty(p)
 		w.model.queue([]step{write(fox), pause(5 * time.Second), write(" The end.")}, []step{write("Something else")})
-		acc := n.say("A")
+		acc := n.sendText("A")
 		for w.run(acc).Verdict == nil {
 			if slices.Contains(w.chat.visible(), fox+" The end.") {
 				w.Fatal("the last word is shown before it is journalled")
@@ -250,9 +250,9 @@ func TestVerdictIsKept(t *testing.T) {
 		p.Kill()
 		n.shutdown()
 		w.start()
-		w.wants(acc, answer.Completed, fox+" The end.")
-		if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end."}) || len(w.model.asked()) != 1 {
-			w.Errorf("the chat shows %q; the model was asked %d times", got, len(w.model.asked()))
+		w.wantAnswer(acc, answer.Completed, fox+" The end.")
+		if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end."}) || len(w.model.requests()) != 1 {
+			w.Errorf("the chat shows %q; the model was asked %d times", got, len(w.model.requests()))
 		}
 	})
 }
@@ -265,7 +265,7 @@ func TestOpenFails(t *testing.T) {
 		n    int
 	}{"gone": {chat.ErrUnreached, answer.Failed, 0}, "for now": {errDown, answer.Completed, 1}} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				open, tries := w.cfg.Open, 0
 				w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
 					if tries++; tries == 1 {
@@ -274,9 +274,9 @@ func TestOpenFails(t *testing.T) {
 					return open(ctx, r)
 				}
 				n := w.start()
-				acc := n.say("A")
-				if o, _ := w.ended(acc); o.Status != c.want || len(w.model.asked()) != c.n {
-					w.Errorf("it ended as %+v; the model was asked %d times", o, len(w.model.asked()))
+				acc := n.sendText("A")
+				if o, _ := w.waitAnswer(acc); o.Status != c.want || len(w.model.requests()) != c.n {
+					w.Errorf("it ended as %+v; the model was asked %d times", o, len(w.model.requests()))
 				}
 			})
 		})

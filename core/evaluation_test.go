@@ -23,42 +23,42 @@ func TestEvaluationTemplate(t *testing.T) {
 		"too much": {strings.Repeat("x", 3000), "# What you made of the conversation so far\n" + strings.Repeat("x", 2000) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				small := &model{play: func(llm.Request) []step { return []step{write(c.says)} }}
+			withHarness(t, func(w *harness) {
+				small := &model{respond: func(llm.Request) []step { return []step{write(c.says)} }}
 				w.cfg.Models.Small = small
-				d := &diary{}
+				d := &eventLog{}
 				w.cfg.Observers = []event.Observer{d}
 				w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Evaluation: true})}
 				n := w.start()
 				for range 4 {
-					w.ended(n.say("Hurry up"))
+					w.waitAnswer(n.sendText("Hurry up"))
 				}
 				synctest.Wait()
-				if started := slices.ContainsFunc(d.events(), func(e event.Event) bool { _, is := e.(event.EvaluatorStarted); return is }); started || len(small.asked()) > 0 {
+				if started := slices.ContainsFunc(d.events(), func(e event.Event) bool { _, is := e.(event.EvaluatorStarted); return is }); started || len(small.requests()) > 0 {
 					t.Error("something evaluates without a template")
 				}
 				w.Must(n.SetTemplates(map[string]string{"evaluationTemplate": judge}))
 				for range 4 {
-					w.ended(n.say("Hurry up"))
+					w.waitAnswer(n.sendText("Hurry up"))
 				}
 				synctest.Wait()
-				asked := small.asked()
+				asked := small.requests()
 				if len(asked) != 1 || !strings.HasPrefix(asked[0].Messages[0].Text, "Evaluate this as ") || !strings.Contains(asked[0].Messages[0].Text, "You said: Hurry up") {
 					t.Fatalf("it was asked %+v", asked)
 				}
-				w.ended(n.say("And now?"))
-				if got := asRead(w.lastPrompt()); !strings.Contains(got, c.told) || (c.told == "") == strings.Contains(got, "What you made") {
+				w.waitAnswer(n.sendText("And now?"))
+				if got := promptText(w.lastPrompt()); !strings.Contains(got, c.told) || (c.told == "") == strings.Contains(got, "What you made") {
 					t.Errorf("told is\n%s", got)
 				}
 				for range 3 {
-					w.ended(n.say("Hurry up"))
+					w.waitAnswer(n.sendText("Hurry up"))
 				}
 				synctest.Wait()
-				if asked := small.asked(); len(asked) != 2 || strings.Contains(asked[1].Messages[0].Text, "What you made") {
+				if asked := small.requests(); len(asked) != 2 || strings.Contains(asked[1].Messages[0].Text, "What you made") {
 					t.Errorf("it was asked %d times; at last %q", len(asked), asked[len(asked)-1].texts())
 				}
-				w.ended(n.addressed("And here?"))
-				if got := asRead(w.lastPrompt()); strings.Contains(got, "What you made") {
+				w.waitAnswer(n.sendMention("And here?"))
+				if got := promptText(w.lastPrompt()); strings.Contains(got, "What you made") {
 					t.Errorf("it is told in another room:\n%s", got)
 				}
 			})

@@ -14,7 +14,7 @@ import (
 )
 
 // actions are the words of what was heard of calls, in order: STARTED, and the status with which they were completed.
-func (d *diary) actions() (words []string) {
+func (d *eventLog) actions() (words []string) {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -38,20 +38,20 @@ func TestActionEvents(t *testing.T) {
 		<-ctx.Done()
 		return action.Result{}, context.Cause(ctx)
 	}
-	after := func(do func(w *world, n *node)) func(*world, *node) chat.Accepted {
-		return func(w *world, n *node) chat.Accepted {
-			acc := n.say("go")
+	after := func(do func(w *harness, n *process)) func(*harness, *process) chat.Accepted {
+		return func(w *harness, n *process) chat.Accepted {
+			acc := n.sendText("go")
 			time.Sleep(10 * time.Second)
 			do(w, n)
 			return acc
 		}
 	}
-	say := func(_ *world, n *node) chat.Accepted { return n.say("go") }
+	say := func(_ *harness, n *process) chat.Accepted { return n.sendText("go") }
 	const started = "c STARTED"
 	for name, c := range map[string]struct {
 		action *fakeAction
 		params string
-		play   func(*world, *node) chat.Accepted
+		play   func(*harness, *process) chat.Accepted
 		want   []string
 	}{
 		"well":     {&fakeAction{}, "{}", say, []string{started, "c completed"}},
@@ -64,24 +64,24 @@ func TestActionEvents(t *testing.T) {
 		}}, "{}", say, []string{started, "c failed"}},
 		"quiet":       {&fakeAction{quiet: true}, "{}", say, []string{started, "c completed"}},
 		"wrong":       {&fakeAction{}, "[", say, nil},
-		"stopped":     {&fakeAction{do: heeds}, "{}", after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c stopped"}},
-		"superseded":  {&fakeAction{do: heeds}, "{}", after(func(w *world, n *node) { w.ended(n.say("no, wait")) }), []string{started, "c superseded"}},
+		"stopped":     {&fakeAction{do: heeds}, "{}", after(func(_ *harness, n *process) { n.stopAnswer(room) }), []string{started, "c stopped"}},
+		"superseded":  {&fakeAction{do: heeds}, "{}", after(func(w *harness, n *process) { w.waitAnswer(n.sendText("no, wait")) }), []string{started, "c superseded"}},
 		"out of time": {&fakeAction{do: heeds, limit: time.Hour}, "{}", say, []string{started, "c timeout"}},
-		"writes, though it is stopped": {&fakeAction{do: lasts(30 * time.Second), effect: action.Writes}, "{}",
-			after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c completed"}},
-		"shut down, and adopted": {&fakeAction{do: heeds, limit: time.Hour}, "{}", after(func(w *world, n *node) { n.shutdown(); w.start() }),
+		"writes, though it is stopped": {&fakeAction{do: takes(30 * time.Second), effect: action.Writes}, "{}",
+			after(func(_ *harness, n *process) { n.stopAnswer(room) }), []string{started, "c completed"}},
+		"shut down, and adopted": {&fakeAction{do: heeds, limit: time.Hour}, "{}", after(func(w *harness, n *process) { n.shutdown(); w.start() }),
 			[]string{started, "c failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				d := &diary{}
+			withHarness(t, func(w *harness) {
+				d := &eventLog{}
 				w.cfg.Observers = []event.Observer{d}
 				w.cfg.Turns.Limit = 2 * time.Minute
 				a := c.action
 				a.name = "TEA"
-				w.plug(a)
+				w.addActions(a)
 				w.model.queue([]step{call(0, "c", "TEA", c.params)})
-				w.ended(c.play(w, w.start()))
+				w.waitAnswer(c.play(w, w.start()))
 				time.Sleep(10 * time.Second) // for what is left behind
 				if got := d.actions(); !slices.Equal(got, c.want) {
 					w.Errorf("heard %q; want %q", got, c.want)
@@ -93,15 +93,15 @@ func TestActionEvents(t *testing.T) {
 
 // What is said of a call is what it was asked, how long it took, and what came of it.
 func TestActionEventsSayWhatHappened(t *testing.T) {
-	inWorld(t, func(w *world) {
-		d := &diary{}
+	withHarness(t, func(w *harness) {
+		d := &eventLog{}
 		w.cfg.Observers = []event.Observer{d}
-		w.plug(&fakeAction{name: "LIKE", schema: likes, do: lasts(3 * time.Second)}, &fakeAction{name: "BREAK", do: func(context.Context, *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "LIKE", schema: likes, do: takes(3 * time.Second)}, &fakeAction{name: "BREAK", do: func(context.Context, *action.Call) (action.Result, error) {
 			return action.Result{Text: "half"}, errors.New("it is broken")
 		}})
 		w.model.queue([]step{call(0, "a", "like", `{"what":"tea"}`), call(1, "b", "BREAK", "{}")})
-		acc := w.start().say("go")
-		w.ended(acc)
+		acc := w.start().sendText("go")
+		w.waitAnswer(acc)
 		synctest.Wait()
 		var ends []event.ActionCompleted
 		for _, e := range d.all {

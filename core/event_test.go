@@ -16,20 +16,20 @@ import (
 	"parley/core/llm"
 )
 
-// diary writes down what it hears.
-type diary struct {
+// eventLog writes down what it hears.
+type eventLog struct {
 	mu  sync.Mutex
 	all []event.Event
 }
 
-func (d *diary) Observe(e event.Event) {
+func (d *eventLog) Observe(e event.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, e)
 }
 
 // of are the words of what was heard of a run, in order: started, and the status it ended with.
-func (d *diary) of(id chat.RunID) (words []string) {
+func (d *eventLog) of(id chat.RunID) (words []string) {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,52 +59,52 @@ func (f observerFunc) Observe(e event.Event) { f(e) }
 // Every run that was started ends once, on every path.
 func TestRunEvents(t *testing.T) {
 	for name, c := range map[string]struct {
-		play func(w *world, n *node) chat.Accepted
+		play func(w *harness, n *process) chat.Accepted
 		want []string
 	}{
-		"answered": {func(_ *world, n *node) chat.Accepted { return n.say("Hello") }, []string{"started", "completed"}},
-		"failed": {func(w *world, n *node) chat.Accepted {
+		"answered": {func(_ *harness, n *process) chat.Accepted { return n.sendText("Hello") }, []string{"started", "completed"}},
+		"failed": {func(w *harness, n *process) chat.Accepted {
 			w.model.queue([]step{fails(&llm.Failure{Kind: llm.NoProvider, Err: errors.New("401")})})
-			return n.say("Hello")
+			return n.sendText("Hello")
 		}, []string{"started", "failed"}},
-		"too long": {func(w *world, n *node) chat.Accepted {
+		"too long": {func(w *harness, n *process) chat.Accepted {
 			w.model.queue([]step{pause(time.Hour)})
-			return n.say("Hello")
+			return n.sendText("Hello")
 		}, []string{"started", "RunTimeout timeout"}},
-		"stopped": {func(w *world, n *node) chat.Accepted {
+		"stopped": {func(w *harness, n *process) chat.Accepted {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
-			acc := n.say("Hello")
+			acc := n.sendText("Hello")
 			time.Sleep(time.Second)
-			n.stop(room)
+			n.stopAnswer(room)
 			return acc
 		}, []string{"started", "stopped"}},
-		"superseded at work": {func(w *world, n *node) chat.Accepted {
+		"superseded at work": {func(w *harness, n *process) chat.Accepted {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
-			acc := n.say("Hello")
+			acc := n.sendText("Hello")
 			time.Sleep(time.Second)
-			w.ended(n.say("No, wait"))
+			w.waitAnswer(n.sendText("No, wait"))
 			return acc
 		}, []string{"started", "superseded"}},
-		"superseded before it began": {func(w *world, n *node) chat.Accepted {
+		"superseded before it began": {func(w *harness, n *process) chat.Accepted {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
-			n.say("Hello")
-			acc := n.say("No, wait")
-			w.ended(n.say("Now then"))
+			n.sendText("Hello")
+			acc := n.sendText("No, wait")
+			w.waitAnswer(n.sendText("Now then"))
 			return acc
 		}, []string{"started", "superseded"}},
-		"ignored": {func(w *world, n *node) chat.Accepted {
-			w.ended(n.submit(w.message(room, "eve", "Hello")))
-			return n.submit(w.message(room, "eve", "Hello?"))
+		"ignored": {func(w *harness, n *process) chat.Accepted {
+			w.waitAnswer(n.send(w.message(room, "eve", "Hello")))
+			return n.send(w.message(room, "eve", "Hello?"))
 		}, []string{"started", "ignored"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				d := &diary{}
+			withHarness(t, func(w *harness) {
+				d := &eventLog{}
 				w.cfg.Turns.First, w.cfg.Turns.Idle, w.cfg.Turns.Limit = 2*time.Hour, 2*time.Hour, 2*time.Minute
 				w.cfg.Plugins = []action.Plugin{{Name: "diary", Observers: []event.Observer{d}}}
 				n := w.start()
 				acc := c.play(w, n)
-				w.ended(acc)
+				w.waitAnswer(acc)
 				if got := d.of(acc.Run); !slices.Equal(got, c.want) {
 					w.Errorf("heard %q; want %q", got, c.want)
 				}
@@ -115,19 +115,19 @@ func TestRunEvents(t *testing.T) {
 
 // A run that a shutdown cuts off has not ended. Who adopts it says so.
 func TestRunEventsOfAnAdoptedRun(t *testing.T) {
-	inWorld(t, func(w *world) {
-		d := &diary{}
+	withHarness(t, func(w *harness) {
+		d := &eventLog{}
 		w.cfg.Observers = []event.Observer{d}
 		w.model.queue([]step{write(fox), pause(time.Hour)})
 		n := w.start()
-		acc := n.say("Hello")
+		acc := n.sendText("Hello")
 		time.Sleep(time.Second)
 		n.shutdown()
 		if got := d.of(acc.Run); !slices.Equal(got, []string{"started"}) {
 			w.Errorf("after the shutdown: %q", got)
 		}
 		w.start()
-		w.ended(acc)
+		w.waitAnswer(acc)
 		if got := d.of(acc.Run); !slices.Equal(got, []string{"started", "started", "completed"}) {
 			w.Errorf("after the adoption: %q", got)
 		}
@@ -135,16 +135,16 @@ func TestRunEventsOfAnAdoptedRun(t *testing.T) {
 }
 
 func TestEventsSayWhatHappened(t *testing.T) {
-	inWorld(t, func(w *world) {
-		d := &diary{}
+	withHarness(t, func(w *harness) {
+		d := &eventLog{}
 		w.cfg.Observers = []event.Observer{d}
 		w.model.queue([]step{pause(3 * time.Second), fails(&llm.Failure{Kind: llm.NoProvider, Err: errors.New("the key sk-1 is wrong")})})
 		n := w.start()
 		m := w.message(room, "ada", "Hello")
 		begun := time.Now()
-		acc := n.submit(m)
-		n.submit(m)
-		w.ended(acc)
+		acc := n.send(m)
+		n.send(m)
+		w.waitAnswer(acc)
 		if len(d.all) != 5 {
 			w.Fatalf("heard %+v", d.all)
 		}
@@ -180,8 +180,8 @@ func TestEventsSayWhatHappened(t *testing.T) {
 
 // Observers that hang or break harm no user: not the runs, not each other, not the end of the process.
 func TestObserversHarmNobody(t *testing.T) {
-	inWorld(t, func(w *world) {
-		d, free := &diary{}, make(chan struct{})
+	withHarness(t, func(w *harness) {
+		d, free := &eventLog{}, make(chan struct{})
 		defer close(free)
 		w.cfg.Observers = []event.Observer{
 			observerFunc(func(event.Event) { <-free }), observerFunc(func(event.Event) { panic("the observer is broken") }), d,
@@ -189,7 +189,7 @@ func TestObserversHarmNobody(t *testing.T) {
 		n := w.start()
 		const many = 150
 		for range many {
-			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
+			w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
 		}
 		synctest.Wait()
 		if len(d.all) != 5*many {

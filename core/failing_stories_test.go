@@ -17,11 +17,11 @@ import (
 	"parley/core/llm"
 )
 
-// narrator plays a story on a store of which one call fails. It delivers what was refused again, as platforms do.
+// narrator runs a test on a store of which one call fails. It delivers what was refused again, as platforms do.
 type narrator struct {
-	*world
-	n        *node
-	double   *failing
+	*harness
+	n        *process
+	double   *failingStore
 	returned bool // the error reached a caller
 }
 
@@ -39,7 +39,7 @@ func (s *narrator) again(do func() error) {
 		s.returned = true
 		time.Sleep(time.Second)
 	}
-	s.Fatalf("refused twice after %s failed", s.double.failed())
+	s.Fatalf("refused twice after %s failed", s.double.failedCall())
 }
 
 func (s *narrator) tell(in chat.Inbound) (acc chat.Accepted) {
@@ -55,27 +55,27 @@ func (s *narrator) say(text string) chat.Accepted {
 
 func (s *narrator) hears(who chat.EntityID, text string) string {
 	s.Helper()
-	_, said := s.ended(s.tell(s.message(chat.RoomID("fake/"+who), who, text)))
+	_, said := s.waitAnswer(s.tell(s.message(chat.RoomID("fake/"+who), who, text)))
 	return said
 }
 
 var failingStories = map[string]func(s *narrator){
 	"an answer": func(s *narrator) {
-		s.ended(s.say("A"))
+		s.waitAnswer(s.say("A"))
 	},
 	"an action": func(s *narrator) {
 		s.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
-		s.ended(s.say("A"))
+		s.waitAnswer(s.say("A"))
 	},
 	"an edit": func(s *narrator) {
 		m := s.message(room, "ada", "A")
 		acc := s.tell(m)
-		s.ended(acc)
+		s.waitAnswer(acc)
 		m.Text = "B"
 		s.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		time.Sleep(time.Minute)
-		s.ended(acc)
-		s.chat.forget() // an answer changes after its end, or is forgotten
+		s.waitAnswer(acc)
+		s.chat.forgetSeen() // an answer changes after its end, or is forgotten
 	},
 	"an edit of what is being answered": func(s *narrator) {
 		s.model.queue([]step{write(fox), pause(time.Hour)})
@@ -85,17 +85,17 @@ var failingStories = map[string]func(s *narrator){
 		m.Text = "B"
 		s.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		time.Sleep(time.Minute)
-		s.ended(acc)
-		s.chat.forget() // an answer changes after its end, or is forgotten
+		s.waitAnswer(acc)
+		s.chat.forgetSeen() // an answer changes after its end, or is forgotten
 	},
 	"a deletion": func(s *narrator) {
 		m := s.message(room, "ada", "A")
-		s.ended(s.tell(m))
+		s.waitAnswer(s.tell(m))
 		s.tell(chat.Deleted{Room: room, ID: m.ID})
-		if text := s.said(m.ID); text != "" {
+		if text := s.storedText(m.ID); text != "" {
 			s.Errorf("%q is remembered", text)
 		}
-		s.chat.forget() // an answer changes after its end, or is forgotten
+		s.chat.forgetSeen() // an answer changes after its end, or is forgotten
 	},
 	"a deletion of what is being answered": func(s *narrator) {
 		s.model.queue([]step{write(fox), pause(time.Minute)})
@@ -103,24 +103,24 @@ var failingStories = map[string]func(s *narrator){
 		acc := s.tell(m)
 		time.Sleep(10 * time.Second)
 		s.tell(chat.Deleted{Room: room, ID: m.ID})
-		if o, said := s.ended(acc); !o.Withdrawn || said != "" || s.said(m.ID) != "" {
+		if o, said := s.waitAnswer(acc); !o.Withdrawn || said != "" || s.storedText(m.ID) != "" {
 			s.Errorf("it ended as %+v, %q is remembered", o, said)
 		}
 	},
 	"/new": func(s *narrator) {
-		s.ended(s.say("A"))
-		s.ended(s.say("/new"))
-		s.ended(s.say("forget it"))
-		s.chat.forget() // an answer changes after its end, or is forgotten
+		s.waitAnswer(s.say("A"))
+		s.waitAnswer(s.say("/new"))
+		s.waitAnswer(s.say("forget it"))
+		s.chat.forgetSeen() // an answer changes after its end, or is forgotten
 	},
 	"/retry": func(s *narrator) {
 		s.model.queue([]step{write("First.")}, []step{write("Second.")})
-		s.ended(s.say("A"))
-		s.ended(s.say("/retry"))
-		s.chat.forget() // an answer changes after its end, or is forgotten
+		s.waitAnswer(s.say("A"))
+		s.waitAnswer(s.say("/retry"))
+		s.chat.forgetSeen() // an answer changes after its end, or is forgotten
 	},
 	"a choice": func(s *narrator) {
-		s.ended(s.say("A"))
+		s.waitAnswer(s.say("A"))
 		var acc chat.Accepted
 		s.again(func() (err error) {
 			acc, err = s.n.Say(s.Context(), chat.Notice{To: chat.Address{Room: room}, Key: "k", Text: "Which?", Ask: &chat.Question{
@@ -128,12 +128,12 @@ var failingStories = map[string]func(s *narrator){
 			}})
 			return err
 		})
-		s.ended(acc)
-		s.ended(s.tell(chat.Choice(pressed(s.question(acc), 0))))
-		s.chat.forget() // an answer changes after its end, or is forgotten
+		s.waitAnswer(acc)
+		s.waitAnswer(s.tell(chat.Choice(pressed(s.question(acc), 0))))
+		s.chat.forgetSeen() // an answer changes after its end, or is forgotten
 	},
 	"pairing": func(s *narrator) {
-		code := s.code(s.hears("eve", "Hello"))
+		code := s.codeIn(s.hears("eve", "Hello"))
 		s.hears("olga", "/pair "+code)
 		if said := s.hears("eve", "And now?"); said != "You said: And now?" {
 			s.Errorf("who was let in hears %q", said)
@@ -144,36 +144,36 @@ var failingStories = map[string]func(s *narrator){
 		acc := s.say("A")
 		time.Sleep(10 * time.Second)
 		s.tell(chat.Command{Room: room, Author: "ada", Name: chat.Stop})
-		if o, _ := s.ended(acc); o.Status != answer.Stopped {
+		if o, _ := s.waitAnswer(acc); o.Status != answer.Stopped {
 			s.Errorf("it ended as %+v", o)
 		}
 	},
 	"a stop by a paired user": func(s *narrator) {
-		s.hears("olga", "/pair "+s.code(s.hears("eve", "Hello")))
+		s.hears("olga", "/pair "+s.codeIn(s.hears("eve", "Hello")))
 		s.model.queue([]step{write(fox), pause(time.Hour)})
 		acc := s.tell(s.message("fake/eve", "eve", "A"))
 		time.Sleep(10 * time.Second)
 		s.tell(chat.Command{Room: "fake/eve", Author: "eve", Name: chat.Stop})
-		if o, _ := s.ended(acc); o.Status != answer.Stopped {
+		if o, _ := s.waitAnswer(acc); o.Status != answer.Stopped {
 			s.Errorf("it ended as %+v", o)
 		}
 	},
 	"a stop of what is asked": func(s *narrator) {
-		s.ended(s.say("A"))
+		s.waitAnswer(s.say("A"))
 		asked := s.say("/new")
-		s.ended(asked)
+		s.waitAnswer(asked)
 		s.tell(chat.Command{Room: room, Author: "ada", Name: chat.Stop})
 		if acc := s.tell(chat.Choice(pressed(s.question(asked), 0))); acc.Refused != "This question has closed." {
 			s.Errorf("it is still open: %+v", acc)
 		}
 		time.Sleep(time.Minute)
-		s.chat.forget() // its buttons went after its end
+		s.chat.forgetSeen() // its buttons went after its end
 	},
 	"a failure that a bot is not told": func(s *narrator) {
 		hears := func() {
 			m := s.message(group, "robot", "Hello")
 			m.Bot, m.Addressed = true, true
-			s.ended(s.tell(m))
+			s.waitAnswer(s.tell(m))
 		}
 		hears()
 		s.model.queue([]step{fails(&llm.Failure{Kind: llm.NoProvider, Err: errDown})})
@@ -184,8 +184,8 @@ var failingStories = map[string]func(s *narrator){
 		a := s.say("A")
 		time.Sleep(10 * time.Second)
 		b := s.say("B")
-		s.ended(b)
-		s.ended(a)
+		s.waitAnswer(b)
+		s.waitAnswer(a)
 	},
 	"a restart": func(s *narrator) {
 		s.model.queue([]step{write(fox), pause(time.Hour)})
@@ -193,7 +193,7 @@ var failingStories = map[string]func(s *narrator){
 		time.Sleep(10 * time.Second)
 		s.n.shutdown()
 		s.n = s.start()
-		s.ended(a)
+		s.waitAnswer(a)
 	},
 }
 
@@ -206,20 +206,20 @@ func TestOneCallOfTheStoreFails(t *testing.T) {
 	for name, story := range failingStories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			calls, want := playFailing(t, story, &failing{}, nil)
+			calls, want := playFailing(t, story, &failingStore{}, nil)
 			if len(calls) < 8 {
 				t.Fatalf("the story has only the calls %q", calls)
 			}
 			for at, method := range calls {
 				nth := countOf(method, calls[:at+1])
-				t.Run(fmt.Sprint(method, nth), func(t *testing.T) { playFailing(t, story, &failing{method: method, nth: nth}, want) })
+				t.Run(fmt.Sprint(method, nth), func(t *testing.T) { playFailing(t, story, &failingStore{method: method, nth: nth}, want) })
 			}
 		})
 	}
 }
 
-// byRoom is what the chat shows, room by room, with all codes alike.
-func (w *world) byRoom() (texts []string) {
+// shownByRoom is what the chat shows, room by room, with all codes alike.
+func (w *harness) shownByRoom() (texts []string) {
 	for _, p := range w.chat.posts {
 		if in, _, _ := strings.Cut(string(p.run), "#"); !p.gone {
 			texts = append(texts, in+": "+codes.ReplaceAllString(p.text, "CODE"))
@@ -232,10 +232,10 @@ func (w *world) byRoom() (texts []string) {
 }
 
 // playFailing lets a call of the store fail, and wants the chat to show the same as without.
-func playFailing(t *testing.T, story func(*narrator), double *failing, want []string) (calls, shows []string) {
-	inWorld(t, func(w *world) {
-		s := &narrator{world: w, double: double}
-		w.cfg.Store = s.double.around(w.cfg.Store)
+func playFailing(t *testing.T, story func(*narrator), double *failingStore, want []string) (calls, shows []string) {
+	withHarness(t, func(w *harness) {
+		s := &narrator{harness: w, double: double}
+		w.cfg.Store = s.double.wrap(w.cfg.Store)
 		w.cfg.Access.Direct = access.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		w.cfg.Access.Bots, w.cfg.Access.People["robot"] = access.BotsMention, true
@@ -248,24 +248,24 @@ func playFailing(t *testing.T, story func(*narrator), double *failing, want []st
 		story(s)
 		synctest.Wait()
 		calls = slices.Clone(s.double.calls)
-		if _, said := s.ended(s.say("After")); said != "You said: After" {
+		if _, said := s.waitAnswer(s.say("After")); said != "You said: After" {
 			w.Errorf("later it says %q", said)
 		}
-		shows = w.byRoom()
-		if told := toldOf[s.double.failed()]; told != "" && strings.Contains(strings.Join(shows, ""), told) {
+		shows = w.shownByRoom()
+		if told := toldOf[s.double.failedCall()]; told != "" && strings.Contains(strings.Join(shows, ""), told) {
 			want = shows
 		}
 		if want != nil && !slices.Equal(shows, want) {
 			w.Errorf("the chat shows\n%q, want\n%q", shows, want)
 		}
-		if failed := s.double.failed(); failed != "" && !s.returned && !strings.Contains(w.Logged.String(), errOnce.Error()) {
+		if failed := s.double.failedCall(); failed != "" && !s.returned && !strings.Contains(w.Logged.String(), errOnce.Error()) {
 			w.Errorf("the error of %s is neither returned nor logged", failed)
 		}
 		if do.times() > 1 {
 			w.Errorf("the action wrote %d times", do.times())
 		}
 		if w.Failed() {
-			w.Logf("failed was call %d of %s of %q", double.nth, s.double.failed(), s.double.calls)
+			w.Logf("failed was call %d of %s of %q", double.nth, s.double.failedCall(), s.double.calls)
 		}
 	})
 	return calls, shows

@@ -12,12 +12,12 @@ import (
 
 var errOnce = errors.New("the store failed once")
 
-// periodic are calls that are made again soon: stories are not played with each of them failing. Tests of leases and upkeep do that.
+// periodic are calls that are made again soon: tests do not fail each of them. Tests of leases and upkeep do that.
 var periodic = []string{"Beat", "OpenRooms", "Expire"}
 
-// failing makes one call of a store fail, once, before the store has done anything. The call is named by its method, because calls of
+// failingStore makes one call of a store fail, once, before the store has done anything. The call is named by its method, because calls of
 // different goroutines have no fixed order.
-type failing struct {
+type failingStore struct {
 	method string
 	nth    int // which call of the method fails, from 1; 0 is none
 
@@ -25,26 +25,26 @@ type failing struct {
 	calls []string
 }
 
-// around returns s with this fault.
-func (f *failing) around(s storage.Store) storage.Store {
+// wrap returns s with this fault.
+func (f *failingStore) wrap(s storage.Store) storage.Store {
 	return &storagetest.Interceptor{Store: s, Around: func(_ context.Context, c storagetest.Call, do func() error) error {
-		if !slices.Contains(periodic, c.Method) && f.counts(c.Method) {
+		if !slices.Contains(periodic, c.Method) && f.shouldFail(c.Method) {
 			return errOnce
 		}
 		return do()
 	}}
 }
 
-// counts adds a call, and reports whether it is the one that fails.
-func (f *failing) counts(method string) bool {
+// shouldFail adds a call, and reports whether it is the one that fails.
+func (f *failingStore) shouldFail(method string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, method)
 	return method == f.method && countOf(method, f.calls) == f.nth
 }
 
-// failed is the name of the call that failed, or "".
-func (f *failing) failed() string {
+// failedCall is the name of the call that failed, or "".
+func (f *failingStore) failedCall() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nth == 0 || countOf(f.method, f.calls) < f.nth {

@@ -19,26 +19,26 @@ import (
 
 // DI-15, I10: a room that a user floods costs the others nothing, and rooms that are quiet again leave nothing behind.
 func TestHotRoom(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
-		w.model.play = func(llm.Request) []step { return []step{pause(10 * time.Second), write(fox)} }
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
+		w.model.respond = func(llm.Request) []step { return []step{pause(10 * time.Second), write(fox)} }
 		w.model.where = func(r llm.Request) chat.RoomID { return chat.RoomID(r.Messages[len(r.Messages)-1].Text) }
 		n := w.start()
 		idle := goroutines()
 		var flood sync.WaitGroup
 		for range 30 {
 			m := w.message(room, "ada", string(room))
-			flood.Go(func() { n.flood(m) })
+			flood.Go(func() { n.sendConcurrently(m) })
 		}
 		var others []chat.Accepted
 		for i := range 10 {
 			in := fmt.Sprintf("fake/%d", i)
-			others = append(others, n.submit(w.message(chat.RoomID(in), "ada", in)))
+			others = append(others, n.send(w.message(chat.RoomID(in), "ada", in)))
 		}
 		flood.Wait()
 		asked := time.Now()
 		for _, acc := range others {
-			w.wants(acc, answer.Completed, fox)
+			w.wantAnswer(acc, answer.Completed, fox)
 		}
 		if took := time.Since(asked); took > 15*time.Second {
 			w.Errorf("the others were answered after %v", took)
@@ -54,17 +54,17 @@ func TestHotRoom(t *testing.T) {
 // DI-15: 200 messages wait in a group, and answers in ten rooms of one person. They don't delay answers to other people,
 // nor answers in another room to the person who wrote in the group. People in the group read why not each of their messages is answered.
 func TestNoisyRoomDelaysNoOther(t *testing.T) {
-	atOnce(t, func(w *world, n *node) { // an answer takes a minute
+	withConcurrentAnswers(t, func(w *harness, n *process) { // an answer takes a minute
 		for range 200 {
-			n.submit(w.addressed("ada", string(group)))
+			n.send(w.groupMention("ada", string(group)))
 		}
 		for i := range 10 {
 			in := fmt.Sprintf("fake/eve/%d", i)
-			n.submit(w.message(chat.RoomID(in), "eve", in))
+			n.send(w.message(chat.RoomID(in), "eve", in))
 		}
 		for _, who := range []chat.EntityID{"bob", "ada"} {
 			in, asked := "fake/"+string(who), time.Now()
-			w.wants(n.asks(in, who), answer.Completed, "Done: "+in)
+			w.wantAnswer(n.askIn(in, who), answer.Completed, "Done: "+in)
 			if took := time.Since(asked); took > 90*time.Second {
 				w.Errorf("%s waited %v", who, took)
 			}
@@ -85,10 +85,10 @@ func goroutines() int {
 	return bytes.Count(stacks, append(bubble.Find(stacks), ']'))
 }
 
-// flood submits a message beside others.
-func (n *node) flood(m chat.Message) {
-	acc, err := n.ProcessMessage(n.w.Context(), m)
+// sendConcurrently submits a message beside others.
+func (n *process) sendConcurrently(m chat.Message) {
+	acc, err := n.ProcessMessage(n.h.Context(), m)
 	if err != nil || acc.Run == "" {
-		n.w.Errorf("accepted as %+v, %v", acc, err)
+		n.h.Errorf("accepted as %+v, %v", acc, err)
 	}
 }

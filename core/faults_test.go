@@ -31,15 +31,15 @@ func TestFaultAtEachPiece(t *testing.T) {
 		for at := range len(pieces) + 1 {
 			for name, f := range map[string]*llm.Failure{"busy": busy, "gone": gone} {
 				t.Run(fmt.Sprintf("%s/%d/%s", mode, at, name), func(t *testing.T) {
-					inWorld(t, func(w *world) {
+					withHarness(t, func(w *harness) {
 						w.cfg.Generation.Mode = mode
 						broken := append(slices.Clone(pieces[:at]), fails(f))
 						w.model.queue(broken, broken, pieces, pieces)
-						acc := w.start().say("A")
-						_, said := w.ended(acc)
+						acc := w.start().sendText("A")
+						_, said := w.waitAnswer(acc)
 						whole := "One two three."
 						text := strings.TrimSpace(strings.TrimSuffix(said, "_("+f.Kind.Sentence()+")_"))
-						calls := len(w.model.asked())
+						calls := len(w.model.requests())
 						switch {
 						case at == len(pieces), mode == generate.XML && at == len(pieces)-1: // it was all said: no user is asked again
 							if said != whole || calls != 1 {
@@ -55,7 +55,7 @@ func TestFaultAtEachPiece(t *testing.T) {
 						if strings.Count(said, "One") > 1 || calls > 3 {
 							t.Errorf("after %d calls it said %q", calls, said)
 						}
-						w.noTags()
+						w.wantNoTags()
 					})
 				})
 			}
@@ -71,12 +71,12 @@ func TestCutParameters(t *testing.T) {
 			if end != llm.FinishCalls && cut%9 > 0 && cut < len(whole) {
 				continue // the others end alike
 			}
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				remove := &fakeAction{name: "DELETE", effect: action.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
-				w.plug(remove)
+				w.addActions(remove)
 				w.model.queue([]step{call(0, "c", "DELETE", whole[:cut]), finish(end)}, []step{write("Done.")})
-				acc := w.start().say("Delete it")
-				o, said := w.ended(acc)
+				acc := w.start().sendText("Delete it")
+				o, said := w.waitAnswer(acc)
 				made := remove.times() > 0
 				if want := cut == len(whole) && end != llm.FinishLength; made != want || !o.Done() {
 					t.Errorf("%q, then %q: made %v, said %q", whole[:cut], end, made, said)
@@ -113,16 +113,16 @@ func TestOddCalls(t *testing.T) {
 		"a second name later": {[]step{call(0, "a", "DO", "{"), call(0, "", "FLY", "}")}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				do := &fakeAction{name: "DO"}
-				w.plug(do)
+				w.addActions(do)
 				w.model.queue(c.script, []step{write("Done.")})
-				acc := w.start().say("Do it")
-				w.wants(acc, answer.Completed, "Done.")
+				acc := w.start().sendText("Do it")
+				w.wantAnswer(acc, answer.Completed, "Done.")
 				if do.times() != c.made {
 					t.Errorf("made %d times", do.times())
 				}
-				turns := w.model.asked()[1].Messages
+				turns := w.model.requests()[1].Messages
 				owed := map[string]bool{}
 				for _, turn := range turns {
 					for _, c := range turn.Calls {
@@ -145,15 +145,15 @@ func TestOddCalls(t *testing.T) {
 
 // LM-08: what a provider says of a prompt that is too long is told once, with a way out, and stays out of the next prompt.
 func TestConversationTooLong(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		w.model.queue([]step{fails(&llm.Failure{Kind: llm.ConversationTooLong, Err: errDown})})
-		acc := n.say("A")
-		if o, said := w.ended(acc); o.Failure != llm.ConversationTooLong || !strings.Contains(said, "/new") || len(w.model.asked()) != 1 {
+		acc := n.sendText("A")
+		if o, said := w.waitAnswer(acc); o.Failure != llm.ConversationTooLong || !strings.Contains(said, "/new") || len(w.model.requests()) != 1 {
 			t.Errorf("it ended as %+v, said %q", o, said)
 		}
-		w.wants(n.say("B"), answer.Completed, "You said: B")
-		if texts := w.model.asked()[1].texts(); slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "/new") }) {
+		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+		if texts := w.model.requests()[1].texts(); slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "/new") }) {
 			t.Errorf("the next prompt holds %q", texts)
 		}
 	})

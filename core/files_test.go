@@ -24,14 +24,14 @@ var (
 
 // A message may be nothing but files; without anything at all it is none.
 func TestFilesAreAMessage(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		w.wants(n.submit(with(w.message(room, "ada", ""), photo)), answer.Completed, "You said: [File: a photo.jpg, image/jpeg]")
+		w.wantAnswer(n.send(with(w.message(room, "ada", ""), photo)), answer.Completed, "You said: [File: a photo.jpg, image/jpeg]")
 		read := photo
 		read.Description, read.Text, read.Title = "A tree.", "Oak", "Mine"
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), read)), answer.Completed,
+		w.wantAnswer(n.send(with(w.message(room, "ada", "Look"), read)), answer.Completed,
 			"You said: Look\n[File: a photo.jpg, image/jpeg, Mine]\n  A tree.\n  Oak")
-		if acc := n.submit(w.message(room, "ada", " ")); acc.Run != "" {
+		if acc := n.send(w.message(room, "ada", " ")); acc.Run != "" {
 			w.Error("nothing is answered")
 		}
 		long := photo
@@ -45,21 +45,21 @@ func TestFilesAreAMessage(t *testing.T) {
 // Who speaks to an agent that can't listen is told so, without a call of the model; in a group no user is told what
 // they did not ask.
 func TestVoiceWithoutATranscriber(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.ambient()
-		d := &diary{}
+	withHarness(t, func(w *harness) {
+		w.listenToGroup()
+		d := &eventLog{}
 		w.cfg.Observers = []event.Observer{d}
 		n := w.start()
 		m := with(w.message(room, "ada", ""), voice)
-		acc := n.submit(m)
-		w.wants(acc, answer.Completed, "I can't listen to voice messages here. Please send me text instead.")
-		if acc := n.submit(with(w.message(group, "ada", ""), voice)); acc.Run != "" {
+		acc := n.send(m)
+		w.wantAnswer(acc, answer.Completed, "I can't listen to voice messages here. Please send me text instead.")
+		if acc := n.send(with(w.message(group, "ada", ""), voice)); acc.Run != "" {
 			w.Error("a voice in a group is weighed")
 		}
-		if got := len(w.model.asked()); got != 0 {
+		if got := len(w.model.requests()); got != 0 {
 			w.Errorf("the model was called %d times", got)
 		}
-		w.wants(n.submit(with(w.message(room, "ada", "In short: hello"), voice)), answer.Completed,
+		w.wantAnswer(n.send(with(w.message(room, "ada", "In short: hello"), voice)), answer.Completed,
 			"You said: In short: hello\n[Voice message: voice.ogg, audio/ogg]")
 		synctest.Wait()
 		if heard, ok := d.all[0].(event.VoiceMessageReceived); !ok || heard.Message.ID != m.ID || heard.Accepted != acc {
@@ -70,12 +70,12 @@ func TestVoiceWithoutATranscriber(t *testing.T) {
 
 // IN-12: what was read of a file is not lost over an edit of the words beside it, nor is the edit missed.
 func TestEditsOfFiles(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		read := photo
 		read.Description = "A tree."
 		m := with(w.message(room, "ada", "Look"), read)
-		w.ended(n.submit(m))
+		w.waitAnswer(n.send(m))
 		memory := func(want string) {
 			w.Helper()
 			got, err := w.Store.Memory(w.Context(), m.ID)
@@ -93,7 +93,7 @@ func TestEditsOfFiles(t *testing.T) {
 			n.edit(with(m, again), c.text)
 			synctest.Wait()
 			memory(c.want)
-			if got := len(w.model.asked()); got != c.calls {
+			if got := len(w.model.requests()); got != c.calls {
 				w.Errorf("after %q by %s the model was called %d times; want %d", c.text, c.ref, got, c.calls)
 			}
 		}

@@ -13,11 +13,11 @@ import (
 // SE-20: when /new forgets a room, a question that is still open loses its options and stays in the chat as it was, and is not
 // remembered again; neither runs nor questions hold what was said.
 func TestNewLeavesNoText(t *testing.T) {
-	inChoice(t, func(w *world, n *node, _ *chooser, q chat.Question) {
-		asked := n.say("/new")
-		w.ended(asked)
-		forgotten := n.say("forget it")
-		w.ended(forgotten)
+	withQuestion(t, func(w *harness, n *process, _ *chooser, q chat.Question) {
+		asked := n.sendText("/new")
+		w.waitAnswer(asked)
+		forgotten := n.sendText("forget it")
+		w.waitAnswer(forgotten)
 		time.Sleep(time.Minute)
 		w.accepted = nil
 		const new = "Forget this conversation? Messages in the chat won't be deleted.\n\n→ **Forget it**\n\nDone. I've forgotten this conversation."
@@ -44,12 +44,12 @@ func TestNewLeavesNoText(t *testing.T) {
 				w.Errorf("the question is kept: %v", err)
 			}
 		}
-		w.wants(n.say("B"), answer.Completed, "You said: B")
+		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 	})
 }
 
 // questionID is the id of what a run asks, if anything.
-func (w *world) questionID(acc chat.Accepted) string {
+func (w *harness) questionID(acc chat.Accepted) string {
 	q, err := w.Store.QuestionOf(w.Context(), acc.Run)
 	if errors.Is(err, chat.ErrNotFound) {
 		return ""

@@ -37,21 +37,21 @@ func TestCutAnswerGoesOn(t *testing.T) {
 	} {
 		for _, mode := range []generate.Mode{generate.Native, generate.XML} {
 			t.Run(name+"/"+string(mode), func(t *testing.T) {
-				inWorld(t, func(w *world) {
+				withHarness(t, func(w *harness) {
 					w.cfg.Generation.Mode = mode
 					do := &fakeAction{name: "DO"}
-					w.plug(do)
+					w.addActions(do)
 					first := c.first
 					if mode == generate.XML {
 						first = "<response><thought>a secret</thought><actions>REPLY</actions><text>" + first
 					}
 					w.model.queue([]step{write(first), cut})
 					w.model.queue(c.rest...)
-					acc := w.start().say("Tell me")
-					if _, said := w.ended(acc); said != c.said || len(w.model.asked()) != c.calls || do.times() > 0 {
-						w.Errorf("after %d calls and %d actions it said %q", len(w.model.asked()), do.times(), said)
+					acc := w.start().sendText("Tell me")
+					if _, said := w.waitAnswer(acc); said != c.said || len(w.model.requests()) != c.calls || do.times() > 0 {
+						w.Errorf("after %d calls and %d actions it said %q", len(w.model.requests()), do.times(), said)
 					}
-					w.noTags()
+					w.wantNoTags()
 				})
 			})
 		}
@@ -61,14 +61,14 @@ func TestCutAnswerGoesOn(t *testing.T) {
 // A rest that comes in the form, asked for or not, is no less a rest.
 func TestRestInTheForm(t *testing.T) {
 	for _, template := range []string{"", "{{partialAnswer}}\nAnswer with <response><text>the rest</text></response>."} {
-		inWorld(t, func(w *world) {
-			w.asForm()
+		withHarness(t, func(w *harness) {
+			w.useXML()
 			w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
 			w.model.queue([]step{write("<response><text>The qui"), finish(llm.FinishLength)},
 				[]step{write("<response>\n<thought>a secret</thought>\n<text>ck"), finish(llm.FinishLength)},
 				letters("<response>\n<thought>a secret</thought>\n<text> fox.</text>\n</response>"))
-			w.wants(w.start().say("Tell me"), answer.Completed, "The quick fox.")
-			w.noTags()
+			w.wantAnswer(w.start().sendText("Tell me"), answer.Completed, "The quick fox.")
+			w.wantNoTags()
 		})
 	}
 }
@@ -85,19 +85,19 @@ func TestCutAnswerStays(t *testing.T) {
 		"at the end":     {[]step{write("<response><text>I do it.</text></response>"), finish(llm.FinishLength)}, "I do it."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.asForm()
+			withHarness(t, func(w *harness) {
+				w.useXML()
 				if name == "in a call" {
 					w.cfg.Generation.Mode = generate.Native
 				}
 				do := &fakeAction{name: "DO"}
-				w.plug(do)
+				w.addActions(do)
 				w.model.queue(c.wrote)
-				acc := w.start().say("Do it")
-				if _, said := w.ended(acc); said != c.said || len(w.model.asked()) != 1 || do.times() > 0 {
-					w.Errorf("after %d calls and %d actions it said %q", len(w.model.asked()), do.times(), said)
+				acc := w.start().sendText("Do it")
+				if _, said := w.waitAnswer(acc); said != c.said || len(w.model.requests()) != 1 || do.times() > 0 {
+					w.Errorf("after %d calls and %d actions it said %q", len(w.model.requests()), do.times(), said)
 				}
-				w.noTags()
+				w.wantNoTags()
 			})
 		})
 	}
@@ -105,14 +105,14 @@ func TestCutAnswerStays(t *testing.T) {
 
 // The rest is asked for with what the answer was made of, and with all that people have read of it.
 func TestPromptOfTheRest(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.knowing()
-		w.plug(shower("LOOK", "They sell <b>tea</b>. </results>"))
+	withHarness(t, func(w *harness) {
+		w.withProviders()
+		w.addActions(shower("LOOK", "They sell <b>tea</b>. </results>"))
 		w.model.queue(
 			[]step{write("Let me see. "), call(0, "c", "LOOK", "{}"), finish(llm.FinishCalls)},
 			[]step{write("There is te"), finish(llm.FinishLength)}, []step{write("a.")})
-		w.wants(w.start().say("What do you have? </beginning>"), answer.Completed, "Let me see. \n\nLOOK\n\nThere is tea.")
-		got := asRead(w.lastPrompt())
+		w.wantAnswer(w.start().sendText("What do you have? </beginning>"), answer.Completed, "Let me see. \n\nLOOK\n\nThere is tea.")
+		got := promptText(w.lastPrompt())
 		golden(t, "continue", got)
 		if strings.Count(got, "</beginning>") != 1 || strings.Count(got, "</results>") != 1 {
 			t.Error("the structure is broken")
@@ -128,11 +128,11 @@ func TestRestWithoutItsBeginning(t *testing.T) {
 		"named":      "Go on: {{partialAnswer}}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
 				w.model.queue([]step{write("The qui</beginning>"), finish(llm.FinishLength)}, []step{write("ck fox.")})
-				w.wants(w.start().say("Tell me"), answer.Completed, "The qui</beginning>ck fox.")
-				got, own := asRead(w.lastPrompt()), 1
+				w.wantAnswer(w.start().sendText("Tell me"), answer.Completed, "The qui</beginning>ck fox.")
+				got, own := promptText(w.lastPrompt()), 1
 				if name == "named" { // nothing stands between tags
 					own = 0
 				}

@@ -18,11 +18,11 @@ import (
 	"parley/core/llm"
 )
 
-// asForm makes the next nodes ask for the form.
-func (w *world) asForm() { w.cfg.Generation.Mode = generate.XML }
+// useXML makes the next processes ask for the form.
+func (w *harness) useXML() { w.cfg.Generation.Mode = generate.XML }
 
-// remembered is what is stored of an answer.
-func (w *world) remembered(acc chat.Accepted) chat.Memory {
+// storedAnswer is what is stored of an answer.
+func (w *harness) storedAnswer(acc chat.Accepted) chat.Memory {
 	w.Helper()
 	m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
 	if !errors.Is(err, chat.ErrNotFound) {
@@ -31,8 +31,8 @@ func (w *world) remembered(acc chat.Accepted) chat.Memory {
 	return m
 }
 
-// noTags fails if anybody has seen a tag of the form at any time.
-func (w *world) noTags() {
+// wantNoTags fails if anybody has seen a tag of the form at any time.
+func (w *harness) wantNoTags() {
 	w.Helper()
 	for _, r := range w.chat.requests {
 		for _, tag := range []string{"<response", "<thought", "<actions", "<text", "</", "<think", "secret"} {
@@ -72,24 +72,24 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 	var views []answer.View
 	for _, mode := range []generate.Mode{generate.Native, generate.XML} {
 		t.Run(string(mode), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Generation.Mode = mode
 				roll := &fakeAction{name: "ROLL", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 					c.Update("🎲 rolling " + string(c.Parameters))
 					return action.Result{Text: "4"}, nil
 				}}
-				w.plug(roll)
+				w.addActions(roll)
 				w.model.queue(modes[mode]...)
 				n := w.start()
-				acc := n.say("Roll a die")
-				w.wants(acc, answer.Completed, "Let me roll.\n\n🎲 rolling "+dice+"\n\nYou got 4 & I am glad.")
-				m := w.remembered(acc)
+				acc := n.sendText("Roll a die")
+				w.wantAnswer(acc, answer.Completed, "Let me roll.\n\n🎲 rolling "+dice+"\n\nYou got 4 & I am glad.")
+				m := w.storedAnswer(acc)
 				m.At = time.Time{}
 				memories = append(memories, m)
-				_, v, err := n.follow(acc.Run)
+				_, v, err := n.readAnswer(acc.Run)
 				w.Must(err)
 				views = append(views, v)
-				w.noTags()
+				w.wantNoTags()
 			})
 		})
 	}
@@ -122,13 +122,13 @@ func TestActionsNamedLikeReservedWords(t *testing.T) {
 			{write("<response><actions>REPLY</actions><text>Done.</text></response>"), finish(llm.FinishStop)}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Generation.Mode = c.mode
 				a := &fakeAction{name: c.action, do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Text: "done"}, nil }}
-				w.plug(a)
+				w.addActions(a)
 				w.model.queue(c.rounds...)
-				acc := w.start().say("A")
-				if end, said := w.ended(acc); end.Status != answer.Completed || !strings.Contains(said, "Done.") {
+				acc := w.start().sendText("A")
+				if end, said := w.waitAnswer(acc); end.Status != answer.Completed || !strings.Contains(said, "Done.") {
 					w.Errorf("%+v, %q", end, said)
 				}
 				if a.began != c.began {
@@ -153,16 +153,16 @@ func TestSimpleForm(t *testing.T) {
 		"unclosed":    {"<response><text>Hi", "Hi", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.asForm()
+			withHarness(t, func(w *harness) {
+				w.useXML()
 				w.model.queue(append(letters(c.wrote), finish(llm.FinishStop)))
-				acc := w.start().say("A")
-				w.wants(acc, answer.Completed, c.text)
-				m := w.remembered(acc)
-				if len(w.model.asked()) != 1 || m.Thought != c.thought || !slices.Equal(m.Actions, []string{"REPLY"}) {
-					w.Errorf("after %d calls of the model %+v is remembered", len(w.model.asked()), m)
+				acc := w.start().sendText("A")
+				w.wantAnswer(acc, answer.Completed, c.text)
+				m := w.storedAnswer(acc)
+				if len(w.model.requests()) != 1 || m.Thought != c.thought || !slices.Equal(m.Actions, []string{"REPLY"}) {
+					w.Errorf("after %d calls of the model %+v is remembered", len(w.model.requests()), m)
 				}
-				w.noTags()
+				w.wantNoTags()
 			})
 		})
 	}
@@ -176,27 +176,27 @@ func TestFormIgnores(t *testing.T) {
 		"<response><actions>NONE</actions></response>":                                             unexplained,
 		"<response><actions>ignore</actions><providers></providers><text/></response>":             unexplained,
 	} {
-		inWorld(t, func(w *world) {
-			w.asForm()
+		withHarness(t, func(w *harness) {
+			w.useXML()
 			w.model.queue([]step{write(wrote), finish(llm.FinishStop)})
-			acc := w.start().say("A")
-			w.wants(acc, answer.Ignored, "")
+			acc := w.start().sendText("A")
+			w.wantAnswer(acc, answer.Ignored, "")
 			kept, err := w.Store.Recent(w.Context(), room, chat.IgnoredKind, 0, 5)
 			if err != nil || len(kept) != 1 || kept[0].Thought != thought || kept[0].InReplyTo != acc.Memory || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 				w.Errorf("remembered is %+v, %v", kept, err)
 			}
-			if len(w.chat.visible()) != 0 || len(w.model.asked()) != 1 {
-				w.Errorf("%s: the chat shows %q after %d calls", wrote, w.chat.visible(), len(w.model.asked()))
+			if len(w.chat.visible()) != 0 || len(w.model.requests()) != 1 {
+				w.Errorf("%s: the chat shows %q after %d calls", wrote, w.chat.visible(), len(w.model.requests()))
 			}
 		})
 	}
 }
 
 func TestFormStops(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.asForm()
+	withHarness(t, func(w *harness) {
+		w.useXML()
 		w.model.queue([]step{write("<response><actions>STOP</actions></response>")})
-		w.wants(w.start().say("Be quiet"), answer.Ignored, "")
+		w.wantAnswer(w.start().sendText("Be quiet"), answer.Ignored, "")
 		if a, err := w.Store.Attention(w.Context(), room); err != nil || a != chat.Unfollowed {
 			w.Errorf("attention is %q, %v", a, err)
 		}
@@ -224,14 +224,14 @@ func TestFormRetries(t *testing.T) {
 		"failed in the thought": {[][]step{{write("<response><thought>secret"), busy[0]}, good}, 2, "Hi"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.asForm()
+			withHarness(t, func(w *harness) {
+				w.useXML()
 				w.model.queue(c.scripts...)
-				acc := w.start().say("A")
-				if _, said := w.ended(acc); said != c.text || len(w.model.asked()) != c.calls {
-					w.Errorf("after %d calls it said %q", len(w.model.asked()), said)
+				acc := w.start().sendText("A")
+				if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
+					w.Errorf("after %d calls it said %q", len(w.model.requests()), said)
 				}
-				w.noTags()
+				w.wantNoTags()
 			})
 		})
 	}
@@ -250,8 +250,8 @@ func (p provider) Provide(context.Context, action.TurnContext) (action.ProviderR
 
 // An answer that names a provider is asked for once more, with what that tells.
 func TestFormAsksProviders(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.asForm()
+	withHarness(t, func(w *harness) {
+		w.useXML()
 		roll := &fakeAction{name: "ROLL"}
 		w.cfg.Plugins = []action.Plugin{{
 			Name: "test", Actions: []action.Action{roll}, Providers: []action.Provider{provider{action.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
@@ -259,16 +259,16 @@ func TestFormAsksProviders(t *testing.T) {
 		w.model.queue(
 			[]step{write("<response><thought>one</thought><actions>REPLY,ROLL</actions><providers>WEATHER, UNKNOWN</providers><text>Let me see.</text></response>")},
 			[]step{write("<response><thought>two</thought><actions>REPLY</actions><providers>WEATHER</providers><text>It rains.</text></response>")})
-		acc := w.start().say("How is the weather?")
-		w.wants(acc, answer.Completed, "Let me see.\n\nIt rains.")
-		calls := w.model.asked()
+		acc := w.start().sendText("How is the weather?")
+		w.wantAnswer(acc, answer.Completed, "Let me see.\n\nIt rains.")
+		calls := w.model.requests()
 		if len(calls) != 2 || strings.Contains(calls[0].Messages[0].Text, "It rains in Rome.") || !strings.Contains(calls[1].Messages[0].Text, "It rains in Rome.") {
 			w.Errorf("the model was asked %+v", calls)
 		}
 		if roll.times() != 0 {
 			w.Error("an action was made before the model knew what it wanted to know")
 		}
-		if m := w.remembered(acc); m.Thought != "one\n\ntwo" || !slices.Contains(m.Providers, "WEATHER") {
+		if m := w.storedAnswer(acc); m.Thought != "one\n\ntwo" || !slices.Contains(m.Providers, "WEATHER") {
 			w.Errorf("remembered is %+v", m)
 		}
 	})
@@ -277,16 +277,16 @@ func TestFormAsksProviders(t *testing.T) {
 // Natively a model asks the same providers with a call, of which no user sees anything. Who can't be named is an error, and
 // where there is no user to ask no such call is offered.
 func TestNativeAsksProviders(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		weather := provider{action.ProviderSpec{Name: "WEATHER", Description: "the weather in Rome", Dynamic: true}, "It rains in Rome."}
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Providers: []action.Provider{weather, says("TIDE", "high")}}}
 		w.model.queue(
 			[]step{write("Let me see."), call(0, "a", "ASK_PROVIDERS", `{"names":["WEATHER"]}`), call(1, "b", "ASK_PROVIDERS", `{"names":["TIDE"]}`)},
 			[]step{write("It rains.")})
 		n := w.start()
-		acc := n.say("How is the weather?")
-		w.wants(acc, answer.Completed, "Let me see.\n\nIt rains.")
-		calls := w.model.asked()
+		acc := n.sendText("How is the weather?")
+		w.wantAnswer(acc, answer.Completed, "Let me see.\n\nIt rains.")
+		calls := w.model.requests()
 		if offer := calls[0].Tools; len(offer) != 1 || !strings.Contains(offer[0].Description, "- WEATHER: the weather in Rome") || strings.Contains(calls[0].texts()[0], "Rome") {
 			w.Errorf("offered was %+v, and told %q", offer, calls[0].texts())
 		}
@@ -294,12 +294,12 @@ func TestNativeAsksProviders(t *testing.T) {
 		if len(told) < 2 || told[len(told)-2] != "It rains in Rome." || !strings.HasPrefix(told[len(told)-1], "Error: The parameters are invalid") {
 			w.Errorf("then the model was told %q", told)
 		}
-		if m := w.remembered(acc); !slices.Contains(m.Providers, "WEATHER") || slices.Contains(m.Actions, "ASK_PROVIDERS") || len(m.Calls) != 0 {
+		if m := w.storedAnswer(acc); !slices.Contains(m.Providers, "WEATHER") || slices.Contains(m.Actions, "ASK_PROVIDERS") || len(m.Calls) != 0 {
 			w.Errorf("remembered is %+v", m)
 		}
 		n.shutdown()
 		w.cfg.Plugins[0].Providers = w.cfg.Plugins[0].Providers[1:]
-		w.wants(w.start().say("And now?"), answer.Completed, "You said: And now?")
+		w.wantAnswer(w.start().sendText("And now?"), answer.Completed, "You said: And now?")
 		if offer := w.lastPrompt().Tools; len(offer) != 0 {
 			w.Errorf("then offered was %+v", offer)
 		}
@@ -317,17 +317,17 @@ func TestFormActions(t *testing.T) {
 		"tells":         {"found", 2, "On it.\n\nA\n\nB\n\nDone."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.asForm()
-				w.plug(shower("A", c.result), shower("B", c.result))
+			withHarness(t, func(w *harness) {
+				w.useXML()
+				w.addActions(shower("A", c.result), shower("B", c.result))
 				w.model.queue([]step{write("<response><actions>REPLY, A, B</actions><text>On it.</text></response>")},
 					[]step{write("<response><actions>A</actions><text>Done.</text></response>")})
-				acc := w.start().say("Do it")
-				w.wants(acc, answer.Completed, c.text)
-				if len(w.model.asked()) != c.calls {
-					w.Errorf("the model was asked %d times", len(w.model.asked()))
+				acc := w.start().sendText("Do it")
+				w.wantAnswer(acc, answer.Completed, c.text)
+				if len(w.model.requests()) != c.calls {
+					w.Errorf("the model was asked %d times", len(w.model.requests()))
 				}
-				if last := w.model.asked()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Messages[0].Text, "A {}: found") {
+				if last := w.model.requests()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Messages[0].Text, "A {}: found") {
 					w.Errorf("at last the model was asked %q", last.texts())
 				}
 			})
@@ -337,8 +337,8 @@ func TestFormActions(t *testing.T) {
 
 // Several steps, unseen, and then the answer.
 func TestMultiStep(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.asForm()
+	withHarness(t, func(w *harness) {
+		w.useXML()
 		w.cfg.Generation.MultiStep = true
 		a, b := shower("A", "found a"), shower("B", "found b")
 		w.cfg.Plugins = []action.Plugin{{
@@ -350,9 +350,9 @@ func TestMultiStep(t *testing.T) {
 		}
 		w.model.queue(decide("WEATHER", "", "false"), []step{write("I don't know.<")}, decide("", "A", "false"), decide("", "B", "true"),
 			letters("<response><thought>secret</thought><text>It is done.</text></response>"))
-		acc := w.start().say("Do it")
-		w.wants(acc, answer.Completed, "A\n\nB\n\nIt is done.")
-		calls := w.model.asked()
+		acc := w.start().sendText("Do it")
+		w.wantAnswer(acc, answer.Completed, "A\n\nB\n\nIt is done.")
+		calls := w.model.requests()
 		if len(calls) != 5 {
 			w.Fatalf("the model was asked %d times", len(calls))
 		}
@@ -361,7 +361,7 @@ func TestMultiStep(t *testing.T) {
 				w.Errorf("question %d lacks %q: %s", i, want, calls[i].Messages[0].Text)
 			}
 		}
-		w.noTags()
+		w.wantNoTags()
 	})
 }
 
@@ -375,14 +375,14 @@ func TestFormTellsOfCallsNotMade(t *testing.T) {
 	} {
 		for mode, multi := range map[string]bool{"form": false, "multi-step": true} {
 			t.Run(name+", "+mode, func(t *testing.T) {
-				inWorld(t, func(w *world) {
-					w.asForm()
+				withHarness(t, func(w *harness) {
+					w.useXML()
 					w.cfg.Generation.MultiStep = multi
-					w.plug(&fakeAction{name: "DO", effect: action.Writes, schema: `{"type":"object","required":["what"],"properties":{"what":{"type":"string"}}}`})
+					w.addActions(&fakeAction{name: "DO", effect: action.Writes, schema: `{"type":"object","required":["what"],"properties":{"what":{"type":"string"}}}`})
 					said := "<response><text>It did not work.</text></response>"
 					w.model.queue([]step{write("<response><thought>x</thought>" + c.call + "</response>")}, []step{write(said)}, []step{write(said)})
-					w.wants(w.start().say("Do it"), answer.Completed, "It did not work.")
-					if asked := w.model.asked()[1].Messages[0].Text; !strings.Contains(asked, c.told) || len(asked) > 20_000 {
+					w.wantAnswer(w.start().sendText("Do it"), answer.Completed, "It did not work.")
+					if asked := w.model.requests()[1].Messages[0].Text; !strings.Contains(asked, c.told) || len(asked) > 20_000 {
 						w.Errorf("the model was asked %.3000q", asked)
 					}
 				})
@@ -410,11 +410,11 @@ func TestSteps(t *testing.T) {
 		"multi-step": {generate.Config{Mode: generate.XML, MultiStep: true, MaxSteps: 3}, "A\n\nA\n\nThe end.", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Generation = c.generation
 				a := shower("A", "more")
-				w.plug(a)
-				w.model.play = func(req llm.Request) []step {
+				w.addActions(a)
+				w.model.respond = func(req llm.Request) []step {
 					switch text := req.Messages[0].Text; {
 					case c.generation.Mode == generate.Native:
 						return []step{call(0, "", "A", "{}"), finish(llm.FinishCalls)}
@@ -423,9 +423,9 @@ func TestSteps(t *testing.T) {
 					}
 					return []step{write("<response><text>The end.</text></response>")}
 				}
-				acc := w.start().say("Do it")
-				if _, said := w.ended(acc); said != c.text || a.times() != c.actions || len(w.model.asked()) != 3 {
-					w.Errorf("after %d actions and %d calls it said %q", a.times(), len(w.model.asked()), said)
+				acc := w.start().sendText("Do it")
+				if _, said := w.waitAnswer(acc); said != c.text || a.times() != c.actions || len(w.model.requests()) != 3 {
+					w.Errorf("after %d actions and %d calls it said %q", a.times(), len(w.model.requests()), said)
 				}
 			})
 		})
@@ -434,10 +434,10 @@ func TestSteps(t *testing.T) {
 
 // A template of one's own that asks for the form has its answers read in that form, whatever the mode.
 func TestFormOfATemplate(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Agent.Templates = map[string]string{"messageHandlerTemplate": "{{recentMessages}}\nAnswer with <response><text>what you say</text></response>."}
 		w.model.queue(letters("<response><thought>secret</thought><text>Hi</text></response>"))
-		w.wants(w.start().say("A"), answer.Completed, "Hi")
-		w.noTags()
+		w.wantAnswer(w.start().sendText("A"), answer.Completed, "Hi")
+		w.wantNoTags()
 	})
 }

@@ -23,25 +23,25 @@ func (s slowRevision) Revise(ctx context.Context, id chat.MemoryID, text string,
 func TestEditIsStoredLate(t *testing.T) {
 	for name, waits := range map[string]bool{"a run that waits": true, "an answer that stands": false} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Turns.Direct = schedule.Queue
 				w.cfg.Store = slowRevision{w.Store}
 				n := w.start()
 				if waits {
 					w.model.queue([]step{pause(time.Minute), write("A")})
-					n.say("a")
+					n.sendText("a")
 					time.Sleep(time.Second)
 				}
 				m := w.message(room, "ada", "fox?")
-				acc := n.submit(m)
+				acc := n.send(m)
 				if !waits {
-					w.ended(acc)
+					w.waitAnswer(acc)
 				}
 				n.edit(m, "hare?")
 				time.Sleep(time.Minute)
-				w.wants(acc, answer.Completed, "You said: hare?")
-				w.chat.forget()
-				calls := w.model.asked()
+				w.wantAnswer(acc, answer.Completed, "You said: hare?")
+				w.chat.forgetSeen()
+				calls := w.model.requests()
 				if texts := calls[len(calls)-2].texts(); texts[len(texts)-1] != "fox?" {
 					w.Errorf("it did not start before the new text was stored, but was asked %q", texts)
 				}

@@ -13,7 +13,7 @@ import (
 )
 
 // names are the events that were heard, by the names that the seeds give them; those of runs and messages aside.
-func (d *diary) names() (all []string) {
+func (d *eventLog) names() (all []string) {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -28,13 +28,13 @@ func (d *diary) names() (all []string) {
 	return all
 }
 
-func (w *world) watch() *diary {
-	d := &diary{}
+func (w *harness) recordEvents() *eventLog {
+	d := &eventLog{}
 	w.cfg.Observers = append(w.cfg.Observers, d)
 	return d
 }
 
-func (w *world) heard(d *diary, want ...string) {
+func (w *harness) wantEvents(d *eventLog, want ...string) {
 	w.Helper()
 	if got := d.names(); !slices.Equal(got, want) {
 		w.Errorf("heard %q; want %q", got, want)
@@ -43,24 +43,24 @@ func (w *world) heard(d *diary, want ...string) {
 
 // People and worlds are known from what they write. What is known already is no news.
 func TestMeetWhoWrites(t *testing.T) {
-	inWorld(t, func(w *world) {
-		d := w.watch()
+	withHarness(t, func(w *harness) {
+		d := w.recordEvents()
 		n := w.start()
 		say := func(author chat.EntityID, name, world string) {
 			m := w.message(group, author, "Hello")
 			m.Name, m.Place.World, m.WorldName = name, "fake/w", world
-			n.submit(m)
+			n.send(m)
 		}
 		say("ada", "Ada", "The world")
-		w.heard(d, "WORLD_JOINED", "ENTITY_JOINED")
+		w.wantEvents(d, "WORLD_JOINED", "ENTITY_JOINED")
 		say("ada", "Ada", "")
-		w.heard(d)
+		w.wantEvents(d)
 		say("ada", "Addy", "The world")
-		w.heard(d, "ENTITY_UPDATED")
+		w.wantEvents(d, "ENTITY_UPDATED")
 		say("bob", "Bob", "The world")
-		w.heard(d, "ENTITY_JOINED")
-		n.say("Hello in private")
-		w.heard(d, "ENTITY_UPDATED") // there she is called ada
+		w.wantEvents(d, "ENTITY_JOINED")
+		n.sendText("Hello in private")
+		w.wantEvents(d, "ENTITY_UPDATED") // there she is called ada
 		ada, err := w.Store.Entity(w.Context(), "ada")
 		w.Must(err)
 		if !slices.Equal(ada.Names, []string{"Ada", "Addy", "ada"}) || ada.Connector != "fake" || ada.Bot {
@@ -77,8 +77,8 @@ func TestMeetWhoWrites(t *testing.T) {
 
 // Who joins and leaves is heard of once, and remembered.
 func TestJoinedAndLeft(t *testing.T) {
-	inWorld(t, func(w *world) {
-		d := w.watch()
+	withHarness(t, func(w *harness) {
+		d := w.recordEvents()
 		n := w.start()
 		fake := chat.World{ID: "fake/w", Connector: "fake", Name: "W"}
 		ada := chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}
@@ -107,7 +107,7 @@ func TestJoinedAndLeft(t *testing.T) {
 			{chat.Left{Room: group}, nil},
 			{chat.Joined{Room: chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
 		} {
-			n.tell(c.in)
+			n.deliver(c.in)
 			if got := d.names(); !slices.Equal(got, c.want) {
 				w.Errorf("%+v: heard %q; want %q", c.in, got, c.want)
 			}
@@ -124,21 +124,21 @@ func TestJoinedAndLeft(t *testing.T) {
 func TestRunsEndWhereTheAgentIsNoMore(t *testing.T) {
 	for name, gone := range map[string]chat.Left{"the room": {Room: group}, "the world": {World: "fake/w"}} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n := w.start()
 				w.model.queue([]step{write(fox), pause(time.Hour)})
 				say := func(text string) chat.Accepted {
 					m := w.message(group, "ada", text)
 					m.Addressed, m.Place.World = true, "fake/w"
-					return n.submit(m)
+					return n.send(m)
 				}
 				first, waits := say("Hello"), say("And?")
 				time.Sleep(time.Second)
-				n.tell(gone)
-				w.wants(first, answer.Stopped, "")
-				w.wants(waits, answer.Stopped, "")
-				w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
-				w.wants(say("Back"), answer.Completed, "You said: ada: Back")
+				n.deliver(gone)
+				w.wantAnswer(first, answer.Stopped, "")
+				w.wantAnswer(waits, answer.Stopped, "")
+				w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
+				w.wantAnswer(say("Back"), answer.Completed, "You said: ada: Back")
 				if r, err := w.Store.Room(w.Context(), group); err != nil || r.Gone {
 					w.Errorf("the room is %+v, %v", r, err)
 				}
@@ -149,35 +149,35 @@ func TestRunsEndWhereTheAgentIsNoMore(t *testing.T) {
 
 // What happens to messages is heard of, once, with what it was about.
 func TestEventsOfChanges(t *testing.T) {
-	inWorld(t, func(w *world) {
-		d := w.watch()
+	withHarness(t, func(w *harness) {
+		d := w.recordEvents()
 		n := w.start()
 		m := w.message(room, "ada", "Hello")
-		w.ended(n.submit(m))
+		w.waitAnswer(n.send(m))
 		d.names()
 		r := chat.Reaction{Room: room, Author: "ada", Name: "Ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
-		n.tell(r)
-		n.tell(r)
+		n.deliver(r)
+		n.deliver(r)
 		synctest.Wait()
 		if len(d.all) != 1 || d.all[0].(event.ReactionReceived).Reaction != r {
 			w.Errorf("heard %+v", d.all)
 		}
 		d.names()
-		n.tell(chat.Deleted{Room: room, ID: "unknown"})
+		n.deliver(chat.Deleted{Room: room, ID: "unknown"})
 		n.remove(m)
-		w.chat.forget() // there was an answer; it is forgotten with its question
-		n.tell(chat.Deleted{Room: room, ID: m.ID})
+		w.chat.forgetSeen() // there was an answer; it is forgotten with its question
+		n.deliver(chat.Deleted{Room: room, ID: m.ID})
 		synctest.Wait()
 		if len(d.all) != 1 || d.all[0].(event.MessageDeleted).Message.Text != "Hello" {
 			w.Errorf("heard %+v", d.all)
 		}
 		d.names()
 		for i := range 3 {
-			n.tell(chat.Reaction{Room: room, Author: "ada", On: m.ID, Emoji: fmt.Sprint(i), Added: true, At: time.Now()})
+			n.deliver(chat.Reaction{Room: room, Author: "ada", On: m.ID, Emoji: fmt.Sprint(i), Added: true, At: time.Now()})
 		}
 		synctest.Wait()
 		d.names()
-		n.tell(chat.Cleared{Room: room})
+		n.deliver(chat.Cleared{Room: room})
 		synctest.Wait()
 		if len(d.all) != 1 || d.all[0] != (event.ChannelCleared{Room: room, Deleted: 4, Total: 4}) {
 			w.Errorf("heard %+v", d.all)

@@ -13,41 +13,41 @@ import (
 	"parley/sim"
 )
 
-func (n *node) tell(in chat.Inbound) chat.Accepted {
-	n.w.Helper()
-	acc, err := n.ProcessMessage(n.w.Context(), in)
-	n.w.Must(err)
+func (n *process) deliver(in chat.Inbound) chat.Accepted {
+	n.h.Helper()
+	acc, err := n.ProcessMessage(n.h.Context(), in)
+	n.h.Must(err)
 	return acc
 }
 
 // edit changes a message. What was seen of its answer so far is held against nothing: there may be another.
-func (n *node) edit(m chat.Message, text string) {
-	n.w.Helper()
-	if r, err := n.w.Store.RunOf(n.w.Context(), m.ID); err == nil {
-		n.w.chat.mu.Lock()
-		n.w.chat.seen = slices.DeleteFunc(n.w.chat.seen, func(s sim.Sight) bool { return s.Run == r.ID })
-		n.w.chat.mu.Unlock()
+func (n *process) edit(m chat.Message, text string) {
+	n.h.Helper()
+	if r, err := n.h.Store.RunOf(n.h.Context(), m.ID); err == nil {
+		n.h.chat.mu.Lock()
+		n.h.chat.seen = slices.DeleteFunc(n.h.chat.seen, func(s sim.Sight) bool { return s.Run == r.ID })
+		n.h.chat.mu.Unlock()
 	}
 	m.Text = text
-	n.tell(chat.Edited{Message: chat.Message{Memory: m.Memory}})
+	n.deliver(chat.Edited{Message: chat.Message{Memory: m.Memory}})
 }
 
 // remove deletes a message, of which no answer is owed any more.
-func (n *node) remove(m chat.Message) {
-	n.w.Helper()
-	n.tell(chat.Deleted{Room: m.Room, ID: m.ID})
-	n.w.accepted = slices.DeleteFunc(n.w.accepted, func(id chat.MemoryID) bool { return id == m.ID })
+func (n *process) remove(m chat.Message) {
+	n.h.Helper()
+	n.deliver(chat.Deleted{Room: m.Room, ID: m.ID})
+	n.h.accepted = slices.DeleteFunc(n.h.accepted, func(id chat.MemoryID) bool { return id == m.ID })
 }
 
-func (w *world) sees(want ...string) {
+func (w *harness) wantVisible(want ...string) {
 	w.Helper()
 	if got := w.chat.visible(); !slices.Equal(got, want) {
 		w.Errorf("the chat shows %q, want %q", got, want)
 	}
 }
 
-// remembers compares the texts of a room.
-func (w *world) remembers(in chat.RoomID, want ...string) {
+// wantStored compares the texts of a room.
+func (w *harness) wantStored(in chat.RoomID, want ...string) {
 	w.Helper()
 	all, err := w.Store.Recent(w.Context(), in, chat.Said, 0, 100)
 	w.Must(err)
@@ -62,38 +62,38 @@ func (w *world) remembers(in chat.RoomID, want ...string) {
 
 // IN-12: the answer to an edited question is written again, in its own message, which stands until then.
 func TestEditIsAnsweredAgain(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		m := w.message(room, "ada", "fox?")
-		acc := n.submit(m)
-		w.wants(acc, answer.Completed, "You said: fox?")
+		acc := n.send(m)
+		w.wantAnswer(acc, answer.Completed, "You said: fox?")
 		w.model.queue([]step{pause(time.Minute), write("You said: hare?")})
 		n.edit(m, "hare?")
 		time.Sleep(10 * time.Second)
-		w.sees("You said: fox?")
-		w.wants(acc, answer.Completed, "You said: hare?")
-		w.sees("You said: hare?")
-		w.remembers(room, "hare?", "You said: hare?")
-		if calls := w.model.asked(); len(calls) != 2 || !slices.Equal(calls[1].texts(), []string{"hare?"}) {
+		w.wantVisible("You said: fox?")
+		w.wantAnswer(acc, answer.Completed, "You said: hare?")
+		w.wantVisible("You said: hare?")
+		w.wantStored(room, "hare?", "You said: hare?")
+		if calls := w.model.requests(); len(calls) != 2 || !slices.Equal(calls[1].texts(), []string{"hare?"}) {
 			t.Errorf("the model was asked %+v", calls)
 		}
-		w.wants(n.say("next"), answer.Completed, "You said: next")
+		w.wantAnswer(n.sendText("next"), answer.Completed, "You said: next")
 	})
 }
 
 // IN-12: an edit while the answer is being written ends that at once; there are never two writers.
 func TestEditWhileAnswering(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)})
 		m := w.message(room, "ada", "fox?")
-		acc := n.submit(m)
+		acc := n.send(m)
 		time.Sleep(time.Second)
 		edited := time.Now()
 		n.edit(m, "hare?")
-		w.wants(acc, answer.Completed, "You said: hare?")
-		w.sees("You said: hare?")
-		if calls := w.model.asked(); len(calls) != 2 || !calls[0].To.Equal(edited) {
+		w.wantAnswer(acc, answer.Completed, "You said: hare?")
+		w.wantVisible("You said: hare?")
+		if calls := w.model.requests(); len(calls) != 2 || !calls[0].To.Equal(edited) {
 			t.Errorf("the model was asked %+v", calls)
 		}
 	})
@@ -101,32 +101,32 @@ func TestEditWhileAnswering(t *testing.T) {
 
 // IN-12: another process may hold the run: it finds out with its next note, and the run is answered again.
 func TestEditElsewhere(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.model.queue([]step{write(fox), pause(time.Second), write("."), pause(time.Hour)})
 		a := w.start()
 		m := w.message(room, "ada", "fox?")
-		acc := a.submit(m)
+		acc := a.send(m)
 		time.Sleep(2 * time.Second)
 		w.start().edit(m, "hare?")
 		time.Sleep(30 * time.Second)
-		w.wants(acc, answer.Completed, "You said: hare?")
-		w.sees("You said: hare?")
+		w.wantAnswer(acc, answer.Completed, "You said: hare?")
+		w.wantVisible("You said: hare?")
 	})
 }
 
 // IN-12: a run that waits reads the new text.
 func TestEditWhileWaiting(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
-		first := n.say("a?")
+		first := n.sendText("a?")
 		m := w.message(room, "ada", "b?")
-		second := n.submit(m)
+		second := n.send(m)
 		n.edit(m, "c?")
-		w.wants(first, answer.Completed, "A")
-		w.wants(second, answer.Completed, "You said: c?")
-		if n := len(w.model.asked()); n != 2 {
+		w.wantAnswer(first, answer.Completed, "A")
+		w.wantAnswer(second, answer.Completed, "You said: c?")
+		if n := len(w.model.requests()); n != 2 {
 			t.Errorf("the model was asked %d times", n)
 		}
 	})
@@ -154,7 +154,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 		"text that is cleaned": {text: "fox?\x00", want: "fox?"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				if c.remember {
 					w.cfg.Turns.OnEdit = schedule.RememberEdit
 				}
@@ -163,15 +163,15 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 				if c.stopped {
 					w.model.queue([]step{write(fox), pause(time.Hour)})
 				}
-				acc := n.submit(m)
+				acc := n.send(m)
 				if c.stopped {
 					time.Sleep(time.Second)
-					n.stop(room)
+					n.stopAnswer(room)
 				}
-				_, said := w.ended(acc)
+				_, said := w.waitAnswer(acc)
 				calls := 1
 				if c.later {
-					w.ended(n.say("next"))
+					w.waitAnswer(n.sendText("next"))
 					calls++
 				}
 				time.Sleep(c.after)
@@ -180,14 +180,14 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 					e.Author = c.as
 				}
 				for range 2 {
-					n.tell(chat.Edited{Message: chat.Message{Memory: e}})
+					n.deliver(chat.Edited{Message: chat.Message{Memory: e}})
 				}
 				time.Sleep(time.Minute)
-				if got := w.said(m.ID); got != c.want {
+				if got := w.storedText(m.ID); got != c.want {
 					t.Errorf("remembered is %q, want %q", got, c.want)
 				}
-				if got := w.said(w.run(acc).Said()); got != said || len(w.model.asked()) != calls {
-					t.Errorf("the answer is %q after %d calls", got, len(w.model.asked()))
+				if got := w.storedText(w.run(acc).Said()); got != said || len(w.model.requests()) != calls {
+					t.Errorf("the answer is %q after %d calls", got, len(w.model.requests()))
 				}
 			})
 		})
@@ -196,19 +196,19 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 
 // IN-12: what no user answers, or no user knows, starts no run when it is edited.
 func TestEditOfRemarks(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.People["bot"] = true
 		n := w.start()
 		unknown := w.message(room, "ada", "A")
-		n.tell(chat.Edited{Message: chat.Message{Memory: unknown.Memory}})
-		n.tell(chat.Deleted{Room: room, ID: unknown.ID})
+		n.deliver(chat.Edited{Message: chat.Message{Memory: unknown.Memory}})
+		n.deliver(chat.Deleted{Room: room, ID: unknown.ID})
 		bot := w.message(group, "bot", "beep")
 		bot.Bot, bot.Addressed = true, true
-		n.submit(bot)
+		n.send(bot)
 		n.edit(bot, "boop")
-		w.remembers(room)
-		w.remembers(group, "boop")
-		if n := len(w.model.asked()); n != 0 {
+		w.wantStored(room)
+		w.wantStored(group, "boop")
+		if n := len(w.model.requests()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
 		}
 	})
@@ -216,89 +216,89 @@ func TestEditOfRemarks(t *testing.T) {
 
 // ST-21: with the question goes the answer that is being written.
 func TestDeleteWhileAnswering(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)})
 		m := w.message(room, "ada", "fox?")
-		acc := n.submit(m)
+		acc := n.send(m)
 		time.Sleep(time.Second)
-		w.sees(fox)
+		w.wantVisible(fox)
 		n.remove(m)
 		n.remove(m)
-		if o, said := w.ended(acc); o.Status != answer.Stopped || !o.Withdrawn || said != "" {
+		if o, said := w.waitAnswer(acc); o.Status != answer.Stopped || !o.Withdrawn || said != "" {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
-		w.sees()
-		w.remembers(room)
-		w.wants(n.say("next"), answer.Completed, "You said: next")
+		w.wantVisible()
+		w.wantStored(room)
+		w.wantAnswer(n.sendText("next"), answer.Completed, "You said: next")
 	})
 }
 
 // A waiting run whose question is deleted never asks the model; the one under way goes on.
 func TestDeleteWhileWaiting(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
-		first := n.say("a?")
+		first := n.sendText("a?")
 		m := w.message(room, "ada", "b?")
-		second := n.submit(m)
+		second := n.send(m)
 		n.remove(m)
-		w.wants(first, answer.Completed, "A")
-		if o, _ := w.ended(second); o.Status != answer.Stopped || !o.Withdrawn {
+		w.wantAnswer(first, answer.Completed, "A")
+		if o, _ := w.waitAnswer(second); o.Status != answer.Stopped || !o.Withdrawn {
 			t.Errorf("it ended as %+v", o)
 		}
-		if n := len(w.model.asked()); n != 1 {
+		if n := len(w.model.requests()); n != 1 {
 			t.Errorf("the model was asked %d times", n)
 		}
-		w.sees("A")
+		w.wantVisible("A")
 	})
 }
 
 // One of several questions is deleted: the others are answered.
 func TestDeleteOneOfTwo(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Collect
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
-		n.say("a?")
+		n.sendText("a?")
 		time.Sleep(time.Second) // it is under way: the next ones wait
 		m := w.message(room, "ada", "b?")
-		n.submit(m)
-		second := n.say("c?")
+		n.send(m)
+		second := n.sendText("c?")
 		n.remove(m)
-		w.wants(second, answer.Completed, "You said: c?")
-		w.remembers(room, "a?", "A", "c?", "You said: c?")
+		w.wantAnswer(second, answer.Completed, "You said: c?")
+		w.wantStored(room, "a?", "A", "c?", "You said: c?")
 	})
 }
 
 // A reaction is a remark: it is told to the model later, and starts nothing by itself.
 func TestReaction(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		m := w.message(room, "ada", strings.Repeat("12 4\n6789 ", 6))
 		like := chat.Reaction{Room: room, Author: "ada", Name: "ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
-		n.tell(like) // in a room that no user knows
-		answer := w.ended
-		_, said := answer(n.submit(m))
-		first := n.tell(like)
-		if again := n.tell(like); first.Run != "" || first.Duplicate || !again.Duplicate || again.Memory != first.Memory {
+		n.deliver(like) // in a room that no user knows
+		answer := w.waitAnswer
+		_, said := answer(n.send(m))
+		first := n.deliver(like)
+		if again := n.deliver(like); first.Run != "" || first.Duplicate || !again.Duplicate || again.Memory != first.Memory {
 			t.Errorf("accepted as %+v, then %+v", first, again)
 		}
 		like.Added = false
-		n.tell(like)
+		n.deliver(like)
 		like.Author = agent
-		n.tell(like)
+		n.deliver(like)
 		like.Author, like.On, like.Added = "bob", "fake/unknown", true
-		n.tell(like)
+		n.deliver(like)
 		time.Sleep(time.Minute)
 		quote := strings.Repeat("12 4 6789 ", 5) + "…"
-		w.remembers(room, m.Text, said, `*Added 👍 to: "`+quote+`"*`, `*Removed 👍 to: "`+quote+`"*`, `*Added 👍 to a message*`)
-		if n := len(w.model.asked()); n != 1 {
+		w.wantStored(room, m.Text, said, `*Added 👍 to: "`+quote+`"*`, `*Removed 👍 to: "`+quote+`"*`, `*Added 👍 to a message*`)
+		if n := len(w.model.requests()); n != 1 {
 			t.Errorf("the model was asked %d times", n)
 		}
-		w.ended(n.say("next"))
-		if texts := w.model.asked()[1].texts(); len(texts) != 6 {
+		w.waitAnswer(n.sendText("next"))
+		if texts := w.model.requests()[1].texts(); len(texts) != 6 {
 			t.Errorf("the model was told %q", texts)
 		}
 	})
@@ -308,9 +308,9 @@ func TestReaction(t *testing.T) {
 func TestReactionGivenAgain(t *testing.T) {
 	for name, event := range map[string]func(i int) string{"by id": func(i int) string { return fmt.Sprint("update ", i) }, "by time": func(int) string { return "" }} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n, m := w.start(), w.message(room, "ada", "Hello")
-				_, said := w.ended(n.submit(m))
+				_, said := w.waitAnswer(n.send(m))
 				var all []chat.Reaction
 				at := time.Now()
 				for i, added := range []bool{true, false, true, false, true} {
@@ -321,18 +321,18 @@ func TestReactionGivenAgain(t *testing.T) {
 				}
 				for _, again := range []bool{false, true} { // all are delivered twice
 					for i, r := range all {
-						if acc := n.tell(r); acc.Duplicate != again {
+						if acc := n.deliver(r); acc.Duplicate != again {
 							t.Errorf("reaction %d is accepted as %+v", i, acc)
 						}
 					}
 				}
 				same := all[len(all)-1]
 				same.Event, same.At = "another "+same.Event, same.At.Add(time.Second)
-				if acc := n.tell(same); !acc.Duplicate {
+				if acc := n.deliver(same); !acc.Duplicate {
 					t.Errorf("another event that changes nothing is accepted as %+v", acc)
 				}
 				const add, remove = `*Added 👍 to: "Hello"*`, `*Removed 👍 to: "Hello"*`
-				w.remembers(room, m.Text, said, add, remove, add, remove, add)
+				w.wantStored(room, m.Text, said, add, remove, add, remove, add)
 			})
 		})
 	}
@@ -340,7 +340,7 @@ func TestReactionGivenAgain(t *testing.T) {
 
 // SE-20: of a room that is gone the settings go, and what is noted of its person; of one that is only cleared they stay.
 func TestClearedEntirely(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		ctx, fred := w.Context(), chat.EntityID("fred")
 		if err := w.Store.SaveRoom(ctx, chat.Room{ID: room, Kind: chat.Direct}); err != nil {
@@ -356,7 +356,7 @@ func TestClearedEntirely(t *testing.T) {
 			if err := w.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
-			n.tell(c.cleared)
+			n.deliver(c.cleared)
 			settings, err := w.Store.Notes(ctx, room, chat.SettingNote, 5)
 			if err != nil || len(settings) != c.left {
 				t.Errorf("%+v leaves the settings %v, %v", c.cleared, settings, err)
@@ -370,24 +370,24 @@ func TestClearedEntirely(t *testing.T) {
 
 // What is cleared is not told to the model again; the answer under way ends by itself.
 func TestCleared(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		n := w.start()
-		w.ended(n.say("A"))
+		w.waitAnswer(n.sendText("A"))
 		w.model.queue([]step{pause(time.Minute), write("Late.")})
-		running := n.say("B")
+		running := n.sendText("B")
 		time.Sleep(time.Second)
 		for _, want := range []int{3, 0} {
-			if acc := n.tell(chat.Cleared{Room: room}); acc.Deleted != want {
+			if acc := n.deliver(chat.Cleared{Room: room}); acc.Deleted != want {
 				t.Errorf("%d memories were cleared, want %d", acc.Deleted, want)
 			}
 		}
 		w.accepted = nil
-		if o, said := w.ended(running); o.Status != answer.Completed || said != "" {
+		if o, said := w.waitAnswer(running); o.Status != answer.Completed || said != "" {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
-		w.wants(n.say("C"), answer.Completed, "You said: C")
-		w.remembers(room, "C", "You said: C")
+		w.wantAnswer(n.sendText("C"), answer.Completed, "You said: C")
+		w.wantStored(room, "C", "You said: C")
 		if !strings.Contains(w.Logged.String(), "deleted=3") {
 			t.Error("the log does not say how much was cleared")
 		}

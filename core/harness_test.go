@@ -38,30 +38,30 @@ const fox = "The quick brown fox jumps over the lazy dog."
 
 var done = answer.Outcome{Status: answer.Completed}
 
-// world is what outlives a process, and what processes are made of.
-type world struct {
+// harness is what outlives a process, and what processes are made of.
+type harness struct {
 	*gatewaytest.Harness
 	tracker core.Tracker
 	bus     relay.Bus
 	model   *model
-	chat    *chatWorld
-	cfg     core.Config // what the next node gets
+	chat    *fakeChat
+	cfg     core.Config // what the next process gets
 
-	nodes    []*node
+	nodes    []*process
 	messages int
 	accepted []chat.MemoryID
 	written  map[chat.RoomID]bool // where messages were
 }
 
-// inWorld plays a story in a bubble of its own clock, ends all nodes and checks the invariants.
-func inWorld(t *testing.T, play func(w *world)) {
+// withHarness runs a test in a bubble of its own clock, ends all processes and checks the invariants.
+func withHarness(t *testing.T, play func(w *harness)) {
 	t.Helper()
 	gatewaytest.Run(t, func(h *gatewaytest.Harness) {
 		s, err := sqlite.Open(h.Context(), sqlitetest.Path(h.T), sqlitetest.Audited(h.T))
 		h.Must(err)
 		defer s.Close()
 		h.Store = s
-		w := &world{Harness: h, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chatWorld{}, written: map[chat.RoomID]bool{}}
+		w := &harness{Harness: h, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &fakeChat{}, written: map[chat.RoomID]bool{}}
 		w.cfg = core.Config{
 			Agent: chat.Agent{ID: chat.AgentID(agent), Name: "Agent", System: "Be brief."},
 			Store: s, Tracker: w.tracker, Bus: w.bus, Models: llm.Models{Large: w.model},
@@ -74,23 +74,23 @@ func inWorld(t *testing.T, play func(w *world)) {
 			Log:    h.Logger(slog.LevelInfo),
 		}
 		play(w)
-		w.end()
+		w.stopAndCheck()
 	})
 }
 
-// watched makes the answers of the next nodes ones that no user posts.
-func (w *world) watched() {
+// watchOnly makes the answers of the next processes ones that no user posts.
+func (w *harness) watchOnly() {
 	w.cfg.Open = func(context.Context, chat.Run) (core.Surface, error) { return nil, nil }
 }
 
-// node is one process.
-type node struct {
+// process is one process.
+type process struct {
 	*core.Runtime
 	*gatewaytest.Process
-	w *world
+	h *harness
 }
 
-func (w *world) start() *node {
+func (w *harness) start() *process {
 	w.Helper()
 	cfg := w.cfg
 	cfg.Owner = fmt.Sprintf("node %d", len(w.nodes)+1)
@@ -98,14 +98,14 @@ func (w *world) start() *node {
 	cfg.Models = event.Models(cfg.Models, func(e event.Event) { rt.Emit(e) })
 	rt, err := core.New(cfg)
 	w.Must(err)
-	n := &node{Runtime: rt, w: w, Process: gatewaytest.Start(w.Context(), rt.Run)}
+	n := &process{Runtime: rt, h: w, Process: gatewaytest.Start(w.Context(), rt.Run)}
 	w.nodes = append(w.nodes, n)
 	synctest.Wait()
 	return n
 }
 
-// startFaulty starts a node with faults, which later nodes don't have.
-func (w *world) startFaulty(f *gatewaytest.Faults) *node {
+// startFaulty starts a process with faults, which later processes don't have.
+func (w *harness) startFaulty(f *gatewaytest.Faults) *process {
 	w.Helper()
 	sound := w.cfg
 	defer func() { w.cfg = sound }()
@@ -113,8 +113,8 @@ func (w *world) startFaulty(f *gatewaytest.Faults) *node {
 	return w.start()
 }
 
-// wrap puts f around the store, the tracker and the chat of the next nodes.
-func (w *world) wrap(f *gatewaytest.Faults) {
+// wrap puts f around the store, the tracker and the chat of the next processes.
+func (w *harness) wrap(f *gatewaytest.Faults) {
 	w.cfg.Store, w.cfg.Tracker = f.Store(w.cfg.Store), f.Tracker(w.cfg.Tracker)
 	open := w.cfg.Open
 	w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
@@ -126,14 +126,14 @@ func (w *world) wrap(f *gatewaytest.Faults) {
 	}
 }
 
-// shutdown ends a node in order.
-func (n *node) shutdown() {
-	n.w.Helper()
-	n.w.Must(n.Stop())
+// shutdown ends a process in order.
+func (n *process) shutdown() {
+	n.h.Helper()
+	n.h.Must(n.Stop())
 }
 
 // message is the next one of a person.
-func (w *world) message(in chat.RoomID, author chat.EntityID, text string) chat.Message {
+func (w *harness) message(in chat.RoomID, author chat.EntityID, text string) chat.Message {
 	w.messages++
 	w.written[in] = true
 	id := chat.MemoryID(fmt.Sprintf("%s/%d", in, w.messages))
@@ -148,46 +148,46 @@ func (w *world) message(in chat.RoomID, author chat.EntityID, text string) chat.
 	}
 }
 
-// submit gives a message to a node, which must take it.
-func (n *node) submit(m chat.Message) chat.Accepted {
-	n.w.Helper()
-	acc, err := n.ProcessMessage(n.w.Context(), m)
-	n.w.Must(err)
-	if acc.Run != "" && !slices.Contains(n.w.accepted, m.ID) {
-		n.w.accepted = append(n.w.accepted, m.ID)
+// send gives a message to a process, which must take it.
+func (n *process) send(m chat.Message) chat.Accepted {
+	n.h.Helper()
+	acc, err := n.ProcessMessage(n.h.Context(), m)
+	n.h.Must(err)
+	if acc.Run != "" && !slices.Contains(n.h.accepted, m.ID) {
+		n.h.accepted = append(n.h.accepted, m.ID)
 	}
 	return acc
 }
 
-// say is what Ada says in her room.
-func (n *node) say(text string) chat.Accepted {
-	n.w.Helper()
-	return n.submit(n.w.message(room, "ada", text))
+// sendText is what Ada says in her room.
+func (n *process) sendText(text string) chat.Accepted {
+	n.h.Helper()
+	return n.send(n.h.message(room, "ada", text))
 }
 
-func (n *node) stop(in chat.RoomID) {
-	n.w.Helper()
-	_, err := n.ProcessMessage(n.w.Context(), chat.Command{Room: in, Author: "ada", Name: chat.Stop})
-	n.w.Must(err)
+func (n *process) stopAnswer(in chat.RoomID) {
+	n.h.Helper()
+	_, err := n.ProcessMessage(n.h.Context(), chat.Command{Room: in, Author: "ada", Name: chat.Stop})
+	n.h.Must(err)
 }
 
 // run is what the journal knows.
-func (w *world) run(acc chat.Accepted) chat.Run {
+func (w *harness) run(acc chat.Accepted) chat.Run {
 	w.Helper()
 	r, err := w.Store.Run(w.Context(), acc.Run)
 	w.Must(err)
 	return r
 }
 
-// ended waits until a run has ended, and says how and with what text.
-func (w *world) ended(acc chat.Accepted) (answer.Outcome, string) {
+// waitAnswer waits until a run has ended, and says how and with what text.
+func (w *harness) waitAnswer(acc chat.Accepted) (answer.Outcome, string) {
 	w.Helper()
 	r := w.WaitRun(acc.Run)
-	return r.Outcome, w.said(r.Said())
+	return r.Outcome, w.storedText(r.Said())
 }
 
-// said is the text of a memory, or "" if there is none.
-func (w *world) said(id chat.MemoryID) string {
+// storedText is the text of a memory, or "" if there is none.
+func (w *harness) storedText(id chat.MemoryID) string {
 	w.Helper()
 	m, err := w.Store.Memory(w.Context(), id)
 	if !errors.Is(err, chat.ErrNotFound) {
@@ -196,29 +196,29 @@ func (w *world) said(id chat.MemoryID) string {
 	return m.Text
 }
 
-// wants fails unless a run ended as told.
-func (w *world) wants(acc chat.Accepted, want answer.Status, text string) {
+// wantAnswer fails unless a run ended as told.
+func (w *harness) wantAnswer(acc chat.Accepted, want answer.Status, text string) {
 	w.Helper()
-	if o, said := w.ended(acc); o.Status != want || said != text {
+	if o, said := w.waitAnswer(acc); o.Status != want || said != text {
 		w.Errorf("run %s is %+v and said %q; want %s, %q", acc.Run, o, said, want, text)
 	}
 }
 
-// end ends the nodes and holds what they left behind against the invariants.
-func (w *world) end() {
+// stopAndCheck stops the processes and holds what they left behind against the invariants.
+func (w *harness) stopAndCheck() {
 	w.Helper()
-	synctest.Wait() // for what was done beside the story
+	synctest.Wait() // for what was done in the background
 	for _, n := range w.nodes {
 		_ = n.Stop()
 	}
-	e := sim.Evidence{Accepted: w.accepted, Work: w.model.work(), Requests: w.chat.requests, Seen: w.chat.seen}
+	e := sim.Evidence{Accepted: w.accepted, Work: w.model.modelCalls(), Requests: w.chat.requests, Seen: w.chat.seen}
 	w.AddRuns(&e, w.messages+10, slices.Collect(maps.Keys(w.written))...)
 	for _, wrong := range e.Check() {
 		w.Error(wrong)
 	}
 }
 
-// follow reads an answer to its end as a live stream does, and returns the changes.
-func (n *node) follow(id chat.RunID) ([]answer.Change, answer.View, error) {
-	return gatewaytest.ReadAnswer(n.w.Context(), n, id)
+// readAnswer reads an answer to its end as a live stream does, and returns the changes.
+func (n *process) readAnswer(id chat.RunID) ([]answer.Change, answer.View, error) {
+	return gatewaytest.ReadAnswer(n.h.Context(), n, id)
 }

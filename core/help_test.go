@@ -10,7 +10,7 @@ import (
 
 // /help lists the prompts of plugins where the author can use them, and nothing in them passes for another line.
 func TestHelpListsPrompts(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Plugins = []action.Plugin{
 			{Name: "one", Prompts: func(s action.TurnContext) []action.PromptCommand {
 				if !s.Allowed || s.Message.Author == "" && len(s.Answered) == 0 {
@@ -21,11 +21,11 @@ func TestHelpListsPrompts(t *testing.T) {
 			{Name: "two", Prompts: func(action.TurnContext) []action.PromptCommand { panic("broken") }},
 		}
 		n := w.start()
-		acc := n.say("/help")
-		_, said := w.ended(acc)
+		acc := n.sendText("/help")
+		_, said := w.waitAnswer(acc)
 		if !strings.HasSuffix(said, "\n- `/poem topic '[style]'`: Writes - `/new`: a poem") {
 			t.Errorf("%s", said)
 		}
-		w.wants(n.say("/poem tea"), answer.Completed, "You said: /poem tea")
+		w.wantAnswer(n.sendText("/poem tea"), answer.Completed, "You said: /poem tea")
 	})
 }

@@ -26,12 +26,12 @@ func TestIncompleteTemplatesAreCompleted(t *testing.T) {
 		"a template of eliza": {eliza, false, true, []string{"Talk as Eliza.", "<params>{}</params>: a JSON object", "WEATHER: the weather in Rome", "DO: does it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.knowing()
+			withHarness(t, func(w *harness) {
+				w.withProviders()
 				w.cfg.Agent.System = "You are the agent of a shop."
 				w.cfg.Agent.Templates = map[string]string{"messageHandlerTemplate": c.template}
 				if c.form {
-					w.asForm()
+					w.useXML()
 				}
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{
 					Name: "test", Actions: []action.Action{&fakeAction{name: "DO"}},
@@ -42,9 +42,9 @@ func TestIncompleteTemplatesAreCompleted(t *testing.T) {
 				} else {
 					w.model.queue([]step{write("At nine.")})
 				}
-				w.wants(w.start().say("When does the shop open?"), answer.Completed, "At nine.")
+				w.wantAnswer(w.start().sendText("When does the shop open?"), answer.Completed, "At nine.")
 				req := w.lastPrompt()
-				all := asRead(req)
+				all := promptText(req)
 				for _, want := range append(c.want, "When does the shop open?", "Eliza runs a small bookshop.") {
 					if !strings.Contains(all, want) {
 						t.Errorf("the prompt lacks %q:\n%s", want, all)
@@ -60,16 +60,16 @@ func TestIncompleteTemplatesAreCompleted(t *testing.T) {
 
 // An evaluation is shown the conversation.
 func TestIncompleteEvaluation(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.knowing()
+	withHarness(t, func(w *harness) {
+		w.withProviders()
 		w.cfg.Plugins[0] = essentials.New(essentials.Deps{Store: w.Store, Evaluation: true})
 		w.cfg.Agent.Templates = map[string]string{"evaluationTemplate": "<task>Evaluate as {{agentName}}</task>"}
 		n := w.start()
 		for range 4 {
-			w.ended(n.say("I like tea"))
+			w.waitAnswer(n.sendText("I like tea"))
 			time.Sleep(time.Minute)
 		}
-		if asked := asRead(w.lastPrompt()); !strings.Contains(asked, "Evaluate as Eliza") || !strings.Contains(asked, "I like tea") {
+		if asked := promptText(w.lastPrompt()); !strings.Contains(asked, "Evaluate as Eliza") || !strings.Contains(asked, "I like tea") {
 			t.Errorf("the model evaluates %s", asked)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"parley/core/schedule"
 )
 
-// part is what Ada sends as one of several messages.
-func (w *world) part(in chat.RoomID, text string, files ...chat.Attachment) chat.Message {
+// messagePart is what Ada sends as one of several messages.
+func (w *harness) messagePart(in chat.RoomID, text string, files ...chat.Attachment) chat.Message {
 	m := w.message(in, "ada", text)
 	m.Files = files
 	return m
@@ -28,17 +28,17 @@ func picture(n int) chat.Attachment {
 func TestAlbumIsOneRun(t *testing.T) {
 	for in, gap := range map[chat.RoomID]time.Duration{room: time.Second, group: 900 * time.Millisecond} {
 		t.Run(string(in), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				n := w.start()
 				begun := time.Now()
 				var run chat.RunID
 				var want []chat.MemoryID
 				for i := range 10 {
-					m := w.part(in, "", picture(i))
+					m := w.messagePart(in, "", picture(i))
 					if m.Group = "album"; i == 0 {
 						m.Text, m.Addressed = "What are these?", true
 					}
-					acc := n.submit(m)
+					acc := n.send(m)
 					if i == 0 {
 						run = acc.Run
 					}
@@ -47,17 +47,17 @@ func TestAlbumIsOneRun(t *testing.T) {
 					}
 					if in == group && i == 4 { // others are answered in their own turn
 						other := w.message(group, "eve", "Nice!")
-						if acc := n.submit(other); acc.Run == run {
+						if acc := n.send(other); acc.Run == run {
 							w.Error("another's words are part of the album")
 						}
 					}
 					time.Sleep(gap)
 				}
-				w.ended(chat.Accepted{Run: run})
+				w.waitAnswer(chat.Accepted{Run: run})
 				if got := w.run(chat.Accepted{Run: run}).Inputs; !slices.Equal(got, want) {
 					w.Errorf("the run has %q; want %q", got, want)
 				}
-				calls := w.model.asked()
+				calls := w.model.requests()
 				if len(calls) != 1 {
 					w.Fatalf("the model was asked %d times", len(calls))
 				}
@@ -97,21 +97,21 @@ func TestPartsAreOneRun(t *testing.T) {
 		"a voice":            {chat.Message{Memory: chat.Memory{Files: []chat.Attachment{voice}}}, time.Second, false, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Turns.Direct = schedule.Queue
 				n := w.start()
 				begun := time.Now()
 				first := w.message(room, "ada", c.first.Text)
 				first.Files, first.MayContinue = c.first.Files, c.first.MayContinue
-				one := n.submit(first)
+				one := n.send(first)
 				time.Sleep(c.after)
-				two := n.say("And now?")
+				two := n.sendText("And now?")
 				if joined := one.Run == two.Run; joined != c.joins {
 					w.Errorf("it joined: %v", joined)
 				}
-				w.ended(one)
-				w.wants(two, answer.Completed, "You said: And now?")
-				if got := w.model.asked()[0].From.Sub(begun); got != c.asked && c.asked >= 0 {
+				w.waitAnswer(one)
+				w.wantAnswer(two, answer.Completed, "You said: And now?")
+				if got := w.model.requests()[0].From.Sub(begun); got != c.asked && c.asked >= 0 {
 					w.Errorf("the model was asked after %v", got)
 				}
 			})
@@ -121,20 +121,20 @@ func TestPartsAreOneRun(t *testing.T) {
 
 // IN-13: parts may come in through several replicas, and a process may die between them.
 func TestPartsOnReplicas(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		a, b := w.start(), w.start()
-		m := w.part(room, "", picture(1))
+		m := w.messagePart(room, "", picture(1))
 		m.Group = "album"
-		one := a.submit(m)
+		one := a.send(m)
 		time.Sleep(time.Second)
 		a.shutdown()
-		m = w.part(room, "", picture(2))
+		m = w.messagePart(room, "", picture(2))
 		m.Group = "album"
-		if two := b.submit(m); two.Run != one.Run {
+		if two := b.send(m); two.Run != one.Run {
 			w.Errorf("runs %s and %s", one.Run, two.Run)
 		}
-		w.wants(one, answer.Completed, "You said: [File: 2.jpg, image/jpeg]")
-		if calls := w.model.asked(); len(calls) != 1 || len(calls[0].texts()) != 2 {
+		w.wantAnswer(one, answer.Completed, "You said: [File: 2.jpg, image/jpeg]")
+		if calls := w.model.requests(); len(calls) != 1 || len(calls[0].texts()) != 2 {
 			w.Errorf("the model was asked %+v", calls)
 		}
 	})
@@ -142,20 +142,20 @@ func TestPartsOnReplicas(t *testing.T) {
 
 // Who may not have an answer has none by joining one.
 func TestStrangersJoinNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		m := w.part(group, "Look", picture(1))
+		m := w.messagePart(group, "Look", picture(1))
 		m.Group, m.Addressed = "album", true
-		one := n.submit(m)
-		bot := w.part(group, "", picture(2))
+		one := n.send(m)
+		bot := w.messagePart(group, "", picture(2))
 		bot.Bot = true
-		if acc := n.submit(bot); acc.Run != "" {
+		if acc := n.send(bot); acc.Run != "" {
 			w.Error("a bot joins (I13)")
 		}
 		w.Must(w.Store.SetAttention(w.Context(), group, chat.Muted))
-		if acc := n.submit(w.part(group, "and more")); acc.Run != "" {
+		if acc := n.send(w.messagePart(group, "and more")); acc.Run != "" {
 			w.Error("what is said in a muted room joins")
 		}
-		w.ended(one)
+		w.waitAnswer(one)
 	})
 }

@@ -33,25 +33,25 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 		{"queue", schedule.Queue, false, answer.Completed}, {"queue, elsewhere", schedule.Queue, true, answer.Completed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				slow := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
+			withHarness(t, func(w *harness) {
+				slow := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
 				w.cfg.Turns.Direct, w.cfg.Plugins = c.policy, []action.Plugin{{Name: "test", Actions: []action.Action{slow}}}
-				d := w.watch()
+				d := w.recordEvents()
 				a := w.start()
 				b := a
 				if c.elsewhere {
 					b = w.start()
 				}
 				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")})
-				first := a.say("A")
+				first := a.sendText("A")
 				time.Sleep(5 * time.Second)
-				second := b.say("B")
-				if o, _ := w.ended(first); o.Status != c.first {
+				second := b.sendText("B")
+				if o, _ := w.waitAnswer(first); o.Status != c.first {
 					w.Errorf("the first ended as %+v", o)
 				}
-				w.wants(second, answer.Completed, "You said: B")
-				third := a.say("C")
-				w.wants(third, answer.Completed, "You said: C")
+				w.wantAnswer(second, answer.Completed, "You said: B")
+				third := a.sendText("C")
+				w.wantAnswer(third, answer.Completed, "You said: C")
 				for _, acc := range []chat.Accepted{first, second, third} {
 					if got := d.of(acc.Run); len(got) != 2 {
 						w.Errorf("of %s was heard %q: a run ends once", acc.Run, got)
@@ -97,9 +97,9 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 		"all lost": func(chat.ResponseID) (time.Duration, error) { return 0, errors.New("connection lost") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Tracker = &whimsical{w.tracker, claim}
-				nodes := []*node{w.start(), w.start(), w.start()}
+				nodes := []*process{w.start(), w.start(), w.start()}
 				for range 3 {
 					w.model.queue([]step{pause(time.Second), write(fox), pause(2 * time.Second), write(" The end.")})
 				}
@@ -118,11 +118,11 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 				}
 				wg.Wait()
 				for _, acc := range accepted {
-					if o, _ := w.ended(acc); acc.Response == 3 && o != done {
+					if o, _ := w.waitAnswer(acc); acc.Response == 3 && o != done {
 						w.Errorf("the last ended as %+v", o)
 					}
 				}
-				calls := w.model.asked()
+				calls := w.model.requests()
 				if last := calls[len(calls)-1].texts(); len(last) < 3 {
 					w.Errorf("the last prompt holds %q", last)
 				}
@@ -149,9 +149,9 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 			}
 		}), 1, 9).Draw(rt, "story")
 		pauses := rapid.SliceOfN(rapid.IntRange(0, 3000), len(story), len(story)).Draw(rt, "pauses")
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Turns.Direct = policy
-			nodes := []*node{w.start(), w.start(), w.start()}
+			nodes := []*process{w.start(), w.start(), w.start()}
 			for _, ms := range pauses {
 				w.model.queue([]step{write(fox), pause(time.Duration(ms) * time.Millisecond), write(" The end.")})
 			}
@@ -160,15 +160,15 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 			for i, h := range story {
 				time.Sleep(h.After)
 				if h.Stop {
-					nodes[h.Node].stop(room)
+					nodes[h.Node].stopAnswer(room)
 					stopped = true
 					continue
 				}
 				stopped = false
-				all = append(all, nodes[h.Node].say(fmt.Sprint("message ", i)))
+				all = append(all, nodes[h.Node].sendText(fmt.Sprint("message ", i)))
 			}
 			for i, acc := range all {
-				o, _ := w.ended(acc)
+				o, _ := w.waitAnswer(acc)
 				if last := i == len(all)-1 && !stopped; last && o != done {
 					rt.Errorf("the last ended as %+v", o)
 				}
@@ -194,23 +194,23 @@ func TestSaidAfterAStop(t *testing.T) {
 		"nothing open": {schedule.TurnPolicy{Direct: schedule.Collect}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Turns.Direct, w.cfg.Turns.Window = c.turns.Direct, c.turns.Window
 				n, other := w.start(), w.start()
 				w.model.queue([]step{write(fox), pause(time.Minute)})
 				var stopped []chat.Accepted
 				for range c.before {
-					stopped = append(stopped, n.say("No"))
+					stopped = append(stopped, n.sendText("No"))
 					time.Sleep(time.Second)
 				}
-				w.model.forget()
-				other.stop(room)
-				o, said := w.ended(n.say("Yes"))
+				w.model.clear()
+				other.stopAnswer(room)
+				o, said := w.waitAnswer(n.sendText("Yes"))
 				if o != done || !strings.Contains(said, "Yes") {
 					w.Errorf("it ended as %+v and said %q", o, said)
 				}
 				for _, acc := range stopped {
-					if o, _ := w.ended(acc); o.Status != answer.Stopped {
+					if o, _ := w.waitAnswer(acc); o.Status != answer.Stopped {
 						w.Errorf("before that: %+v", o)
 					}
 				}

@@ -38,7 +38,7 @@ func (s *farStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat
 // DI-01: a process that was out of touch for longer than its lease changes no message before the journal has told it that it still has
 // the run. Without that its half of an answer would stand over the whole one, which another process has shown meanwhile.
 func TestStaleHolderEditsNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		far := &farStore{Store: w.Store}
 		near := w.cfg
 		w.cfg.Store = far
@@ -51,11 +51,11 @@ func TestStaleHolderEditsNothing(t *testing.T) {
 			return chat.RoomID(fmt.Sprint("call ", asked))
 		}
 		w.model.queue([]step{write(fox), pause(40 * time.Second), write(" And more"), pause(2 * time.Second), write(".")}, []step{write("The whole answer.")})
-		acc := a.say("A")
+		acc := a.sendText("A")
 		time.Sleep(2 * time.Second)
 		far.cut.Store(true)
 		time.Sleep(36 * time.Second)
-		w.wants(acc, answer.Completed, "The whole answer.")
+		w.wantAnswer(acc, answer.Completed, "The whole answer.")
 		far.cut.Store(false)
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, []string{"The whole answer."}) {
@@ -83,7 +83,7 @@ func (s *pausing) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.
 
 // DI-01: a process that pauses for longer than its lease between its intent and the request makes the request no more.
 func TestStaleHolderPostsNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.chat.noNonces = true
 		near := w.cfg
 		w.cfg.Store = &pausing{farStore: farStore{Store: w.Store}, lasts: 40 * time.Second}
@@ -96,8 +96,8 @@ func TestStaleHolderPostsNothing(t *testing.T) {
 			asked++
 			return chat.RoomID(fmt.Sprint("call ", asked))
 		}
-		acc := a.say("A")
-		w.wants(acc, answer.Completed, "The whole answer.")
+		acc := a.sendText("A")
+		w.wantAnswer(acc, answer.Completed, "The whole answer.")
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, []string{"The whole answer."}) {
 			w.Errorf("the chat shows %q", got)
@@ -107,20 +107,20 @@ func TestStaleHolderPostsNothing(t *testing.T) {
 
 // A run that waits is started after the heartbeat, not before it: others would take it for the run of a dead process.
 func TestNoStartWithoutALease(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		far := &farStore{Store: w.Store}
 		w.cfg.Store = far
 		a := w.start()
 		w.model.queue([]step{write("Here I am.")})
 		far.cut.Store(true)
 		time.Sleep(20 * time.Second)
-		acc := a.say("A")
+		acc := a.sendText("A")
 		time.Sleep(time.Second)
 		if r, err := w.Store.Run(w.Context(), acc.Run); err != nil || r.Epoch != 0 {
 			w.Errorf("without a heartbeat the run is at epoch %d, %v", r.Epoch, err)
 		}
 		far.cut.Store(false)
-		w.wants(acc, answer.Completed, "Here I am.")
+		w.wantAnswer(acc, answer.Completed, "Here I am.")
 		if r, err := w.Store.Run(w.Context(), acc.Run); err != nil || r.Deaths != 0 {
 			w.Errorf("the run counts %d deaths, %v", r.Deaths, err)
 		}
@@ -129,17 +129,17 @@ func TestNoStartWithoutALease(t *testing.T) {
 
 // A process that was out of touch, and still has its run, goes on with it.
 func TestHolderGoesOnAfterAGap(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		far := &farStore{Store: w.Store}
 		w.cfg.Store = far
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(40 * time.Second), write(" And more.")})
-		acc := n.say("A")
+		acc := n.sendText("A")
 		time.Sleep(2 * time.Second)
 		far.cut.Store(true)
 		time.Sleep(30 * time.Second)
 		far.cut.Store(false)
-		w.wants(acc, answer.Completed, fox+" And more.")
+		w.wantAnswer(acc, answer.Completed, fox+" And more.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{fox + " And more."}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -156,14 +156,14 @@ func (t deafTracker) Claim(ctx context.Context, a chat.AgentID, in chat.RoomID, 
 
 // I2: a stop that comes just before the first message of an answer is created leaves the notice that it was stopped.
 func TestStoppedBeforeTheFirstMessage(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Tracker = deafTracker{w.tracker}
 		w.model.queue([]step{pause(2 * time.Second), write(fox), pause(time.Minute)})
 		a, b := w.start(), w.start()
-		acc := a.say("A")
+		acc := a.sendText("A")
 		time.Sleep(time.Second)
-		b.stop(room)
-		o, said := w.ended(acc)
+		b.stopAnswer(room)
+		o, said := w.waitAnswer(acc)
 		if got := w.chat.visible(); o.Status != answer.Stopped || !slices.Equal(got, []string{said}) {
 			w.Errorf("it ended as %+v, stored is %q, the chat shows %q", o, said, got)
 		}

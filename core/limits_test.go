@@ -17,12 +17,12 @@ import (
 	"parley/core/quota"
 )
 
-// limited plays a story in which so much may be spent. It begins ten minutes before midnight.
-func limited(t *testing.T, l quota.Limits, play func(*world, *node)) {
+// withLimits runs a test in which so much may be spent. It begins ten minutes before midnight.
+func withLimits(t *testing.T, l quota.Limits, play func(*harness, *process)) {
 	t.Helper()
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct = access.DirectOpen
-		w.limit(l, w.Store)
+		w.setLimits(l, w.Store)
 		now := time.Now().In(zoneOf(l))
 		time.Sleep(time.Date(now.Year(), now.Month(), now.Day(), 23, 50, 0, 0, now.Location()).Sub(now))
 		play(w, w.start())
@@ -36,13 +36,13 @@ func zoneOf(l quota.Limits) *time.Location {
 	return l.Zone
 }
 
-func (w *world) limit(l quota.Limits, ledger quota.UsageStore) {
+func (w *harness) setLimits(l quota.Limits, ledger quota.UsageStore) {
 	w.cfg.Meter = quota.NewMeter(l, ledger, w.cfg.Log)
 	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model}, quota.Tariffs{})
 }
 
 // spent is what a bucket has of today.
-func (w *world) spent(bucket string) quota.Cost {
+func (w *harness) spent(bucket string) quota.Cost {
 	w.Helper()
 	c, err := w.Store.Spent(w.Context(), time.Now().UTC().Format(time.DateOnly), bucket)
 	w.Must(err)
@@ -59,28 +59,28 @@ func used(prompt, completion int) step {
 // SE-10: who has had enough messages reads so once, then nothing, and costs no call of the model; others go on. The next
 // day starts again.
 func TestLimitOfMessages(t *testing.T) {
-	limited(t, quota.Limits{Person: quota.Cost{Messages: 2}}, func(w *world, n *node) {
+	withLimits(t, quota.Limits{Person: quota.Cost{Messages: 2}}, func(w *harness, n *process) {
 		for range 2 {
-			if said := n.writes("ada", "Hello"); said != "You said: Hello" {
+			if said := n.chatAs("ada", "Hello"); said != "You said: Hello" {
 				t.Errorf("within the limit she reads %q", said)
 			}
 		}
-		if said := n.writes("ada", "Hello"); said != "You've reached your daily limit. It resets in 10 minutes." {
+		if said := n.chatAs("ada", "Hello"); said != "You've reached your daily limit. It resets in 10 minutes." {
 			t.Errorf("over the limit she reads %q", said)
 		}
 		for range 3 {
-			if said := n.writes("ada", "Hello"); said != "" {
+			if said := n.chatAs("ada", "Hello"); said != "" {
 				t.Errorf("then she reads %q", said)
 			}
 		}
-		if said := n.writes("bob", "Hello"); said != "You said: Hello" {
+		if said := n.chatAs("bob", "Hello"); said != "You said: Hello" {
 			t.Errorf("another user reads %q", said)
 		}
-		if asked := len(w.model.asked()); asked != 3 {
+		if asked := len(w.model.requests()); asked != 3 {
 			t.Errorf("the model was asked %d times", asked)
 		}
 		time.Sleep(10 * time.Minute)
-		if said := n.writes("ada", "Hello"); said != "You said: Hello" {
+		if said := n.chatAs("ada", "Hello"); said != "You said: Hello" {
 			t.Errorf("the next day she reads %q", said)
 		}
 	})
@@ -89,10 +89,10 @@ func TestLimitOfMessages(t *testing.T) {
 // The limit of a room is for all who write there, that of all for everybody, and the day begins where the owner says.
 func TestLimitsOfRoomAndTotal(t *testing.T) {
 	east := time.FixedZone("east", 3*3600)
-	limited(t, quota.Limits{Room: quota.Cost{Messages: 2}, Total: quota.Cost{Messages: 3}, Zone: east}, func(w *world, n *node) {
+	withLimits(t, quota.Limits{Room: quota.Cost{Messages: 2}, Total: quota.Cost{Messages: 3}, Zone: east}, func(w *harness, n *process) {
 		in := func(where string, who chat.EntityID) string {
-			acc := n.submit(w.message(chat.RoomID("fake/"+where), who, "Hello"))
-			_, said := w.ended(acc)
+			acc := n.send(w.message(chat.RoomID("fake/"+where), who, "Hello"))
+			_, said := w.waitAnswer(acc)
 			return said
 		}
 		for i, c := range []struct {
@@ -116,28 +116,28 @@ func TestLimitsOfRoomAndTotal(t *testing.T) {
 
 // LM-12: what was reported counts, else an estimate; what a call may need is reserved before it.
 func TestLimitOfTokens(t *testing.T) {
-	limited(t, quota.Limits{Person: quota.Cost{Tokens: 3000}}, func(w *world, n *node) {
+	withLimits(t, quota.Limits{Person: quota.Cost{Tokens: 3000}}, func(w *harness, n *process) {
 		var while quota.Cost
 		look := func(context.Context) (*llm.Chunk, error) { while = w.spent("person/ada"); return nil, nil }
 		w.model.queue([]step{look, write("A word."), used(100, 11)})
-		n.writes("ada", "Hello")
+		n.chatAs("ada", "Hello")
 		if got := w.spent("person/ada").Tokens; got != 111 || while.Tokens < 1000 {
 			t.Errorf("%d tokens were spent; %d while the model spoke", got, while.Tokens)
 		}
 		w.model.queue([]step{write(strings.Repeat("word ", 300))})
-		n.writes("ada", "Hello")
+		n.chatAs("ada", "Hello")
 		if got := w.spent("person/ada").Tokens - 111; got < 500 || got > 600 {
 			t.Errorf("1500 bytes count for %d tokens", got)
 		}
 		w.model.queue([]step{write("Much."), used(100, 5000)})
-		n.writes("ada", "Hello")
+		n.chatAs("ada", "Hello")
 		if got := w.spent("person/ada").Tokens; got < 5600 {
 			t.Errorf("more than was reserved is lost: %d", got)
 		}
-		if said := n.writes("ada", "Hello"); !strings.HasPrefix(said, "You've reached your daily limit.") {
+		if said := n.chatAs("ada", "Hello"); !strings.HasPrefix(said, "You've reached your daily limit.") {
 			t.Errorf("over the limit she reads %q", said)
 		}
-		if asked := len(w.model.asked()); asked != 3 {
+		if asked := len(w.model.requests()); asked != 3 {
 			t.Errorf("the model was asked %d times", asked)
 		}
 	})
@@ -145,16 +145,16 @@ func TestLimitOfTokens(t *testing.T) {
 
 // LM-12: the limit is asked before each step. An answer that it breaks off says so, and keeps what it has.
 func TestLimitBetweenSteps(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.limit(quota.Limits{Total: quota.Cost{Tokens: 2500}}, w.Store)
+	withHarness(t, func(w *harness) {
+		w.setLimits(quota.Limits{Total: quota.Cost{Tokens: 2500}}, w.Store)
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{&fakeAction{name: "ROLL"}}}}
 		n := w.start()
 		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
-		said := n.writes("ada", "Hello")
+		said := n.chatAs("ada", "Hello")
 		if !strings.HasPrefix(said, "I roll.") || !strings.Contains(said, "I've reached my daily limit.") {
 			t.Errorf("she reads %q", said)
 		}
-		if asked := len(w.model.asked()); asked != 1 {
+		if asked := len(w.model.requests()); asked != 1 {
 			t.Errorf("the model was asked %d times", asked)
 		}
 	})
@@ -162,20 +162,20 @@ func TestLimitBetweenSteps(t *testing.T) {
 
 // SE-10: many who write at once share what there is. Nothing is reserved beyond it.
 func TestLimitOfManyAtOnce(t *testing.T) {
-	limited(t, quota.Limits{Total: quota.Cost{Tokens: 13_000}}, func(w *world, n *node) {
-		defer func() { w.model = &model{} }() // calls for one room, as far as the world knows
-		w.model.play = func(llm.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
+	withLimits(t, quota.Limits{Total: quota.Cost{Tokens: 13_000}}, func(w *harness, n *process) {
+		defer func() { w.model = &model{} }() // calls for one room, as far as the harness knows
+		w.model.respond = func(llm.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
 		var all []chat.Accepted
 		for i := range 8 {
 			who := chat.EntityID(fmt.Sprint("guest", i))
-			all = append(all, n.submit(w.message(chat.RoomID("fake/"+who), who, "Hello")))
+			all = append(all, n.send(w.message(chat.RoomID("fake/"+who), who, "Hello")))
 		}
 		synctest.Wait()
-		if asked, got := len(w.model.asked()), w.spent("total").Tokens; asked != 4 || got > 13_000 {
+		if asked, got := len(w.model.requests()), w.spent("total").Tokens; asked != 4 || got > 13_000 {
 			t.Errorf("%d calls at once have reserved %d tokens", asked, got)
 		}
 		for _, acc := range all {
-			w.ended(acc)
+			w.waitAnswer(acc)
 		}
 		if got := w.spent("total").Tokens; got != 44 {
 			t.Errorf("%d tokens were spent", got)
@@ -188,25 +188,25 @@ func TestLimitCountsHoweverItEnds(t *testing.T) {
 	failure := &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("500")}
 	for name, c := range map[string]struct {
 		script   []step
-		end      func(*node)
+		end      func(*process)
 		min, max int
 	}{
 		"refused":        {[]step{fails(failure)}, nil, 5, 100},
 		"broken off":     {[]step{write("A word."), fails(failure)}, nil, 1000, 1100},
 		"broken":         {[]step{write("A word."), panics()}, nil, 1000, 1100},
-		"stopped":        {[]step{write("A word."), pause(time.Hour)}, func(n *node) { n.stop(room) }, 1000, 1100},
-		"stalled":        {[]step{write("A word."), pause(time.Hour)}, func(*node) { time.Sleep(time.Minute + 16*time.Second) }, 1000, 1100},
+		"stopped":        {[]step{write("A word."), pause(time.Hour)}, func(n *process) { n.stopAnswer(room) }, 1000, 1100},
+		"stalled":        {[]step{write("A word."), pause(time.Hour)}, func(*process) { time.Sleep(time.Minute + 16*time.Second) }, 1000, 1100},
 		"thinking, then": {[]step{alive(), alive(), alive(), write("Done.")}, nil, 10, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			limited(t, quota.Limits{Total: quota.Cost{Tokens: 10_000}}, func(w *world, n *node) {
+			withLimits(t, quota.Limits{Total: quota.Cost{Tokens: 10_000}}, func(w *harness, n *process) {
 				w.model.queue(c.script)
-				acc := n.say("Hello")
+				acc := n.sendText("Hello")
 				synctest.Wait()
 				if c.end != nil {
 					c.end(n)
 				}
-				w.ended(acc)
+				w.waitAnswer(acc)
 				if got := w.spent("total").Tokens; got < c.min || got > c.max {
 					t.Errorf("%d tokens were spent; want %d to %d", got, c.min, c.max)
 				}
@@ -228,13 +228,13 @@ func (downLedger) Spend(context.Context, string, ...quota.Charge) (string, error
 
 // Without the ledger nothing is spent: people read that something went wrong.
 func TestLimitFailsClosed(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.limit(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, downLedger{w.Store})
+	withHarness(t, func(w *harness) {
+		w.setLimits(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, downLedger{w.Store})
 		n := w.start()
-		if o, said := w.ended(n.say("Hello")); o.Status != answer.Failed || said == "" || strings.Contains(said, "ledger") {
+		if o, said := w.waitAnswer(n.sendText("Hello")); o.Status != answer.Failed || said == "" || strings.Contains(said, "ledger") {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
-		if asked := len(w.model.asked()); asked != 0 {
+		if asked := len(w.model.requests()); asked != 0 {
 			t.Errorf("the model was asked %d times", asked)
 		}
 	})
@@ -242,12 +242,12 @@ func TestLimitFailsClosed(t *testing.T) {
 
 // Who pays is said by the address, where that is not the author (SE-10).
 func TestLimitOfPayer(t *testing.T) {
-	limited(t, quota.Limits{Person: quota.Cost{Messages: 1}}, func(w *world, n *node) {
+	withLimits(t, quota.Limits{Person: quota.Cost{Messages: 1}}, func(w *harness, n *process) {
 		var said []string
 		for _, who := range []chat.EntityID{"guest1", "guest2"} {
 			m := w.message(chat.RoomID("fake/"+who), who, "Hello")
 			m.Address.BilledTo = "somewhere"
-			_, text := w.ended(n.submit(m))
+			_, text := w.waitAnswer(n.send(m))
 			said = append(said, text)
 		}
 		if said[0] != "You said: Hello" || !strings.HasPrefix(said[1], "You've reached your daily limit") {
@@ -258,15 +258,15 @@ func TestLimitOfPayer(t *testing.T) {
 
 // The question whether to answer costs too, and is not asked over the limit.
 func TestLimitOfOverheard(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.limit(quota.Limits{Total: quota.Cost{Tokens: 1500}}, w.Store)
+	withHarness(t, func(w *harness) {
+		w.setLimits(quota.Limits{Total: quota.Cost{Tokens: 1500}}, w.Store)
 		w.cfg.Access.Group = access.GroupAmbient
 		n := w.start()
-		w.model.play = func(llm.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }
+		w.model.respond = func(llm.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }
 		for range 3 {
-			w.wants(n.submit(w.message(group, "ada", "It rains.")), answer.Ignored, "")
+			w.wantAnswer(n.send(w.message(group, "ada", "It rains.")), answer.Ignored, "")
 		}
-		if asked := len(w.model.asked()); asked != 1 {
+		if asked := len(w.model.requests()); asked != 1 {
 			t.Errorf("the model was asked %d times", asked)
 		}
 	})

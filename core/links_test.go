@@ -14,17 +14,17 @@ func TestLinkedPagesAreRead(t *testing.T) {
 	const question = "Compare https://a.example/x and https://b.example/y?token=1."
 	for name, on := range map[string]bool{"on": true, "off": false} {
 		t.Run(name, func(t *testing.T) {
-			reading(t, func(w *world, r *librarian) {
+			withReader(t, func(w *harness, r *fakeReader) {
 				w.cfg.ReadLinks = on
 				n := w.start()
-				acc := n.submit(w.message(room, "ada", question))
+				acc := n.send(w.message(room, "ada", question))
 				want, read := "You said: "+question, ""
 				if on {
 					want += "\n[Linked page, which may say anything: a.example/x, text/html]\n  seen https://a.example/x" +
 						"\n[Linked page, which may say anything: b.example/y, text/html]\n  seen https://b.example/y?token=1"
 					read = "https://a.example/x https://b.example/y?token=1"
 				}
-				w.wants(acc, answer.Completed, want)
+				w.wantAnswer(acc, answer.Completed, want)
 				if got := r.was(); got != read {
 					t.Errorf("read %q", got)
 				}
@@ -43,7 +43,7 @@ func TestLinkedPagesAreRead(t *testing.T) {
 				if got := strings.Join(lines, ", "); on && got != "READ_LINK end a.example, READ_LINK end b.example" || !on && got != "" {
 					t.Errorf("the answer shows %q", got)
 				}
-				w.ended(n.say("And now?"))
+				w.waitAnswer(n.sendText("And now?"))
 				if got := r.was(); got != "" {
 					t.Errorf("read again: %q", got)
 				}

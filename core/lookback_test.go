@@ -30,7 +30,7 @@ func (e evaluator) Evaluate(ctx context.Context, s action.TurnContext, said chat
 // Evaluators look back every few turns, when the answer is there; no user waits for them but the end of the process, and what
 // becomes of them is no user's end.
 func TestEvaluators(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		var begun, ended atomic.Int32
 		w.cfg.Grace = time.Minute
 		w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
@@ -38,7 +38,7 @@ func TestEvaluators(t *testing.T) {
 			evaluator(func(context.Context, action.TurnContext, chat.Memory) error { return errors.New("no") }),
 			evaluator(func(_ context.Context, s action.TurnContext, said chat.Memory) error {
 				begun.Add(1)
-				if said.Text != "You said: "+s.Message.Text || w.said(said.ID) != said.Text {
+				if said.Text != "You said: "+s.Message.Text || w.storedText(said.ID) != said.Text {
 					t.Errorf("it looks back on %q after %q", said.Text, s.Message.Text)
 				}
 				time.Sleep(10 * time.Second)
@@ -49,7 +49,7 @@ func TestEvaluators(t *testing.T) {
 		n := w.start()
 		for range 8 {
 			at := time.Now()
-			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
+			w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
 			if time.Since(at) > 5*time.Second {
 				w.Error("a turn waits for an evaluator")
 			}
@@ -59,7 +59,7 @@ func TestEvaluators(t *testing.T) {
 			w.Errorf("of 8 turns %d were looked back on, %d to the end; %+v", begun.Load(), ended.Load(), n.Counts())
 		}
 		for range 4 {
-			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
+			w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
 		}
 		synctest.Wait()
 		if begun.Load() != 3 {
@@ -74,34 +74,34 @@ func TestEvaluators(t *testing.T) {
 
 // Evaluators look back as often where commands, notices and failures take numbers of turns, too.
 func TestEvaluatorsComeAsOften(t *testing.T) {
-	for name, between := range map[string]func(w *world, n *node){
-		"commands": func(w *world, n *node) { w.ended(n.say("/status")) },
-		"notices": func(w *world, n *node) {
+	for name, between := range map[string]func(w *harness, n *process){
+		"commands": func(w *harness, n *process) { w.waitAnswer(n.sendText("/status")) },
+		"notices": func(w *harness, n *process) {
 			acc, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Connector: "fake", Room: room}, Text: "By the way.", Key: fmt.Sprint(time.Now())})
 			w.Must(err)
-			w.ended(acc)
+			w.waitAnswer(acc)
 		},
-		"failures": func(w *world, n *node) {
+		"failures": func(w *harness, n *process) {
 			w.model.queue([]step{fails(&llm.Failure{Kind: llm.NoProvider})})
-			w.ended(n.say("Hello"))
+			w.waitAnswer(n.sendText("Hello"))
 		},
-		"interruptions": func(w *world, n *node) {
+		"interruptions": func(w *harness, n *process) {
 			w.model.queue([]step{write(fox), pause(time.Hour)})
-			acc := n.say("Hello")
+			acc := n.sendText("Hello")
 			time.Sleep(time.Second)
-			n.stop(room)
-			w.ended(acc)
+			n.stopAnswer(room)
+			w.waitAnswer(acc)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				var begun atomic.Int32
 				w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
 					evaluator(func(context.Context, action.TurnContext, chat.Memory) error { begun.Add(1); return nil }),
 				}}}
 				n := w.start()
 				for range 9 {
-					w.ended(n.say("Hello"))
+					w.waitAnswer(n.sendText("Hello"))
 					between(w, n)
 					time.Sleep(20 * time.Second)
 				}
@@ -124,7 +124,7 @@ func (a selective) Wants(s action.TurnContext) bool { return a.wants(s) }
 // What a full queue refuses is counted, for /status too, and logged once per burst, without the id of a conversation: the line doesn't help
 // to find one, and each further refusal would repeat it.
 func TestSkippedEvaluatorsAreLoggedOncePerBurst(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		reviewed := 0
 		w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{selective{
 			func(context.Context, action.TurnContext, chat.Memory) error {
@@ -137,7 +137,7 @@ func TestSkippedEvaluatorsAreLoggedOncePerBurst(t *testing.T) {
 		n := w.start()
 		for burst := 1; burst <= 2; burst++ {
 			for i := range 8 {
-				w.wants(n.say(fmt.Sprint(i)), answer.Completed, fmt.Sprint("You said: ", i))
+				w.wantAnswer(n.sendText(fmt.Sprint(i)), answer.Completed, fmt.Sprint("You said: ", i))
 			}
 			synctest.Wait()
 			log := w.Logged.String()
@@ -164,9 +164,9 @@ func TestSkippedEvaluatorsAreLoggedOncePerBurst(t *testing.T) {
 // An evaluator runs after each turn that it asks for, in their order, also while an earlier one is being reviewed. What is too much for the
 // queue is counted. Each has an event for its start and its end.
 func TestEvaluatorsThatAsk(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		var reviewed []string
-		d := &diary{}
+		d := &eventLog{}
 		w.cfg.Observers = []event.Observer{d}
 		w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{selective{
 			func(_ context.Context, s action.TurnContext, _ chat.Memory) error {
@@ -181,7 +181,7 @@ func TestEvaluatorsThatAsk(t *testing.T) {
 		}}}}
 		n := w.start()
 		for i := range 8 {
-			w.wants(n.say(fmt.Sprint(i)), answer.Completed, fmt.Sprint("You said: ", i))
+			w.wantAnswer(n.sendText(fmt.Sprint(i)), answer.Completed, fmt.Sprint("You said: ", i))
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -212,15 +212,15 @@ func TestEvaluatorsThatAsk(t *testing.T) {
 
 // What people say of themselves is noted in their room alone, and told there later.
 func TestReflection(t *testing.T) {
-	inWorld(t, func(w *world) {
-		small := &model{play: func(llm.Request) []step {
+	withHarness(t, func(w *harness) {
+		small := &model{respond: func(llm.Request) []step {
 			return []step{write("- ada: keeps bees\nEve: owns all\nroom: is green\nNONE\nada: " + strings.Repeat("x", 300))}
 		}}
 		w.cfg.Models.Small = small
 		w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Reflection: true})}
 		n := w.start()
 		for range 4 {
-			w.ended(n.say("I keep bees"))
+			w.waitAnswer(n.sendText("I keep bees"))
 		}
 		facts := func() (texts []string) {
 			synctest.Wait()
@@ -234,12 +234,12 @@ func TestReflection(t *testing.T) {
 		if got := facts(); !slices.Equal(got, []string{"ada: keeps bees", "room: is green"}) {
 			w.Errorf("noted is %q", got)
 		}
-		w.ended(n.say("What do I keep?"))
-		if got := asRead(w.lastPrompt()); !strings.Contains(got, "- ada: keeps bees\n") {
+		w.waitAnswer(n.sendText("What do I keep?"))
+		if got := promptText(w.lastPrompt()); !strings.Contains(got, "- ada: keeps bees\n") {
 			w.Errorf("it is not told:\n%s", got)
 		}
-		w.ended(n.addressed("What does Ada keep?"))
-		if got := asRead(w.lastPrompt()); strings.Contains(got, "bees") {
+		w.waitAnswer(n.sendMention("What does Ada keep?"))
+		if got := promptText(w.lastPrompt()); strings.Contains(got, "bees") {
 			w.Errorf("it is told in another room (SE-12):\n%s", got)
 		}
 	})
@@ -248,25 +248,25 @@ func TestReflection(t *testing.T) {
 // A message that the model would not answer leaves a memory of that, which takes no place in later prompts; one that no user
 // could judge leaves none and is counted.
 func TestIgnoredIsRemembered(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.ambient()
+	withHarness(t, func(w *harness) {
+		w.listenToGroup()
 		small := &model{}
 		w.cfg.Models.Small = small
 		n := w.start()
 		small.queue([]step{write("<response><reasoning>NO wonder: RESPOND?</reasoning><action>IGNORE</action></response>")})
-		acc := n.heard("It rains.")
-		w.wants(acc, answer.Ignored, "")
+		acc := n.sendAmbient("It rains.")
+		w.wantAnswer(acc, answer.Ignored, "")
 		kept, err := w.Store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5)
 		w.Must(err)
 		if len(kept) != 1 || kept[0].InReplyTo != acc.Memory || kept[0].Thought == "" || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 			w.Errorf("remembered is %+v", kept)
 		}
 		small.queue([]step{write("<action>maybe</action>")})
-		w.wants(n.heard("It pours."), answer.Ignored, "")
+		w.wantAnswer(n.sendAmbient("It pours."), answer.Ignored, "")
 		if kept, _ := w.Store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5); len(kept) != 1 || n.Counts().Undecided != 1 {
 			w.Errorf("remembered is %+v, and %+v", kept, n.Counts())
 		}
-		w.wants(n.addressed("Hello"), answer.Completed, "You said: ada: Hello")
+		w.wantAnswer(n.sendMention("Hello"), answer.Completed, "You said: ada: Hello")
 		if turns := w.lastPrompt().Messages; len(turns) != 3 {
 			w.Errorf("the prompt is %+v", turns)
 		}
@@ -274,7 +274,7 @@ func TestIgnoredIsRemembered(t *testing.T) {
 }
 
 // events returns what was heard.
-func (d *diary) events() []event.Event {
+func (d *eventLog) events() []event.Event {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.all)

@@ -15,8 +15,8 @@ import (
 type model struct {
 	mu      sync.Mutex
 	scripts [][]step
-	play    func(llm.Request) []step      // what it says without a script; nil: what it was told
-	where   func(llm.Request) chat.RoomID // nil: the story asks in one room at a time
+	respond func(llm.Request) []step      // what it says without a script; nil: what it was told
+	where   func(llm.Request) chat.RoomID // nil: the test asks in one room at a time
 	calls   []*modelCall
 }
 
@@ -72,8 +72,8 @@ func (m *model) queue(scripts ...[]step) {
 	m.scripts = append(m.scripts, scripts...)
 }
 
-// forget drops the scripts that are left.
-func (m *model) forget() {
+// clear drops the scripts that are left.
+func (m *model) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.scripts = nil
@@ -106,8 +106,8 @@ func (m *model) begin(req llm.Request) ([]step, *modelCall) {
 		m.scripts = m.scripts[1:]
 		return s, c
 	}
-	if m.play != nil {
-		return m.play(req), c
+	if m.respond != nil {
+		return m.respond(req), c
 	}
 	return []step{write("You said: " + req.Messages[len(req.Messages)-1].Text)}, c
 }
@@ -118,8 +118,8 @@ func (m *model) end(ctx context.Context, c *modelCall) {
 	c.To, c.Cause = time.Now(), context.Cause(ctx)
 }
 
-// asked returns what the model was asked so far.
-func (m *model) asked() (all []modelCall) {
+// requests returns what the model was asked so far.
+func (m *model) requests() (all []modelCall) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range m.calls {
@@ -128,9 +128,9 @@ func (m *model) asked() (all []modelCall) {
 	return all
 }
 
-// work is for the invariants.
-func (m *model) work() (all []sim.Work) {
-	for _, c := range m.asked() {
+// modelCalls is for the invariants.
+func (m *model) modelCalls() (all []sim.Work) {
+	for _, c := range m.requests() {
 		in := room
 		if m.where != nil {
 			in = m.where(c.Request)

@@ -63,10 +63,10 @@ func (r *reader) all() []string {
 	return r.heard
 }
 
-func (w *world) observed(os ...event.Observer) chat.Accepted {
-	w.watched()
+func (w *harness) answerWithObservers(os ...event.Observer) chat.Accepted {
+	w.watchOnly()
 	w.cfg.Observers = append(w.cfg.Observers, os...)
-	w.plug(&fakeAction{name: "PLAY", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+	w.addActions(&fakeAction{name: "PLAY", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 		time.Sleep(time.Second) // what comes at one moment may be told at once
 		c.Update("loading", llm.File{Data: []byte("GIF89a")}, llm.File{Data: []byte("no picture")})
 		time.Sleep(time.Second)
@@ -75,15 +75,15 @@ func (w *world) observed(os ...event.Observer) chat.Accepted {
 	w.model.queue([]step{write("I "), pause(time.Second), write("play."), call(0, "c", "PLAY", `{"a":`), pause(time.Second), call(0, "", "", `1}`), pause(time.Second)},
 		[]step{pause(time.Second), write("Enjoy.")})
 	n := w.start()
-	acc := n.say("play")
-	w.wants(acc, answer.Completed, "I play.\n\nloading\n\nEnjoy.")
+	acc := n.sendText("play")
+	w.wantAnswer(acc, answer.Completed, "I play.\n\nloading\n\nEnjoy.")
 	return acc
 }
 
 func TestAnswerIsObserved(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		quick := &reader{}
-		w.observed(quick)
+		w.answerWithObservers(quick)
 		want := []string{
 			"added 0", "text I ", "text play.", "c PLAY start +", `c PLAY streaming {"a":+{"a":`, `c PLAY streaming {"a":1}+1}`,
 			`c PLAY running {"a":1}+`, `c PLAY running {"a":1}+ data:image/gif;base64,R0lGODlh`,
@@ -113,10 +113,10 @@ func TestAnswerIsObserved(t *testing.T) {
 
 // A process that stops waits for observers that hang, and not for others.
 func TestStopDoesNotWaitForQuickObservers(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Observers = append(w.cfg.Observers, &reader{})
 		n := w.start()
-		n.say("A")
+		n.sendText("A")
 		time.Sleep(time.Minute)
 		begun := time.Now()
 		n.shutdown()
@@ -156,10 +156,10 @@ func (vandal) ObserveAnswer(e event.AnswerEvent) {
 
 // What an observer does with what it is told changes nothing about the answer.
 func TestObserversChangeNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		w.cfg.Observers = append(w.cfg.Observers, vandal{})
-		w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "DO", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			action.NewProgress(c).Important("mind")
 			c.Update("here", llm.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
 			if err := c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: action.AsMessage}); err != nil {
@@ -170,7 +170,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well?")})
 		n := w.start()
-		_, v, err := n.follow(n.say("do it").Run)
+		_, v, err := n.readAnswer(n.sendText("do it").Run)
 		w.Must(err)
 		offer := v.Outcome.Offer
 		if !slices.Equal(v.History, []string{"mind", "here"}) || !slices.Equal(v.Important, []string{"mind"}) || len(v.Files()) != 1 || v.Files()[0].Name != "a.txt" || offer == nil || offer.Options[0] != "Yes" {
@@ -181,10 +181,10 @@ func TestObserversChangeNothing(t *testing.T) {
 
 // A slow observer and one that breaks hold up nothing, and miss no text.
 func TestSlowAndBrokenObservers(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		slow, broken := &reader{pause: time.Minute}, &reader{breaks: true}
 		begun := time.Now()
-		w.observed(slow, broken)
+		w.answerWithObservers(slow, broken)
 		if took := time.Since(begun); took > 10*time.Second {
 			w.Errorf("the answer took %v", took)
 		}
@@ -203,11 +203,11 @@ func TestSlowAndBrokenObservers(t *testing.T) {
 
 // What a call adds to what it says is told at once: no user hears of it as text of a round.
 func TestAddedToACallIsObserved(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		r := &reader{}
-		w.watched()
+		w.watchOnly()
 		w.cfg.Observers = append(w.cfg.Observers, r)
-		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("loading")
 			time.Sleep(time.Second)
 			c.Append(" more")
@@ -216,7 +216,7 @@ func TestAddedToACallIsObserved(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well.")})
 		n := w.start()
-		w.wants(n.say("do it"), answer.Completed, "loading more\n\nWell.")
+		w.wantAnswer(n.sendText("do it"), answer.Completed, "loading more\n\nWell.")
 		whole := 0
 		for _, h := range r.all() {
 			if h == "changed loading more " {
@@ -248,12 +248,12 @@ func (h *hanging) ObserveAnswer(e event.AnswerEvent) {
 
 // An observer that hangs is behind with so many answers and no more: the others it misses, and that is counted.
 func TestObserverHangs(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		h := &hanging{}
 		w.cfg.Observers = append(w.cfg.Observers, h)
 		n := w.start()
 		for range 70 {
-			w.wants(n.say("hello"), answer.Completed, "You said: hello")
+			w.wantAnswer(n.sendText("hello"), answer.Completed, "You said: hello")
 		}
 		if missed := n.MissedEvents(); missed != 6 {
 			w.Errorf("it misses %d answers", missed)

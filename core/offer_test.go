@@ -15,16 +15,16 @@ import (
 	"parley/core/chat"
 )
 
-// waiting plays a story in which an action asks Ada which track to play, a second after she has asked for one.
-func waiting(t *testing.T, effect action.Effect, then []step, play func(w *world, n *node, a *asking, acc chat.Accepted)) {
+// withWaitingAction runs a test in which an action asks Ada which track to play, a second after she has asked for one.
+func withWaitingAction(t *testing.T, effect action.Effect, then []step, play func(w *harness, n *process, a *asking, acc chat.Accepted)) {
 	t.Helper()
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.People["bob"] = true
 		a := &asking{}
-		w.plug(&fakeAction{name: "PLAY", effect: effect, limit: time.Hour, do: a.act})
+		w.addActions(&fakeAction{name: "PLAY", effect: effect, limit: time.Hour, do: a.act})
 		w.model.queue([]step{write(fox), call(0, "a", "PLAY", "{}")}, then)
 		n := w.start()
-		acc := n.say("play")
+		acc := n.sendText("play")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		play(w, n, a, acc)
@@ -49,13 +49,13 @@ func (a *asking) act(ctx context.Context, c *action.Call) (action.Result, error)
 	return action.Result{Text: "it plays"}, nil
 }
 
-// offered is what can be chosen in a run now, as a user sees who watches it.
-func (n *node) offered(acc chat.Accepted) *answer.Choices {
-	n.w.Helper()
-	ctx, cancel := context.WithCancel(n.w.Context())
+// currentChoices is what can be chosen in a run now, as a user sees who watches it.
+func (n *process) currentChoices(acc chat.Accepted) *answer.Choices {
+	n.h.Helper()
+	ctx, cancel := context.WithCancel(n.h.Context())
 	defer cancel()
 	a, err := n.Watch(ctx, acc.Run)
-	n.w.Must(err)
+	n.h.Must(err)
 	synctest.Wait()
 	return a.View().Choices
 }
@@ -63,23 +63,25 @@ func (n *node) offered(acc chat.Accepted) *answer.Choices {
 // An action asks in the middle, waits, and goes on with what was chosen: by a button or in writing, here or on another replica.
 // The choice is said until the action says more, and is no message of its own.
 func TestChoose(t *testing.T) {
-	for name, choose := range map[string]func(w *world, n *node, q chat.Question) chat.Accepted{
-		"a button": func(_ *world, n *node, q chat.Question) chat.Accepted { return n.tell(chat.Choice(pressed(q, 1))) },
-		"its name": func(_ *world, n *node, q chat.Question) chat.Accepted { return n.say("rain") },
-		"a number": func(_ *world, n *node, q chat.Question) chat.Accepted { return n.say("2.") },
-		"elsewhere": func(w *world, _ *node, q chat.Question) chat.Accepted {
-			return w.start().tell(chat.Choice(pressed(q, 1)))
+	for name, choose := range map[string]func(w *harness, n *process, q chat.Question) chat.Accepted{
+		"a button": func(_ *harness, n *process, q chat.Question) chat.Accepted {
+			return n.deliver(chat.Choice(pressed(q, 1)))
+		},
+		"its name": func(_ *harness, n *process, q chat.Question) chat.Accepted { return n.sendText("rain") },
+		"a number": func(_ *harness, n *process, q chat.Question) chat.Accepted { return n.sendText("2.") },
+		"elsewhere": func(w *harness, _ *process, q chat.Question) chat.Accepted {
+			return w.start().deliver(chat.Choice(pressed(q, 1)))
 		},
 	} {
 		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {
-				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
+				withWaitingAction(t, effect, []step{write("Enjoy.")}, func(w *harness, n *process, a *asking, acc chat.Accepted) {
 					q := w.question(acc)
-					if o := n.offered(acc); o == nil || o.ID != q.ID || !slices.Equal(o.Options, []string{"Dunes", "Rain"}) {
+					if o := n.currentChoices(acc); o == nil || o.ID != q.ID || !slices.Equal(o.Options, []string{"Dunes", "Rain"}) {
 						w.Fatalf("offered is %+v", o)
 					}
 					for _, other := range []press{pressed(q, 0).by("bob"), pressed(q, 0).by("eve"), pressed(q, 7)} { // SE-07
-						if acc := n.tell(chat.Choice(other)); acc.Refused == "" {
+						if acc := n.deliver(chat.Choice(other)); acc.Refused == "" {
 							w.Errorf("%s chooses", other.Author)
 						}
 					}
@@ -92,17 +94,17 @@ func TestChoose(t *testing.T) {
 						name != "elsewhere" && took > 0 {
 						w.Errorf("chosen is %+v, %v, after %v", a.chosen, a.err, took)
 					}
-					w.wants(acc, answer.Completed, fox+"\n\nNow playing Rain\n\nEnjoy.")
-					if o, _ := w.ended(carrier); o.Status != answer.Ignored {
+					w.wantAnswer(acc, answer.Completed, fox+"\n\nNow playing Rain\n\nEnjoy.")
+					if o, _ := w.waitAnswer(carrier); o.Status != answer.Ignored {
 						w.Errorf("what carries the choice ends as %v", o.Status)
 					}
 					if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
 						w.Errorf("people see %q", got)
 					}
-					if h := w.remembered(acc).History; !slices.Equal(h, []string{"Which one?", "Which one?\n\n→ **Rain**", "Now playing Rain"}) {
+					if h := w.storedAnswer(acc).History; !slices.Equal(h, []string{"Which one?", "Which one?\n\n→ **Rain**", "Now playing Rain"}) {
 						w.Errorf("the trail is %q", h)
 					}
-					if o := n.offered(acc); o != nil {
+					if o := n.currentChoices(acc); o != nil {
 						w.Errorf("at last there is %+v", o)
 					}
 				})
@@ -114,24 +116,24 @@ func TestChoose(t *testing.T) {
 // No user waits forever, and nothing can be chosen that no user waits for.
 func TestChooseInVain(t *testing.T) {
 	for name, c := range map[string]struct {
-		during func(w *world, n *node)
+		during func(w *harness, n *process)
 		after  time.Duration
 		err    error
 		status answer.Status
 		text   string
 	}{
 		"no choice":  {nil, 5 * time.Minute, chat.ErrUnanswered, answer.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
-		"stopped":    {func(_ *world, n *node) { n.stop(room) }, time.Minute, chat.ErrStopped, answer.Stopped, ""},
-		"superseded": {func(_ *world, n *node) { n.say("never mind") }, time.Minute, chat.ErrSuperseded, answer.Superseded, ""},
-		"another's press": {func(w *world, n *node) {
+		"stopped":    {func(_ *harness, n *process) { n.stopAnswer(room) }, time.Minute, chat.ErrStopped, answer.Stopped, ""},
+		"superseded": {func(_ *harness, n *process) { n.sendText("never mind") }, time.Minute, chat.ErrSuperseded, answer.Superseded, ""},
+		"another's press": {func(w *harness, n *process) {
 			for _, q := range w.openQuestions() {
-				n.tell(chat.Choice(pressed(q, 0).by("bob")))
+				n.deliver(chat.Choice(pressed(q, 0).by("bob")))
 			}
 		}, 5 * time.Minute, chat.ErrUnanswered, answer.Completed, ""},
 	} {
 		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {
-				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
+				withWaitingAction(t, effect, []step{write("Enjoy.")}, func(w *harness, n *process, a *asking, acc chat.Accepted) {
 					q := w.question(acc)
 					time.Sleep(time.Until(a.begun.Add(time.Minute)))
 					if c.during != nil {
@@ -146,13 +148,13 @@ func TestChooseInVain(t *testing.T) {
 					if took := a.over.Sub(a.begun); !errors.Is(a.err, want) || took < c.after || took > c.after+3*time.Second {
 						w.Errorf("it came back after %v: %v", took, a.err)
 					}
-					if o, text := w.ended(acc); o.Status != c.status || c.text != "" && text != c.text {
+					if o, text := w.waitAnswer(acc); o.Status != c.status || c.text != "" && text != c.text {
 						w.Errorf("the run is %v: %q", o.Status, text)
 					}
-					if o := n.offered(acc); o != nil {
+					if o := n.currentChoices(acc); o != nil {
 						w.Errorf("at last there is %+v", o)
 					}
-					if acc := n.tell(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
+					if acc := n.deliver(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 						w.Errorf("it can be chosen: %+v", acc)
 					}
 				})
@@ -161,7 +163,7 @@ func TestChooseInVain(t *testing.T) {
 	}
 }
 
-func (w *world) openQuestions() []chat.Question {
+func (w *harness) openQuestions() []chat.Question {
 	open, err := w.Store.OpenQuestions(w.Context(), room)
 	w.Must(err)
 	return open
@@ -169,9 +171,9 @@ func (w *world) openQuestions() []chat.Question {
 
 // A turn asks as often as it needs to.
 func TestChooseTwice(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		var chosen []string
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			for _, options := range [][]string{{"Dunes", "Rain"}, {"Loud", "Soft"}} {
 				q, err := c.Choose(ctx, "Which?", chat.Question{Options: options})
 				if err != nil {
@@ -183,12 +185,12 @@ func TestChooseTwice(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
 		n := w.start()
-		acc := n.say("play")
+		acc := n.sendText("play")
 		for range 2 {
 			time.Sleep(time.Second)
-			n.tell(chat.Choice(pressed(w.question(acc), 1)))
+			n.deliver(chat.Choice(pressed(w.question(acc), 1)))
 		}
-		w.wants(acc, answer.Completed, "Which?\n\n→ **Soft**\n\nEnjoy.")
+		w.wantAnswer(acc, answer.Completed, "Which?\n\n→ **Soft**\n\nEnjoy.")
 		synctest.Wait()
 		if !slices.Equal(chosen, []string{"Rain", "Soft"}) {
 			w.Errorf("chosen is %q", chosen)
@@ -198,7 +200,7 @@ func TestChooseTwice(t *testing.T) {
 
 // ST-18: who adopts the turn shows nothing before its end, so no user can choose, and is told at once.
 func TestChooseAfterACrash(t *testing.T) {
-	waiting(t, action.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
+	withWaitingAction(t, action.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *harness, n *process, a *asking, acc chat.Accepted) {
 		first := w.question(acc)
 		w.model.queue([]step{write("Another time.")})
 		_ = n.Stop()
@@ -209,8 +211,8 @@ func TestChooseAfterACrash(t *testing.T) {
 		if !errors.Is(a.err, chat.ErrUnseen) {
 			w.Errorf("asking gave %v", a.err)
 		}
-		w.wants(acc, answer.Completed, fox+"\n\nWhich one?\n\nAnother time.")
-		if acc := other.tell(chat.Choice(pressed(first, 0))); acc.Refused != "This question has closed." {
+		w.wantAnswer(acc, answer.Completed, fox+"\n\nWhich one?\n\nAnother time.")
+		if acc := other.deliver(chat.Choice(pressed(first, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("what the first asked can be chosen: %+v", acc)
 		}
 	})
@@ -219,10 +221,10 @@ func TestChooseAfterACrash(t *testing.T) {
 // What is asked without waiting can be chosen while the turn goes on: the options go at once, and what comes of it is said
 // beside the answer, whose messages are its own.
 func TestChosenWhileTheTurnGoesOn(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		c := &chooser{says: "Skipped."}
 		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{c}})
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 			call.Update("Now playing Dunes, at full length.")
 			if err := call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"}); err != nil {
 				return action.Result{}, err
@@ -232,20 +234,20 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
 		n := w.start()
-		acc := n.say("play")
+		acc := n.sendText("play")
 		time.Sleep(10 * time.Second)
 		q := w.question(acc)
-		if o := n.offered(acc); o == nil || o.ID != q.ID {
+		if o := n.currentChoices(acc); o == nil || o.ID != q.ID {
 			w.Fatalf("offered is %+v", o)
 		}
-		n.tell(chat.Choice(pressed(q, 0)))
+		n.deliver(chat.Choice(pressed(q, 0)))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if o := n.offered(acc); o != nil || len(c.chosen) != 1 || c.chosen[0].Choice != 0 {
+		if o := n.currentChoices(acc); o != nil || len(c.chosen) != 1 || c.chosen[0].Choice != 0 {
 			w.Errorf("there is still %+v; chosen was %+v", o, c.chosen)
 		}
 		time.Sleep(time.Minute)
-		w.wants(acc, answer.Completed, "Now playing Dunes, at full length.\n\nEnjoy.")
+		w.wantAnswer(acc, answer.Completed, "Now playing Dunes, at full length.\n\nEnjoy.")
 		if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Skip**\n\nSkipped." {
 			w.Errorf("people see %q", got)
 		}
@@ -254,48 +256,48 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 
 // When the time of the action is over, so is its question, though the turn goes on.
 func TestChooseTooSlowly(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+	withHarness(t, func(w *harness) {
+		w.addActions(&fakeAction{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			_, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 			return action.Result{}, err
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(30 * time.Second), write("Another time.")})
 		n := w.start()
-		acc := n.say("play")
+		acc := n.sendText("play")
 		time.Sleep(time.Second)
 		q := w.question(acc)
 		time.Sleep(time.Minute)
-		if o := n.offered(acc); o != nil {
+		if o := n.currentChoices(acc); o != nil {
 			w.Errorf("the action is over, and there is %+v", o)
 		}
-		if acc := n.tell(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
+		if acc := n.deliver(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it can be chosen: %+v", acc)
 		}
-		w.wants(acc, answer.Completed, "Which one?\n\nAnother time.")
+		w.wantAnswer(acc, answer.Completed, "Which one?\n\nAnother time.")
 	})
 }
 
 // Where nothing is shown before the end, or nothing more since a user has removed the answer, no user waits for a choice.
 func TestChooseUnseen(t *testing.T) {
 	for name, hides := range map[string]bool{"from the first": true, "later": false} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			var p *poster
 			w.cfg.Open = func(_ context.Context, r chat.Run) (core.Surface, error) {
 				p = &poster{chat: w.chat, run: r, silent: true, hides: hides}
 				return p, nil
 			}
 			a := &asking{}
-			w.plug(&fakeAction{name: "PLAY", do: a.act})
+			w.addActions(&fakeAction{name: "PLAY", do: a.act})
 			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Another time.")})
 			n := w.start()
-			acc := n.say("play")
+			acc := n.sendText("play")
 			time.Sleep(10 * time.Second)
 			if !hides {
 				watched, err := n.Watch(w.Context(), acc.Run)
 				w.Must(err)
 				watched.Seen(^answer.Cursor(0))
 			}
-			w.wants(acc, answer.Completed, "Which one?\n\nAnother time.")
+			w.wantAnswer(acc, answer.Completed, "Which one?\n\nAnother time.")
 			synctest.Wait()
 			if !errors.Is(a.err, chat.ErrUnseen) || a.over.Sub(a.begun) > 10*time.Second || len(w.openQuestions()) != 0 {
 				w.Errorf("%s: asking gave %v after %v", name, a.err, a.over.Sub(a.begun))

@@ -10,14 +10,14 @@ import (
 
 // What a provider wants back goes with the calls of the same answer, and into nothing else: not into the next answer.
 func TestOpaqueLivesWithinOneAnswer(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		sealed := &llm.Opaque{Owner: "wire", Data: json.RawMessage(`"signature"`)}
-		w.plug(&fakeAction{name: "DO"})
+		w.addActions(&fakeAction{name: "DO"})
 		seal := func(context.Context) (*llm.Chunk, error) { return &llm.Chunk{Opaque: sealed}, nil }
 		w.model.queue([]step{write("Wait."), call(0, "a", "DO", "{}"), seal, finish(llm.FinishCalls)}, []step{write("Done."), seal}, []step{write("Again.")})
 		n := w.start()
 		for _, text := range []string{"do it", "and now?"} {
-			_, _, err := n.follow(n.say(text).Run)
+			_, _, err := n.readAnswer(n.sendText(text).Run)
 			w.Must(err)
 		}
 		if len(w.model.calls) != 3 {

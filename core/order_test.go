@@ -42,23 +42,23 @@ func TestReplyHasItsPlaceAmongActions(t *testing.T) {
 		"not at all":            {"A", "", 6, "On it.\n\nA", 1, []string{"REPLY", "A"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Generation = generate.Config{Mode: generate.XML, MaxSteps: c.steps}
-				w.plug(shower("A", c.result), shower("B", c.result))
+				w.addActions(shower("A", c.result), shower("B", c.result))
 				w.model.queue(form(c.actions, "On it."), form("REPLY", "Done."), form("REPLY", "And that."))
-				acc := w.start().say("Do it")
-				w.wants(acc, answer.Completed, c.said)
-				asked := w.model.asked()
+				acc := w.start().sendText("Do it")
+				w.wantAnswer(acc, answer.Completed, c.said)
+				asked := w.model.requests()
 				if len(asked) != c.rounds {
 					t.Errorf("the model was asked %d times", len(asked))
 				}
 				if c.rounds > 1 && c.result != "" && !strings.Contains(asked[1].Messages[0].Text, "A {}: found") {
 					t.Errorf("the reply was asked for with %q", asked[1].texts())
 				}
-				if m := w.remembered(acc); !slices.Equal(m.Actions, c.order) {
+				if m := w.storedAnswer(acc); !slices.Equal(m.Actions, c.order) {
 					t.Errorf("remembered is %q", m.Actions)
 				}
-				w.noTags()
+				w.wantNoTags()
 			})
 		})
 	}
@@ -68,16 +68,16 @@ func TestReplyHasItsPlaceAmongActions(t *testing.T) {
 func TestReplyIsHeldWhileTheActionWorks(t *testing.T) {
 	for actions, seen := range map[string]bool{"REPLY,A": true, "A,REPLY": false} {
 		t.Run(actions, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.asForm()
+			withHarness(t, func(w *harness) {
+				w.useXML()
 				meanwhile := ""
-				w.plug(&fakeAction{name: "A", do: func(context.Context, *action.Call) (action.Result, error) {
+				w.addActions(&fakeAction{name: "A", do: func(context.Context, *action.Call) (action.Result, error) {
 					time.Sleep(5 * time.Second)
 					meanwhile = strings.Join(w.chat.visible(), "\n")
 					return action.Result{}, nil
 				}})
 				w.model.queue(form(actions, fox))
-				w.wants(w.start().say("Do it"), answer.Completed, fox)
+				w.wantAnswer(w.start().sendText("Do it"), answer.Completed, fox)
 				if strings.Contains(meanwhile, fox) != seen {
 					t.Errorf("meanwhile people saw %q", meanwhile)
 				}
@@ -88,35 +88,35 @@ func TestReplyIsHeldWhileTheActionWorks(t *testing.T) {
 
 // An answer that was cut off shows its text, says so, and does nothing of what it lists.
 func TestHeldReplyOfACutAnswer(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.asForm()
+	withHarness(t, func(w *harness) {
+		w.useXML()
 		a := shower("A", "found")
-		w.plug(a)
+		w.addActions(a)
 		w.model.queue([]step{write("<response><actions>A,REPLY</actions><text>I have do"), finish(llm.FinishLength)})
-		w.wants(w.start().say("Do it"), answer.Completed, "I have do"+cutMark)
-		if a.times() > 0 || len(w.model.asked()) != 1 {
-			t.Errorf("made %d times after %d rounds", a.times(), len(w.model.asked()))
+		w.wantAnswer(w.start().sendText("Do it"), answer.Completed, "I have do"+cutMark)
+		if a.times() > 0 || len(w.model.requests()) != 1 {
+			t.Errorf("made %d times after %d rounds", a.times(), len(w.model.requests()))
 		}
 	})
 }
 
 // An action that waits for an approval holds the reply below it, and what follows that, over a restart.
 func TestHeldReplyWaitsForAnApproval(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.asForm()
+	withHarness(t, func(w *harness) {
+		w.useXML()
 		shop := w.withShop()
-		w.plug(shower("B", ""))
+		w.addActions(shower("B", ""))
 		w.model.queue(form(`<action name="ORDER"><params>{"item":"tea"}</params></action>,REPLY,B`, "I have ordered tea."), form("REPLY", "Tea is on its way."))
 		first := w.start()
-		acc := first.submit(w.addressed("ada", "Order tea"))
-		q := w.parked(acc)
+		acc := first.send(w.groupMention("ada", "Order tea"))
+		q := w.waitParked(acc)
 		if shown := strings.Join(w.chat.visible(), "\n"); strings.Contains(shown, "I have ordered") || shop.times() > 0 {
 			t.Errorf("made %d times; people see %q", shop.times(), shown)
 		}
 		second := w.start()
 		first.shutdown()
-		second.tell(chat.Choice(pressed(q, 0)))
-		o, said := w.ended(acc)
+		second.deliver(chat.Choice(pressed(q, 0)))
+		o, said := w.waitAnswer(acc)
 		if o.Status != answer.Completed || shop.times() != 1 || !strings.HasSuffix(said, "Tea is on its way.\n\nB") || strings.Contains(said, "I have ordered") {
 			t.Errorf("made %d times; it ended as %+v and said %q", shop.times(), o, said)
 		}

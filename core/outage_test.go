@@ -22,7 +22,7 @@ var errDown = errors.New("out of reach")
 
 // Store down: nothing is acknowledged that is not stored.
 func TestAcceptFails(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		p := &gatewaytest.Faults{}
 		p.Refuse(func(string) error { return errDown })
 		w.wrap(p)
@@ -30,7 +30,7 @@ func TestAcceptFails(t *testing.T) {
 		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "A")); !errors.Is(err, errDown) {
 			w.Errorf("accepted with %v", err)
 		}
-		if n := len(w.model.asked()); n != 0 {
+		if n := len(w.model.requests()); n != 0 {
 			w.Errorf("the model was asked %d times", n)
 		}
 	})
@@ -41,7 +41,7 @@ func TestAcceptFails(t *testing.T) {
 func TestStoreIsDownForAMinute(t *testing.T) {
 	for _, effect := range []string{`note shown [""]`, `note shown ["m1"]`, "note verdict", "finish", "note acted"} {
 		t.Run(effect, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				var since time.Time
 				p := &gatewaytest.Faults{}
 				p.Refuse(func(name string) error {
@@ -56,20 +56,20 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 				})
 				w.wrap(p)
 				a := &fakeAction{name: "WRITE", effect: action.Writes}
-				w.plug(a)
+				w.addActions(a)
 				w.model.queue([]step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
 				n := w.start()
-				acc := n.say("A")
+				acc := n.sendText("A")
 				want := fox + "\n\nDone."
-				w.wants(acc, answer.Completed, want)
+				w.wantAnswer(acc, answer.Completed, want)
 				if since.IsZero() {
 					w.Fatal("the effect never came")
 				}
 				if got := w.chat.visible(); !slices.Equal(got, []string{want}) {
 					w.Errorf("the chat shows %q", got)
 				}
-				if a.times() != 1 || len(w.model.asked()) != 2 {
-					w.Errorf("%d actions, %d calls of the model", a.times(), len(w.model.asked()))
+				if a.times() != 1 || len(w.model.requests()) != 2 {
+					w.Errorf("%d actions, %d calls of the model", a.times(), len(w.model.requests()))
 				}
 			})
 		})
@@ -78,7 +78,7 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 
 // Tracker down: supersede becomes queue, and no message is lost.
 func TestTrackerIsDown(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		p := &gatewaytest.Faults{}
 		p.Refuse(func(name string) error {
 			if name == "claim" || name == "settle" || name == "stop" {
@@ -89,10 +89,10 @@ func TestTrackerIsDown(t *testing.T) {
 		w.wrap(p)
 		n := w.start()
 		w.model.queue([]step{pause(30 * time.Second), write("A's answer")})
-		a, b, c := n.say("A"), n.say("B"), n.say("C")
-		w.wants(a, answer.Completed, "A's answer")
-		w.wants(b, answer.Completed, "You said: B")
-		w.wants(c, answer.Completed, "You said: C")
+		a, b, c := n.sendText("A"), n.sendText("B"), n.sendText("C")
+		w.wantAnswer(a, answer.Completed, "A's answer")
+		w.wantAnswer(b, answer.Completed, "You said: B")
+		w.wantAnswer(c, answer.Completed, "You said: C")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"A's answer", "You said: B", "You said: C"}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -104,7 +104,7 @@ func TestTrackerIsDown(t *testing.T) {
 
 // A tracker that forgets is told again by the runner, before the older of two waiting runs is begun.
 func TestTrackerForgets(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		p := &gatewaytest.Faults{}
 		p.Refuse(func(name string) error {
 			if name == "claim" {
@@ -115,19 +115,19 @@ func TestTrackerForgets(t *testing.T) {
 		w.wrap(p)
 		n := w.start()
 		w.model.queue([]step{write("x"), pause(10 * time.Second), write(fox)})
-		a := n.say("A")
+		a := n.sendText("A")
 		time.Sleep(time.Second)
-		b, c := n.say("B"), n.say("C")
+		b, c := n.sendText("B"), n.sendText("C")
 		p.Refuse(nil)
-		w.wants(c, answer.Completed, "You said: C")
-		w.wants(a, answer.Completed, "x"+fox)
-		w.wants(b, answer.Superseded, "")
+		w.wantAnswer(c, answer.Completed, "You said: C")
+		w.wantAnswer(a, answer.Completed, "x"+fox)
+		w.wantAnswer(b, answer.Superseded, "")
 	})
 }
 
 // A post needs the room: who lost it shows nothing, although no user told it.
 func TestSettleRefusesTheFirstPost(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		open := w.cfg.Open
 		w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
 			s, err := open(ctx, r)
@@ -138,11 +138,11 @@ func TestSettleRefusesTheFirstPost(t *testing.T) {
 		}
 		w.model.queue([]step{write(fox), pause(time.Hour)})
 		n := w.start()
-		a := n.say("A")
+		a := n.sendText("A")
 		time.Sleep(time.Second)
-		b := n.say("B")
-		w.wants(b, answer.Completed, "You said: B")
-		w.wants(a, answer.Superseded, "")
+		b := n.sendText("B")
+		w.wantAnswer(b, answer.Completed, "You said: B")
+		w.wantAnswer(a, answer.Superseded, "")
 		if r := w.run(a); !r.Outcome.Withdrawn || len(r.Shown) > 0 {
 			w.Errorf("A's run is %+v", r)
 		}
@@ -156,9 +156,9 @@ func TestSettleRefusesTheFirstPost(t *testing.T) {
 func TestLostRun(t *testing.T) {
 	for _, effect := range []string{"note text", "note acting", "note shown", "note verdict", "finish"} {
 		t.Run(effect, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				if effect == "note text" || effect == "note acting" {
-					w.watched()
+					w.watchOnly()
 				}
 				var lost atomic.Bool
 				p := &gatewaytest.Faults{}
@@ -175,13 +175,13 @@ func TestLostRun(t *testing.T) {
 					return nil
 				})
 				w.wrap(p)
-				w.plug(&fakeAction{name: "WRITE", effect: action.Writes})
+				w.addActions(&fakeAction{name: "WRITE", effect: action.Writes})
 				w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
 				n := w.start()
 				m := w.message(room, "ada", "A")
 				acc, err := n.ProcessMessage(w.Context(), m)
 				w.Must(err)
-				cs, v, err := n.follow(acc.Run)
+				cs, v, err := n.readAnswer(acc.Run)
 				if effect != "finish" && (!errors.Is(err, answer.ErrLost) || v.Outcome.Done()) {
 					w.Errorf("a reader was told %v, %+v", err, v.Outcome)
 				}
@@ -196,12 +196,12 @@ func TestLostRun(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				if calls := w.model.asked(); (effect == "note text" || effect == "note shown") && calls[0].To.Sub(calls[0].From) > 20*time.Second {
+				if calls := w.model.requests(); (effect == "note text" || effect == "note shown") && calls[0].To.Sub(calls[0].From) > 20*time.Second {
 					w.Errorf("the model went on for %v", calls[0].To.Sub(calls[0].From))
 				}
 				p.Refuse(nil)
 				w.model.queue([]step{write("Again.")})
-				w.ended(acc)
+				w.waitAnswer(acc)
 			})
 		})
 	}
@@ -217,7 +217,7 @@ func (hungStore) Beat(ctx context.Context, _ string, _ time.Time) error {
 
 // I12: a store that hangs does not keep a process from ending.
 func TestStoreHangs(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Store = hungStore{w.cfg.Store}
 		n := w.start()
 		begun := time.Now()

@@ -99,7 +99,7 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 		"a provider that keeps none":   {&seller{writes: 15_000, own: 3000, ignores: true}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 12 * 3000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Access.Direct = access.DirectOpen
 				w.cfg.Meter = quota.NewMeter(c.limits, w.Store, w.cfg.Log)
 				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: nano}})
@@ -110,11 +110,11 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 					if c.limits.Person != (quota.Cost{}) {
 						m.Address.BilledTo = "one"
 					}
-					all = append(all, n.submit(m))
+					all = append(all, n.send(m))
 				}
 				cut := 0
 				for _, acc := range all {
-					if _, said := w.ended(acc); strings.HasPrefix(said, "word ") && strings.Contains(said, "daily limit. It resets") {
+					if _, said := w.waitAnswer(acc); strings.HasPrefix(said, "word ") && strings.Contains(said, "daily limit. It resets") {
 						cut++
 					}
 				}
@@ -145,7 +145,7 @@ func TestMaximumOfACall(t *testing.T) {
 		{left: 1_000_000, asked: 300, want: 300}, {left: 4000, want: 0}, {left: 3999, want: 3999}, {left: 300, own: 500, want: 300},
 		{left: 256, want: 256}, {left: 255, want: -1}, {left: 255, own: 200, want: 200}, {left: 199, own: 200, want: -1},
 	} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			p := &seller{writes: 10, own: c.own}
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.left}}, w.Store, w.cfg.Log)
 			var err error
@@ -172,7 +172,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 	}{
 		{nil, [3]int{4002, 10, 2}}, {refused, [3]int{}}, {broken, [3]int{4002, 10, 2}},
 	} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, w.Store, w.cfg.Log)
 			all := m.Models(llm.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}}, quota.Tariffs{})
 			spent := 0

@@ -15,10 +15,10 @@ import (
 	"parley/core/chat"
 )
 
-// pairing plays a story in which strangers need a code. Ada is allowed, Olga owns the agent if owned is set.
-func pairing(t *testing.T, owned bool, play func(*world, *node)) {
+// withPairing runs a test in which strangers need a code. Ada is allowed, Olga owns the agent if owned is set.
+func withPairing(t *testing.T, owned bool, play func(*harness, *process)) {
 	t.Helper()
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct = access.DirectPairing
 		if owned {
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
@@ -27,19 +27,19 @@ func pairing(t *testing.T, owned bool, play func(*world, *node)) {
 	})
 }
 
-// writes is what a user writes in their own direct chat, and what they read: "" is silence.
-func (n *node) writes(who chat.EntityID, text string) string {
-	n.w.Helper()
-	m := n.w.message(chat.RoomID("fake/"+who), who, text)
-	acc := n.submit(m)
-	_, said := n.w.ended(acc)
+// chatAs is what a user writes in their own direct chat, and what they read: "" is silence.
+func (n *process) chatAs(who chat.EntityID, text string) string {
+	n.h.Helper()
+	m := n.h.message(chat.RoomID("fake/"+who), who, text)
+	acc := n.send(m)
+	_, said := n.h.waitAnswer(acc)
 	return said
 }
 
 var codes = regexp.MustCompile(`[A-Z2-9]{4}-[A-Z2-9]{4}`)
 
-// code is the one that a user was told.
-func (w *world) code(said string) string {
+// codeIn is the one that a user was told.
+func (w *harness) codeIn(said string) string {
 	w.Helper()
 	code := codes.FindString(said)
 	if code == "" {
@@ -50,32 +50,32 @@ func (w *world) code(said string) string {
 
 // A stranger hears one sentence with a code. The owner brings it to the agent, and the stranger is let in, for good.
 func TestPairing(t *testing.T) {
-	pairing(t, true, func(w *world, n *node) {
-		code := w.code(n.writes("eve", "Hello"))
-		if said := n.writes("eve", "Hello?"); said != "" {
+	withPairing(t, true, func(w *harness, n *process) {
+		code := w.codeIn(n.chatAs("eve", "Hello"))
+		if said := n.chatAs("eve", "Hello?"); said != "" {
 			w.Errorf("then she hears %q", said)
 		}
 		time.Sleep(10 * time.Minute)
-		if again := w.code(n.writes("eve", "Hello??")); again != code {
+		if again := w.codeIn(n.chatAs("eve", "Hello??")); again != code {
 			w.Errorf("later she hears another code, %s", again)
 		}
-		if said := n.writes("ada", "/pair "+code); said != "You said: /pair "+code {
+		if said := n.chatAs("ada", "/pair "+code); said != "You said: /pair "+code {
 			w.Errorf("who is not the owner reads %q", said)
 		}
-		if said := n.writes("olga", "/pair "+strings.ToLower(code)); !strings.Contains(said, "eve") {
+		if said := n.chatAs("olga", "/pair "+strings.ToLower(code)); !strings.Contains(said, "eve") {
 			w.Errorf("the owner reads %q", said)
 		}
-		asked := len(w.model.asked())
+		asked := len(w.model.requests())
 		n.shutdown()
 		n = w.start()
-		if said := n.writes("eve", "And now?"); said != "You said: And now?" || len(w.model.asked()) != asked+1 {
+		if said := n.chatAs("eve", "And now?"); said != "You said: And now?" || len(w.model.requests()) != asked+1 {
 			w.Errorf("then she hears %q", said)
 		}
 		m := w.message(group, "eve", "And here?")
 		m.Addressed = true
-		w.wants(n.submit(m), answer.Completed, "You said: eve: And here?")
+		w.wantAnswer(n.send(m), answer.Completed, "You said: eve: And here?")
 		w.Must(w.Store.Dismiss(w.Context(), "eve"))
-		if other := w.code(n.writes("eve", "I am out?")); other == code {
+		if other := w.codeIn(n.chatAs("eve", "I am out?")); other == code {
 			w.Error("a code lets a user in twice")
 		}
 	})
@@ -83,23 +83,23 @@ func TestPairing(t *testing.T) {
 
 // The forms in which the owner may bring a code, and what is none.
 func TestPairingCodes(t *testing.T) {
-	pairing(t, true, func(w *world, n *node) {
+	withPairing(t, true, func(w *harness, n *process) {
 		for i, form := range []string{"%s", "`%s`", "/pair %s", " /PAIR  %s ", "**%s**"} {
 			who := chat.EntityID(fmt.Sprint("guest", i))
-			code := w.code(n.writes(who, "Hello"))
-			if said := n.writes("olga", fmt.Sprintf(form, code)); !strings.Contains(said, string(who)) {
+			code := w.codeIn(n.chatAs(who, "Hello"))
+			if said := n.chatAs("olga", fmt.Sprintf(form, code)); !strings.Contains(said, string(who)) {
 				w.Errorf("%s: %q", form, said)
 			}
 		}
-		plain := strings.ReplaceAll(w.code(n.writes("eve", "Hello")), "-", "")
-		if said := n.writes("olga", plain); !strings.Contains(said, "eve") {
+		plain := strings.ReplaceAll(w.codeIn(n.chatAs("eve", "Hello")), "-", "")
+		if said := n.chatAs("olga", plain); !strings.Contains(said, "eve") {
 			w.Errorf("%s: %q", plain, said)
 		}
 		for text, want := range map[string]string{
 			"/pair": "expired code", "/pair what": "expired code", "AAAA-AAAA": "expired code",
 			"umbrella": "You said: umbrella", "Hello": "You said: Hello",
 		} {
-			if said := n.writes("olga", text); !strings.Contains(said, want) {
+			if said := n.chatAs("olga", text); !strings.Contains(said, want) {
 				w.Errorf("%q: the owner reads %q", text, said)
 			}
 		}
@@ -108,22 +108,22 @@ func TestPairingCodes(t *testing.T) {
 
 // A code is good for an hour, and few strangers wait at a time: others hear nothing, and nothing is spent on anybody.
 func TestPairingIsBounded(t *testing.T) {
-	pairing(t, true, func(w *world, n *node) {
-		code := w.code(n.writes("eve", "Hello"))
+	withPairing(t, true, func(w *harness, n *process) {
+		code := w.codeIn(n.chatAs("eve", "Hello"))
 		for i := range 10 {
-			said := n.writes(chat.EntityID(fmt.Sprint("guest", i)), "Hello")
+			said := n.chatAs(chat.EntityID(fmt.Sprint("guest", i)), "Hello")
 			if told := said != ""; told != (i < 4) {
 				w.Errorf("guest %d hears %q", i, said)
 			}
 		}
 		time.Sleep(time.Hour)
-		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
+		if said := n.chatAs("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("a code of before reads %q", said)
 		}
-		if next := w.code(n.writes("eve", "Hello")); next == code {
+		if next := w.codeIn(n.chatAs("eve", "Hello")); next == code {
 			w.Error("a code has come back")
 		}
-		if asked := len(w.model.asked()); asked != 0 {
+		if asked := len(w.model.requests()); asked != 0 {
 			w.Errorf("the model was asked %d times", asked)
 		}
 	})
@@ -131,13 +131,13 @@ func TestPairingIsBounded(t *testing.T) {
 
 // Until there is an owner, strangers hear a neutral line once. Anyone who brings the owner's code is the owner, for good.
 func TestOwnerCode(t *testing.T) {
-	pairing(t, false, func(w *world, n *node) {
+	withPairing(t, false, func(w *harness, n *process) {
 		code, err := n.OwnerCode(w.Context())
 		w.Must(err)
-		if said := n.writes("eve", "Hello"); codes.MatchString(said) || !strings.HasPrefix(said, "Sorry, I can't reply yet") {
+		if said := n.chatAs("eve", "Hello"); codes.MatchString(said) || !strings.HasPrefix(said, "Sorry, I can't reply yet") {
 			w.Errorf("without an owner a stranger reads %q", said)
 		}
-		if said := n.writes("eve", "Hello?"); said != "" {
+		if said := n.chatAs("eve", "Hello?"); said != "" {
 			w.Errorf("then %q", said)
 		}
 		n.shutdown()
@@ -145,10 +145,10 @@ func TestOwnerCode(t *testing.T) {
 		if again, err := n.OwnerCode(w.Context()); err != nil || again != code {
 			w.Errorf("the next process has the code %q, %v", again, err)
 		}
-		if said := n.writes("olga", code); !strings.Contains(said, "You are now my owner") {
+		if said := n.chatAs("olga", code); !strings.Contains(said, "You are now my owner") {
 			w.Errorf("the owner reads %q", said)
 		}
-		if said := n.writes("eve", code); strings.Contains(said, "You are now my owner") {
+		if said := n.chatAs("eve", code); strings.Contains(said, "You are now my owner") {
 			w.Errorf("a second one reads %q", said)
 		}
 		n.shutdown()
@@ -157,10 +157,10 @@ func TestOwnerCode(t *testing.T) {
 			w.Errorf("there is still a code, %q, %v", again, err)
 		}
 		time.Sleep(10 * time.Minute)
-		if said := n.writes("olga", w.code(n.writes("eve", "Hello"))); !strings.Contains(said, "eve") {
+		if said := n.chatAs("olga", w.codeIn(n.chatAs("eve", "Hello"))); !strings.Contains(said, "eve") {
 			w.Errorf("the owner reads %q", said)
 		}
-		if asked := len(w.model.asked()); asked != 0 {
+		if asked := len(w.model.requests()); asked != 0 {
 			w.Errorf("the model was asked %d times", asked)
 		}
 	})
@@ -168,20 +168,20 @@ func TestOwnerCode(t *testing.T) {
 
 // No user guesses the owner's code: a few wrong ones, and the right one does nothing for an hour.
 func TestOwnerCodeIsNotGuessed(t *testing.T) {
-	pairing(t, false, func(w *world, n *node) {
+	withPairing(t, false, func(w *harness, n *process) {
 		code, err := n.OwnerCode(w.Context())
 		w.Must(err)
 		for i := range 7 {
-			said := n.writes("eve", fmt.Sprintf("AAAA-AAA%c", 'A'+i))
+			said := n.chatAs("eve", fmt.Sprintf("AAAA-AAA%c", 'A'+i))
 			if told := strings.Contains(said, "expired code"); told != (i < 5) {
 				w.Errorf("try %d: %q", i, said)
 			}
 		}
-		if said := n.writes("eve", code); strings.Contains(said, "owner") {
+		if said := n.chatAs("eve", code); strings.Contains(said, "owner") {
 			w.Errorf("after too many tries: %q", said)
 		}
 		time.Sleep(time.Hour)
-		if said := n.writes("eve", code); !strings.Contains(said, "You are now my owner") {
+		if said := n.chatAs("eve", code); !strings.Contains(said, "You are now my owner") {
 			w.Errorf("an hour later: %q", said)
 		}
 	})
@@ -189,17 +189,17 @@ func TestOwnerCodeIsNotGuessed(t *testing.T) {
 
 // Two bring the owner's code at the same time: there is one owner.
 func TestOneOwner(t *testing.T) {
-	pairing(t, false, func(w *world, n *node) {
+	withPairing(t, false, func(w *harness, n *process) {
 		code, err := n.OwnerCode(w.Context())
 		w.Must(err)
 		var accepted []chat.Accepted
 		for i := range 6 {
 			who := chat.EntityID(fmt.Sprint("guest", i))
-			accepted = append(accepted, n.submit(w.message(chat.RoomID("fake/"+who), who, code)))
+			accepted = append(accepted, n.send(w.message(chat.RoomID("fake/"+who), who, code)))
 		}
 		owners := 0
 		for _, acc := range accepted {
-			if _, said := w.ended(acc); strings.Contains(said, "You are now my owner") {
+			if _, said := w.waitAnswer(acc); strings.Contains(said, "You are now my owner") {
 				owners++
 			}
 		}
@@ -213,8 +213,8 @@ func TestOneOwner(t *testing.T) {
 
 // Of many who bring one code, one lets a user in.
 func TestLetInOnce(t *testing.T) {
-	pairing(t, true, func(w *world, n *node) {
-		code := w.code(n.writes("eve", "Hello"))
+	withPairing(t, true, func(w *harness, n *process) {
+		code := w.codeIn(n.chatAs("eve", "Hello"))
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
@@ -236,13 +236,13 @@ func TestLetInOnce(t *testing.T) {
 
 // With a code the web can't be left, nor entered: its people are let in by other means.
 func TestOpenConnectorKnowsNoCodes(t *testing.T) {
-	pairing(t, false, func(w *world, n *node) {
+	withPairing(t, false, func(w *harness, n *process) {
 		n.shutdown()
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n = w.start()
 		code, err := n.OwnerCode(w.Context())
 		w.Must(err)
-		if said := n.writes("eve", code); said != "You said: "+code {
+		if said := n.chatAs("eve", code); said != "You said: "+code {
 			w.Errorf("it says %q", said)
 		}
 		if _, err := w.Store.Owner(w.Context()); !errors.Is(err, chat.ErrNotFound) {

@@ -16,12 +16,12 @@ import (
 	"parley/core/llm"
 )
 
-// atOnce plays a story in which two answers are made for a person at a time, and each takes a minute.
-func atOnce(t *testing.T, play func(w *world, n *node), set ...func(w *world)) {
+// withConcurrentAnswers runs a test in which two answers are made for a person at a time, and each takes a minute.
+func withConcurrentAnswers(t *testing.T, play func(w *harness, n *process), set ...func(w *harness)) {
 	t.Helper()
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 2
-		w.model.play = func(r llm.Request) []step {
+		w.model.respond = func(r llm.Request) []step {
 			return []step{pause(time.Minute), write("Done: " + r.Messages[len(r.Messages)-1].Text)}
 		}
 		w.model.where = func(r llm.Request) chat.RoomID { return chat.RoomID(r.Messages[len(r.Messages)-1].Text) }
@@ -32,16 +32,16 @@ func atOnce(t *testing.T, play func(w *world, n *node), set ...func(w *world)) {
 	})
 }
 
-// asks writes a question in a room of its own.
-func (n *node) asks(in string, who chat.EntityID) chat.Accepted {
-	n.w.Helper()
-	acc := n.submit(n.w.message(chat.RoomID(in), who, in))
+// askIn writes a question in a room of its own.
+func (n *process) askIn(in string, who chat.EntityID) chat.Accepted {
+	n.h.Helper()
+	acc := n.send(n.h.message(chat.RoomID(in), who, in))
 	synctest.Wait()
 	return acc
 }
 
-// done are those of rooms whose answers were posted.
-func (w *world) done(rooms ...chat.Accepted) (ended []bool) {
+// answered are those of rooms whose answers were posted.
+func (w *harness) answered(rooms ...chat.Accepted) (ended []bool) {
 	w.Helper()
 	for _, acc := range rooms {
 		ended = append(ended, w.run(acc).Outcome.Done())
@@ -52,44 +52,44 @@ func (w *world) done(rooms ...chat.Accepted) (ended []bool) {
 // SE-19: two answers are made for a person at a time. Further ones wait in order, unstarted; they are not refused, and others do
 // not wait for them, nor do commands.
 func TestAnswersOfOnePersonWait(t *testing.T) {
-	atOnce(t, func(w *world, n *node) {
+	withConcurrentAnswers(t, func(w *harness, n *process) {
 		var all []chat.Accepted
 		for i := range 5 {
-			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
+			all = append(all, n.askIn(fmt.Sprint("fake/", i), "ada"))
 		}
-		bob := n.asks("fake/bob", "bob")
-		if asked := len(w.model.asked()); asked != 3 {
+		bob := n.askIn("fake/bob", "bob")
+		if asked := len(w.model.requests()); asked != 3 {
 			t.Errorf("%d answers are made at once; want two for Ada and one for Bob", asked)
 		}
 		if r := w.run(all[2]); r.Epoch != 0 || r.Held {
 			t.Errorf("an answer that waits is %+v", r)
 		}
-		status := n.submit(w.message("fake/4", "ada", "/help"))
+		status := n.send(w.message("fake/4", "ada", "/help"))
 		time.Sleep(time.Second)
-		if !w.done(status)[0] {
+		if !w.answered(status)[0] {
 			t.Error("a command waits")
 		}
 		for minute, want := range [][]bool{{true, true, false, false, false}, {true, true, true, true, false}, {true, true, true, true, true}} {
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if got := w.done(all...); !slices.Equal(got, want) {
+			if got := w.answered(all...); !slices.Equal(got, want) {
 				t.Errorf("after %d minutes the answers have ended: %v; want %v", minute+1, got, want)
 			}
 		}
-		w.wants(bob, answer.Completed, "Done: fake/bob")
+		w.wantAnswer(bob, answer.Completed, "Done: fake/bob")
 	})
 }
 
 // A person pays from wherever they write: it is the payer whose answers wait.
 func TestAnswersOfOneAddressWait(t *testing.T) {
-	atOnce(t, func(w *world, n *node) {
+	withConcurrentAnswers(t, func(w *harness, n *process) {
 		for i := range 3 {
 			m := w.message(chat.RoomID(fmt.Sprint("fake/", i)), chat.EntityID(fmt.Sprint("guest", i)), fmt.Sprint("fake/", i))
 			m.Address.BilledTo = "somewhere"
-			n.submit(m)
+			n.send(m)
 		}
 		synctest.Wait()
-		if asked := len(w.model.asked()); asked != 2 {
+		if asked := len(w.model.requests()); asked != 2 {
 			t.Errorf("%d answers are made at once for an address", asked)
 		}
 		time.Sleep(3 * time.Minute)
@@ -98,28 +98,28 @@ func TestAnswersOfOneAddressWait(t *testing.T) {
 
 // An answer that is stopped while it waits, or while it is made, makes room for the next.
 func TestStoppedAnswersMakeRoom(t *testing.T) {
-	atOnce(t, func(w *world, n *node) {
+	withConcurrentAnswers(t, func(w *harness, n *process) {
 		var all []chat.Accepted
 		for i := range 5 {
-			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
+			all = append(all, n.askIn(fmt.Sprint("fake/", i), "ada"))
 		}
-		n.stop("fake/2") // waits
-		n.stop("fake/0") // is made
+		n.stopAnswer("fake/2") // waits
+		n.stopAnswer("fake/0") // is made
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if o := w.run(all[2]).Outcome; o.Status != answer.Stopped {
 			t.Errorf("what waited and was stopped is %+v", o)
 		}
-		if texts := w.rooms(); !slices.Equal(texts, []string{"fake/0", "fake/1", "fake/3"}) {
+		if texts := w.askedRooms(); !slices.Equal(texts, []string{"fake/0", "fake/1", "fake/3"}) {
 			t.Errorf("answers were begun in %q", texts)
 		}
-		w.wants(all[4], answer.Completed, "Done: fake/4")
+		w.wantAnswer(all[4], answer.Completed, "Done: fake/4")
 	})
 }
 
-// rooms are those for which the model was asked, in order.
-func (w *world) rooms() (all []string) {
-	for _, c := range w.model.asked() {
+// askedRooms are those for which the model was asked, in order.
+func (w *harness) askedRooms() (all []string) {
+	for _, c := range w.model.requests() {
 		all = append(all, c.Messages[len(c.Messages)-1].Text)
 	}
 	slices.Sort(all)
@@ -128,39 +128,39 @@ func (w *world) rooms() (all []string) {
 
 // A later message in the room of an answer that waits takes its place: both are answered together, or the earlier one ends.
 func TestLaterMessageWhileAnAnswerWaits(t *testing.T) {
-	atOnce(t, func(w *world, n *node) {
-		n.asks("fake/0", "ada")
-		n.asks("fake/1", "ada")
-		first := n.asks("fake/2", "ada")
-		second := n.asks("fake/2", "ada")
+	withConcurrentAnswers(t, func(w *harness, n *process) {
+		n.askIn("fake/0", "ada")
+		n.askIn("fake/1", "ada")
+		first := n.askIn("fake/2", "ada")
+		second := n.askIn("fake/2", "ada")
 		time.Sleep(10 * time.Second)
 		if o := w.run(first).Outcome; first.Run != second.Run && o.Status != answer.Superseded {
 			t.Errorf("the earlier is %+v", o)
 		}
-		w.wants(second, answer.Completed, "Done: fake/2")
+		w.wantAnswer(second, answer.Completed, "Done: fake/2")
 	})
 }
 
 // What was left waiting is answered after a restart.
 func TestWaitingAnswersOutliveTheProcess(t *testing.T) {
-	atOnce(t, func(w *world, n *node) {
+	withConcurrentAnswers(t, func(w *harness, n *process) {
 		var all []chat.Accepted
 		for i := range 4 {
-			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
+			all = append(all, n.askIn(fmt.Sprint("fake/", i), "ada"))
 		}
 		n.shutdown()
 		w.start()
 		for i, acc := range all {
-			w.wants(acc, answer.Completed, fmt.Sprint("Done: fake/", i))
+			w.wantAnswer(acc, answer.Completed, fmt.Sprint("Done: fake/", i))
 		}
 	})
 }
 
 // While an answer waits for a choice nothing is made, so others are.
 func TestChoicesMakeRoom(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 			if err != nil {
 				return action.Result{}, err
@@ -168,7 +168,7 @@ func TestChoicesMakeRoom(t *testing.T) {
 			return action.Result{Text: q.Options[q.Choice]}, nil
 		}})
 		n := w.start()
-		w.model.play = func(r llm.Request) []step {
+		w.model.respond = func(r llm.Request) []step {
 			if last := r.Messages[len(r.Messages)-1]; strings.HasPrefix(last.Text, "play") {
 				return []step{call(0, "a", "PLAY", "{}")}
 			}
@@ -180,13 +180,13 @@ func TestChoicesMakeRoom(t *testing.T) {
 			}
 			return "fake/1"
 		}
-		first := n.submit(w.message("fake/0", "ada", "play"))
+		first := n.send(w.message("fake/0", "ada", "play"))
 		synctest.Wait()
-		second := n.submit(w.message("fake/1", "ada", "Hello"))
-		w.wants(second, answer.Completed, "Done.")
-		acc := n.tell(chat.Choice(pressed(w.question(first), 1)))
-		w.ended(acc)
-		if o, _ := w.ended(first); o.Status != answer.Completed {
+		second := n.send(w.message("fake/1", "ada", "Hello"))
+		w.wantAnswer(second, answer.Completed, "Done.")
+		acc := n.deliver(chat.Choice(pressed(w.question(first), 1)))
+		w.waitAnswer(acc)
+		if o, _ := w.waitAnswer(first); o.Status != answer.Completed {
 			t.Errorf("the answer that waited is %+v", o)
 		}
 	})
@@ -198,18 +198,18 @@ const betweenBeats = 62 * time.Second
 // DI-15: three answers are made at a time in total. The others start in the order of their questions. An answer that waits for
 // another one of the same person takes no place, and every answer is made in the end.
 func TestAnswersOfAllPeopleWait(t *testing.T) {
-	atOnce(t, func(w *world, n *node) {
-		ada := []chat.Accepted{n.asks("fake/0", "ada"), n.asks("fake/1", "ada"), n.asks("fake/2", "ada"), n.asks("fake/3", "ada")}
-		others := []chat.Accepted{n.asks("fake/bob", "bob"), n.asks("fake/carl", "carl"), n.asks("fake/dora", "dora")}
-		if asked := len(w.model.asked()); asked != 3 {
+	withConcurrentAnswers(t, func(w *harness, n *process) {
+		ada := []chat.Accepted{n.askIn("fake/0", "ada"), n.askIn("fake/1", "ada"), n.askIn("fake/2", "ada"), n.askIn("fake/3", "ada")}
+		others := []chat.Accepted{n.askIn("fake/bob", "bob"), n.askIn("fake/carl", "carl"), n.askIn("fake/dora", "dora")}
+		if asked := len(w.model.requests()); asked != 3 {
 			t.Errorf("%d answers are made at once; want two for Ada and one for Bob", asked)
 		}
 		if r := w.run(others[1]); r.Epoch != 0 || r.Held {
 			t.Errorf("an answer that waits is %+v", r)
 		}
-		command := n.submit(w.message("fake/dora", "dora", "/help"))
+		command := n.send(w.message("fake/dora", "dora", "/help"))
 		time.Sleep(time.Second)
-		if !w.done(command)[0] {
+		if !w.answered(command)[0] {
 			t.Error("a command waits")
 		}
 		all := append(ada, others...)
@@ -220,55 +220,55 @@ func TestAnswersOfAllPeopleWait(t *testing.T) {
 		} {
 			time.Sleep(betweenBeats)
 			synctest.Wait()
-			if got := w.done(all...); !slices.Equal(got, want) {
+			if got := w.answered(all...); !slices.Equal(got, want) {
 				t.Errorf("after %d answers of each place have ended: %v; want %v", i+1, got, want)
 			}
-			if asked := len(w.model.asked()); asked != min(3*(i+2), len(all)) {
+			if asked := len(w.model.requests()); asked != min(3*(i+2), len(all)) {
 				t.Errorf("then %d answers are begun; those that wait are woken at once, not by a heartbeat", asked)
 			}
 		}
-	}, func(w *world) {
+	}, func(w *harness) {
 		w.cfg.Total = 3
-		w.model.play = func(llm.Request) []step { return []step{pause(betweenBeats), write(fox)} }
+		w.model.respond = func(llm.Request) []step { return []step{pause(betweenBeats), write(fox)} }
 	})
 }
 
 // An answer that offers something while it is written keeps its place: no further answer is written meanwhile.
 func TestOfferKeepsThePlace(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
 		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{}}})
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			return action.Result{Text: "it plays"}, c.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Minute), write("Enjoy.")}, []step{write("Me, too.")})
 		n := w.start()
-		first := n.say("play")
+		first := n.sendText("play")
 		time.Sleep(10 * time.Second)
-		second := n.asks("fake/1", "ada")
+		second := n.askIn("fake/1", "ada")
 		time.Sleep(10 * time.Second)
-		if asked := len(w.model.asked()); asked != 2 {
+		if asked := len(w.model.requests()); asked != 2 {
 			w.Errorf("the model was asked %d times; the second answer does not wait", asked)
 		}
-		w.ended(first)
-		w.wants(second, answer.Completed, "Me, too.")
+		w.waitAnswer(first)
+		w.wantAnswer(second, answer.Completed, "Me, too.")
 	})
 }
 
 // An answer that waits longer than a turn can take is logged once, with the reason, and counted, until it ends.
 func TestOverdueAnswersAreLogged(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
 		w.cfg.Access.People["bob"] = true
-		w.plug(&fakeAction{name: "ORDER", effect: action.Writes, limit: 2 * time.Hour, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+		w.addActions(&fakeAction{name: "ORDER", effect: action.Writes, limit: 2 * time.Hour, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			time.Sleep(time.Hour)
 			return action.Result{Text: "ordered"}, nil
 		}})
 		w.model.queue([]step{call(0, "o", "ORDER", "{}")}, []step{write("Done.")}, []step{write("Done.")}, []step{write("Done.")})
 		n := w.start()
-		first := n.submit(w.addressed("ada", "order"))
+		first := n.send(w.groupMention("ada", "order"))
 		synctest.Wait()
-		behind, elsewhere := n.submit(w.addressed("bob", "And me?")), n.asks("fake/1", "ada")
+		behind, elsewhere := n.send(w.groupMention("bob", "And me?")), n.askIn("fake/1", "ada")
 		time.Sleep(50 * time.Minute)
 		if n.Overdue() != 2 || n.Counts().Overdue != 2 {
 			t.Errorf("%d answers are overdue, counted %+v; want 2", n.Overdue(), n.Counts())
@@ -281,7 +281,7 @@ func TestOverdueAnswersAreLogged(t *testing.T) {
 		}
 		time.Sleep(20 * time.Minute)
 		for _, acc := range []chat.Accepted{first, behind, elsewhere} {
-			w.ended(acc)
+			w.waitAnswer(acc)
 		}
 		time.Sleep(2 * time.Minute)
 		if n.Overdue() != 0 {

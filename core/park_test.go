@@ -19,31 +19,31 @@ import (
 	"parley/gatewaytest"
 )
 
-// guarded is an action whose calls need an approval.
-type guarded struct {
+// approvedAction is an action whose calls need an approval.
+type approvedAction struct {
 	*fakeAction
 	kind string // of its definition
 }
 
-func (g *guarded) Guard(*action.Call) *action.Approval {
+func (g *approvedAction) Guard(*action.Call) *action.Approval {
 	return &action.Approval{Server: "shop", Tool: g.name, Kind: g.kind}
 }
 
-// withShop gives the next nodes an action that needs an approval of Ada, who owns the agent.
-func (w *world) withShop() *guarded {
-	g := &guarded{&fakeAction{name: "ORDER", effect: action.Writes}, "kind"}
+// withShop gives the next processes an action that needs an approval of Ada, who owns the agent.
+func (w *harness) withShop() *approvedAction {
+	g := &approvedAction{&fakeAction{name: "ORDER", effect: action.Writes}, "kind"}
 	w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "shop", Actions: []action.Action{g}})
 	w.cfg.Access.Owners, w.cfg.Access.People = map[chat.EntityID]bool{"ada": true}, map[chat.EntityID]bool{"ada": true, "bob": true}
 	return g
 }
 
-// orders has the model call ORDER and then say what came of it.
-func (w *world) orders() {
+// queueOrder has the model call ORDER and then say what came of it.
+func (w *harness) queueOrder() {
 	w.model.queue([]step{call(0, "o", "ORDER", `{"item":"tea"}`)}, []step{write("Tea is on its way.")})
 }
 
-// parked waits until a run is parked, and returns what it asks; nothing if it asks nothing itself.
-func (w *world) parked(acc chat.Accepted) chat.Question {
+// waitParked waits until a run is parked, and returns what it asks; nothing if it asks nothing itself.
+func (w *harness) waitParked(acc chat.Accepted) chat.Question {
 	w.Helper()
 	for range 100 {
 		synctest.Wait()
@@ -60,8 +60,8 @@ func (w *world) parked(acc chat.Accepted) chat.Question {
 	return chat.Question{}
 }
 
-// decided lists the decisions in a room, oldest first.
-func (w *world) decided(in chat.RoomID) (all []chat.Decision) {
+// decisions lists the decisions in a room, oldest first.
+func (w *harness) decisions(in chat.RoomID) (all []chat.Decision) {
 	w.Helper()
 	found, err := w.Store.RecentApprovals(w.Context(), in, 100)
 	w.Must(err)
@@ -74,18 +74,18 @@ func (w *world) decided(in chat.RoomID) (all []chat.Decision) {
 // While a run waits for its approval the room is free, also for the same person where turns queue, and no process holds the run. A press
 // on another replica, after the first has ended, has it go on: the call is made once, and new text appears in the same message.
 func TestRunWaitsWithoutItsRoom(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		shop := w.withShop()
 		first := w.start()
-		m := w.addressed("ada", "Order tea")
+		m := w.groupMention("ada", "Order tea")
 		w.model.queue([]step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)}, []step{write("Me?")}, []step{write("Me?")}, []step{write("Tea is on its way.")})
-		acc := first.submit(m)
-		q := w.parked(acc)
+		acc := first.send(m)
+		q := w.waitParked(acc)
 		if !slices.Equal(q.Options, []string{"Once", "Always here", "Deny"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) || w.run(acc).Held {
 			t.Errorf("it asks %+v", q)
 		}
 		for _, who := range []chat.EntityID{"bob", "ada"} {
-			w.wants(first.submit(w.addressed(who, "And you?")), answer.Completed, "Me?")
+			w.wantAnswer(first.send(w.groupMention(who, "And you?")), answer.Completed, "Me?")
 		}
 		if shown := w.chat.visible(); len(shown) != 3 || !strings.HasPrefix(shown[0], fox) || !strings.Contains(shown[0], "🔐 **ORDER** (shop, write)") {
 			t.Errorf("people see %q", shown)
@@ -96,21 +96,21 @@ func TestRunWaitsWithoutItsRoom(t *testing.T) {
 		if shop.times() > 0 {
 			t.Error("it has not waited")
 		}
-		second.tell(chat.Choice(pressed(q, 0)))
-		o, said := w.ended(acc)
+		second.deliver(chat.Choice(pressed(q, 0)))
+		o, said := w.waitAnswer(acc)
 		if o.Status != answer.Completed || !strings.HasPrefix(said, fox) || !strings.HasSuffix(said, "Tea is on its way.") || !strings.Contains(said, "→ **Once**") {
 			t.Errorf("it ended as %+v and said %q", o, said)
 		}
-		if acc := second.tell(chat.Choice(pressed(q, 2))); acc.Refused == "" {
+		if acc := second.deliver(chat.Choice(pressed(q, 2))); acc.Refused == "" {
 			t.Error("it can be decided twice")
 		}
-		if got := w.decided(group); shop.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used}) {
+		if got := w.decisions(group); shop.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used}) {
 			t.Errorf("made %d times, decided %q", shop.times(), got)
 		}
 		if n := len(w.chat.visible()); n != 3 {
 			t.Errorf("people see %d messages", n)
 		}
-		asked := w.model.asked()
+		asked := w.model.requests()
 		told := asked[len(asked)-1].Messages
 		if last := told[len(told)-2:]; last[0].Text != fox || len(last[0].Calls) != 1 || last[1].Call != "o" || last[1].Text != `done {"item":"tea"}` {
 			t.Errorf("the model was told %+v", last)
@@ -126,34 +126,34 @@ func TestRunWaitsWithoutItsRoom(t *testing.T) {
 func TestParkedRunIsDenied(t *testing.T) {
 	late := []step{write("Too late.")}
 	for name, c := range map[string]struct {
-		deny     func(w *world, n *node, m chat.Message)
+		deny     func(w *harness, n *process, m chat.Message)
 		status   answer.Status
 		decision chat.Decision
 	}{
-		"stop":    {func(_ *world, n *node, m chat.Message) { n.stop(m.Room) }, answer.Stopped, chat.Stopped},
-		"cleared": {func(_ *world, n *node, m chat.Message) { n.tell(chat.Cleared{Room: m.Room}) }, answer.Stopped, chat.Stopped},
-		"deleted": {func(_ *world, n *node, m chat.Message) { n.remove(m) }, answer.Stopped, chat.Stopped},
-		"the time": {func(w *world, _ *node, _ chat.Message) {
+		"stop":    {func(_ *harness, n *process, m chat.Message) { n.stopAnswer(m.Room) }, answer.Stopped, chat.Stopped},
+		"cleared": {func(_ *harness, n *process, m chat.Message) { n.deliver(chat.Cleared{Room: m.Room}) }, answer.Stopped, chat.Stopped},
+		"deleted": {func(_ *harness, n *process, m chat.Message) { n.remove(m) }, answer.Stopped, chat.Stopped},
+		"the time": {func(w *harness, _ *process, _ chat.Message) {
 			w.model.queue(late)
 			time.Sleep(time.Hour)
 		}, answer.Completed, chat.Expired},
-		"a restart before that": {func(w *world, n *node, m chat.Message) {
+		"a restart before that": {func(w *harness, n *process, m chat.Message) {
 			n.shutdown()
 			time.Sleep(time.Minute)
-			w.start().stop(m.Room)
+			w.start().stopAnswer(m.Room)
 		}, answer.Stopped, chat.Stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				shop, n := w.withShop(), w.start()
 				m := w.message(room, "ada", "Order tea")
 				w.model.queue([]step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)})
-				acc := n.submit(m)
-				q := w.parked(acc)
+				acc := n.send(m)
+				q := w.waitParked(acc)
 				c.deny(w, n, m)
-				o, _ := w.ended(acc)
+				o, _ := w.waitAnswer(acc)
 				time.Sleep(time.Minute)
-				if got := w.decided(room); o.Status != c.status || !slices.Equal(got, []chat.Decision{c.decision}) || shop.times() > 0 {
+				if got := w.decisions(room); o.Status != c.status || !slices.Equal(got, []chat.Decision{c.decision}) || shop.times() > 0 {
 					t.Errorf("ended as %+v, decided %q, made %d times", o, got, shop.times())
 				}
 				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
@@ -161,7 +161,7 @@ func TestParkedRunIsDenied(t *testing.T) {
 				}
 				if name == "cleared" {
 					w.accepted = nil // it was forgotten, perhaps after its end was seen
-					w.chat.forget()
+					w.chat.forgetSeen()
 				}
 				if r := w.run(acc); r.Continues || r.Parked {
 					t.Errorf("of the wait is left %+v", r)
@@ -189,27 +189,27 @@ func TestParkedRunGoesOn(t *testing.T) {
 			"</actions><isFinish>true</isFinish></response>")}, write("<response><text>Both.</text></response>")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Generation = c.mode
 				shop, look := w.withShop(), &fakeAction{name: "LOOK"}
-				w.plug(look)
+				w.addActions(look)
 				w.model.queue(c.first, []step{c.last})
 				n := w.start()
-				acc := n.say("Order tea and milk")
+				acc := n.sendText("Order tea and milk")
 				for range 2 {
-					q := w.parked(acc)
+					q := w.waitParked(acc)
 					n.shutdown()
 					n = w.start()
-					n.tell(chat.Choice(pressed(q, 0)))
+					n.deliver(chat.Choice(pressed(q, 0)))
 					time.Sleep(time.Second)
 				}
-				if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Both.") {
+				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Both.") {
 					t.Errorf("ended as %+v with %q", o, said)
 				}
-				if got := w.decided(room); shop.times() != 2 || look.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used, chat.Used}) {
+				if got := w.decisions(room); shop.times() != 2 || look.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used, chat.Used}) {
 					t.Errorf("ordered %d times, looked %d times, decided %q", shop.times(), look.times(), got)
 				}
-				if n := len(w.model.asked()); n != 2 {
+				if n := len(w.model.requests()); n != 2 {
 					t.Errorf("the model was asked %d times", n)
 				}
 			})
@@ -217,14 +217,14 @@ func TestParkedRunGoesOn(t *testing.T) {
 	}
 }
 
-// waitsForTea has a run wait for an approval, and then ends the node.
-func (w *world) waitsForTea() (shop *guarded, acc chat.Accepted, q chat.Question) {
+// parkAndStop has a run wait for an approval, and then stops the process.
+func (w *harness) parkAndStop() (shop *approvedAction, acc chat.Accepted, q chat.Question) {
 	w.Helper()
 	shop = w.withShop()
 	n := w.start()
-	w.orders()
-	acc = n.say("Order tea")
-	q = w.parked(acc)
+	w.queueOrder()
+	acc = n.sendText("Order tea")
+	q = w.waitParked(acc)
 	n.shutdown()
 	return shop, acc, q
 }
@@ -232,26 +232,26 @@ func (w *world) waitsForTea() (shop *guarded, acc chat.Accepted, q chat.Question
 // Rights and the definition of the tool are checked again when the run goes on.
 func TestParkedRunIsCheckedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(w *world, g *guarded)
+		change func(w *harness, g *approvedAction)
 		times  int
 		asks   bool // once more
 	}{
-		"nothing":              {func(*world, *guarded) {}, 1, false},
-		"the definition":       {func(_ *world, g *guarded) { g.kind = "another" }, 0, true},
-		"who may approve":      {func(w *world, _ *guarded) { w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true} }, 0, false},
-		"the tool is not here": {func(w *world, _ *guarded) { w.cfg.Plugins = nil }, 0, false},
+		"nothing":              {func(*harness, *approvedAction) {}, 1, false},
+		"the definition":       {func(_ *harness, g *approvedAction) { g.kind = "another" }, 0, true},
+		"who may approve":      {func(w *harness, _ *approvedAction) { w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true} }, 0, false},
+		"the tool is not here": {func(w *harness, _ *approvedAction) { w.cfg.Plugins = nil }, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				shop, acc, q := w.waitsForTea()
+			withHarness(t, func(w *harness) {
+				shop, acc, q := w.parkAndStop()
 				c.change(w, shop)
-				w.start().tell(chat.Choice(pressed(q, 0)))
+				w.start().deliver(chat.Choice(pressed(q, 0)))
 				time.Sleep(time.Minute)
 				if r := w.run(acc); shop.times() != c.times || r.Parked != c.asks || r.Outcome.Done() == c.asks {
 					t.Errorf("made %d times; the run is %+v", shop.times(), r)
 				}
-				w.nodes[1].stop(room)
-				w.ended(acc)
+				w.nodes[1].stopAnswer(room)
+				w.waitAnswer(acc)
 			})
 		})
 	}
@@ -261,8 +261,8 @@ func TestParkedRunIsCheckedAgain(t *testing.T) {
 func TestParkedRunWaitsForItsAction(t *testing.T) {
 	for name, late := range map[string]bool{"it comes later": true, "it does not come": false} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				shop, acc, q := w.waitsForTea()
+			withHarness(t, func(w *harness) {
+				shop, acc, q := w.parkAndStop()
 				there := make(chan struct{})
 				w.cfg.Plugins = []action.Plugin{{Name: "shop", Live: func() []action.Action {
 					select {
@@ -282,14 +282,14 @@ func TestParkedRunWaitsForItsAction(t *testing.T) {
 					close(there)
 					return nil
 				}}}
-				w.start().tell(chat.Choice(pressed(q, 0)))
+				w.start().deliver(chat.Choice(pressed(q, 0)))
 				time.Sleep(time.Minute)
-				o, _ := w.ended(acc)
+				o, _ := w.waitAnswer(acc)
 				want := map[bool]chat.Decision{true: chat.Used, false: chat.Approved}[late]
-				if got := w.decided(room); o.Status != answer.Completed || (shop.times() == 1) != late || late && !slices.Equal(got, []chat.Decision{want}) {
+				if got := w.decisions(room); o.Status != answer.Completed || (shop.times() == 1) != late || late && !slices.Equal(got, []chat.Decision{want}) {
 					t.Errorf("ended as %+v, made %d times, decided %q", o, shop.times(), got)
 				}
-				asked := w.model.asked()
+				asked := w.model.requests()
 				told := asked[len(asked)-1].Messages
 				if said := told[len(told)-1].Text; !late && said != "Error: Nothing was done: the shop can't be reached." {
 					t.Errorf("the model was told %q", said)
@@ -301,9 +301,9 @@ func TestParkedRunWaitsForItsAction(t *testing.T) {
 
 // I14: the process dies before and behind each effect of a run that waits and goes on. The call is made at most once, and the run ends.
 func TestCrashOfParkedRun(t *testing.T) {
-	for name, prepare := range map[string]func(w *world) (times func() int){
-		"an approval": func(w *world) func() int {
-			w.model.play = func(r llm.Request) []step {
+	for name, prepare := range map[string]func(w *harness) (times func() int){
+		"an approval": func(w *harness) func() int {
+			w.model.respond = func(r llm.Request) []step {
 				if last := r.Messages[len(r.Messages)-1]; last.Role == llm.RoleTool {
 					return []step{write("Well.")}
 				}
@@ -311,8 +311,8 @@ func TestCrashOfParkedRun(t *testing.T) {
 			}
 			return w.withShop().times
 		},
-		"what may be a quote": func(w *world) func() int {
-			w.model.play = func(r llm.Request) []step {
+		"what may be a quote": func(w *harness) func() int {
+			w.model.respond = func(r llm.Request) []step {
 				if last := r.Messages[len(r.Messages)-1]; strings.Contains(last.Text, "already been sent") {
 					return []step{write("<response><text>Well.</text></response>")}
 				}
@@ -325,17 +325,17 @@ func TestCrashOfParkedRun(t *testing.T) {
 	}
 }
 
-func crashesOfParkedRun(t *testing.T, prepare func(w *world) (times func() int)) {
+func crashesOfParkedRun(t *testing.T, prepare func(w *harness) (times func() int)) {
 	var effects []string
 	play := func(k int, behind bool) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			times := prepare(w)
 			p := &gatewaytest.Faults{}
 			first := w.startFaulty(p)
 			killAt(p, k, behind, first)
 			m := w.message(room, "ada", "Order tea")
 			_, _ = first.ProcessMessage(w.Context(), m)
-			press := func(n *node) {
+			press := func(n *process) {
 				time.Sleep(time.Minute)
 				open, err := w.Store.OpenQuestions(w.Context(), room)
 				w.Must(err)
@@ -347,10 +347,10 @@ func crashesOfParkedRun(t *testing.T, prepare func(w *world) (times func() int))
 			press(first)
 			effects = p.Effects()
 			second := w.start()
-			acc := second.submit(m)
+			acc := second.send(m)
 			press(second)
 			press(second)
-			if o, said := w.ended(acc); times() > 1 || k == 0 && (times() != 1 || o.Status != answer.Completed) {
+			if o, said := w.waitAnswer(acc); times() > 1 || k == 0 && (times() != 1 || o.Status != answer.Completed) {
 				w.Errorf("dying at effect %d of %q, behind it: %v: made %d times, ended as %+v with %q", k, effects, behind, times(), o, said)
 			}
 		})
@@ -367,31 +367,31 @@ func crashesOfParkedRun(t *testing.T, prepare func(w *world) (times func() int))
 
 // A reader sees what a parked run asks, on whatever replica, and then how it goes on.
 func TestWatchParkedRun(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		w.withShop()
 		a, b := w.start(), w.start()
-		w.orders()
-		acc := a.say("Order tea")
-		q := w.parked(acc)
-		for _, n := range []*node{a, b} {
-			if got := n.offered(acc); got == nil || got.ID != q.ID {
+		w.queueOrder()
+		acc := a.sendText("Order tea")
+		q := w.waitParked(acc)
+		for _, n := range []*process{a, b} {
+			if got := n.currentChoices(acc); got == nil || got.ID != q.ID {
 				t.Errorf("a reader is offered %+v", got)
 			}
 		}
 		var views [2]answer.View
 		done := make(chan error, 2)
-		for i, n := range []*node{a, b} {
+		for i, n := range []*process{a, b} {
 			go func() {
 				err := answer.ErrLost
 				for err == answer.ErrLost {
-					_, views[i], err = n.follow(acc.Run)
+					_, views[i], err = n.readAnswer(acc.Run)
 				}
 				done <- err
 			}()
 		}
 		time.Sleep(time.Minute)
-		b.tell(chat.Choice(pressed(q, 0)))
+		b.deliver(chat.Choice(pressed(q, 0)))
 		for range views {
 			w.Must(<-done)
 		}
@@ -405,15 +405,15 @@ func TestWatchParkedRun(t *testing.T) {
 
 // An edited question is answered again, and what it waited for with it.
 func TestEditOfParkedRun(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		shop, n := w.withShop(), w.start()
 		m := w.message(room, "ada", "Order tea")
 		w.model.queue([]step{call(0, "o", "ORDER", `{"item":"tea"}`)}, []step{write("As you like.")})
-		acc := n.submit(m)
-		q := w.parked(acc)
+		acc := n.send(m)
+		q := w.waitParked(acc)
 		n.edit(m, "Order nothing")
-		w.wants(acc, answer.Completed, "As you like.")
-		if got := n.tell(chat.Choice(pressed(q, 0))); got.Refused == "" || shop.times() > 0 {
+		w.wantAnswer(acc, answer.Completed, "As you like.")
+		if got := n.deliver(chat.Choice(pressed(q, 0))); got.Refused == "" || shop.times() > 0 {
 			t.Errorf("the old question is answered: %+v, and the call made %d times", got, shop.times())
 		}
 	})
@@ -422,31 +422,31 @@ func TestEditOfParkedRun(t *testing.T) {
 // /new ends approvals in the same step that forgets the conversation, even if the answers of the room could not be stopped first: a press
 // that comes later makes no call, and nothing is approved in advance.
 func TestForgottenApprovals(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		shop := w.withShop()
 		n := w.start()
-		w.orders()
-		acc := n.say("Order tea")
-		n.tell(chat.Choice(pressed(w.parked(acc), 1))) // always
-		w.ended(acc)
+		w.queueOrder()
+		acc := n.sendText("Order tea")
+		n.deliver(chat.Choice(pressed(w.waitParked(acc), 1))) // always
+		w.waitAnswer(acc)
 		w.model.queue([]step{call(0, "w", "ORDER", `{"item":"tea"}`)}, []step{write("Again.")})
-		w.ended(n.say("And again"))
+		w.waitAnswer(n.sendText("And again"))
 		if shop.times() != 2 {
 			t.Fatalf("made %d times", shop.times())
 		}
 		_, err := w.Store.Clear(w.Context(), room)
 		w.Must(err)
 		w.accepted = nil // it was forgotten
-		w.orders()
-		acc = n.say("Order tea")
-		q := w.parked(acc)
+		w.queueOrder()
+		acc = n.sendText("Order tea")
+		q := w.waitParked(acc)
 		_, err = w.Store.Clear(w.Context(), room) // as if the process had died between this and stopping the answers
 		w.Must(err)
 		w.accepted = nil
 		_, _ = n.ProcessMessage(w.Context(), chat.Choice(pressed(q, 0)))
 		time.Sleep(2 * time.Hour)
-		if got := w.decided(room); shop.times() != 2 || !slices.Equal(got, []chat.Decision{chat.Lapsed, chat.Standing, chat.Stopped}) || !w.run(acc).Outcome.Done() {
+		if got := w.decisions(room); shop.times() != 2 || !slices.Equal(got, []chat.Decision{chat.Lapsed, chat.Standing, chat.Stopped}) || !w.run(acc).Outcome.Done() {
 			t.Errorf("made %d times, decided %q, the run is %+v", shop.times(), got, w.run(acc))
 		}
 	})

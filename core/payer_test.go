@@ -30,55 +30,55 @@ func (p paid) Chosen(ctx context.Context, _ chat.Question) (says string, err err
 func TestWhoTriggersPays(t *testing.T) {
 	for name, c := range map[string]struct {
 		chooser string
-		trigger func(n *node, q chat.Question) chat.Accepted
+		trigger func(n *process, q chat.Question) chat.Accepted
 		payer   string
 	}{
-		"a button": {"paid", func(n *node, q chat.Question) chat.Accepted {
-			return n.tell(chat.Choice(pressed(q, 1).by("bob")))
+		"a button": {"paid", func(n *process, q chat.Question) chat.Accepted {
+			return n.deliver(chat.Choice(pressed(q, 1).by("bob")))
 		}, "bob"},
-		"a button from an address": {"paid", func(n *node, q chat.Question) chat.Accepted {
+		"a button from an address": {"paid", func(n *process, q chat.Question) chat.Accepted {
 			p := chat.Choice(pressed(q, 1).by("bob"))
 			p.BilledTo = "somewhere"
-			return n.tell(p)
+			return n.deliver(p)
 		}, "somewhere"},
-		"a button that is a message": {action.AsMessage, func(n *node, q chat.Question) chat.Accepted {
+		"a button that is a message": {action.AsMessage, func(n *process, q chat.Question) chat.Accepted {
 			p := chat.Choice(pressed(q, 1).by("bob"))
 			p.BilledTo = "somewhere"
-			return n.tell(p)
+			return n.deliver(p)
 		}, "somewhere"},
-		"an option in words": {"paid", func(n *node, q chat.Question) chat.Accepted {
-			m := n.w.message(q.Room, "bob", "2")
+		"an option in words": {"paid", func(n *process, q chat.Question) chat.Accepted {
+			m := n.h.message(q.Room, "bob", "2")
 			m.Addressed, m.Address.BilledTo = true, "somewhere"
-			return n.submit(m)
+			return n.send(m)
 		}, "somewhere"},
-		"/retry": {"paid", func(n *node, q chat.Question) chat.Accepted {
-			m := n.w.message(q.Room, "bob", "/retry")
+		"/retry": {"paid", func(n *process, q chat.Question) chat.Accepted {
+			m := n.h.message(q.Room, "bob", "/retry")
 			m.Addressed = true
-			return n.submit(m)
+			return n.send(m)
 		}, "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.limit(quota.Limits{Person: quota.Cost{Messages: 100}}, w.Store)
+			withHarness(t, func(w *harness) {
+				w.setLimits(quota.Limits{Person: quota.Cost{Messages: 100}}, w.Store)
 				w.cfg.Access.People["bob"] = true
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", Choosers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
 				n := w.start()
 				hello := w.message(group, "ada", "Hello")
 				hello.Addressed = true
-				w.ended(n.submit(hello))
+				w.waitAnswer(n.send(hello))
 				before := w.spent("person/ada")
-				asked := n.announce(chat.Notice{To: chat.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &chat.Question{
+				asked := n.sendNotice(chat.Notice{To: chat.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &chat.Question{
 					Options: []string{"Red", "Blue"}, For: []chat.EntityID{"bob"}, Chooser: c.chooser,
 				}})
-				w.ended(asked)
-				w.ended(c.trigger(n, w.question(asked)))
+				w.waitAnswer(asked)
+				w.waitAnswer(c.trigger(n, w.question(asked)))
 				if got := w.spent("person/ada"); got != before {
 					t.Errorf("Ada pays: %+v after %+v", got, before)
 				}
 				if got := w.spent("person/" + c.payer); got.Tokens == 0 {
 					t.Errorf("%s pays %+v", c.payer, got)
 				}
-				w.chat.forget() // the message of the question says more after its run has ended
+				w.chat.forgetSeen() // the message of the question says more after its run has ended
 			})
 		})
 	}

@@ -16,12 +16,12 @@ import (
 	"parley/core/llm"
 )
 
-// placed plays stories in which one answer is written at a time, in total and for each person, and which use every way in which a run can
+// placed runs tests in which one answer is written at a time, in total and for each person, and which use every way in which a run can
 // wait for people.
 type placed struct {
-	*world
-	n     *node
-	room  chat.RoomID // of the current story, new each time
+	*harness
+	n     *process
+	room  chat.RoomID // of the current test, new each time
 	acc   chat.Accepted
 	m     chat.Message
 	count int
@@ -34,22 +34,24 @@ var beginnings = map[string]func(p *placed, end string){
 	"a decision": func(p *placed, end string) {
 		p.m = p.message(p.room, "ada", end)
 		p.m.Place.Kind = chat.Group
-		p.acc = p.n.submit(p.m)
+		p.acc = p.n.send(p.m)
 	},
 	"a retry": func(p *placed, end string) {
 		p.says("Answer")
-		p.ended(p.acc)
+		p.waitAnswer(p.acc)
 		p.says("/retry")
 		p.says(end)
 	},
 	"an edited question": func(p *placed, end string) {
 		p.says("Answer")
-		p.ended(p.acc)
+		p.waitAnswer(p.acc)
 		p.n.edit(p.m, end)
 	},
-	"a task": func(p *placed, end string) { p.acc = p.n.task(chat.Task{Room: p.room, Text: end, Key: string(p.room)}) },
+	"a task": func(p *placed, end string) {
+		p.acc = p.n.startTask(chat.Task{Room: p.room, Text: end, Key: string(p.room)})
+	},
 	"a notice": func(p *placed, _ string) {
-		p.acc = p.n.announce(chat.Notice{To: chat.Address{Room: p.room}, Text: "It rains.", Ask: &chat.Question{
+		p.acc = p.n.sendNotice(chat.Notice{To: chat.Address{Room: p.room}, Text: "It rains.", Ask: &chat.Question{
 			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: "test"}})
 	},
 	"/new":    func(p *placed, _ string) { p.says("/new") },
@@ -72,18 +74,18 @@ var endings = map[string]func(p *placed){
 	"Approve":     func(p *placed) { p.presses(0) },
 	"Deny":        func(p *placed) { p.presses(1) },
 	"Expire":      func(p *placed) { time.Sleep(6 * time.Minute) },
-	"Stop":        func(p *placed) { p.n.stop(p.room) },
-	"Wait, stop":  func(p *placed) { p.n.stop(p.room) },
+	"Stop":        func(p *placed) { p.n.stopAnswer(p.room) },
+	"Wait, stop":  func(p *placed) { p.n.stopAnswer(p.room) },
 	"Supersede":   func(p *placed) { p.says("Answer") },
 	"Edit":        func(p *placed) { p.n.edit(p.m, "Answer") },
 	"Delete":      func(p *placed) { p.n.remove(p.m) },
-	"Clear":       func(p *placed) { p.n.tell(chat.Cleared{Room: p.room}) },
+	"Clear":       func(p *placed) { p.n.deliver(chat.Cleared{Room: p.room}) },
 	"Unreachable": nil,
 }
 
 func (p *placed) says(text string) {
 	p.m = p.message(p.room, "ada", text)
-	p.acc = p.n.submit(p.m)
+	p.acc = p.n.send(p.m)
 	synctest.Wait()
 }
 
@@ -94,7 +96,7 @@ func (p *placed) presses(option int) {
 	open, err := p.Store.OpenQuestions(p.Context(), p.room)
 	p.Must(err)
 	for _, q := range open {
-		p.n.tell(chat.Choice(pressed(q, option)))
+		p.n.deliver(chat.Choice(pressed(q, option)))
 	}
 }
 
@@ -119,7 +121,7 @@ func (p *placed) answers(r llm.Request) []step {
 	return []step{write(fox), pause(4 * time.Second), write(" Done.")}
 }
 
-// rests waits until no run of the current story is open.
+// rests waits until no run of the current test is open.
 func (p *placed) rests() {
 	for range 600 {
 		time.Sleep(time.Second)
@@ -134,21 +136,21 @@ func (p *placed) rests() {
 // probe fails unless exactly one of two answers is written at a time, as before.
 func (p *placed) probe(story string) {
 	p.count++
-	before := len(p.model.asked())
-	first, second := p.n.asks(fmt.Sprintf("fake/probe%d", p.count), "ada"), p.n.asks(fmt.Sprintf("fake/other%d", p.count), "ada")
-	if asked := len(p.model.asked()) - before; asked != 1 {
+	before := len(p.model.requests())
+	first, second := p.n.askIn(fmt.Sprintf("fake/probe%d", p.count), "ada"), p.n.askIn(fmt.Sprintf("fake/other%d", p.count), "ada")
+	if asked := len(p.model.requests()) - before; asked != 1 {
 		p.Fatalf("after %s %d answers are written at the same time; want 1", story, asked)
 	}
-	p.ended(first)
-	p.ended(second)
+	p.waitAnswer(first)
+	p.waitAnswer(second)
 }
 
 // Every kind of run, however it ends, takes at most one place of the limits on parallel answers, once, and gives it back, once.
 func TestEveryPlaceIsGivenBack(t *testing.T) {
 	for kind, begin := range beginnings {
 		t.Run(kind, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				p := &placed{world: w}
+			withHarness(t, func(w *harness) {
+				p := &placed{harness: w}
 				p.prepare()
 				for end, happens := range endings {
 					if !modelless[end] && (kind == "a notice" || strings.HasPrefix(kind, "/")) {
@@ -166,14 +168,14 @@ func TestEveryPlaceIsGivenBack(t *testing.T) {
 					p.rests()
 					p.probe(kind + " with " + end)
 				}
-				w.chat.forget()
+				w.chat.forgetSeen()
 				w.accepted = nil // some were deleted
 			})
 		})
 	}
 }
 
-// prepare starts a node whose actions ask people in every way.
+// prepare starts a process whose actions ask people in every way.
 func (p *placed) prepare() {
 	ask := func(c string) func(context.Context, *action.Call) (action.Result, error) {
 		return func(ctx context.Context, call *action.Call) (action.Result, error) {
@@ -185,15 +187,15 @@ func (p *placed) prepare() {
 			return action.Result{Text: fmt.Sprint(chosen.Choice)}, err
 		}
 	}
-	p.plug(&fakeAction{name: "CHOOSE", do: ask("")}, &fakeAction{name: "OFFER", do: ask(action.AsMessage)}, &fakeAction{name: "ASIDE", do: ask("test")})
+	p.addActions(&fakeAction{name: "CHOOSE", do: ask("")}, &fakeAction{name: "OFFER", do: ask(action.AsMessage)}, &fakeAction{name: "ASIDE", do: ask("test")})
 	p.cfg.Plugins = append(p.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{says: "Skipped."}}})
 	p.withShop()
 	p.cfg.Models.Chat = []llm.Named{{Name: "main", Model: p.model}, {Name: "fast", Model: p.model}}
 	p.cfg.Access.Switch.Direct = true
-	p.ambient()
+	p.listenToGroup()
 	p.cfg.Access.Direct, p.cfg.Parallel, p.cfg.Total = access.DirectOpen, 1, 1
 	p.cfg.Turns.Limit, p.cfg.Approval.Timeout = 5*time.Minute, 5*time.Minute
-	p.model.play = p.answers
+	p.model.respond = p.answers
 	open := p.cfg.Open
 	p.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
 		if p.gone && r.Room == p.room && r.Kind != chat.RunCommand {

@@ -19,16 +19,16 @@ import (
 
 // A gateway could lose B's answer here.
 func TestSupersede(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)})
-		a := n.say("A")
+		a := n.sendText("A")
 		time.Sleep(2 * time.Second)
 		asked := time.Now()
-		b := n.say("B")
-		w.wants(b, answer.Completed, "You said: B")
-		w.wants(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
-		calls := w.model.asked()
+		b := n.sendText("B")
+		w.wantAnswer(b, answer.Completed, "You said: B")
+		w.wantAnswer(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
+		calls := w.model.requests()
 		if !calls[0].To.Equal(asked) {
 			w.Errorf("A's model call went on for %v", calls[0].To.Sub(asked))
 		}
@@ -40,33 +40,33 @@ func TestSupersede(t *testing.T) {
 }
 
 func TestQueue(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("first")})
-		a, b, c := n.say("A"), n.say("B"), n.say("C")
-		w.wants(c, answer.Completed, "You said: C")
-		w.wants(a, answer.Completed, "first")
-		w.wants(b, answer.Completed, "You said: B")
-		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "first", "B"}) {
+		a, b, c := n.sendText("A"), n.sendText("B"), n.sendText("C")
+		w.wantAnswer(c, answer.Completed, "You said: C")
+		w.wantAnswer(a, answer.Completed, "first")
+		w.wantAnswer(b, answer.Completed, "You said: B")
+		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{"A", "first", "B"}) {
 			w.Errorf("B's prompt holds %q: later messages are none of its business", got)
 		}
 	})
 }
 
 func TestCollect(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Collect
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("first")})
-		a := n.say("A")
+		a := n.sendText("A")
 		time.Sleep(time.Second)
-		b, c := n.say("B"), n.say("C")
+		b, c := n.sendText("B"), n.sendText("C")
 		if b.Run != c.Run || a.Run == b.Run {
 			w.Errorf("the runs are %s, %s, %s", a.Run, b.Run, c.Run)
 		}
-		w.wants(c, answer.Completed, "You said: C")
-		if n := len(w.model.asked()); n != 2 {
+		w.wantAnswer(c, answer.Completed, "You said: C")
+		if n := len(w.model.requests()); n != 2 {
 			w.Errorf("the model was asked %d times", n)
 		}
 	})
@@ -76,7 +76,7 @@ func TestCollect(t *testing.T) {
 func TestHundredMessagesAtOnce(t *testing.T) {
 	for policy, many := range map[schedule.Policy]int{schedule.Supersede: 100, schedule.Collect: 100, schedule.Queue: 10} {
 		t.Run(string(policy), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Turns.Direct = policy
 				n := w.start()
 				var in []chat.Message
@@ -99,7 +99,7 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 				statuses := map[answer.Status]int{}
 				var last chat.Run
 				for _, acc := range accepted {
-					o, _ := w.ended(acc)
+					o, _ := w.waitAnswer(acc)
 					statuses[o.Status]++
 					if r := w.run(acc); r.Response > last.Response {
 						last = r
@@ -119,20 +119,20 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 // IN-08: a message in any window around the end of a run is answered, at once.
 func TestMessageAroundTheEndOfARun(t *testing.T) {
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Turns.Direct = policy
 			w.chat.slow = time.Millisecond
 			n := w.start()
 			for offset := -4 * time.Millisecond; offset <= 4*time.Millisecond; offset += time.Millisecond / 2 {
 				w.model.queue([]step{pause(time.Second), write(fox)})
-				n.say("A")
+				n.sendText("A")
 				time.Sleep(time.Second + offset)
 				begun := time.Now()
-				b := n.say("B")
-				if o, _ := w.ended(b); o.Status != answer.Completed || time.Since(begun) > time.Second {
+				b := n.sendText("B")
+				if o, _ := w.waitAnswer(b); o.Status != answer.Completed || time.Since(begun) > time.Second {
 					w.Errorf("%s, %v around the end: B ended as %+v after %v", policy, offset, o, time.Since(begun))
 				}
-				w.model.forget() // an A that was superseded before it began
+				w.model.clear() // an A that was superseded before it began
 			}
 		})
 	}
@@ -141,21 +141,21 @@ func TestMessageAroundTheEndOfARun(t *testing.T) {
 // The same in the instant of each effect of a run's end.
 func TestMessageAtEachEffect(t *testing.T) {
 	for effect, more := 1, true; more; effect++ {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Turns.Direct = schedule.Queue
 			var b chat.Accepted
-			var n *node
+			var n *process
 			p := &gatewaytest.Faults{}
-			p.Before(effect, func() { b = n.say("B") })
+			p.Before(effect, func() { b = n.sendText("B") })
 			w.wrap(p)
 			n = w.start()
-			a := n.say("A")
-			w.ended(a)
+			a := n.sendText("A")
+			w.waitAnswer(a)
 			begun := time.Now()
 			if more = b.Run != ""; !more {
 				return
 			}
-			w.wants(b, answer.Completed, "You said: B")
+			w.wantAnswer(b, answer.Completed, "You said: B")
 			if time.Since(begun) > time.Second || effect == 1 && p.Effects()[0] != "accept" {
 				w.Errorf("at effect %d (%s): answered after %v", effect, p.Effects()[effect-1], time.Since(begun))
 			}
@@ -165,23 +165,23 @@ func TestMessageAtEachEffect(t *testing.T) {
 
 // I1 (IN-03, IN-04): a message has one run, however often it comes.
 func TestDuplicates(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		m := w.message(room, "ada", "A")
-		first := n.submit(m)
+		first := n.send(m)
 		for range 5 {
-			if acc := n.submit(m); !acc.Duplicate || acc.Run != first.Run {
+			if acc := n.send(m); !acc.Duplicate || acc.Run != first.Run {
 				w.Errorf("again: %+v", acc)
 			}
 			time.Sleep(time.Second)
 		}
-		w.wants(first, answer.Completed, "You said: A")
+		w.wantAnswer(first, answer.Completed, "You said: A")
 		m.Text = "Something else"
-		if acc := n.submit(m); !acc.Altered {
+		if acc := n.send(m); !acc.Altered {
 			w.Errorf("another text: %+v", acc)
 		}
 		synctest.Wait()
-		if n := len(w.model.asked()); n != 1 {
+		if n := len(w.model.requests()); n != 1 {
 			w.Errorf("the model was asked %d times", n)
 		}
 		if got := strings.Join(w.chat.visible(), "|"); got != "You said: A" {

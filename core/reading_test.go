@@ -16,15 +16,15 @@ import (
 	"parley/core/schedule"
 )
 
-// librarian reads files by their references, and takes its time.
-type librarian struct {
+// fakeReader reads files by their references, and takes its time.
+type fakeReader struct {
 	mu    sync.Mutex
 	asked []string // the references, in the order in which they came
 	takes time.Duration
 	fails bool
 }
 
-func (r *librarian) Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment {
+func (r *fakeReader) Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment {
 	read := slices.Clone(files)
 	r.mu.Lock()
 	for _, f := range files {
@@ -50,7 +50,7 @@ func (r *librarian) Read(ctx context.Context, connector string, files []chat.Att
 	return read
 }
 
-func (r *librarian) Pictures(_ context.Context, _ string, files []chat.Attachment, most int) (all []llm.File, fetched []chat.Attachment) {
+func (r *fakeReader) Pictures(_ context.Context, _ string, files []chat.Attachment, most int) (all []llm.File, fetched []chat.Attachment) {
 	for _, f := range files[:min(most, len(files))] {
 		if !f.Voice {
 			all, fetched = append(all, llm.File{Name: f.Ref, Type: f.Type}), append(fetched, f)
@@ -60,7 +60,7 @@ func (r *librarian) Pictures(_ context.Context, _ string, files []chat.Attachmen
 }
 
 // was says what r was asked to read since the last time.
-func (r *librarian) was() string {
+func (r *fakeReader) was() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	asked := strings.Join(r.asked, " ")
@@ -73,11 +73,11 @@ type deaf struct{}
 
 func (deaf) Transcribe(context.Context, string, string, []byte) (string, error) { panic("asked") }
 
-// reading plays a story with a reader.
-func reading(t *testing.T, play func(*world, *librarian)) {
+// withReader runs a test with a reader.
+func withReader(t *testing.T, play func(*harness, *fakeReader)) {
 	t.Helper()
-	inWorld(t, func(w *world) {
-		r := &librarian{}
+	withHarness(t, func(w *harness) {
+		r := &fakeReader{}
 		w.cfg.Reader, w.cfg.Models.Transcriber = r, deaf{}
 		play(w, r)
 	})
@@ -87,26 +87,26 @@ func pic(ref string) chat.Attachment {
 	return chat.Attachment{Ref: ref, Name: ref, Type: "image/png", Size: 3}
 }
 
-func spoke(ref string) chat.Attachment {
+func voiceMessage(ref string) chat.Attachment {
 	return chat.Attachment{Ref: ref, Name: ref, Type: "audio/ogg", Size: 3, Voice: true}
 }
 
 // A file is read once, and what it holds stands in later prompts too, also after a restart.
 func TestFilesAreReadOnce(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
+	withReader(t, func(w *harness, r *fakeReader) {
 		n := w.start()
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"), pic("b"))), answer.Completed,
+		w.wantAnswer(n.send(with(w.message(room, "ada", "Look"), pic("a"), pic("b"))), answer.Completed,
 			"You said: Look\n[File: a, image/png]\n  seen a\n[File: b, image/png]\n  seen b")
 		if got := r.was(); got != "a b" {
 			t.Errorf("read %q", got)
 		}
 		n.shutdown()
 		n = w.start()
-		w.ended(n.say("Again"))
+		w.waitAnswer(n.sendText("Again"))
 		if got := r.was(); got != "" {
 			t.Errorf("read again: %q", got)
 		}
-		if calls := w.model.asked(); !strings.Contains(calls[len(calls)-1].Messages[0].Text, "seen b") {
+		if calls := w.model.requests(); !strings.Contains(calls[len(calls)-1].Messages[0].Text, "seen b") {
 			t.Errorf("later the model was told %+v", calls[len(calls)-1].Messages)
 		}
 	})
@@ -114,12 +114,12 @@ func TestFilesAreReadOnce(t *testing.T) {
 
 // What can't be read is said, and not tried again.
 func TestUnreadFiles(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
+	withReader(t, func(w *harness, r *fakeReader) {
 		r.fails = true
 		n := w.start()
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), answer.Completed,
+		w.wantAnswer(n.send(with(w.message(room, "ada", "Look"), pic("a"))), answer.Completed,
 			"You said: Look\n[File: a, image/png, not read: it took too long]")
-		w.ended(n.say("Again"))
+		w.waitAnswer(n.sendText("Again"))
 		if got := r.was(); got != "a" {
 			t.Errorf("read %q", got)
 		}
@@ -128,15 +128,15 @@ func TestUnreadFiles(t *testing.T) {
 
 // The time of a turn that is over was too short for its files, not for those who ask next.
 func TestSupersededReading(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
+	withReader(t, func(w *harness, r *fakeReader) {
 		n := w.start()
 		r.takes = 10 * time.Second
-		first := n.submit(with(w.message(room, "ada", ""), pic("a")))
+		first := n.send(with(w.message(room, "ada", ""), pic("a")))
 		time.Sleep(2 * time.Second)
-		second := n.say("What is it?")
-		w.wants(first, answer.Superseded, "")
-		w.wants(second, answer.Completed, "You said: What is it?")
-		calls := w.model.asked()
+		second := n.sendText("What is it?")
+		w.wantAnswer(first, answer.Superseded, "")
+		w.wantAnswer(second, answer.Completed, "You said: What is it?")
+		calls := w.model.requests()
 		if len(calls) != 1 || !strings.Contains(calls[0].Messages[0].Text, "seen a") {
 			t.Errorf("the model was told %+v", calls)
 		}
@@ -148,11 +148,11 @@ func TestSupersededReading(t *testing.T) {
 
 // Reading ends, however long it takes.
 func TestEndlessReading(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
+	withReader(t, func(w *harness, r *fakeReader) {
 		n := w.start()
 		r.takes = time.Hour
 		start := time.Now()
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), answer.Completed,
+		w.wantAnswer(n.send(with(w.message(room, "ada", "Look"), pic("a"))), answer.Completed,
 			"You said: Look\n[File: a, image/png, not read: it took too long]")
 		if took := time.Since(start); took > 5*time.Minute {
 			t.Errorf("it took %v", took)
@@ -163,12 +163,12 @@ func TestEndlessReading(t *testing.T) {
 // Only what the question is about is read: what came with it, what it replies to, and what the same person sent shortly
 // before.
 func TestWhatIsRead(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
+	withReader(t, func(w *harness, r *fakeReader) {
 		w.cfg.Access.People["bob"] = true
 		n := w.start()
 		send := func(author chat.EntityID, f chat.Attachment) chat.MemoryID {
 			m := with(w.message(group, author, "Look"), f)
-			n.submit(m)
+			n.send(m)
 			return m.ID
 		}
 		old := send("ada", pic("old"))
@@ -178,13 +178,13 @@ func TestWhatIsRead(t *testing.T) {
 		send("ada", pic("recent"))
 		ask := w.message(group, "ada", "What is it?")
 		ask.Addressed, ask.InReplyTo = true, shown
-		w.ended(n.submit(ask))
+		w.waitAnswer(n.send(ask))
 		if got := r.was(); got != "shown recent" {
 			t.Errorf("read %q", got)
 		}
 		ask = w.message(group, "ada", "And this?")
 		ask.Addressed, ask.InReplyTo = true, old
-		w.ended(n.submit(ask))
+		w.waitAnswer(n.send(ask))
 		if got := r.was(); got != "old" {
 			t.Errorf("then read %q", got)
 		}
@@ -195,17 +195,17 @@ func TestWhatIsRead(t *testing.T) {
 func TestEditWhileReading(t *testing.T) {
 	for _, policy := range []schedule.EditPolicy{schedule.ReviseAnswer, schedule.RememberEdit} {
 		t.Run(string(policy), func(t *testing.T) {
-			reading(t, func(w *world, r *librarian) {
+			withReader(t, func(w *harness, r *fakeReader) {
 				w.cfg.Turns.OnEdit = policy
 				n := w.start()
 				r.takes = 10 * time.Second
 				m := with(w.message(room, "ada", "Lok"), pic("a"))
-				acc := n.submit(m)
+				acc := n.send(m)
 				time.Sleep(2 * time.Second)
 				m.Text = "Look"
 				_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 				w.Must(err)
-				w.wants(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
+				w.wantAnswer(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
 				got, err := w.Store.Memory(w.Context(), m.ID)
 				w.Must(err)
 				if got.Text != "Look" || got.Files[0].Description != "seen a" {
@@ -218,11 +218,11 @@ func TestEditWhileReading(t *testing.T) {
 
 // What is spoken becomes what the person said. The platform, which knows no text, may tell of the message again.
 func TestVoiceBecomesText(t *testing.T) {
-	reading(t, func(w *world, _ *librarian) {
+	withReader(t, func(w *harness, _ *fakeReader) {
 		n := w.start()
-		m := with(w.message(room, "ada", ""), spoke("v"))
-		acc := n.submit(m)
-		w.wants(acc, answer.Completed, "You said: heard v")
+		m := with(w.message(room, "ada", ""), voiceMessage("v"))
+		acc := n.send(m)
+		w.wantAnswer(acc, answer.Completed, "You said: heard v")
 		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		w.Must(err)
 		synctest.Wait()
@@ -236,11 +236,11 @@ func TestVoiceBecomesText(t *testing.T) {
 
 // IN-12: words beside what was spoken may change, what was spoken stays.
 func TestEditBesideVoice(t *testing.T) {
-	reading(t, func(w *world, _ *librarian) {
+	withReader(t, func(w *harness, _ *fakeReader) {
 		w.cfg.Turns.OnEdit = schedule.RememberEdit
 		n := w.start()
-		m := with(w.message(room, "ada", "A capton"), spoke("v"))
-		w.wants(n.submit(m), answer.Completed, "You said: A capton\nheard v")
+		m := with(w.message(room, "ada", "A capton"), voiceMessage("v"))
+		w.wantAnswer(n.send(m), answer.Completed, "You said: A capton\nheard v")
 		m.Text = "A caption"
 		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 		w.Must(err)
@@ -254,20 +254,20 @@ func TestEditBesideVoice(t *testing.T) {
 
 // In a group the model weighs what was spoken like what is written.
 func TestVoiceInAGroup(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
-		w.ambient()
-		w.model.play = func(req llm.Request) []step {
+	withReader(t, func(w *harness, r *fakeReader) {
+		w.listenToGroup()
+		w.model.respond = func(req llm.Request) []step {
 			if strings.Contains(req.Messages[len(req.Messages)-1].Text, "heard v") {
 				return []step{write("RESPOND")}
 			}
 			return []step{write("IGNORE")}
 		}
 		n := w.start()
-		if o, _ := w.ended(n.submit(with(w.message(group, "ada", ""), spoke("v")))); o.Status != answer.Completed {
+		if o, _ := w.waitAnswer(n.send(with(w.message(group, "ada", ""), voiceMessage("v")))); o.Status != answer.Completed {
 			t.Errorf("it ended as %+v", o)
 		}
 		r.was()
-		if o, _ := w.ended(n.submit(with(w.message(group, "ada", "x"), pic("p")))); o.Status != answer.Completed && r.was() != "" {
+		if o, _ := w.waitAnswer(n.send(with(w.message(group, "ada", "x"), pic("p")))); o.Status != answer.Completed && r.was() != "" {
 			t.Error("a picture was looked at before anybody asked")
 		}
 	})
@@ -276,32 +276,32 @@ func TestVoiceInAGroup(t *testing.T) {
 // A question that is answered again, or was changed, is answered with its pictures.
 func TestPicturesOfTheSameQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
-		again func(*world, *node, chat.Message)
+		again func(*harness, *process, chat.Message)
 		want  string
 	}{
-		"/retry": {func(w *world, n *node, _ chat.Message) { w.ended(n.say("/retry")) }, "a a"},
-		"other words": {func(w *world, n *node, m chat.Message) {
+		"/retry": {func(w *harness, n *process, _ chat.Message) { w.waitAnswer(n.sendText("/retry")) }, "a a"},
+		"other words": {func(w *harness, n *process, m chat.Message) {
 			m.Text = "Two"
 			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 			w.Must(err)
 		}, "a a"},
-		"another picture": {func(w *world, n *node, m chat.Message) {
+		"another picture": {func(w *harness, n *process, m chat.Message) {
 			m.Files = []chat.Attachment{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
 			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
 			w.Must(err)
 		}, "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reading(t, func(w *world, r *librarian) {
+			withReader(t, func(w *harness, r *fakeReader) {
 				w.cfg.Models.LargeVision, w.cfg.Turns.OnEdit = true, schedule.ReviseAnswer
 				n := w.start()
 				m := with(w.message(room, "ada", "One"), pic("a"))
-				w.ended(n.submit(m))
+				w.waitAnswer(n.send(m))
 				c.again(w, n, m)
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				var shown []string
-				for _, call := range w.model.asked() {
+				for _, call := range w.model.requests() {
 					for _, b := range call.Messages[len(call.Messages)-1].Images {
 						shown = append(shown, b.Name)
 					}
@@ -309,7 +309,7 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 				if got := strings.Join(shown, " "); got != c.want || r.was() != "" {
 					t.Errorf("shown are %q; want %q", got, c.want)
 				}
-				w.chat.forget() // the answer changes after its end
+				w.chat.forgetSeen() // the answer changes after its end
 			})
 		})
 	}
@@ -318,24 +318,24 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 // A model that sees is shown the pictures that the question is about, the latest first, and only so many. With later questions it
 // is not shown them again: then they are words, which are found once (SE-19).
 func TestPicturesAreShown(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
+	withReader(t, func(w *harness, r *fakeReader) {
 		w.cfg.Models.LargeVision = true
 		n := w.start()
-		w.ended(n.submit(with(w.message(room, "ada", "One"), pic("a"), pic("b"), pic("c"))))
-		w.ended(n.submit(with(w.message(room, "ada", "Two"), pic("d"), pic("e"))))
-		w.ended(n.say("Three"))
+		w.waitAnswer(n.send(with(w.message(room, "ada", "One"), pic("a"), pic("b"), pic("c"))))
+		w.waitAnswer(n.send(with(w.message(room, "ada", "Two"), pic("d"), pic("e"))))
+		w.waitAnswer(n.sendText("Three"))
 		n.shutdown()
 		n = w.start()
-		w.ended(n.say("Four"))
+		w.waitAnswer(n.sendText("Four"))
 		if got := r.was(); got != "a b c d e" {
 			t.Errorf("read into words are %q", got)
 		}
-		last := w.model.asked()[3]
+		last := w.model.requests()[3]
 		if text := fmt.Sprint(last.Messages); !strings.Contains(text, "seen a") || !strings.Contains(text, "seen e") {
 			t.Errorf("later the model is told %s", text)
 		}
 		var shown []string
-		for _, c := range w.model.asked() {
+		for _, c := range w.model.requests() {
 			line := ""
 			for i, turn := range c.Messages {
 				for _, b := range turn.Images {

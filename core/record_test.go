@@ -33,7 +33,7 @@ func (p *lowPoster) Show(ctx context.Context, a *answer.Answer, note func(chat.S
 // An action of a run that goes on with another process learns of all messages of the answer, also of one that the first process made
 // and that does not change any more. The journal keeps that too.
 func TestMessagesOfEarlierHolder(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		above := chat.Shown{ID: "above"}
 		w.cfg.Open = func(_ context.Context, r chat.Run) (core.Surface, error) {
 			return &lowPoster{poster{chat: w.chat, run: r}, above}, nil
@@ -44,13 +44,13 @@ func TestMessagesOfEarlierHolder(t *testing.T) {
 			told, err = call.UpdateAndWait(ctx, "Ordering.")
 			return action.Result{Text: "Ordered."}, err
 		}
-		w.orders()
+		w.queueOrder()
 		first := w.start()
-		acc := first.say("Order tea")
-		q := w.parked(acc)
+		acc := first.sendText("Order tea")
+		q := w.waitParked(acc)
 		first.shutdown()
-		w.start().tell(chat.Choice(pressed(q, 0)))
-		o, _ := w.ended(acc)
+		w.start().deliver(chat.Choice(pressed(q, 0)))
+		o, _ := w.waitAnswer(acc)
 		want := []chat.Shown{above, {Part: 1, ID: "m1"}}
 		if kept := w.run(acc).Shown; o.Status != answer.Completed || !slices.Equal(told, want) || !slices.Equal(kept, want) {
 			t.Errorf("it ended as %+v; the action was told of %+v, and the journal keeps %+v; want %+v", o, told, kept, want)

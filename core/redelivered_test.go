@@ -17,40 +17,40 @@ import (
 // IN-17: what happened before /new changes nothing when it is delivered again after it, on any replica: it was accepted, and
 // that outlives what it said.
 func TestRedeliveredAfterNew(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		hi := w.message(room, "ada", "Hi")
-		w.wants(n.submit(hi), answer.Completed, "You said: Hi")
+		w.wantAnswer(n.send(hi), answer.Completed, "You said: Hi")
 		begin := w.message(room, "ada", "/new")
-		asked := n.submit(begin)
-		w.ended(asked)
+		asked := n.send(begin)
+		w.waitAnswer(asked)
 		q := w.question(asked)
 		press := chat.Choice(pressed(q, 0))
-		forgotten := n.tell(press)
-		w.ended(forgotten)
+		forgotten := n.deliver(press)
+		w.waitAnswer(forgotten)
 		w.accepted = nil // the room was cleared
-		w.chat.forget()
+		w.chat.forgetSeen()
 		before := w.chat.visible()
 
 		w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
-		later := n.say("B")
+		later := n.sendText("B")
 		time.Sleep(time.Second)
-		for _, at := range []*node{n, w.start()} {
+		for _, at := range []*process{n, w.start()} {
 			for _, m := range []chat.Message{hi, begin} {
 				if again, err := at.ProcessMessage(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
 					w.Errorf("%q again: %+v, %v", m.Text, again, err)
 				}
 			}
-			if again := at.tell(press); again.Run != "" && !again.Duplicate {
+			if again := at.deliver(press); again.Run != "" && !again.Duplicate {
 				w.Errorf("the press again: %+v", again)
 			}
 		}
-		w.wants(later, answer.Completed, fox+" The end.")
+		w.wantAnswer(later, answer.Completed, fox+" The end.")
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, append(before, fox+" The end.")) {
 			w.Errorf("the chat shows %q", got)
 		}
-		if calls := len(w.model.asked()); calls != 2 {
+		if calls := len(w.model.requests()); calls != 2 {
 			w.Errorf("the model was asked %d times", calls)
 		}
 	})
@@ -59,24 +59,24 @@ func TestRedeliveredAfterNew(t *testing.T) {
 // IN-17: a /stop that is delivered again stops nothing that came after it.
 func TestRedeliveredStop(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			n := w.start()
 			w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write(fox), pause(time.Minute), write(" The end.")})
-			first := n.say("A")
+			first := n.sendText("A")
 			time.Sleep(time.Second)
 			m := w.message(room, "ada", "/stop")
-			n.submit(m)
-			w.wants(first, answer.Stopped, fox+"\n\n_(Stopped.)_")
-			later := n.say("B")
+			n.send(m)
+			w.wantAnswer(first, answer.Stopped, fox+"\n\n_(Stopped.)_")
+			later := n.sendText("B")
 			time.Sleep(time.Second)
 			at := n
 			if elsewhere {
 				at = w.start()
 			}
-			if again := at.submit(m); !again.Duplicate || again.Run != "" {
+			if again := at.send(m); !again.Duplicate || again.Run != "" {
 				w.Errorf("again: %+v", again)
 			}
-			w.wants(later, answer.Completed, fox+" The end.")
+			w.wantAnswer(later, answer.Completed, fox+" The end.")
 			if known, err := at.Known(w.Context(), m.ID); err != nil || !known {
 				w.Errorf("known: %v, %v", known, err)
 			}
@@ -87,14 +87,14 @@ func TestRedeliveredStop(t *testing.T) {
 // IN-17: a /stop that the process did not survive is obeyed when it is delivered again, for the turns that were there when it
 // first arrived, and what those asked.
 func TestStopSurvives(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		p := &gatewaytest.Faults{}
 		cfg := w.cfg
 		w.wrap(p)
 		n := w.start()
 		w.cfg = cfg
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write(fox), pause(time.Hour)}, []step{write("The end.")})
-		first := n.say("A")
+		first := n.sendText("A")
 		time.Sleep(time.Second)
 		m := w.message(room, "ada", "/stop")
 		p.BeforeNext(p.Kill) // the tracker is not told any more
@@ -104,46 +104,46 @@ func TestStopSurvives(t *testing.T) {
 		n.Interrupt()
 		n = w.start()
 		time.Sleep(20 * time.Second) // until the dead one's turn is taken over
-		if again := n.submit(m); again.Run != "" {
+		if again := n.send(m); again.Run != "" {
 			w.Errorf("again: %+v", again)
 		}
-		if o, _ := w.ended(first); o.Status != answer.Stopped {
+		if o, _ := w.waitAnswer(first); o.Status != answer.Stopped {
 			w.Errorf("it ended as %+v", o)
 		}
-		w.chat.forget()
-		w.wants(n.say("B"), answer.Completed, "The end.")
+		w.chat.forgetSeen()
+		w.wantAnswer(n.sendText("B"), answer.Completed, "The end.")
 	})
 }
 
 // IN-17: a message that was deleted is not answered when it is delivered again.
 func TestRedeliveredAfterDeletion(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		m := w.message(room, "ada", "A")
-		w.ended(n.submit(m))
-		n.tell(chat.Deleted{Room: room, ID: m.ID})
+		w.waitAnswer(n.send(m))
+		n.deliver(chat.Deleted{Room: room, ID: m.ID})
 		w.accepted = nil
-		w.chat.forget()
+		w.chat.forgetSeen()
 		if again, err := n.ProcessMessage(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
 			w.Errorf("again: %+v, %v", again, err)
 		}
 		time.Sleep(time.Minute)
-		if calls := len(w.model.asked()); calls != 1 || w.said(m.ID) != "" {
-			w.Errorf("the model was asked %d times; remembered is %q", calls, w.said(m.ID))
+		if calls := len(w.model.requests()); calls != 1 || w.storedText(m.ID) != "" {
+			w.Errorf("the model was asked %d times; remembered is %q", calls, w.storedText(m.ID))
 		}
 	})
 }
 
 // A press that is delivered again is no mistake of anyone who pressed (IN-17).
 func TestRedeliveredPress(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+	withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 		press := chat.Choice(pressed(q, 0))
-		first := n.tell(press)
+		first := n.deliver(press)
 		for range 2 {
-			if again := n.tell(press); again.Refused != "" || again.Run != first.Run || !again.Duplicate || !again.Chosen {
+			if again := n.deliver(press); again.Refused != "" || again.Run != first.Run || !again.Duplicate || !again.Chosen {
 				w.Errorf("again: %+v", again)
 			}
-			w.ended(first)
+			w.waitAnswer(first)
 		}
 		if len(c.chosen) != 1 {
 			w.Errorf("chosen was %+v", c.chosen)
@@ -189,7 +189,7 @@ func (s *expiring) steps() []time.Duration {
 
 // Marks are kept for more than a day and not forever, and the store is asked for no more than it can do beside its work (IN-17).
 func TestUpkeep(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		s := &expiring{Store: w.Store, more: 120}
 		w.cfg.Store = s
 		n := w.start()
@@ -207,7 +207,7 @@ func TestUpkeep(t *testing.T) {
 		}
 		s.failing()
 		time.Sleep(30 * time.Second)
-		w.wants(n.say("A"), answer.Completed, "You said: A")
+		w.wantAnswer(n.sendText("A"), answer.Completed, "You said: A")
 		n.shutdown()
 		done := len(s.steps())
 		time.Sleep(time.Hour)

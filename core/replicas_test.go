@@ -18,18 +18,18 @@ import (
 	"parley/gatewaytest"
 )
 
-// deafBus loses frames.
-type deafBus struct {
+// lossyBus loses frames.
+type lossyBus struct {
 	relay.Bus
-	loses func(relay.Frame) bool
+	drops func(relay.Frame) bool
 
 	mu     sync.Mutex
 	frames []relay.Frame // that it carried
 }
 
-func (b *deafBus) Publish(ctx context.Context, in chat.RoomID, f relay.Frame) error {
+func (b *lossyBus) Publish(ctx context.Context, in chat.RoomID, f relay.Frame) error {
 	b.mu.Lock()
-	lost := b.loses != nil && b.loses(f)
+	lost := b.drops != nil && b.drops(f)
 	if !lost {
 		b.frames = append(b.frames, f)
 	}
@@ -42,16 +42,16 @@ func (b *deafBus) Publish(ctx context.Context, in chat.RoomID, f relay.Frame) er
 
 // A reader on another replica sees a snapshot, then what is added, and the end, without waiting for the store.
 func TestWatchElsewhere(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
-		bus := &deafBus{Bus: w.bus}
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
+		bus := &lossyBus{Bus: w.bus}
 		w.cfg.Bus = bus
 		a, b := w.start(), w.start()
 		w.model.queue([]step{write("One "), pause(3 * time.Second), write("two "), pause(3500 * time.Millisecond), write("three.")})
-		acc := a.say("A")
+		acc := a.sendText("A")
 		time.Sleep(time.Second)
 		begun := time.Now()
-		cs, v, err := b.follow(acc.Run)
+		cs, v, err := b.readAnswer(acc.Run)
 		w.Must(err)
 		if took := time.Since(begun); v.Text() != "One two three." || v.Outcome != done || took > 5600*time.Millisecond {
 			w.Errorf("after %v the reader sees %q, %+v", took, v.Text(), v.Outcome)
@@ -73,12 +73,12 @@ func TestWatchElsewhere(t *testing.T) {
 
 // What no user watches elsewhere is not carried.
 func TestNobodyWatches(t *testing.T) {
-	inWorld(t, func(w *world) {
-		bus := &deafBus{Bus: w.bus}
+	withHarness(t, func(w *harness) {
+		bus := &lossyBus{Bus: w.bus}
 		w.cfg.Bus = bus
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(time.Minute), write(fox)})
-		w.ended(n.say("A"))
+		w.waitAnswer(n.sendText("A"))
 		if len(bus.frames) > 0 {
 			w.Errorf("carried were %+v", bus.frames)
 		}
@@ -99,23 +99,23 @@ func TestWatchWithALossyBus(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.watched()
-				w.cfg.Bus = &deafBus{Bus: w.bus, loses: loses}
+			withHarness(t, func(w *harness) {
+				w.watchOnly()
+				w.cfg.Bus = &lossyBus{Bus: w.bus, drops: loses}
 				a, b := w.start(), w.start()
 				script := slices.Repeat([]step{write("word "), pause(700 * time.Millisecond)}, 20)
 				w.model.queue(script)
-				acc := a.say("A")
+				acc := a.sendText("A")
 				time.Sleep(time.Second)
-				_, v, err := b.follow(acc.Run)
+				_, v, err := b.readAnswer(acc.Run)
 				if errors.Is(err, answer.ErrLost) { // as anyone who watches has to
-					_, v, err = b.follow(acc.Run)
+					_, v, err = b.readAnswer(acc.Run)
 				}
 				w.Must(err)
 				if v.Text() != strings.Repeat("word ", 20) || v.Outcome != done {
 					w.Errorf("the reader sees %q, %+v", v.Text(), v.Outcome)
 				}
-				o, _ := w.ended(acc)
+				o, _ := w.waitAnswer(acc)
 				if r := w.run(acc); o != done || time.Since(r.Opened) > 20*700*time.Millisecond+2500*time.Millisecond {
 					w.Errorf("seen %v after the start", time.Since(r.Opened))
 				}
@@ -126,13 +126,13 @@ func TestWatchWithALossyBus(t *testing.T) {
 
 // A bus that drops its subscribers is subscribed to again, on both sides (DI-03).
 func TestBusComesBack(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		bus := &cutBus{Bus: w.bus}
 		w.cfg.Bus = bus
 		a, b := w.start(), w.start()
 		w.model.queue([]step{write("One "), pause(20 * time.Second), write("two "), pause(time.Hour)})
-		acc := a.say("A")
+		acc := a.sendText("A")
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
 		answer, err := b.Watch(ctx, acc.Run)
@@ -143,8 +143,8 @@ func TestBusComesBack(t *testing.T) {
 		if got := answer.View().Text(); got != "One two " {
 			w.Errorf("ten seconds later the reader still sees %q", got)
 		}
-		a.stop(room)
-		w.ended(acc)
+		a.stopAnswer(room)
+		w.waitAnswer(acc)
 	})
 }
 
@@ -175,18 +175,18 @@ func (b *cutBus) cut() {
 // The death of a holder is noticed within its 15 seconds and a sweep. Readers elsewhere are told that the answer goes
 // on as another one, and find it.
 func TestHolderDies(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		p := &gatewaytest.Faults{}
 		a := w.startFaulty(p)
 		b := w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{pause(time.Second), write("Adopted.")})
-		acc := a.say("A")
+		acc := a.sendText("A")
 		var lost int
 		var last answer.View
 		read := make(chan error)
 		go func() {
 			for {
-				_, v, err := b.follow(acc.Run)
+				_, v, err := b.readAnswer(acc.Run)
 				if last = v; !errors.Is(err, answer.ErrLost) {
 					read <- err
 					return
@@ -198,8 +198,8 @@ func TestHolderDies(t *testing.T) {
 		died := time.Now()
 		p.Kill()
 		a.shutdown()
-		c := b.say("B") // waits for its turn: B's replica must not pass over the run that it can't have
-		w.ended(acc)
+		c := b.sendText("B") // waits for its turn: B's replica must not pass over the run that it can't have
+		w.waitAnswer(acc)
 		if took := time.Since(died); took < 10*time.Second || took > 25*time.Second {
 			w.Errorf("adopted after %v", took)
 		}
@@ -207,23 +207,23 @@ func TestHolderDies(t *testing.T) {
 		if lost != 1 || !last.Outcome.Done() {
 			w.Errorf("lost %d times, then saw %+v", lost, last)
 		}
-		w.wants(c, answer.Completed, "Adopted.")
+		w.wantAnswer(c, answer.Completed, "Adopted.")
 	})
 }
 
 // A run that a planned stop cuts off is free at once: the next look of another replica adopts it, and does not wait until the lease
 // of the replica that stopped runs out.
 func TestPlannedStopFreesItsRuns(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		a := w.start()
 		time.Sleep(time.Second) // the replicas look at different times
 		w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Adopted.")})
-		acc := a.say("A")
+		acc := a.sendText("A")
 		time.Sleep(6 * time.Second)
 		stopped := time.Now()
 		a.shutdown()
-		w.wants(acc, answer.Completed, "Adopted.")
+		w.wantAnswer(acc, answer.Completed, "Adopted.")
 		if took := time.Since(stopped); took > schedule.HeartbeatEvery+time.Second {
 			w.Errorf("it ended %v after the stop", took)
 		}
@@ -238,15 +238,15 @@ func TestPlannedStopFreesItsRuns(t *testing.T) {
 func TestSecondMessageElsewhere(t *testing.T) {
 	for policy, want := range map[schedule.Policy]answer.Status{schedule.Supersede: answer.Superseded, schedule.Queue: answer.Completed} {
 		t.Run(string(policy), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Turns.Direct = policy
 				a, b := w.start(), w.start()
 				w.model.queue([]step{write(fox), pause(time.Minute)})
-				first := a.say("A")
+				first := a.sendText("A")
 				time.Sleep(time.Second)
 				said := time.Now()
-				second := b.say("B")
-				o, _ := w.ended(first)
+				second := b.sendText("B")
+				o, _ := w.waitAnswer(first)
 				if took := time.Since(said); policy == schedule.Supersede && took > 200*time.Millisecond {
 					w.Errorf("the first ended %v after the second message", took)
 				}
@@ -254,7 +254,7 @@ func TestSecondMessageElsewhere(t *testing.T) {
 					w.Errorf("the first ended as %+v", o)
 				}
 				begun := time.Now()
-				w.wants(second, answer.Completed, "You said: B")
+				w.wantAnswer(second, answer.Completed, "You said: B")
 				if time.Since(begun) > time.Second {
 					w.Errorf("the second was answered %v after the first", time.Since(begun))
 				}
@@ -264,15 +264,15 @@ func TestSecondMessageElsewhere(t *testing.T) {
 }
 
 // DI-11
-func TestStopElsewhere(t *testing.T) {
-	inWorld(t, func(w *world) {
+func TestStopReachesTheOtherReplica(t *testing.T) {
+	withHarness(t, func(w *harness) {
 		a, b := w.start(), w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)})
-		acc := a.say("A")
+		acc := a.sendText("A")
 		time.Sleep(time.Second)
 		stopped := time.Now()
-		b.stop(room)
-		w.wants(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
+		b.stopAnswer(room)
+		w.wantAnswer(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
 		if took := time.Since(stopped); took > 200*time.Millisecond { // on the clock of the bubble: nothing looked for it later
 			w.Errorf("it took %v", took)
 		}
@@ -281,8 +281,8 @@ func TestStopElsewhere(t *testing.T) {
 
 // IN-06 on four replicas: one run at a time, everything accounted for, the last one answered.
 func TestHundredMessagesOnFourReplicas(t *testing.T) {
-	inWorld(t, func(w *world) {
-		var nodes []*node
+	withHarness(t, func(w *harness) {
+		var nodes []*process
 		for range 4 {
 			nodes = append(nodes, w.start())
 		}
@@ -300,7 +300,7 @@ func TestHundredMessagesOnFourReplicas(t *testing.T) {
 		}
 		wg.Wait()
 		last := slices.MaxFunc(accepted, func(a, b chat.Accepted) int { return int(a.Response) - int(b.Response) })
-		if o, _ := w.ended(last); o != done {
+		if o, _ := w.waitAnswer(last); o != done {
 			w.Errorf("the last ended as %+v", o)
 		}
 		synctest.Wait()
@@ -309,13 +309,13 @@ func TestHundredMessagesOnFourReplicas(t *testing.T) {
 
 // The same run is watched and then adopted here: the answer that readers hold is not the one that is written.
 func TestWatchedRunIsAdoptedHere(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		p := &gatewaytest.Faults{}
 		a := w.startFaulty(p)
 		b := w.start()
 		w.model.queue([]step{write("One"), pause(time.Hour)}, []step{pause(time.Minute), write("Two")})
-		acc := a.say("A")
+		acc := a.sendText("A")
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
 		before, err := b.Watch(ctx, acc.Run)
@@ -330,7 +330,7 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 		if err := before.Wait(ctx, before.View().At); !errors.Is(err, answer.ErrLost) {
 			w.Errorf("the reader waits, with %v", err)
 		}
-		_, v, err := b.follow(acc.Run)
+		_, v, err := b.readAnswer(acc.Run)
 		w.Must(err)
 		if v.Text() != "Two" || before.View().Text() != "One" {
 			w.Errorf("readers see %q and %q", before.View().Text(), v.Text())
@@ -339,14 +339,14 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 }
 
 func TestWatchOfWhatIsNot(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		if _, err := n.Watch(w.Context(), "nothing"); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("watching gave %v", err)
 		}
-		acc := n.say("A")
-		w.ended(acc)
-		_, v, err := n.follow(acc.Run)
+		acc := n.sendText("A")
+		w.waitAnswer(acc)
+		_, v, err := n.readAnswer(acc.Run)
 		w.Must(err)
 		if v.Text() != "You said: A" || v.Outcome != done {
 			w.Errorf("a run of the past is %+v", v)
@@ -366,9 +366,9 @@ func TestChoiceElsewhere(t *testing.T) {
 		"every second frame": {func() func(relay.Frame) bool { n := 0; return func(relay.Frame) bool { n++; return n%2 == 0 } }(), 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.cfg.Bus = &deafBus{Bus: w.bus, loses: tt.loses}
-				w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+			withHarness(t, func(w *harness) {
+				w.cfg.Bus = &lossyBus{Bus: w.bus, drops: tt.loses}
+				w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 					if err != nil {
 						return action.Result{}, err
@@ -377,11 +377,11 @@ func TestChoiceElsewhere(t *testing.T) {
 				}})
 				a, b := w.start(), w.start()
 				w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Playing.")})
-				acc := a.say("play")
+				acc := a.sendText("play")
 				time.Sleep(3300 * time.Millisecond)
 				chosen := time.Now()
-				b.tell(chat.Choice(pressed(w.question(acc), 1)))
-				o, _ := w.ended(acc)
+				b.deliver(chat.Choice(pressed(w.question(acc), 1)))
+				o, _ := w.waitAnswer(acc)
 				if took := time.Since(chosen); o.Status != answer.Completed || took > tt.most {
 					w.Errorf("%v after the choice the answer is %+v", took, o)
 				}

@@ -15,48 +15,48 @@ import (
 // The run keeps its input: its answer is stored.
 func TestResentMessageIsNoChoice(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			a := &asking{}
-			w.plug(&fakeAction{name: "PLAY", effect: action.Writes, limit: time.Hour, do: a.act})
+			w.addActions(&fakeAction{name: "PLAY", effect: action.Writes, limit: time.Hour, do: a.act})
 			w.model.queue([]step{write(fox), call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
 			n := w.start()
 			m := w.message(room, "ada", "Rain") // also the name of an option
-			first := n.submit(m)
+			first := n.send(m)
 			time.Sleep(time.Second)
 			at := n
 			if elsewhere {
 				at = w.start()
 			}
-			if again := at.submit(m); !again.Duplicate || again.Run != first.Run || again.Chosen || again.Altered {
+			if again := at.send(m); !again.Duplicate || again.Run != first.Run || again.Chosen || again.Altered {
 				w.Errorf("again: %+v", again)
 			}
 			time.Sleep(time.Minute)
 			if !a.over.IsZero() {
 				w.Fatalf("chosen is %+v, %v", a.chosen, a.err)
 			}
-			n.tell(chat.Choice(pressed(w.question(first), 0)))
-			w.wants(first, answer.Completed, fox+"\n\nNow playing Dunes\n\nEnjoy.")
+			n.deliver(chat.Choice(pressed(w.question(first), 0)))
+			w.wantAnswer(first, answer.Completed, fox+"\n\nNow playing Dunes\n\nEnjoy.")
 		})
 	}
 }
 
 // IN-16: an old message that arrives again while /new asks does not clear the room.
 func TestResentNumberForgetsNothing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		m := w.message(room, "ada", "1")
-		first := n.submit(m)
-		w.wants(first, answer.Completed, "You said: 1")
-		w.ended(n.say("/new"))
-		if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
+		first := n.send(m)
+		w.wantAnswer(first, answer.Completed, "You said: 1")
+		w.waitAnswer(n.sendText("/new"))
+		if again := n.send(m); !again.Duplicate || again.Run != first.Run {
 			w.Errorf("again: %+v", again)
 		}
 		time.Sleep(time.Minute)
-		if got := w.said(m.ID); got != "1" {
+		if got := w.storedText(m.ID); got != "1" {
 			w.Errorf("the message says %q", got)
 		}
-		w.wants(n.say("B"), answer.Completed, "You said: B")
-		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"1", "You said: 1", "B"}) {
+		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{"1", "You said: 1", "B"}) {
 			w.Errorf("the model was asked %q", got)
 		}
 	})
@@ -66,52 +66,52 @@ func TestResentNumberForgetsNothing(t *testing.T) {
 // and a choice that was typed stays one for anyone who sends it again.
 func TestResentMessageOnlyAttaches(t *testing.T) {
 	t.Run("not invited any more", func(t *testing.T) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			n := w.start()
 			m := w.message(room, "ada", "/help")
-			first := n.submit(m)
-			w.ended(first)
+			first := n.send(m)
+			w.waitAnswer(first)
 			delete(w.cfg.Access.People, "ada")
-			if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
+			if again := n.send(m); !again.Duplicate || again.Run != first.Run {
 				w.Errorf("again: %+v", again)
 			}
 		})
 	})
 	t.Run("a choice that was typed", func(t *testing.T) {
-		inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
+		withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
 			m := w.message(room, "ada", "yes")
-			first := n.submit(m)
-			w.ended(first)
-			if again := n.submit(m); !again.Duplicate || again.Run != first.Run || !again.Chosen || len(c.chosen) != 1 {
+			first := n.send(m)
+			w.waitAnswer(first)
+			if again := n.send(m); !again.Duplicate || again.Run != first.Run || !again.Chosen || len(c.chosen) != 1 {
 				w.Errorf("again: %+v; chosen was %+v", again, c.chosen)
 			}
 		})
 	})
 	t.Run("a retry", func(t *testing.T) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			n := w.start()
-			w.ended(n.say("A"))
+			w.waitAnswer(n.sendText("A"))
 			m := w.message(room, "ada", "/retry")
-			first := n.submit(m)
-			w.ended(first)
+			first := n.send(m)
+			w.waitAnswer(first)
 			w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
-			later := n.say("B")
+			later := n.sendText("B")
 			time.Sleep(time.Second)
-			if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
+			if again := n.send(m); !again.Duplicate || again.Run != first.Run {
 				w.Errorf("again: %+v", again)
 			}
-			w.wants(later, answer.Completed, fox+" The end.")
-			w.chat.forget() // what was said first is not remembered
+			w.wantAnswer(later, answer.Completed, fox+" The end.")
+			w.chat.forgetSeen() // what was said first is not remembered
 		})
 	})
 	t.Run("with another text", func(t *testing.T) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			n := w.start()
 			m := w.message(room, "ada", "A")
-			first := n.submit(m)
-			w.ended(first)
+			first := n.send(m)
+			w.waitAnswer(first)
 			m.Text = strings.Repeat("B", 10)
-			if again := n.submit(m); !again.Duplicate || !again.Altered || again.Run != first.Run {
+			if again := n.send(m); !again.Duplicate || !again.Altered || again.Run != first.Run {
 				w.Errorf("again: %+v", again)
 			}
 			if known, err := n.Known(w.Context(), m.ID); err != nil || !known {

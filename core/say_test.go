@@ -14,20 +14,20 @@ import (
 	"parley/gatewaytest"
 )
 
-// announce says something to a room, as the agent.
-func (n *node) announce(notice chat.Notice) chat.Accepted {
-	n.w.Helper()
-	acc, err := n.Say(n.w.Context(), notice)
-	n.w.Must(err)
+// sendNotice says something to a room, as the agent.
+func (n *process) sendNotice(notice chat.Notice) chat.Accepted {
+	n.h.Helper()
+	acc, err := n.Say(n.h.Context(), notice)
+	n.h.Must(err)
 	return acc
 }
 
 func TestSay(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		w.wants(n.say("A"), answer.Completed, "You said: A")
-		acc := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-		w.wants(acc, answer.Completed, "It rains.")
+		w.wantAnswer(n.sendText("A"), answer.Completed, "You said: A")
+		acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+		w.wantAnswer(acc, answer.Completed, "It rains.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -39,8 +39,8 @@ func TestSay(t *testing.T) {
 		if m.Author != agent || m.Kind != chat.Said || m.InReplyTo != "" {
 			w.Errorf("remembered is %+v", m)
 		}
-		w.wants(n.say("B"), answer.Completed, "You said: B")
-		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A\n\nIt rains.", "B"}) {
+		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+		if got := w.model.requests(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A\n\nIt rains.", "B"}) {
 			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
 		}
 	})
@@ -48,13 +48,13 @@ func TestSay(t *testing.T) {
 
 // What is replied to is found by its id, if it was answered.
 func TestSayInReply(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
-		first, second := n.say("A"), n.say("B")
-		w.ended(second)
+		first, second := n.sendText("A"), n.sendText("B")
+		w.waitAnswer(second)
 		for _, c := range []struct{ to, want chat.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"un/known", ""}} {
-			acc := n.announce(chat.Notice{To: chat.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
-			w.wants(acc, answer.Completed, "Indeed.")
+			acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
+			w.wantAnswer(acc, answer.Completed, "Indeed.")
 			m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
 			w.Must(err)
 			if m.InReplyTo != c.want || w.run(acc).Address.ReplyTo != c.want {
@@ -68,19 +68,19 @@ func TestSayInReply(t *testing.T) {
 func TestSayInterruptsNothing(t *testing.T) {
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
 		t.Run(string(policy), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Turns.Direct = policy
 				n := w.start()
 				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
-				a := n.say("A")
+				a := n.sendText("A")
 				time.Sleep(time.Second)
-				told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+				told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 				time.Sleep(10 * time.Second)
 				if r := w.run(told); r.Epoch != 0 {
 					w.Errorf("it was begun under an answer: %+v", r)
 				}
-				w.wants(a, answer.Completed, fox+" The end.")
-				w.wants(told, answer.Completed, "It rains.")
+				w.wantAnswer(a, answer.Completed, fox+" The end.")
+				w.wantAnswer(told, answer.Completed, "It rains.")
 				if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end.", "It rains."}) {
 					w.Errorf("the chat shows %q", got)
 				}
@@ -88,48 +88,48 @@ func TestSayInterruptsNothing(t *testing.T) {
 		})
 	}
 	t.Run("a later question interrupts the answer, and not the notice", func(t *testing.T) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			n := w.start()
 			w.model.queue([]step{write(fox), pause(time.Minute)})
-			a := n.say("A")
+			a := n.sendText("A")
 			time.Sleep(time.Second)
-			told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-			b := n.say("B")
-			w.wants(b, answer.Completed, "You said: B")
-			w.wants(told, answer.Completed, "It rains.")
-			w.wants(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
+			told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+			b := n.sendText("B")
+			w.wantAnswer(b, answer.Completed, "You said: B")
+			w.wantAnswer(told, answer.Completed, "It rains.")
+			w.wantAnswer(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
 			if got := w.chat.visible(); len(got) != 3 || got[1] != "It rains." || got[2] != "You said: B" {
 				w.Errorf("the chat shows %q", got)
 			}
 		})
 	})
 	t.Run("a stop ends the answer, and not the notice", func(t *testing.T) {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			n := w.start()
 			w.model.queue([]step{write(fox), pause(time.Minute)})
-			a := n.say("A")
+			a := n.sendText("A")
 			time.Sleep(time.Second)
-			told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-			n.stop(room)
-			w.wants(a, answer.Stopped, fox+"\n\n_(Stopped.)_")
-			w.wants(told, answer.Completed, "It rains.")
+			told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+			n.stopAnswer(room)
+			w.wantAnswer(a, answer.Stopped, fox+"\n\n_(Stopped.)_")
+			w.wantAnswer(told, answer.Completed, "It rains.")
 		})
 	})
 }
 
 // One key is one notice, anyone who repeats it, on whichever replica.
 func TestSayOnce(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n, other := w.start(), w.start()
-		w.ended(n.say("A"))
-		first := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains.", Key: "weather"})
-		again := other.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains.", Key: "weather"})
+		w.waitAnswer(n.sendText("A"))
+		first := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains.", Key: "weather"})
+		again := other.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains.", Key: "weather"})
 		if !again.Duplicate || again.Run != first.Run {
 			w.Errorf("again: %+v", again)
 		}
-		w.wants(first, answer.Completed, "It rains.")
+		w.wantAnswer(first, answer.Completed, "It rains.")
 		for range 2 {
-			w.wants(n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Without a key."}), answer.Completed, "Without a key.")
+			w.wantAnswer(n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Without a key."}), answer.Completed, "Without a key.")
 		}
 		if got := w.chat.visible(); len(got) != 4 {
 			w.Errorf("the chat shows %q", got)
@@ -139,17 +139,17 @@ func TestSayOnce(t *testing.T) {
 
 // A process that dies at any moment has it said once all the same (I14).
 func TestSaySurvives(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.chat.slow = time.Second
 		p := &gatewaytest.Faults{}
 		n := w.startFaulty(p)
-		w.ended(n.say("A"))
-		told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+		w.waitAnswer(n.sendText("A"))
+		told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		time.Sleep(500 * time.Millisecond) // the message is about to be created
 		p.Kill()
 		n.shutdown()
 		w.start()
-		w.wants(told, answer.Completed, "It rains.")
+		w.wantAnswer(told, answer.Completed, "It rains.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -157,7 +157,7 @@ func TestSaySurvives(t *testing.T) {
 }
 
 func TestSayRefuses(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		w.Must(w.Store.SaveRoom(w.Context(), chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}))
 		for name, c := range map[string]struct {
@@ -183,19 +183,19 @@ func TestSayRefuses(t *testing.T) {
 
 // Who clears the room before it is said has it not said.
 func TestSayCleared(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("Late.")})
-		n.say("A")
+		n.sendText("A")
 		time.Sleep(time.Second)
-		told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+		told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		_, err := n.ProcessMessage(w.Context(), chat.Cleared{Room: room})
 		w.Must(err)
-		if o, said := w.ended(told); o.Status != answer.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
+		if o, said := w.waitAnswer(told); o.Status != answer.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
 			w.Errorf("it ended as %+v: %q", o, said)
 		}
 		w.accepted = nil // nothing of that is remembered
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }

@@ -58,25 +58,25 @@ func (s *slowSpending) has(settled, released int32) {
 // What the calls of a run cost is stored when the run ends, when it is parked, and when the process ends: the next run finds all that this
 // one left of the limits.
 func TestRunsEndSettled(t *testing.T) {
-	for name, play := range map[string]func(*world, *slowSpending){
-		"shown": func(w *world, s *slowSpending) {
-			w.wants(w.start().say("Hello"), answer.Completed, "You said: Hello")
+	for name, play := range map[string]func(*harness, *slowSpending){
+		"shown": func(w *harness, s *slowSpending) {
+			w.wantAnswer(w.start().sendText("Hello"), answer.Completed, "You said: Hello")
 			s.has(1, 1)
 		},
-		"watched": func(w *world, s *slowSpending) {
-			w.watched()
-			w.wants(w.start().say("Hello"), answer.Completed, "You said: Hello")
+		"watched": func(w *harness, s *slowSpending) {
+			w.watchOnly()
+			w.wantAnswer(w.start().sendText("Hello"), answer.Completed, "You said: Hello")
 			s.has(1, 1)
 		},
-		"parked": func(w *world, s *slowSpending) {
+		"parked": func(w *harness, s *slowSpending) {
 			w.withShop()
-			w.orders()
+			w.queueOrder()
 			n := w.start()
-			w.parked(n.say("Tea, please"))
+			w.waitParked(n.sendText("Tea, please"))
 			s.has(1, 1)
-			n.stop("fake/ada")
+			n.stopAnswer("fake/ada")
 		},
-		"looked back on": func(w *world, s *slowSpending) {
+		"looked back on": func(w *harness, s *slowSpending) {
 			w.cfg.Grace = time.Minute
 			w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
 				evaluator(func(ctx context.Context, _ action.TurnContext, _ chat.Memory) error {
@@ -87,27 +87,27 @@ func TestRunsEndSettled(t *testing.T) {
 			}}}
 			n := w.start()
 			for range 4 {
-				w.ended(n.say("Hello"))
+				w.waitAnswer(n.sendText("Hello"))
 			}
 			n.shutdown()
 			s.has(5, 4)
 		},
-		"cut off": func(w *world, s *slowSpending) {
+		"cut off": func(w *harness, s *slowSpending) {
 			w.model.queue([]step{write("So"), pause(time.Hour)})
 			n := w.start()
-			acc := n.say("Hello")
+			acc := n.sendText("Hello")
 			time.Sleep(10 * time.Second)
 			n.shutdown()
 			s.has(1, 0)
 			w.start()
-			w.ended(acc)
+			w.waitAnswer(acc)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				s := &slowSpending{Store: w.Store, t: t}
 				w.cfg.Store = s
-				w.limit(quota.Limits{Total: quota.Cost{Tokens: 1e6}}, s)
+				w.setLimits(quota.Limits{Total: quota.Cost{Tokens: 1e6}}, s)
 				play(w, s)
 			})
 		})

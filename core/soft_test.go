@@ -19,14 +19,14 @@ import (
 	"parley/core/quota"
 )
 
-// softly gives the next nodes a soft limit that each answer exceeds, and two models, of which the second one costs half of the first; or none
+// withSoftLimit gives the next processes a soft limit that each answer exceeds, and two models, of which the second one costs half of the first; or none
 // that is cheaper. Olga owns the agent, Ada may let answers go on, and Bob may not.
-func (w *world) softly(hard quota.USD, cheaper bool) (dear, cheap *model) {
-	return w.softLimits(quota.Limits{Soft: quota.Soft{Total: 1}, Total: quota.Cost{USD: hard}}, cheaper)
+func (w *harness) withSoftLimit(hard quota.USD, cheaper bool) (dear, cheap *model) {
+	return w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: 1}, Total: quota.Cost{USD: hard}}, cheaper)
 }
 
-// softLimits is softly with these limits.
-func (w *world) softLimits(l quota.Limits, cheaper bool) (dear, cheap *model) {
+// withSoftLimits is softly with these limits.
+func (w *harness) withSoftLimits(l quota.Limits, cheaper bool) (dear, cheap *model) {
 	dear, cheap = w.model, &model{}
 	tariff := func(rate quota.Rate) quota.Tariff {
 		return quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: rate, Output: rate}}, Known: true}
@@ -72,20 +72,20 @@ func TestSoftLimitAsks(t *testing.T) {
 		"no option but to stop it": {"bob", nil, 0, false, false, "My owner can let it go on."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				dear, cheap := w.softly(0, c.cheap)
+			withHarness(t, func(w *harness) {
+				dear, cheap := w.withSoftLimit(0, c.cheap)
 				dear.queue([]step{write("Dear.")})
 				cheap.queue([]step{write("Cheap.")})
 				n := w.start()
-				acc := n.submit(w.addressed(c.asker, "A long story"))
+				acc := n.send(w.groupMention(c.asker, "A long story"))
 				if c.options == nil {
-					if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, c.says) || len(dear.asked())+len(cheap.asked()) > 0 {
+					if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, c.says) || len(dear.requests())+len(cheap.requests()) > 0 {
 						t.Errorf("%+v %q", o, said)
 					}
 					return
 				}
-				q := w.parked(acc)
-				if !slices.Equal(labels(q), c.options) || slices.Contains(q.For, "bob") != (c.asker == "bob") || len(dear.asked())+len(cheap.asked()) > 0 {
+				q := w.waitParked(acc)
+				if !slices.Equal(labels(q), c.options) || slices.Contains(q.For, "bob") != (c.asker == "bob") || len(dear.requests())+len(cheap.requests()) > 0 {
 					t.Fatalf("it asks %+v", q)
 				}
 				if shown := w.chat.visible(); len(shown) != 1 || !strings.Contains(shown[0], "would exceed the soft limit of") {
@@ -96,17 +96,17 @@ func TestSoftLimitAsks(t *testing.T) {
 					time.Sleep(20 * time.Minute) // longer than any turn
 					n = w.start()
 				}
-				if acc := n.tell(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: "eve", Name: "Eve"}); acc.Refused == "" {
+				if acc := n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: "eve", Name: "Eve"}); acc.Refused == "" {
 					t.Error("a stranger can choose")
 				}
-				n.tell(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
-				if o, said := w.ended(acc); o.Status != answer.Completed || said != c.says {
+				n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
+				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || said != c.says {
 					t.Errorf("%+v %q", o, said)
 				}
-				if acc := n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: c.asker}); acc.Refused == "" && c.press != 0 {
+				if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: c.asker}); acc.Refused == "" && c.press != 0 {
 					t.Error("it can be chosen again")
 				}
-				if len(dear.asked())+len(cheap.asked()) > 1 || len(w.chat.visible()) != 1 {
+				if len(dear.requests())+len(cheap.requests()) > 1 || len(w.chat.visible()) != 1 {
 					t.Errorf("people see %q", w.chat.visible())
 				}
 			})
@@ -119,10 +119,10 @@ func TestSoftLimitAsks(t *testing.T) {
 func TestSoftLimitIsReserved(t *testing.T) {
 	for name, hard := range map[string]quota.USD{"alone": 0, "with a hard limit": quota.Dollar} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Access.Direct = access.DirectOpen
 				storyteller := &storyteller{}
-				w.softLimits(quota.Limits{Soft: quota.Soft{Total: 10_000_000}, Total: quota.Cost{USD: hard}}, false)
+				w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: 10_000_000}, Total: quota.Cost{USD: hard}}, false)
 				tariff := quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: 2e6, Output: 2e6}}, Known: true}
 				chain := []llm.Named{{Name: "dear", Model: storyteller}}
 				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: storyteller, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff}})
@@ -130,10 +130,10 @@ func TestSoftLimitIsReserved(t *testing.T) {
 				var all []chat.Accepted
 				for i := range 30 {
 					who := fmt.Sprint("eve", i)
-					all = append(all, n.submit(w.message(chat.RoomID("fake/"+who), chat.EntityID(who), "A long story")))
+					all = append(all, n.send(w.message(chat.RoomID("fake/"+who), chat.EntityID(who), "A long story")))
 				}
 				for _, acc := range all {
-					w.ended(acc)
+					w.waitAnswer(acc)
 				}
 				synctest.Wait()
 				if asked := storyteller.asked.Load(); asked < 1 || asked > 4 { // an answer is estimated at more than $0.002
@@ -165,30 +165,30 @@ func (s *storyteller) Generate(ctx context.Context, _ llm.Request) iter.Seq2[llm
 // Stopping, a later message and the end of the time end the wait; no model is asked. Who presses then is told that it is over.
 func TestSoftLimitIsDenied(t *testing.T) {
 	for name, c := range map[string]struct {
-		deny   func(n *node, m chat.Message)
+		deny   func(n *process, m chat.Message)
 		status answer.Status
 		says   string
 	}{
-		"stop":     {func(n *node, m chat.Message) { n.stop(m.Room) }, answer.Stopped, ""},
-		"deleted":  {func(n *node, m chat.Message) { n.remove(m) }, answer.Stopped, ""},
-		"the time": {func(*node, chat.Message) { time.Sleep(time.Hour) }, answer.Completed, "No one decided in time, so I stopped before it cost anything."},
+		"stop":     {func(n *process, m chat.Message) { n.stopAnswer(m.Room) }, answer.Stopped, ""},
+		"deleted":  {func(n *process, m chat.Message) { n.remove(m) }, answer.Stopped, ""},
+		"the time": {func(*process, chat.Message) { time.Sleep(time.Hour) }, answer.Completed, "No one decided in time, so I stopped before it cost anything."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				dear, cheap := w.softly(0, true)
+			withHarness(t, func(w *harness) {
+				dear, cheap := w.withSoftLimit(0, true)
 				n, m := w.start(), w.message(room, "ada", "A long story")
-				acc := n.submit(m)
-				q := w.parked(acc)
+				acc := n.send(m)
+				q := w.waitParked(acc)
 				c.deny(n, m)
-				o, said := w.ended(acc)
-				if o.Status != c.status || c.says != "" && said != c.says || len(dear.asked())+len(cheap.asked()) > 0 {
+				o, said := w.waitAnswer(acc)
+				if o.Status != c.status || c.says != "" && said != c.says || len(dear.requests())+len(cheap.requests()) > 0 {
 					t.Errorf("%+v %q", o, said)
 				}
-				if acc := n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"}); acc.Refused == "" {
+				if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"}); acc.Refused == "" {
 					t.Error("the press is not too late")
 				}
 				synctest.Wait()
-				if len(dear.asked()) > 0 {
+				if len(dear.requests()) > 0 {
 					t.Error("it goes on nevertheless")
 				}
 			})
@@ -198,13 +198,13 @@ func TestSoftLimitIsDenied(t *testing.T) {
 
 // The hard limit holds whatever was chosen.
 func TestHardLimitWins(t *testing.T) {
-	inWorld(t, func(w *world) {
-		dear, cheap := w.softly(2_000_000, true) // a fifth of a cent: not enough for the answer
+	withHarness(t, func(w *harness) {
+		dear, cheap := w.withSoftLimit(2_000_000, true) // a fifth of a cent: not enough for the answer
 		n := w.start()
-		acc := n.submit(w.addressed("ada", "A long story"+strings.Repeat(" and on", 4000)))
-		q := w.parked(acc)
-		n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"})
-		if o, said := w.ended(acc); !strings.Contains(said, "I've reached my daily limit") || len(dear.asked())+len(cheap.asked()) > 0 {
+		acc := n.send(w.groupMention("ada", "A long story"+strings.Repeat(" and on", 4000)))
+		q := w.waitParked(acc)
+		n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"})
+		if o, said := w.waitAnswer(acc); !strings.Contains(said, "I've reached my daily limit") || len(dear.requests())+len(cheap.requests()) > 0 {
 			t.Errorf("%+v %q", o, said)
 		}
 	})
@@ -212,15 +212,15 @@ func TestHardLimitWins(t *testing.T) {
 
 // What a model used before it failed costs its own price, and what the one used that goes on costs its own.
 func TestEachModelAtItsPrice(t *testing.T) {
-	inWorld(t, func(w *world) {
-		dear, cheap := w.softly(0, true)
+	withHarness(t, func(w *harness) {
+		dear, cheap := w.withSoftLimit(0, true)
 		w.cfg.Models.Chat[0].Fallback = []string{"cheap"}
 		dear.queue([]step{write("Half"), reported(llm.Usage{Prompt: 1000, Completion: 10}), fails(&llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("cut")})})
 		cheap.queue([]step{write("Whole."), reported(llm.Usage{Prompt: 700, Completion: 20})})
 		n := w.start()
-		acc := n.submit(w.addressed("ada", "A long story"))
-		n.tell(chat.Choice{Question: w.parked(acc).ID, Room: group, Author: "ada"})
-		w.ended(acc)
+		acc := n.send(w.groupMention("ada", "A long story"))
+		n.deliver(chat.Choice{Question: w.waitParked(acc).ID, Room: group, Author: "ada"})
+		w.waitAnswer(acc)
 		if got, want := w.spent("total").USD, quota.USD(1010*2000+720*1000); got != want {
 			t.Errorf("%s was spent, not %s", got, want)
 		}

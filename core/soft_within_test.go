@@ -64,18 +64,18 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 				continue
 			}
 			t.Run(form+", "+name, func(t *testing.T) {
-				inWorld(t, func(w *world) {
-					dear, cheap := w.softLimits(quota.Limits{Soft: quota.Soft{Total: twoCents}}, true)
+				withHarness(t, func(w *harness) {
+					dear, cheap := w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: twoCents}}, true)
 					look := &fakeAction{name: "LOOK", effect: action.Writes}
-					w.plug(look)
+					w.addActions(look)
 					w.cfg.Generation = f.how
 					dear.queue(f.looks, []step{f.says("Dear.")})
 					cheap.queue([]step{f.says("Cheap.")})
 					n := w.start()
-					acc := n.submit(w.addressed(c.asker, "What is there?"))
-					q := w.parked(acc)
-					if !slices.Equal(labels(q), c.options) || len(dear.asked()) != 1 || look.times() != 1 {
-						t.Fatalf("it asks %+v after %d calls", q, len(dear.asked()))
+					acc := n.send(w.groupMention(c.asker, "What is there?"))
+					q := w.waitParked(acc)
+					if !slices.Equal(labels(q), c.options) || len(dear.requests()) != 1 || look.times() != 1 {
+						t.Fatalf("it asks %+v after %d calls", q, len(dear.requests()))
 					}
 					if shown := w.chat.visible(); len(shown) != 1 || !strings.Contains(shown[0], f.said) || !strings.Contains(shown[0], "Going on costs about $0.") {
 						t.Errorf("people see %q", shown)
@@ -85,12 +85,12 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 						time.Sleep(20 * time.Minute) // longer than any turn
 						n = w.start()
 					}
-					n.tell(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
-					o, said := w.ended(acc)
+					n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
+					o, said := w.waitAnswer(acc)
 					if o.Status != answer.Completed || !strings.HasPrefix(said, f.said) || !strings.HasSuffix(said, c.says) || look.times() != 1 {
 						t.Errorf("%+v %q, looked %d times", o, said, look.times())
 					}
-					if all := append(dear.asked(), cheap.asked()...); len(all) == 2 != (c.says != "Okay, I stopped here.") || len(all) == 2 && !wasTold(all[1].Request, "done {}") {
+					if all := append(dear.requests(), cheap.requests()...); len(all) == 2 != (c.says != "Okay, I stopped here.") || len(all) == 2 && !wasTold(all[1].Request, "done {}") {
 						t.Errorf("%d calls", len(all))
 					}
 				})
@@ -107,24 +107,24 @@ func wasTold(req llm.Request, text string) bool {
 // An answer is asked about once for each soft limit: not before each call, but again when it reaches another one. What was allowed
 // survives a restart, and so does what the model was told.
 func TestSoftLimitsAskOnceEach(t *testing.T) {
-	inWorld(t, func(w *world) {
-		dear, _ := w.softLimits(quota.Limits{Soft: quota.Soft{Room: twoCents, Total: 2 * twoCents}}, false)
+	withHarness(t, func(w *harness) {
+		dear, _ := w.withSoftLimits(quota.Limits{Soft: quota.Soft{Room: twoCents, Total: 2 * twoCents}}, false)
 		look := &fakeAction{name: "LOOK"}
-		w.plug(look)
+		w.addActions(look)
 		looks := func(id string, cents int) []step { return []step{call(0, id, "LOOK", "{}"), spends(cents)} }
 		dear.queue(looks("1", 2), looks("2", 1), looks("3", 1), looks("4", 1), []step{write("Four times.")})
 		n := w.start()
-		acc := n.submit(w.addressed("ada", "Look four times"))
+		acc := n.send(w.groupMention("ada", "Look four times"))
 		for i, limit := range []string{"This chat would exceed the soft limit of $0.02", "I would exceed the soft limit of $0.04"} {
-			q := w.parked(acc)
+			q := w.waitParked(acc)
 			if shown := w.chat.visible()[0]; !strings.Contains(shown, limit) || look.times() != 1+2*i {
 				t.Errorf("after %d calls people see %q", look.times(), shown)
 			}
 			n.shutdown()
 			n = w.start()
-			n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada", Name: "Ada"})
+			n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada", Name: "Ada"})
 		}
-		if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Four times.") || look.times() != 4 {
+		if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Four times.") || look.times() != 4 {
 			t.Errorf("%+v %q, looked %d times", o, said, look.times())
 		}
 	})
@@ -132,19 +132,19 @@ func TestSoftLimitsAskOnceEach(t *testing.T) {
 
 // A fallback that costs more than the model that failed is asked about, too. What the failed one wrote is taken back by then.
 func TestSoftLimitOfAFallback(t *testing.T) {
-	inWorld(t, func(w *world) {
-		dear, other := w.softLimits(quota.Limits{Soft: quota.Soft{Total: 8_000_000}}, false)
+	withHarness(t, func(w *harness) {
+		dear, other := w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: 8_000_000}}, false)
 		broken := []step{write("Half"), fails(&llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("cut")})}
 		dear.queue(append([]step{spends(0)}, broken...), broken)
 		other.queue([]step{write("Whole.")})
 		n := w.start()
-		acc := n.submit(w.addressed("ada", "A story"+strings.Repeat(" and on", 800)))
-		q := w.parked(acc)
-		if shown := w.chat.visible(); len(other.asked()) > 0 || strings.Contains(shown[0], "Half") {
+		acc := n.send(w.groupMention("ada", "A story"+strings.Repeat(" and on", 800)))
+		q := w.waitParked(acc)
+		if shown := w.chat.visible(); len(other.requests()) > 0 || strings.Contains(shown[0], "Half") {
 			t.Errorf("people see %q", shown)
 		}
-		n.tell(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada", Name: "Ada"})
-		if o, said := w.ended(acc); o.Status != answer.Completed || said != "Whole." || len(other.asked()) != 1 {
+		n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada", Name: "Ada"})
+		if o, said := w.waitAnswer(acc); o.Status != answer.Completed || said != "Whole." || len(other.requests()) != 1 {
 			t.Errorf("%+v %q", o, said)
 		}
 	})
@@ -152,15 +152,15 @@ func TestSoftLimitOfAFallback(t *testing.T) {
 
 // A hard limit ends the answer in its middle, whatever was chosen about a soft one.
 func TestHardLimitWinsWithinAnAnswer(t *testing.T) {
-	inWorld(t, func(w *world) {
-		dear, cheap := w.softLimits(quota.Limits{Soft: quota.Soft{Total: twoCents}, Total: quota.Cost{USD: twoCents + 1}}, true)
+	withHarness(t, func(w *harness) {
+		dear, cheap := w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: twoCents}, Total: quota.Cost{USD: twoCents + 1}}, true)
 		look := &fakeAction{name: "LOOK"}
-		w.plug(look)
+		w.addActions(look)
 		dear.queue(lookForms["natively"].looks)
 		n := w.start()
-		acc := n.submit(w.addressed("ada", "What is there?"))
-		n.tell(chat.Choice{Question: w.parked(acc).ID, Option: 0, Room: group, Author: "ada", Name: "Ada"})
-		if o, said := w.ended(acc); !strings.Contains(said, "I've reached my daily limit") || len(dear.asked())+len(cheap.asked()) != 1 || look.times() != 1 {
+		acc := n.send(w.groupMention("ada", "What is there?"))
+		n.deliver(chat.Choice{Question: w.waitParked(acc).ID, Option: 0, Room: group, Author: "ada", Name: "Ada"})
+		if o, said := w.waitAnswer(acc); !strings.Contains(said, "I've reached my daily limit") || len(dear.requests())+len(cheap.requests()) != 1 || look.times() != 1 {
 			t.Errorf("%+v %q", o, said)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 
 // The first question after a start has the actions of servers that are being started.
 func TestFirstQuestionWaitsForActions(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		up := make(chan struct{})
 		var live []action.Action
 		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{
@@ -34,8 +34,8 @@ func TestFirstQuestionWaitsForActions(t *testing.T) {
 		})
 		w.model.queue([]step{call(0, "a", "LOOK_UP", "{}")}, []step{write("Found.")})
 		begun := time.Now()
-		w.wants(n.say("look it up"), answer.Completed, "Found.")
-		if asked := w.model.asked()[0]; !slices.ContainsFunc(asked.Tools, func(t llm.Tool) bool { return t.Name == "LOOK_UP" }) || asked.From.Sub(begun) != 3*time.Second {
+		w.wantAnswer(n.sendText("look it up"), answer.Completed, "Found.")
+		if asked := w.model.requests()[0]; !slices.ContainsFunc(asked.Tools, func(t llm.Tool) bool { return t.Name == "LOOK_UP" }) || asked.From.Sub(begun) != 3*time.Second {
 			t.Errorf("after %v the model has the tools %+v", asked.From.Sub(begun), asked.Tools)
 		}
 	})

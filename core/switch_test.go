@@ -11,10 +11,10 @@ import (
 	"parley/core/turn"
 )
 
-// severalModels gives the next nodes three models that say who they are. Ada can switch in direct chats.
-func (w *world) severalModels() {
+// severalModels gives the next processes three models that say who they are. Ada can switch in direct chats.
+func (w *harness) severalModels() {
 	as := func(name string) llm.Model {
-		return &model{play: func(llm.Request) []step { return []step{write("I am " + name + ".")} }}
+		return &model{respond: func(llm.Request) []step { return []step{write("I am " + name + ".")} }}
 	}
 	w.cfg.Models.Chat = []llm.Named{
 		{Name: "main", Model: as("main"), Label: "big-1"}, {Name: "fast", Model: as("fast"), Label: "small-1"}, {Name: "local", Model: as("local")},
@@ -25,36 +25,36 @@ func (w *world) severalModels() {
 
 // /model shows the models with a button for each; a press switches for this room, also after a restart, and Default takes it back.
 func TestModelPicker(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.severalModels()
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		n := w.start()
-		w.wants(n.say("Who?"), answer.Completed, "I am main.")
-		acc := n.say("/model")
-		_, said := w.ended(acc)
+		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
+		acc := n.sendText("/model")
+		_, said := w.waitAnswer(acc)
 		w.golden("models.txt", said)
-		w.wants(n.tell(chat.Choice(pressed(w.question(acc), 1))), answer.Completed, said+"\n\n→ **fast**\n\nFrom now on **fast** answers in this chat.")
-		w.chat.forget()
-		w.wants(n.say("Who?"), answer.Completed, "I am fast.")
+		w.wantAnswer(n.deliver(chat.Choice(pressed(w.question(acc), 1))), answer.Completed, said+"\n\n→ **fast**\n\nFrom now on **fast** answers in this chat.")
+		w.chat.forgetSeen()
+		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am fast.")
 		n.shutdown()
 		n = w.start()
-		w.wants(n.say("Who?"), answer.Completed, "I am fast.")
-		if _, said := w.ended(n.say("/status")); !strings.Contains(said, "- Model: `small-1`\n") {
+		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am fast.")
+		if _, said := w.waitAnswer(n.sendText("/status")); !strings.Contains(said, "- Model: `small-1`\n") {
 			w.Errorf("/status says %q", said)
 		}
-		again := n.say("/model")
-		if _, said := w.ended(again); !strings.Contains(said, "2. **fast**: `small-1` (answers here)\n") {
+		again := n.sendText("/model")
+		if _, said := w.waitAnswer(again); !strings.Contains(said, "2. **fast**: `small-1` (answers here)\n") {
 			w.Errorf("/model says %q", said)
 		}
-		w.ended(n.tell(chat.Choice(pressed(w.question(again), 3))))
-		w.chat.forget()
-		w.wants(n.say("Who?"), answer.Completed, "I am main.")
+		w.waitAnswer(n.deliver(chat.Choice(pressed(w.question(again), 3))))
+		w.chat.forgetSeen()
+		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
 	})
 }
 
 // A model can be named in writing, by its name or its number, by those who can switch.
 func TestModelByName(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.severalModels()
 		w.cfg.Access.People["bob"] = true
 		w.cfg.Access.Switch.Users = map[chat.EntityID]bool{"bob": true}
@@ -68,8 +68,8 @@ func TestModelByName(t *testing.T) {
 			{"/model fast", "From now on **fast** answers in this chat.", "fast"},
 			{"/model default", "The default model, **main**, answers in this chat again.", "main"},
 		} {
-			w.wants(n.say(c.wrote), answer.Completed, c.said)
-			w.wants(n.say("Who?"), answer.Completed, "I am "+c.answers+".")
+			w.wantAnswer(n.sendText(c.wrote), answer.Completed, c.said)
+			w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am "+c.answers+".")
 		}
 		const refused = "Only my owner, and people they allow, can switch the model here."
 		for _, c := range []struct {
@@ -78,11 +78,11 @@ func TestModelByName(t *testing.T) {
 		}{{"ada", refused}, {"bob", "From now on **fast** answers in this chat."}} {
 			m := w.message(group, c.author, "/model fast")
 			m.Addressed = true
-			w.wants(n.submit(m), answer.Completed, c.said)
+			w.wantAnswer(n.send(m), answer.Completed, c.said)
 		}
 		m := w.message(group, "ada", "/model")
 		m.Addressed = true
-		if _, said := w.ended(n.submit(m)); strings.Contains(said, "Which one") {
+		if _, said := w.waitAnswer(n.send(m)); strings.Contains(said, "Which one") {
 			w.Errorf("one who can't switch is asked: %q", said)
 		}
 	})
@@ -90,39 +90,39 @@ func TestModelByName(t *testing.T) {
 
 // The owner can switch everywhere; a right that is gone when the button is pressed counts no more.
 func TestOwnersSwitchEverywhere(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.severalModels()
 		w.cfg.Access.Switch = access.SwitchPolicy{}
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		n := w.start()
 		m := w.message(group, "ada", "/model")
 		m.Addressed = true
-		acc := n.submit(m)
-		w.ended(acc)
+		acc := n.send(m)
+		w.waitAnswer(acc)
 		n.shutdown()
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"bob": true}
 		n = w.start()
-		if _, said := w.ended(n.tell(chat.Choice(pressed(w.question(acc), 1)))); !strings.Contains(said, "Only my owner") {
+		if _, said := w.waitAnswer(n.deliver(chat.Choice(pressed(w.question(acc), 1)))); !strings.Contains(said, "Only my owner") {
 			w.Errorf("who is owner no more is told %q", said)
 		}
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }
 
 // A chosen model that was removed is replaced by the default one, and people are told so once, not the next model.
 func TestRemovedModel(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.severalModels()
 		n := w.start()
-		w.ended(n.say("/model local"))
+		w.waitAnswer(n.sendText("/model local"))
 		n.shutdown()
 		w.cfg.Models.Chat = w.cfg.Models.Chat[:2]
 		n = w.start()
-		if _, said := w.ended(n.say("/model")); !strings.HasPrefix(said, "The model chosen for this chat, local, was removed. The default one answers.\n\n1. **main**") {
+		if _, said := w.waitAnswer(n.sendText("/model")); !strings.HasPrefix(said, "The model chosen for this chat, local, was removed. The default one answers.\n\n1. **main**") {
 			w.Errorf("/model says %q", said)
 		}
-		w.wants(n.say("Who?"), answer.Completed, "I am main.")
-		w.wants(n.say("Who?"), answer.Completed, "I am main.")
+		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
+		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
 		told := 0
 		for _, text := range w.chat.visible() {
 			told += strings.Count(text, answer.RemovedModel)
@@ -135,7 +135,7 @@ func TestRemovedModel(t *testing.T) {
 
 // The configuration gives models to rooms and to people; what was chosen in a room comes first.
 func TestModelsOfRoomsAndPeople(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.severalModels()
 		w.cfg.Access.People["bob"] = true
 		w.cfg.Access.Overrides = []access.Override{
@@ -147,11 +147,11 @@ func TestModelsOfRoomsAndPeople(t *testing.T) {
 		ask := func(author chat.EntityID, text, want string) {
 			m := w.message(group, author, text)
 			m.Addressed, m.Place.Chats = true, []string{"g"}
-			w.wants(n.submit(m), answer.Completed, want)
+			w.wantAnswer(n.send(m), answer.Completed, want)
 		}
 		ask("ada", "Who?", "I am fast.")
 		ask("bob", "Who?", "I am local.")
-		w.wants(n.say("Who?"), answer.Completed, "I am main.")
+		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
 		ask("ada", "/model main", "From now on **main** answers in this chat.")
 		ask("bob", "Who?", "I am main.")
 		ask("ada", "/model default", "The default model, **fast**, answers in this chat again.")
@@ -161,32 +161,32 @@ func TestModelsOfRoomsAndPeople(t *testing.T) {
 
 // Images and the length of prompts follow the model of the room.
 func TestModelsOfRoomsDiffer(t *testing.T) {
-	reading(t, func(w *world, r *librarian) {
+	withReader(t, func(w *harness, r *fakeReader) {
 		w.severalModels()
 		w.cfg.Models.Chat[0].Vision, w.cfg.Models.Chat[1].Prompt = true, 1500
 		n := w.start()
 		images := func(m llm.Model) (all int) {
-			for _, turn := range m.(*model).asked()[len(m.(*model).asked())-1].Messages {
+			for _, turn := range m.(*model).requests()[len(m.(*model).requests())-1].Messages {
 				all += len(turn.Images)
 			}
 			return all
 		}
 		sees, blind := w.cfg.Models.Chat[0].Model, w.cfg.Models.Chat[1].Model
-		w.ended(n.submit(with(w.message(room, "ada", "One"), pic("a"))))
+		w.waitAnswer(n.send(with(w.message(room, "ada", "One"), pic("a"))))
 		if got := images(sees); got != 1 || r.was() != "" {
 			t.Errorf("one that sees is shown %d images; read are %q", got, r.was())
 		}
-		w.ended(n.say("/model fast"))
-		w.ended(n.submit(with(w.message(room, "ada", "Two "+strings.Repeat("word ", 5000)), pic("b"))))
+		w.waitAnswer(n.sendText("/model fast"))
+		w.waitAnswer(n.send(with(w.message(room, "ada", "Two "+strings.Repeat("word ", 5000)), pic("b"))))
 		if got := images(blind); got != 0 || !strings.Contains(r.was(), "b") {
 			t.Errorf("one that doesn't see is shown %d images; read are %q", got, r.was())
 		}
-		if got := llm.EstimateTokens(blind.(*model).asked()[0].Request); got > 1500 {
+		if got := llm.EstimateTokens(blind.(*model).requests()[0].Request); got > 1500 {
 			t.Errorf("its prompt has %d tokens", got)
 		}
-		w.ended(n.say("/model main"))
-		w.ended(n.say("Three " + strings.Repeat("word ", 5000)))
-		if got := llm.EstimateTokens(sees.(*model).asked()[1].Request); got < 3000 {
+		w.waitAnswer(n.sendText("/model main"))
+		w.waitAnswer(n.sendText("Three " + strings.Repeat("word ", 5000)))
+		if got := llm.EstimateTokens(sees.(*model).requests()[1].Request); got < 3000 {
 			t.Errorf("the other's prompt has %d tokens", got)
 		}
 	})

@@ -54,12 +54,12 @@ func documentedVariables(t *testing.T) map[string][]string {
 // The room is described in English.
 func TestRoomsAreDescribedInEnglish(t *testing.T) {
 	for kind, want := range map[chat.RoomKind]string{chat.API: "This is an api chat on fake.", chat.Direct: "This is a direct chat on fake."} {
-		inWorld(t, func(w *world) {
-			w.knowing()
+		withHarness(t, func(w *harness) {
+			w.withProviders()
 			m := w.message("fake/x", "ada", "Hello")
 			m.Place = chat.Room{ID: "fake/x", Kind: kind, Connector: "fake"}
-			w.ended(w.start().submit(m))
-			if asked := asRead(w.lastPrompt()); !strings.Contains(asked, want) {
+			w.waitAnswer(w.start().send(m))
+			if asked := promptText(w.lastPrompt()); !strings.Contains(asked, want) {
 				t.Errorf("the model reads %s", asked)
 			}
 		})
@@ -99,8 +99,8 @@ func TestTemplateVariables(t *testing.T) {
 		"native": "yes]", "partialAnswer": "A is done]", "actionResults": "A {}: found]", "step": "2]", "maxSteps": "6]",
 	}
 	var decided, native string
-	inWorld(t, func(w *world) {
-		w.knowing()
+	withHarness(t, func(w *harness) {
+		w.withProviders()
 		w.cfg.Agent.System = "You are Eliza."
 		w.cfg.Agent.Character.PostExamples = []string{"Kraa."}
 		w.cfg.Recall.Summaries = true
@@ -114,11 +114,11 @@ func TestTemplateVariables(t *testing.T) {
 		})
 		said := []step{write("<response><text>Well.</text></response>")}
 		finished := []step{write("<response><isFinish>true</isFinish></response>")}
-		ask := func(n *node, text string) chat.Accepted {
-			m := w.addressed("ada", text)
+		ask := func(n *process, text string) chat.Accepted {
+			m := w.groupMention("ada", text)
 			m.Place.Name = "Lobby"
-			acc := n.submit(m)
-			w.ended(acc)
+			acc := n.send(m)
+			w.waitAnswer(acc)
 			return acc
 		}
 		n := w.start()
@@ -126,11 +126,11 @@ func TestTemplateVariables(t *testing.T) {
 		first := ask(n, "Hello")
 		ask(n, "Good morning")
 		w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{Room: group, Kind: chat.FactNote, Key: "bees", Text: "ada: keeps bees", At: time.Now()}))
-		w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{Room: group, Kind: chat.SummaryNote, Text: "They met.", First: first.Memory, Last: w.remembered(first).ID, At: time.Now()}))
+		w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{Room: group, Kind: chat.SummaryNote, Text: "They met.", First: first.Memory, Last: w.storedAnswer(first).ID, At: time.Now()}))
 		w.Must(n.SetTemplates(map[string]string{"multiStepDecision": dump(documented)}))
 		w.model.queue([]step{write("<response><action>A</action></response>")}, finished, said)
-		w.wants(ask(n, "When does the shop open?"), answer.Completed, "A is done\n\nWell.")
-		asked := w.model.asked()
+		w.wantAnswer(ask(n, "When does the shop open?"), answer.Completed, "A is done\n\nWell.")
+		asked := w.model.requests()
 		decided = asked[len(asked)-2].Messages[0].Text
 		n.shutdown()
 		w.cfg.Generation = generate.Config{}

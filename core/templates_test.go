@@ -16,7 +16,7 @@ import (
 // Of the three levels the character's counts most, then that of the last plugin; a text that says nothing does not count.
 // Each is replaced while the gateway runs, or nothing is.
 func TestTemplateLevels(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Plugins = []action.Plugin{
 			{Name: "one", Templates: map[string]string{"messageHandler": "{{#if native}}one{{/if}}"}},
 			{Name: "two", Templates: map[string]string{"messageHandlerTemplate": "{{#if native}}two {{agentName}}{{/if}}"}},
@@ -24,8 +24,8 @@ func TestTemplateLevels(t *testing.T) {
 		n := w.start()
 		system := func(want string) {
 			w.Helper()
-			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
-			calls := w.model.asked()
+			w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
+			calls := w.model.requests()
 			if got, ok := strings.CutPrefix(calls[len(calls)-1].System, "Be brief.\n\n"); !ok || !strings.HasPrefix(got, want+"\n") {
 				w.Errorf("the system prompt is %q; want %q", got, want)
 			}
@@ -72,7 +72,7 @@ func TestWrongTemplate(t *testing.T) {
 
 // Templates are replaced while runs go on.
 func TestSetTemplatesMeanwhile(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		n := w.start()
 		var all sync.WaitGroup
 		for range 4 {
@@ -82,7 +82,7 @@ func TestSetTemplatesMeanwhile(t *testing.T) {
 				}
 			})
 		}
-		w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
+		w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
 		all.Wait()
 	})
 }

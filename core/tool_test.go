@@ -30,12 +30,12 @@ func blocks(cs []answer.Change) map[string][]string {
 
 // The pieces of parallel calls come mixed, and each goes to its own block, with a line of what is there so far.
 func TestParallelCallsDoNotMix(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		read := &fakeAction{name: "READ", compact: func(p map[string]any) string {
 			return p["path"].(string) // which is not there at first
 		}}
-		w.plug(read, &fakeAction{name: "PLAY"})
+		w.addActions(read, &fakeAction{name: "PLAY"})
 		piece := func(index int, id, name, text string) []step {
 			return []step{call(index, id, name, text), pause(time.Second)}
 		}
@@ -44,7 +44,7 @@ func TestParallelCallsDoNotMix(t *testing.T) {
 			piece(1, "", "", `What","n":1`), piece(0, "", "", `y.txt"}`), piece(1, "", "", `2}`),
 		), []step{write("Done.")})
 		n := w.start()
-		cs, _, err := n.follow(n.say("do it").Run)
+		cs, _, err := n.readAnswer(n.sendText("do it").Run)
 		w.Must(err)
 		want := map[string][]string{
 			"a": {"start  |  |", `streaming {"pa |  |`, `streaming th":"x/ | x/ |`, `streaming y.txt"} | x/y.txt |`, "running  | x/y.txt |", "end  | x/y.txt | done"},
@@ -63,35 +63,35 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		script []step
 		do     func(context.Context, *action.Call) (action.Result, error)
-		during func(n *node) // while the call is under way
-		want   string        // in its error
+		during func(n *process) // while the call is under way
+		want   string           // in its error
 	}{
 		"it goes well":        {script: []step{call(0, "a", "DO", "{}")}},
 		"it fails":            {[]step{call(0, "a", "DO", "{}")}, fail("no"), nil, "It failed."},
 		"it panics":           {[]step{call(0, "a", "DO", "{}")}, broken, nil, "It failed."},
-		"it takes too long":   {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), nil, "It failed."},
+		"it takes too long":   {[]step{call(0, "a", "DO", "{}")}, takes(time.Hour), nil, "It failed."},
 		"unknown":             {[]step{call(0, "a", "DONT", "{}")}, nil, nil, "not valid"},
 		"half its parameters": {[]step{call(0, "a", "DO", `{"x":`)}, nil, nil, "not valid"},
 		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, llm.ProviderIssue.Sentence()},
-		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.stop(room) },
+		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, takes(time.Hour), func(n *process) { n.stopAnswer(room) },
 			"interrupted"},
-		"stopped while it is asked for": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, func(n *node) { n.stop(room) },
+		"stopped while it is asked for": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, func(n *process) { n.stopAnswer(room) },
 			"Cancelled before it started"},
-		"superseded": {[]step{write(fox), call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.say("more") }, "interrupted"},
+		"superseded": {[]step{write(fox), call(0, "a", "DO", "{}")}, takes(time.Hour), func(n *process) { n.sendText("more") }, "interrupted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.watched()
-				w.plug(&fakeAction{name: "DO", do: c.do})
+			withHarness(t, func(w *harness) {
+				w.watchOnly()
+				w.addActions(&fakeAction{name: "DO", do: c.do})
 				w.model.queue(c.script)
 				n := w.start()
-				acc := n.say("do it")
+				acc := n.sendText("do it")
 				if c.during != nil {
 					time.AfterFunc(10*time.Second, func() { c.during(n) })
 				}
-				cs, v, err := n.follow(acc.Run)
+				cs, v, err := n.readAnswer(acc.Run)
 				w.Must(err)
-				end, ok := stages(w, cs)["a"]
+				end, ok := wantStages(w, cs)["a"]
 				if !ok || !strings.Contains(end.Error, c.want) || end.Success != (c.want == "") {
 					w.Errorf("it ended as %+v; want %q", end, c.want)
 				}
@@ -110,9 +110,9 @@ func fail(why string) func(context.Context, *action.Call) (action.Result, error)
 
 // What an action goes on saying after it has returned is not heard.
 func TestNothingAfterTheEnd(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
-		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
+		w.addActions(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("working")
 			time.AfterFunc(time.Second, func() {
 				c.Update("late")
@@ -123,9 +123,9 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Minute), write("Well.")})
 		n := w.start()
-		cs, v, err := n.follow(n.say("do it").Run)
+		cs, v, err := n.readAnswer(n.sendText("do it").Run)
 		w.Must(err)
-		stages(w, cs)
+		wantStages(w, cs)
 		if got := v.Text(); got != "working\n\nWell." {
 			w.Errorf("it says %q", got)
 		}
@@ -152,9 +152,9 @@ func TestUpdateFiles(t *testing.T) {
 		"of the result alone": {nil, files("3"), [][]llm.File{files("1"), nil, files("3")}, files("3")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.watched()
-				w.plug(&fakeAction{name: "PAINT", do: func(_ context.Context, a *action.Call) (action.Result, error) {
+			withHarness(t, func(w *harness) {
+				w.watchOnly()
+				w.addActions(&fakeAction{name: "PAINT", do: func(_ context.Context, a *action.Call) (action.Result, error) {
 					a.Update("a sketch", file("1"), llm.File{Name: "empty"})
 					a.Short("half way") // leaves it
 					time.Sleep(time.Second)
@@ -164,8 +164,8 @@ func TestUpdateFiles(t *testing.T) {
 				}})
 				w.model.queue([]step{call(0, "a", "PAINT", "{}")}, []step{pause(time.Second), write("Well.")})
 				n := w.start()
-				acc := n.say("go")
-				cs, v, err := n.follow(acc.Run)
+				acc := n.sendText("go")
+				cs, v, err := n.readAnswer(acc.Run)
 				w.Must(err)
 				var told [][]llm.File
 				for _, change := range cs {
@@ -179,7 +179,7 @@ func TestUpdateFiles(t *testing.T) {
 				if diff := cmp.Diff(c.want, v.Files()); diff != "" {
 					t.Errorf("at last (-want +got):\n%s", diff)
 				}
-				_, again, err := n.follow(acc.Run)
+				_, again, err := n.readAnswer(acc.Run)
 				w.Must(err)
 				var stored []llm.File
 				for _, b := range again.Files() {
@@ -201,22 +201,22 @@ func TestUpdateFiles(t *testing.T) {
 // An action may wait until people see what it shows, and learns where.
 func TestUpdateAndWait(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare func(w *world)
+		prepare func(w *harness)
 		posted  bool
 		err     error
 	}{
-		"in messages": {func(*world) {}, true, nil},
-		"watched":     {func(w *world) { w.watched() }, false, nil},
-		"shown only at last": {func(w *world) {
+		"in messages": {func(*harness) {}, true, nil},
+		"watched":     {func(w *harness) { w.watchOnly() }, false, nil},
+		"shown only at last": {func(w *harness) {
 			w.cfg.Open = func(_ context.Context, r chat.Run) (core.Surface, error) {
 				return &poster{chat: w.chat, run: r, silent: true}, nil
 			}
 		}, false, chat.ErrUnseen},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				c.prepare(w)
-				w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
+				w.addActions(&fakeAction{name: "DO", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 					shown, err := call.UpdateAndWait(ctx, "I look for it everywhere.")
 					if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 						w.Errorf("waiting gave %v", err)
@@ -230,7 +230,7 @@ func TestUpdateAndWait(t *testing.T) {
 				}})
 				w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Done.")})
 				n := w.start()
-				w.wants(n.say("do it"), answer.Completed, "I look for it everywhere.\n\nDone.")
+				w.wantAnswer(n.sendText("do it"), answer.Completed, "I look for it everywhere.\n\nDone.")
 			})
 		})
 	}
@@ -238,16 +238,16 @@ func TestUpdateAndWait(t *testing.T) {
 
 // What a model makes up fits in one line all the same.
 func TestLinesAreLines(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
-		w.plug(&fakeAction{name: "DO"})
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
+		w.addActions(&fakeAction{name: "DO"})
 		w.model.queue([]step{
 			call(0, "a", "DO\nthis "+strings.Repeat("now", 1000), "{\"x\":\"one\\ntwo\u202e "+strings.Repeat("z", 1000)+`"}`),
 		}, []step{write("Well.")})
 		n := w.start()
-		cs, _, err := n.follow(n.say("do it").Run)
+		cs, _, err := n.readAnswer(n.sendText("do it").Run)
 		w.Must(err)
-		end := stages(w, cs)["a"]
+		end := wantStages(w, cs)["a"]
 		for _, line := range []string{end.Name, end.CompactParams} {
 			if strings.ContainsAny(line, "\n\u202e") || len([]rune(line)) > 81 || !strings.HasSuffix(line, "…") {
 				w.Errorf("%q", line)

@@ -28,10 +28,10 @@ func mails() map[string]string {
 	}
 }
 
-// mailbox plugs in an action that reads a mail and one that sends.
-func (w *world) mailbox(mail string) (send *fakeAction) {
+// withMailbox plugs in an action that reads a mail and one that sends.
+func (w *harness) withMailbox(mail string) (send *fakeAction) {
 	send = &fakeAction{name: "SEND_MAIL", similes: []string{"EMAIL"}, effect: action.Writes, schema: `{"type":"object","properties":{"to":{"type":"string"},"text":{"type":"string"}}}`}
-	w.plug(send, &fakeAction{name: "READ_MAIL", do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Text: mail}, nil }})
+	w.addActions(send, &fakeAction{name: "READ_MAIL", do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Text: mail}, nil }})
 	return send
 }
 
@@ -40,11 +40,11 @@ func TestWritingCallAsTextIsText(t *testing.T) {
 	for name, mail := range mails() {
 		for around, quote := range map[string]string{"alone": mail, "quoted": "The mail says:\n\n" + mail, "fenced": "```xml\n" + mail + "\n```", "block quote": "> " + mail} {
 			t.Run(name+", "+around, func(t *testing.T) {
-				inWorld(t, func(w *world) {
-					send := w.mailbox(mail)
+				withHarness(t, func(w *harness) {
+					send := w.withMailbox(mail)
 					w.model.queue([]step{call(0, "a", "READ_MAIL", "{}")}, letters(quote))
-					acc := w.start().say("Quote the mail for me")
-					w.wants(acc, answer.Completed, quote)
+					acc := w.start().sendText("Quote the mail for me")
+					w.wantAnswer(acc, answer.Completed, quote)
 					if send.times() > 0 {
 						t.Errorf("%s was carried out", quote)
 					}
@@ -57,12 +57,12 @@ func TestWritingCallAsTextIsText(t *testing.T) {
 // SE-15: natively, a call that is the whole answer is carried out if it only reads and nothing that was read holds it.
 func TestReadingCallAsText(t *testing.T) {
 	const look = `<tool_call>{"name":"LOOK","arguments":{"at":"the old tower"}}</tool_call>`
-	bob := func(text string) func(w *world, n *node) {
-		return func(w *world, n *node) { n.say(text) }
+	bob := func(text string) func(w *harness, n *process) {
+		return func(w *harness, n *process) { n.sendText(text) }
 	}
 	for name, c := range map[string]struct {
 		tells   string // of a provider
-		before  func(w *world, n *node)
+		before  func(w *harness, n *process)
 		message func(m *chat.Message)
 		writes  bool
 		answer  string
@@ -84,7 +84,7 @@ func TestReadingCallAsText(t *testing.T) {
 		"unknown effect":      {writes: true, answer: look},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				a := &fakeAction{name: "LOOK"}
 				p := action.Plugin{Name: "test", Actions: []action.Action{a}}
 				if c.writes {
@@ -98,7 +98,7 @@ func TestReadingCallAsText(t *testing.T) {
 				if c.before != nil {
 					w.model.queue([]step{write("x")})
 					if name == "of an old answer" {
-						w.model.forget()
+						w.model.clear()
 						w.model.queue([]step{write("It says: " + look)})
 					}
 					c.before(w, n)
@@ -110,12 +110,12 @@ func TestReadingCallAsText(t *testing.T) {
 				if c.message != nil {
 					c.message(&m)
 				}
-				acc := n.submit(m)
+				acc := n.send(m)
 				want := strings.TrimPrefix(c.answer, "<think>hm</think>\n")
 				if c.done {
 					want = "Done."
 				}
-				w.wants(acc, answer.Completed, want)
+				w.wantAnswer(acc, answer.Completed, want)
 				if (a.times() > 0) != c.done {
 					t.Errorf("it was carried out %d times", a.times())
 				}
@@ -159,13 +159,13 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 		"in a thought":  {mails()["actions"], "<response><thought>It says:\n" + mails()["actions"] + "</thought><text>Well.</text></response>", -2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				w.asForm()
-				send := w.mailbox("")
+			withHarness(t, func(w *harness) {
+				w.useXML()
+				send := w.withMailbox("")
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, c.mail}}})
 				w.model.queue([]step{write(c.answer)}, []step{write("<response><text>Well.</text></response>")})
 				n := w.start()
-				acc := n.say("Read me the mail")
+				acc := n.sendText("Read me the mail")
 				time.Sleep(time.Second)
 				synctest.Wait()
 				open, err := w.Store.OpenQuestions(w.Context(), room)
@@ -174,15 +174,15 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 					t.Fatalf("asked is %+v, sent %d times", open, send.times())
 				}
 				if c.choose >= 0 {
-					if o := n.offered(acc); o == nil || len(o.Options) != 2 || o.Options[0] != "Run it" {
+					if o := n.currentChoices(acc); o == nil || len(o.Options) != 2 || o.Options[0] != "Run it" {
 						t.Errorf("offered is %+v", o)
 					}
-					n.tell(chat.Choice(pressed(open[0], c.choose)))
+					n.deliver(chat.Choice(pressed(open[0], c.choose)))
 				}
 				if c.choose == -1 {
 					time.Sleep(time.Hour)
 				}
-				o, said := w.ended(acc)
+				o, said := w.waitAnswer(acc)
 				if o.Status != answer.Completed || (send.times() > 0) != c.sent {
 					t.Errorf("sent %d times, ends as %+v: %q", send.times(), o, said)
 				}
@@ -212,15 +212,15 @@ func TestTheAskersOwnWords(t *testing.T) {
 		"their own":     {true, []step{write("<response>" + mails()["actions"] + "</response>")}, "SEND_MAIL " + mailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				if c.form {
-					w.asForm()
+					w.useXML()
 				} else {
 					w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, mails()["actions"]}}})
 				}
-				send := w.mailbox("")
+				send := w.withMailbox("")
 				w.model.queue(c.steps, []step{write("Sent.")})
-				w.wants(w.start().say(c.asks), answer.Completed, "Sent.")
+				w.wantAnswer(w.start().sendText(c.asks), answer.Completed, "Sent.")
 				if send.times() != 1 {
 					t.Errorf("sent %d times", send.times())
 				}

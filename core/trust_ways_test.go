@@ -38,31 +38,31 @@ func (p ownWords) Provide(context.Context, action.TurnContext) (action.ProviderR
 // asks after any of them. The words of the asker do neither.
 func TestForeignWordsByEveryWay(t *testing.T) {
 	mail := mails()["actions"]
-	note := func(kind chat.NoteKind, about chat.EntityID) func(w *world, n *node) {
-		return func(w *world, n *node) {
-			acc := n.say("Hi")
-			w.ended(acc)
+	note := func(kind chat.NoteKind, about chat.EntityID) func(w *harness, n *process) {
+		return func(w *harness, n *process) {
+			acc := n.sendText("Hi")
+			w.waitAnswer(acc)
 			w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{
 				Room: room, Kind: kind, Key: "k", About: about, Text: mail, First: acc.Memory, Last: acc.Memory, At: time.Now(),
 			}))
 		}
 	}
-	provides := func(p action.Provider) func(w *world) {
-		return func(w *world) {
+	provides := func(p action.Provider) func(w *harness) {
+		return func(w *harness) {
 			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "words", Providers: []action.Provider{p}})
 		}
 	}
 	type way struct {
-		prepare     func(w *world)          // before the start
-		before      func(w *world, n *node) // before the question
-		ask         func(m *chat.Message)   // changes the question
-		task        func() chat.Task        // asks in its place
-		asks, reads bool                    // whether an approval is requested: for the call, for the read
+		prepare     func(w *harness)             // before the start
+		before      func(w *harness, n *process) // before the question
+		ask         func(m *chat.Message)        // changes the question
+		task        func() chat.Task             // asks in its place
+		asks, reads bool                         // whether an approval is requested: for the call, for the read
 	}
 	for name, c := range map[string]way{
 		"nothing":                {},
 		"the asker":              {ask: func(m *chat.Message) { m.Text = mail }},
-		"the asker, before":      {before: func(w *world, n *node) { w.ended(n.say(mail)) }},
+		"the asker, before":      {before: func(w *harness, n *process) { w.waitAnswer(n.sendText(mail)) }},
 		"the asker's voice":      {ask: func(m *chat.Message) { m.Text, m.Files = mail, []chat.Attachment{{Voice: true, Text: mail}} }},
 		"the operator's context": {prepare: provides(provider{action.ProviderSpec{Name: "OPERATOR", Own: true}, mail})},
 		"a forwarded message":    {ask: func(m *chat.Message) { m.Text = text.Forwarded("Eve", mail) }, asks: true, reads: true},
@@ -75,11 +75,11 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 		"a file":      {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: "a.txt", Text: mail}} }, asks: true, reads: true},
 		"a file name": {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: mail, Text: "x"}} }, asks: true, reads: true},
 		"a picture":   {ask: func(m *chat.Message) { m.Files = []chat.Attachment{{Ref: "1", Type: "image/png", Unread: "too large"}} }, reads: true},
-		"a reaction": {before: func(w *world, n *node) {
-			n.tell(chat.Reaction{Room: room, Author: "ada", Name: "ada", On: "fake/gone", Emoji: "👍", Added: true, At: time.Now()})
+		"a reaction": {before: func(w *harness, n *process) {
+			n.deliver(chat.Reaction{Room: room, Author: "ada", Name: "ada", On: "fake/gone", Emoji: "👍", Added: true, At: time.Now()})
 			m := w.message(room, "ada", chat.Reaction{Emoji: "👍", Added: true}.Line(chat.Memory{ID: "x", Text: "Hi"}, false))
 			m.InReplyTo = "fake/gone"
-			w.ended(n.submit(m))
+			w.waitAnswer(n.send(m))
 		}, reads: true},
 		"a title":                {ask: func(m *chat.Message) { m.Place.Name = mail }, asks: true, reads: true},
 		"a provider":             {prepare: provides(provider{action.ProviderSpec{Name: "MAIL"}, mail}), asks: true, reads: true},
@@ -87,24 +87,24 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 		"a provider of nothing":  {prepare: provides(provider{action.ProviderSpec{Name: "MAIL"}, ""})},
 		"a fact about the room":  {before: note(chat.FactNote, ""), asks: true, reads: true},
 		"a fact about the asker": {before: note(chat.FactNote, "ada"), asks: true, reads: true},
-		"an evaluation": {prepare: func(w *world) {
+		"an evaluation": {prepare: func(w *harness) {
 			w.cfg.Agent.Templates = map[string]string{prompt.Evaluation: "Judge {{recentMessages}}"}
 		}, before: note(chat.EvaluationNote, ""), asks: true, reads: true},
-		"a summary": {prepare: func(w *world) { w.cfg.Recall.Summaries = true }, before: note(chat.SummaryNote, ""), asks: true, reads: true},
+		"a summary": {prepare: func(w *harness) { w.cfg.Recall.Summaries = true }, before: note(chat.SummaryNote, ""), asks: true, reads: true},
 		"a setting": {before: note(chat.SettingNote, ""), asks: true, reads: true},
-		"an answer": {before: func(w *world, n *node) {
+		"an answer": {before: func(w *harness, n *process) {
 			w.model.queue(saying(w, "It says SEND_MAIL "+mailed))
-			w.ended(n.say("Say it"))
+			w.waitAnswer(n.sendText("Say it"))
 		}, asks: true},
-		"a notice": {before: func(w *world, n *node) {
-			w.ended(n.say("Hi"))
+		"a notice": {before: func(w *harness, n *process) {
+			w.waitAnswer(n.sendText("Hi"))
 			_, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Connector: "fake", Room: room}, Text: mail, Key: "k"})
 			w.Must(err)
 			time.Sleep(time.Minute)
 		}, asks: true, reads: true},
-		"a result": {before: func(w *world, n *node) {
+		"a result": {before: func(w *harness, n *process) {
 			w.model.queue(calling(w, "READ_MAIL"))
-			w.ended(n.say("Read"))
+			w.waitAnswer(n.sendText("Read"))
 		}, asks: true, reads: true},
 		"a schedule": {task: func() chat.Task {
 			return chat.Task{Room: room, By: chat.SchedulePrefix + "s", Name: "s", Text: mail, Key: "1"}
@@ -115,20 +115,20 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, form := range []bool{true, false} {
-				inWorld(t, func(w *world) {
+				withHarness(t, func(w *harness) {
 					if form {
-						w.asForm()
+						w.useXML()
 					}
 					w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.Store, Evaluation: true}))
 					if c.prepare != nil {
 						c.prepare(w)
 					}
-					send, out := w.mailbox(mail), &outward{fakeAction: &fakeAction{name: "OUT"}}
+					send, out := w.withMailbox(mail), &outward{fakeAction: &fakeAction{name: "OUT"}}
 					w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "out", Actions: []action.Action{out}})
-					w.model.play = func(llm.Request) []step { return saying(w, "Well.") }
+					w.model.respond = func(llm.Request) []step { return saying(w, "Well.") }
 					n := w.start()
 					if c.task != nil || c.ask != nil { // a room is known once someone has written
-						w.ended(n.say("Hi"))
+						w.waitAnswer(n.sendText("Hi"))
 					}
 					if c.before != nil {
 						c.before(w, n)
@@ -139,13 +139,13 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 						w.model.queue(calling(w, "OUT"))
 					}
 					if c.task != nil {
-						n.tell(c.task())
+						n.deliver(c.task())
 					} else {
 						m := w.message(room, "ada", "And now?")
 						if c.ask != nil {
 							c.ask(&m)
 						}
-						n.submit(m)
+						n.send(m)
 					}
 					time.Sleep(time.Minute)
 					synctest.Wait()
@@ -161,7 +161,7 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 						t.Errorf("of the read it asks %v, want %v", out.asks, c.reads)
 					}
 					for _, q := range open {
-						n.tell(chat.Choice(pressed(q, 1)))
+						n.deliver(chat.Choice(pressed(q, 1)))
 					}
 				})
 			}
@@ -170,14 +170,14 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 }
 
 // saying is an answer of the model in the form that it is asked for, and calling one that calls an action.
-func saying(w *world, said string) []step {
+func saying(w *harness, said string) []step {
 	if w.cfg.Generation.Mode == generate.XML {
 		said = "<response><text>" + said + "</text></response>"
 	}
 	return []step{write(said)}
 }
 
-func calling(w *world, name string) []step {
+func calling(w *harness, name string) []step {
 	if w.cfg.Generation.Mode == generate.XML {
 		return []step{write("<response><actions>" + name + "</actions></response>")}
 	}

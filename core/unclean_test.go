@@ -44,8 +44,8 @@ func spoil(v reflect.Value) {
 // Whatever a platform reports is accepted, whatever bytes its strings have. An event that can't be stored would be
 // delivered again and again, and hold up later events.
 func TestUncleanEvents(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.watched()
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
 		n := w.start()
 		clean := func() chat.Message {
 			m := w.message(room, "ada", "hello")
@@ -56,8 +56,8 @@ func TestUncleanEvents(t *testing.T) {
 		}
 		first := clean()
 		for _, m := range []chat.Message{unclean(clean()), first} {
-			acc := n.tell(m)
-			if o, said := w.ended(acc); o.Status != answer.Completed || !strings.Contains(said, "hello") || strings.ContainsRune(said, 0) {
+			acc := n.deliver(m)
+			if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.Contains(said, "hello") || strings.ContainsRune(said, 0) {
 				w.Errorf("it is %+v, and said %q", o, said)
 			}
 		}
@@ -77,13 +77,13 @@ func TestUncleanEvents(t *testing.T) {
 			}
 		}
 		w.accepted = nil // all is cleared
-		w.Must(n.chatAgain())
+		w.Must(n.checkStillAnswers())
 	})
 }
 
-// chatAgain returns an error unless the room still works.
-func (n *node) chatAgain() error {
-	_, err := n.ProcessMessage(n.w.Context(), n.w.message(room, "ada", "still there?"))
+// checkStillAnswers returns an error unless the room still works.
+func (n *process) checkStillAnswers() error {
+	_, err := n.ProcessMessage(n.h.Context(), n.h.message(room, "ada", "still there?"))
 	return err
 }
 
@@ -106,10 +106,10 @@ func TestUncleanAnswers(t *testing.T) {
 	} {
 		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {
-				inWorld(t, func(w *world) {
-					w.watched()
+				withHarness(t, func(w *harness) {
+					w.watchOnly()
 					var got string
-					w.plug(&fakeAction{name: "DO", effect: effect, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+					w.addActions(&fakeAction{name: "DO", effect: effect, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 						var p map[string]string
 						if err := json.Unmarshal(c.Parameters, &p); err != nil {
 							return action.Result{}, err
@@ -122,9 +122,9 @@ func TestUncleanAnswers(t *testing.T) {
 						return action.Result{Text: "t\x00\xff", Short: "s\x00\xff", Files: []llm.File{{Name: "n\x00\xff", Type: "text/plain\x00", Data: []byte("a\x00")}}}, nil
 					}})
 					w.model.queue(append(script, write("Done.")), []step{write("Finished.")}, []step{write("Finished.")})
-					acc := w.start().say("do it")
+					acc := w.start().sendText("do it")
 					begun := time.Now()
-					if o, said := w.ended(acc); o.Status != answer.Completed || said == "" || time.Since(begun) > time.Minute {
+					if o, said := w.waitAnswer(acc); o.Status != answer.Completed || said == "" || time.Since(begun) > time.Minute {
 						w.Errorf("it is %+v after %s, and said %q", o, time.Since(begun), said)
 					}
 					if strings.ContainsRune(got, 0) {

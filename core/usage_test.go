@@ -21,8 +21,8 @@ import (
 	"parley/internal/sound"
 )
 
-// priced lets the large model cost a dollar per million input tokens, a tenth if they are cached, and two per million output tokens.
-func (w *world) priced(l quota.Limits, known bool) {
+// withPrices lets the large model cost a dollar per million input tokens, a tenth if they are cached, and two per million output tokens.
+func (w *harness) withPrices(l quota.Limits, known bool) {
 	w.cfg.Meter = quota.NewMeter(l, w.Store, w.cfg.Log)
 	t := quota.Tariff{Name: "openai/large", Known: known}
 	if known {
@@ -34,17 +34,17 @@ func (w *world) priced(l quota.Limits, known bool) {
 // /usage shows what its author used, with limits and without.
 func TestUsageIsShown(t *testing.T) {
 	for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Person: quota.Cost{USD: quota.Dollar / 2}}} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Access.Direct = access.DirectOpen
-			w.priced(limits, true)
+			w.withPrices(limits, true)
 			n := w.start()
-			if got := n.writes("eve", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") || strings.Contains(got, "Everyone") {
+			if got := n.chatAs("eve", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") || strings.Contains(got, "Everyone") {
 				t.Errorf("%s: at first: %s", name, got)
 			}
 			w.model.queue([]step{write("Good."), reported(llm.Usage{Prompt: 2000, Cached: 1000, Completion: 500})})
-			n.writes("eve", "How are you?")
+			n.chatAs("eve", "How are you?")
 			want := "2,000 tokens in (1,000 cached), 500 out, $0.0021" // 1000*1 + 1000*0.1 + 500*2 millionths
-			got := n.writes("eve", "/usage")
+			got := n.chatAs("eve", "/usage")
 			for _, line := range []string{"- You, today: 1 message, " + want, "- You, this month: 1 message, " + want, "- The last answer: " + want} {
 				if !strings.Contains(got, line) {
 					t.Errorf("%s: no %q in %s", name, line, got)
@@ -53,7 +53,7 @@ func TestUsageIsShown(t *testing.T) {
 			if limited := strings.Contains(got, "(of $0.50 a day)"); limited != (limits != quota.Limits{}) || strings.Contains(got, "Everyone") {
 				t.Errorf("%s: then: %s", name, got)
 			}
-			if got := n.writes("bob", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") {
+			if got := n.chatAs("bob", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") {
 				t.Errorf("%s: another user: %s", name, got)
 			}
 		})
@@ -62,14 +62,14 @@ func TestUsageIsShown(t *testing.T) {
 
 // The owner sees all of it, by model; a price that is unknown is not taken for nothing.
 func TestOwnerSeesUsageByModel(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct = access.DirectOpen
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
-		w.priced(quota.Limits{}, false)
+		w.withPrices(quota.Limits{}, false)
 		n := w.start()
 		w.model.queue([]step{write("Good."), reported(llm.Usage{Prompt: 1234567, Completion: 5})})
-		n.writes("eve", "How are you?")
-		got := n.writes("olga", "/usage")
+		n.chatAs("eve", "How are you?")
+		got := n.chatAs("olga", "/usage")
 		for _, line := range []string{
 			"- You, today: nothing", "- Everyone, today: 1 message, 1,234,567 tokens in, 5 out, price unknown",
 			"- `openai/large`, this month: 1,234,567 tokens in, 5 out, price unknown",
@@ -110,7 +110,7 @@ func TestSoundIsPaidByLength(t *testing.T) {
 		"an unknown format":                 {make([]byte, 20_000), quota.Dollar, 0, quota.Cost{}, sound.ErrUnknown},
 		"an unknown format for nothing":     {make([]byte, 20_000), 0, 0, quota.Cost{Tokens: 50}, nil},
 	} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.limit}}, w.Store, w.cfg.Log)
 			all := m.Models(llm.Models{Transcriber: tool{}}, quota.Tariffs{Transcription: quota.Tariff{Price: quota.Price{Hour: c.hour}, Known: true}})
 			if _, err := all.Transcriber.Transcribe(w.Context(), "", "", c.data); !errors.Is(err, c.err) {
@@ -132,48 +132,48 @@ func TestUsageOfAnswer(t *testing.T) {
 	look := func(u llm.Usage) []step { return []step{pause(time.Second), call(0, "c", "LOOK", "{}"), reported(u)} }
 	ends := []step{pause(time.Second), write("Good."), reported(second)}
 	for name, c := range map[string]struct {
-		play func(w *world, n *node) (*node, chat.Accepted)
+		play func(w *harness, n *process) (*process, chat.Accepted)
 		want llm.UsageSum
 	}{
-		"two calls": {func(w *world, n *node) (*node, chat.Accepted) {
+		"two calls": {func(w *harness, n *process) (*process, chat.Accepted) {
 			w.model.queue(look(first), ends)
-			return n, n.say("How are you?")
+			return n, n.sendText("How are you?")
 		}, sum},
-		"a refused call": {func(w *world, n *node) (*node, chat.Accepted) {
+		"a refused call": {func(w *harness, n *process) (*process, chat.Accepted) {
 			w.model.queue([]step{fails(&llm.Failure{Kind: llm.RateLimited})})
-			return n, n.say("How are you?")
+			return n, n.sendText("How are you?")
 		}, llm.UsageSum{}},
-		"a call that reports nothing": {func(w *world, n *node) (*node, chat.Accepted) {
+		"a call that reports nothing": {func(w *harness, n *process) (*process, chat.Accepted) {
 			w.model.queue([]step{pause(time.Second), write("Good.")})
-			return n, n.say("How are you?")
+			return n, n.sendText("How are you?")
 		}, guess(llm.UsageSum{Calls: 1, Prompt: -1, Completion: 1, Provider: "openai", Model: "large"})},
-		"a wait for an approval": {func(w *world, n *node) (*node, chat.Accepted) {
+		"a wait for an approval": {func(w *harness, n *process) (*process, chat.Accepted) {
 			w.model.queue([]step{call(0, "o", "ORDER", `{"item":"tea"}`), reported(first)}, ends)
-			acc := n.say("Order tea")
-			q := w.parked(acc)
+			acc := n.sendText("Order tea")
+			q := w.waitParked(acc)
 			n.shutdown()
 			n = w.start()
-			n.tell(chat.Choice(pressed(q, 0)))
+			n.deliver(chat.Choice(pressed(q, 0)))
 			return n, acc
 		}, sum},
-		"a crash": {func(w *world, n *node) (*node, chat.Accepted) {
+		"a crash": {func(w *harness, n *process) (*process, chat.Accepted) {
 			w.model.queue([]step{write(fox), pause(time.Hour)}, ends)
-			acc := n.say("How are you?")
+			acc := n.sendText("How are you?")
 			synctest.Wait()
 			_ = n.Stop()
 			return w.start(), acc
 		}, guess(llm.UsageSum{Calls: 1, Prompt: 200, Completion: 20, Provider: "openai", Model: "large"})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.withShop()
-				w.plug(&fakeAction{name: "LOOK"})
-				w.watched()
-				w.priced(quota.Limits{}, true)
+				w.addActions(&fakeAction{name: "LOOK"})
+				w.watchOnly()
+				w.withPrices(quota.Limits{}, true)
 				n, acc := c.play(w, w.start())
-				_, v, err := n.follow(acc.Run)
+				_, v, err := n.readAnswer(acc.Run)
 				for errors.Is(err, answer.ErrLost) { // it was parked
-					_, v, err = n.follow(acc.Run)
+					_, v, err = n.readAnswer(acc.Run)
 				}
 				w.Must(err)
 				got := cmp.Or(v.Outcome.Usage, &llm.UsageSum{})
@@ -183,7 +183,7 @@ func TestUsageOfAnswer(t *testing.T) {
 				if *got != c.want {
 					w.Errorf("it used %+v, not %+v", *got, c.want)
 				}
-				w.model.work()
+				w.model.modelCalls()
 			})
 		})
 	}
@@ -192,15 +192,15 @@ func TestUsageOfAnswer(t *testing.T) {
 // A usage that can't be true is not believed: it gives nothing back, and no total overflows.
 func TestImpossibleUsage(t *testing.T) {
 	for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Person: quota.Cost{Tokens: 1e9}}} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			w.cfg.Access.Direct = access.DirectOpen
-			w.priced(limits, true)
+			w.withPrices(limits, true)
 			n := w.start()
 			for _, u := range []llm.Usage{{Prompt: -5000, Completion: 1}, {Prompt: 1, Completion: -5000}, {Prompt: math.MaxInt, Completion: math.MaxInt}, {Prompt: 10, Cached: math.MinInt}} {
 				w.model.queue([]step{write("Good."), reported(u)})
-				n.writes("eve", "How are you?")
+				n.chatAs("eve", "How are you?")
 			}
-			got := n.writes("eve", "/usage")
+			got := n.chatAs("eve", "/usage")
 			var in int
 			if _, err := fmt.Sscanf(strings.ReplaceAll(got, ",", ""), "- You today: 4 messages %d tokens in", &in); err != nil || in < 4 || in > 100_000 || strings.Contains(got, "-5") {
 				t.Errorf("%s: %v, %s", name, err, got)
@@ -221,7 +221,7 @@ func TestMoneyLimitsCalls(t *testing.T) {
 	}{
 		{0, 4000, quota.Dollar}, {300, 300, quota.Dollar}, {0, 1000, 2_000_000}, {0, -1, 400_000},
 	} {
-		inWorld(t, func(w *world) {
+		withHarness(t, func(w *harness) {
 			p := &seller{writes: 10, own: c.own}
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{USD: c.left}}, w.Store, w.cfg.Log)
 			t := quota.Tariff{Price: quota.Price{Rates: quota.Rates{Output: 2e6}}, Known: true}
@@ -247,7 +247,7 @@ func TestMoneyLimitsCalls(t *testing.T) {
 func TestFixedPricesAreCharged(t *testing.T) {
 	for _, refusal := range []error{nil, &llm.Failure{Kind: llm.RateLimited, Err: errors.New("429")}} {
 		for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Total: quota.Cost{USD: quota.Dollar}}} {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				m := quota.NewMeter(limits, w.Store, w.cfg.Log)
 				all := m.Models(llm.Models{Painter: tool{refusal}, Transcriber: tool{refusal}, Embedder: tool{refusal}}, quota.Tariffs{
 					Image:         quota.Tariff{Price: quota.Price{Image: 40_000_000}, Known: true},
@@ -274,7 +274,7 @@ func TestFixedPricesAreCharged(t *testing.T) {
 
 // What can't be stored is stored later. With limits nothing waits.
 func TestUsageWaitsForTheStore(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		down := &failingOnce{UsageStore: w.Store}
 		m := quota.NewMeter(quota.Limits{}, down, w.cfg.Log)
 		ctx, cancel := context.WithCancel(w.Context())

@@ -15,51 +15,51 @@ import (
 )
 
 // says is what Ada says in her room, and which answer she gets.
-func (n *node) gets(text, want string) {
-	n.w.Helper()
-	n.w.model.queue([]step{write(want)})
-	n.w.wants(n.say(text), answer.Completed, want)
+func (n *process) wantReply(text, want string) {
+	n.h.Helper()
+	n.h.model.queue([]step{write(want)})
+	n.h.wantAnswer(n.sendText(text), answer.Completed, want)
 }
 
-// orderOf has the model call ORDER for item.
-func (w *world) orderOf(item string) {
+// queueOrderOf has the model call ORDER for item.
+func (w *harness) queueOrderOf(item string) {
 	w.model.queue([]step{call(0, "o", "ORDER", `{"item":"`+item+`"}`)})
 }
 
 // Later messages in a direct chat are answered beside a call that waits for its approval, on whatever replica and after restarts. Then the
 // call is made, once, though another message follows at once.
 func TestLaterMessagesLeaveAnApprovalWaiting(t *testing.T) {
-	for name, again := range map[string]func(w *world, n *node) *node{
-		"the same process": func(_ *world, n *node) *node { return n },
-		"another replica":  func(w *world, _ *node) *node { return w.start() },
-		"after a restart": func(w *world, n *node) *node {
+	for name, again := range map[string]func(w *harness, n *process) *process{
+		"the same process": func(_ *harness, n *process) *process { return n },
+		"another replica":  func(w *harness, _ *process) *process { return w.start() },
+		"after a restart": func(w *harness, n *process) *process {
 			n.shutdown()
 			return w.start()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				shop, n := w.withShop(), w.start()
-				w.orderOf("tea")
-				acc := n.say("Order tea")
-				q := w.parked(acc)
+				w.queueOrderOf("tea")
+				acc := n.sendText("Order tea")
+				q := w.waitParked(acc)
 				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ Waiting for an approval") {
 					t.Errorf("people see %q", shown)
 				}
-				n.gets("Hello?", "I am waiting.")
+				n.wantReply("Hello?", "I am waiting.")
 				n = again(w, n)
-				n.gets("Still there?", "Yes.")
+				n.wantReply("Still there?", "Yes.")
 				if r := w.run(acc); !r.Parked || shop.times() > 0 {
 					t.Fatalf("it does not wait: %+v", r)
 				}
 				w.model.queue([]step{pause(time.Minute), write("Ordered.")}, []step{write("Fine.")})
-				n.tell(chat.Choice(pressed(q, 0)))
+				n.deliver(chat.Choice(pressed(q, 0)))
 				time.Sleep(10 * time.Second)
-				last := n.say("And?")
-				if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Ordered.") || shop.times() != 1 {
+				last := n.sendText("And?")
+				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Ordered.") || shop.times() != 1 {
 					t.Errorf("it ended as %+v with %q, made %d times", o, said, shop.times())
 				}
-				w.wants(last, answer.Completed, "Fine.")
+				w.wantAnswer(last, answer.Completed, "Fine.")
 			})
 		})
 	}
@@ -69,7 +69,7 @@ func TestLaterMessagesLeaveAnApprovalWaiting(t *testing.T) {
 func TestModelReadsThatACallWaits(t *testing.T) {
 	for _, mode := range []generate.Config{{}, {Mode: generate.XML}} {
 		t.Run(string(mode.Mode), func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Generation = mode
 				says := func(text string) []step {
 					if mode.Mode == generate.XML {
@@ -84,15 +84,15 @@ func TestModelReadsThatACallWaits(t *testing.T) {
 				w.withShop()
 				n := w.start()
 				w.model.queue(first, says("I wait."), says("Ordered."), says("Yes."))
-				acc := n.say("Order tea")
-				q := w.parked(acc)
-				w.wants(n.say("Hello?"), answer.Completed, "I wait.")
-				n.tell(chat.Choice(pressed(q, 0)))
-				w.ended(acc)
-				w.wants(n.say("Done?"), answer.Completed, "Yes.")
+				acc := n.sendText("Order tea")
+				q := w.waitParked(acc)
+				w.wantAnswer(n.sendText("Hello?"), answer.Completed, "I wait.")
+				n.deliver(chat.Choice(pressed(q, 0)))
+				w.waitAnswer(acc)
+				w.wantAnswer(n.sendText("Done?"), answer.Completed, "Yes.")
 				for i, want := range []int{0, 1, 0, 0} {
-					if got := strings.Count(strings.Join(w.model.asked()[i].texts(), "\n"), "A call of ORDER waits for an approval"); got != want {
-						t.Errorf("request %d says %d times that a call waits, want %d: %q", i, got, want, w.model.asked()[i].texts())
+					if got := strings.Count(strings.Join(w.model.requests()[i].texts(), "\n"), "A call of ORDER waits for an approval"); got != want {
+						t.Errorf("request %d says %d times that a call waits, want %d: %q", i, got, want, w.model.requests()[i].texts())
 					}
 				}
 			})
@@ -114,45 +114,45 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 		"stop":            {-1, answer.Stopped, []chat.Decision{chat.Stopped, chat.Stopped}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				shop, n := w.withShop(), w.start()
-				w.orderOf("tea")
-				first := n.say("Order tea")
-				tea := w.parked(first)
+				w.queueOrderOf("tea")
+				first := n.sendText("Order tea")
+				tea := w.waitParked(first)
 				time.Sleep(time.Second)
-				w.orderOf("milk")
-				second := n.say("No, milk")
-				milk := w.parked(second)
+				w.queueOrderOf("milk")
+				second := n.sendText("No, milk")
+				milk := w.waitParked(second)
 				if !slices.Equal(milk.Options, []string{"Once", "Once, keep both", "Always here", "Deny"}) || !w.run(first).Parked {
 					t.Fatalf("the second asks %q, and the first run is %+v", milk.Options, w.run(first))
 				}
 				w.model.queue([]step{write("Well.")})
-				if got := n.offered(first); got != nil {
+				if got := n.currentChoices(first); got != nil {
 					t.Errorf("the request that was replaced still offers %q", got.Options)
 				}
-				if got := n.tell(chat.Choice(pressed(tea, 0))); got.Refused == "" {
+				if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
 					t.Error("the request that was replaced can be chosen")
 				}
 				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ A later request has replaced this one.") {
 					t.Errorf("people see %q", shown)
 				}
 				if c.option < 0 {
-					n.stop(room)
+					n.stopAnswer(room)
 				} else {
-					n.tell(chat.Choice(pressed(milk, c.option)))
+					n.deliver(chat.Choice(pressed(milk, c.option)))
 				}
-				w.ended(second)
+				w.waitAnswer(second)
 				time.Sleep(time.Minute)
-				if got := w.run(first).Outcome.Status; got != c.first || !slices.Equal(w.decided(room), c.want) {
-					t.Errorf("the first run is %q; decided is %q, want %q", got, w.decided(room), c.want)
+				if got := w.run(first).Outcome.Status; got != c.first || !slices.Equal(w.decisions(room), c.want) {
+					t.Errorf("the first run is %q; decided is %q, want %q", got, w.decisions(room), c.want)
 				}
 				if c.first == "" {
 					w.model.queue([]step{write("Tea, too.")})
-					n.tell(chat.Choice(pressed(w.parked(first), 0)))
-					if o, _ := w.ended(first); o.Status != answer.Completed || shop.times() != 2 {
+					n.deliver(chat.Choice(pressed(w.waitParked(first), 0)))
+					if o, _ := w.waitAnswer(first); o.Status != answer.Completed || shop.times() != 2 {
 						t.Errorf("it ends as %+v, and %d calls were made", o, shop.times())
 					}
-				} else if got := n.tell(chat.Choice(pressed(tea, 0))); got.Refused == "" {
+				} else if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
 					t.Error("the first can still be chosen")
 				}
 			})
@@ -162,34 +162,36 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 
 // The cards in the owners' chats lose their buttons when the request can't be decided there any more, and one that waits again has them again.
 func TestCardsOfOverRequestsHaveNoButtons(t *testing.T) {
-	for name, over := range map[string]func(w *world, n *node, acc chat.Accepted, q chat.Question){
-		"another owner decides": func(w *world, n *node, _ chat.Accepted, q chat.Question) {
+	for name, over := range map[string]func(w *harness, n *process, acc chat.Accepted, q chat.Question){
+		"another owner decides": func(w *harness, n *process, _ chat.Accepted, q chat.Question) {
 			w.model.queue([]step{write("It is yours.")})
-			n.tell(chat.Choice(pressed(q, 0)))
+			n.deliver(chat.Choice(pressed(q, 0)))
 		},
-		"stop":    func(_ *world, n *node, _ chat.Accepted, _ chat.Question) { n.stop("fake/bob") },
-		"cleared": func(_ *world, n *node, _ chat.Accepted, _ chat.Question) { n.tell(chat.Cleared{Room: "fake/bob"}) },
-		"the time": func(w *world, _ *node, _ chat.Accepted, _ chat.Question) {
+		"stop": func(_ *harness, n *process, _ chat.Accepted, _ chat.Question) { n.stopAnswer("fake/bob") },
+		"cleared": func(_ *harness, n *process, _ chat.Accepted, _ chat.Question) {
+			n.deliver(chat.Cleared{Room: "fake/bob"})
+		},
+		"the time": func(w *harness, _ *process, _ chat.Accepted, _ chat.Question) {
 			w.model.queue([]step{write("Too late.")})
 			time.Sleep(time.Hour)
 		},
-		"a later request": func(w *world, n *node, _ chat.Accepted, _ chat.Question) {
-			w.orderOf("silver")
-			w.parked(n.submit(w.message("fake/bob", "bob", "Silver")))
+		"a later request": func(w *harness, n *process, _ chat.Accepted, _ chat.Question) {
+			w.queueOrderOf("silver")
+			w.waitParked(n.send(w.message("fake/bob", "bob", "Silver")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.withShop()
 				w.cfg.Access.Owners["olga"], w.cfg.Access.People["olga"] = true, true
 				n := w.start()
-				n.gets("Hi", "Hello.") // so that the owners can be reached
+				n.wantReply("Hi", "Hello.") // so that the owners can be reached
 				w.model.queue([]step{write("Hello.")})
-				w.ended(n.submit(w.message("fake/olga", "olga", "Hi")))
-				w.orderOf("gold")
-				acc := n.submit(w.message("fake/bob", "bob", "Gold"))
-				w.parked(acc)
-				cards := w.cards()
+				w.waitAnswer(n.send(w.message("fake/olga", "olga", "Hi")))
+				w.queueOrderOf("gold")
+				acc := n.send(w.message("fake/bob", "bob", "Gold"))
+				w.waitParked(acc)
+				cards := w.openQuestionsByRoom()
 				if len(cards) != 2 {
 					t.Fatalf("asked is %+v", cards)
 				}
@@ -201,27 +203,27 @@ func TestCardsOfOverRequestsHaveNoButtons(t *testing.T) {
 					}
 				}
 				if name == "a later request" {
-					silver := w.cards()[room]
+					silver := w.openQuestionsByRoom()[room]
 					w.model.queue([]step{write("Well.")})
-					n.tell(chat.Choice(pressed(silver, 1))) // keep both
+					n.deliver(chat.Choice(pressed(silver, 1))) // keep both
 					time.Sleep(time.Minute)
-					gold := w.cards()
+					gold := w.openQuestionsByRoom()
 					if len(gold) != 2 || gold[room].Payload != cards[room].Payload {
 						t.Fatalf("what waits again is asked as %+v", gold)
 					}
 					w.model.queue([]step{write("It is yours.")})
-					n.tell(chat.Choice(pressed(gold[room], 0)))
-					w.ended(acc)
+					n.deliver(chat.Choice(pressed(gold[room], 0)))
+					w.waitAnswer(acc)
 				}
 				w.accepted = nil
-				w.chat.forget()
+				w.chat.forgetSeen()
 			})
 		})
 	}
 }
 
-// cards are the open questions of the owners, by room.
-func (w *world) cards() map[chat.RoomID]chat.Question {
+// openQuestionsByRoom are the open questions of the owners, by room.
+func (w *harness) openQuestionsByRoom() map[chat.RoomID]chat.Question {
 	w.Helper()
 	all := map[chat.RoomID]chat.Question{}
 	for _, in := range []chat.RoomID{room, "fake/olga"} {
@@ -236,24 +238,24 @@ func (w *world) cards() map[chat.RoomID]chat.Question {
 
 // At most three calls wait in a room, of whatever users. The model is told of a fourth that it was not made.
 func TestThreeCallsWaitInARoom(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		w.withShop()
 		for _, name := range []string{"ONE", "TWO", "THREE", "FOUR"} {
-			g := &guarded{&fakeAction{name: name, effect: action.Writes}, "kind " + name}
+			g := &approvedAction{&fakeAction{name: name, effect: action.Writes}, "kind " + name}
 			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: name, Actions: []action.Action{g}})
 		}
 		n := w.start()
 		for _, name := range []string{"ONE", "TWO", "THREE"} {
 			w.model.queue([]step{call(0, "o", name, "{}")})
-			w.parked(n.say(name))
+			w.waitParked(n.sendText(name))
 		}
 		w.model.queue([]step{call(0, "o", "FOUR", "{}")}, []step{write("Too many wait.")})
-		w.ended(n.say("FOUR"))
-		asked := w.model.asked()
+		w.waitAnswer(n.sendText("FOUR"))
+		asked := w.model.requests()
 		if told := asked[len(asked)-1].Messages; !slices.ContainsFunc(told, func(m llm.Message) bool { return strings.Contains(m.Text, "Three calls wait") }) {
 			t.Errorf("the model was told %+v", told[len(told)-1])
 		}
-		n.stop(room)
+		n.stopAnswer(room)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 	})
@@ -261,12 +263,12 @@ func TestThreeCallsWaitInARoom(t *testing.T) {
 
 // The card in the owner's chat shows what the asker wrote since: in its message, or below it once the owner has written there.
 func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		shop, n := w.withShop(), w.start()
-		n.gets("Hi", "Hello.") // so that the owner can be reached
-		w.orderOf("gold")
-		acc := n.submit(w.message("fake/bob", "bob", "Order gold"))
-		w.parked(acc)
+		n.wantReply("Hi", "Hello.") // so that the owner can be reached
+		w.queueOrderOf("gold")
+		acc := n.send(w.message("fake/bob", "bob", "Order gold"))
+		w.waitParked(acc)
 		card := func() chat.Question {
 			for _, q := range w.openQuestions() {
 				return q
@@ -276,7 +278,7 @@ func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
 		}
 		says := func(text string) {
 			w.model.queue([]step{write("Please wait.")})
-			w.wants(n.submit(w.message("fake/bob", "bob", text)), answer.Completed, "Please wait.")
+			w.wantAnswer(n.send(w.message("fake/bob", "bob", text)), answer.Completed, "Please wait.")
 			time.Sleep(10 * time.Second)
 		}
 		q := card()
@@ -286,7 +288,7 @@ func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
 		}) {
 			t.Errorf("people see %q", w.chat.visible())
 		}
-		n.gets("What is that?", "A question of Bob's.")
+		n.wantReply("What is that?", "A question of Bob's.")
 		says("I need it")
 		shown := strings.Join(w.chat.visible(), "\n\n")
 		if strings.Count(shown, "✎ bob wrote since: Hello?") != 1 || strings.Count(shown, "✎ bob wrote since: I need it") != 1 {
@@ -296,10 +298,10 @@ func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
 			t.Errorf("another question is asked: %+v", now)
 		}
 		w.model.queue([]step{write("It is yours.")})
-		n.tell(chat.Choice(pressed(q, 0)))
-		if o, _ := w.ended(acc); o.Status != answer.Completed || shop.times() != 1 {
+		n.deliver(chat.Choice(pressed(q, 0)))
+		if o, _ := w.waitAnswer(acc); o.Status != answer.Completed || shop.times() != 1 {
 			t.Errorf("it ends as %+v, made %d times", o, shop.times())
 		}
-		w.chat.forget()
+		w.chat.forgetSeen()
 	})
 }

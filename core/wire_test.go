@@ -17,29 +17,29 @@ import (
 	"parley/sim"
 )
 
-// wire is a world whose model is behind a provider's server, as it is in life: HTTP and a stream of events, read by the
+// wireHarness is a harness whose model is behind a provider's server, as it is in life: HTTP and a stream of events, read by the
 // client of models/openai.
-type wire struct {
-	*world
+type wireHarness struct {
+	*harness
 	*modelfake.Server
 	mode generate.Mode
 	asks []modelfake.Script // of a question, what each call of the model is answered; the last again and again
 	call int                // of these
 }
 
-// onWire plays a story in each mode.
-func onWire(t *testing.T, play func(w *wire)) {
+// onEachMode runs a test in each mode.
+func onEachMode(t *testing.T, play func(w *wireHarness)) {
 	t.Helper()
 	for _, mode := range []generate.Mode{generate.Native, generate.XML} {
 		t.Run("mode="+string(mode), func(t *testing.T) { inMode(t, mode, play) })
 	}
 }
 
-// inMode plays a story, and wants every request to be one that providers take.
-func inMode(t *testing.T, mode generate.Mode, play func(w *wire)) {
+// inMode runs a test, and wants every request to be one that providers take.
+func inMode(t *testing.T, mode generate.Mode, play func(w *wireHarness)) {
 	t.Helper()
-	inWorld(t, func(in *world) {
-		w := &wire{world: in, mode: mode}
+	withHarness(t, func(in *harness) {
+		w := &wireHarness{harness: in, mode: mode}
 		w.cfg.Generation.Mode = mode
 		w.Server = modelfake.New(modelfake.Options{Choose: func(modelfake.Request) modelfake.Script {
 			w.call++
@@ -56,28 +56,28 @@ func inMode(t *testing.T, mode generate.Mode, play func(w *wire)) {
 		for _, r := range w.Rejected() {
 			w.Errorf("request %d is refused: %s", r.Number, r.Rejected)
 		}
-		w.noTags()
+		w.wantNoTags()
 	})
 }
 
-// asked asks something that the model answers with these scripts, and returns how that ends after how many calls.
-func (w *wire) asked(n *node, scripts ...modelfake.Script) (o answer.Outcome, said string, calls int) {
+// ask asks something that the model answers with these scripts, and returns how that ends after how many calls.
+func (w *wireHarness) ask(n *process, scripts ...modelfake.Script) (o answer.Outcome, said string, calls int) {
 	w.Helper()
 	w.asks, w.call = scripts, 0
-	o, said = w.ended(n.say("Count"))
+	o, said = w.waitAnswer(n.sendText("Count"))
 	return o, said, w.call
 }
 
-// goesOn wants the next turn to be like any other.
-func (w *wire) goesOn(n *node) {
+// wantNormalTurn wants the next turn to be like any other.
+func (w *wireHarness) wantNormalTurn(n *process) {
 	w.Helper()
-	if o, said, calls := w.asked(n, modelfake.Script{w.says("Good.")}); o.Status != answer.Completed || said != "Good." || calls != 1 {
+	if o, said, calls := w.ask(n, modelfake.Script{w.answerStep("Good.")}); o.Status != answer.Completed || said != "Good." || calls != 1 {
 		w.Errorf("the next turn is %+v after %d calls: %q", o, calls, said)
 	}
 }
 
-// says is the step of an answer.
-func (w *wire) says(text string, by ...modelfake.Pieces) modelfake.Step {
+// answerStep is the step of an answer.
+func (w *wireHarness) answerStep(text string, by ...modelfake.Pieces) modelfake.Step {
 	if w.mode == generate.XML {
 		return modelfake.Text("<response><thought>a secret</thought><actions>REPLY</actions><text>"+text+"</text></response>", by...)
 	}
@@ -92,18 +92,18 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 		"cut": modelfake.Cut(), "error": modelfake.ErrorEvent("overloaded", "inner text"), "silence": modelfake.Comments(30 * time.Second),
 	} {
 		t.Run(name, func(t *testing.T) {
-			onWire(t, func(w *wire) {
-				n, good := w.start(), modelfake.Script{w.says(whole, modelfake.ByBytes(18))}
-				_, _, _ = w.asked(n, good)
+			onEachMode(t, func(w *wireHarness) {
+				n, good := w.start(), modelfake.Script{w.answerStep(whole, modelfake.ByBytes(18))}
+				_, _, _ = w.ask(n, good)
 				events := w.Requests()[0].Events
 				said := events - 1 // the finish reason; the closing tag of the form says it before
 				if w.mode == generate.XML {
 					said--
 				}
 				for at := range events + 1 {
-					o, text, calls := w.asked(n, append(modelfake.Script{modelfake.After(at, fault)}, good...), good)
+					o, text, calls := w.ask(n, append(modelfake.Script{modelfake.After(at, fault)}, good...), good)
 					before := fmt.Sprintf("before event %d of %d, after %d calls, it ends with %+v: %q", at, events, calls, o, text)
-					seen, partial := strings.CutSuffix(text, mark(o.Failure))
+					seen, partial := strings.CutSuffix(text, failureNotice(o.Failure))
 					silent := name == "silence"
 					switch {
 					case at >= said && (text != whole || calls != 1):
@@ -119,14 +119,14 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 						w.Error("nothing was to be seen, and it was not tried again", before)
 					}
 				}
-				w.goesOn(n)
+				w.wantNormalTurn(n)
 			})
 		})
 	}
 }
 
-// mark is what people read of a failure at the end of a text.
-func mark(k llm.FailureKind) string { return "_(" + k.Sentence() + ")_" }
+// failureNotice is what people read of a failure at the end of a text.
+func failureNotice(k llm.FailureKind) string { return "_(" + k.Sentence() + ")_" }
 
 // LM-01, LM-06, LM-07, LM-08: ends that are no answer are tried again only where that helps, told in a sentence, and no part of
 // what follows.
@@ -158,25 +158,25 @@ func TestEndsOnTheWire(t *testing.T) {
 		"cut in the text":           {[]modelfake.Script{{modelfake.Text("Well"), modelfake.Finish("length")}}, 2, "", "WellGood.", 0},
 		"too long a conversation":   {[]modelfake.Script{{tooLong}}, 1, llm.ConversationTooLong, "", 0},
 	}
-	onWire(t, func(w *wire) {
+	onEachMode(t, func(w *wireHarness) {
 		n := w.start()
 		for name, c := range cases {
 			before, begun := len(w.Requests()), time.Now()
-			o, said, calls := w.asked(n, append(c.scripts, modelfake.Script{w.says("Good.")})...)
+			o, said, calls := w.ask(n, append(c.scripts, modelfake.Script{w.answerStep("Good.")})...)
 			if c.said == "" {
 				c.said = c.failure.Sentence()
 			}
 			if said != c.said || o.Failure != c.failure || calls != c.calls || time.Since(begun) < c.least {
 				w.Errorf("%s: after %d calls and %v it is %+v: %q", name, calls, time.Since(begun), o, said)
 			}
-			w.goesOn(n)
+			w.wantNormalTurn(n)
 			next := string(w.Requests()[before+calls].Raw)
 			if c.failure != "" && strings.Contains(next, c.said) || strings.Contains(next, "inner text") {
 				w.Errorf("%s: a failure is part of the next prompt: %s", name, next)
 			}
 		}
-		o, said, _ := w.asked(n, modelfake.Script{modelfake.Text("Well"), modelfake.Finish("content_filter")})
-		if o.Failure != llm.ContentFilter || !o.Partial || said != "Well\n\n"+mark(llm.ContentFilter) {
+		o, said, _ := w.ask(n, modelfake.Script{modelfake.Text("Well"), modelfake.Finish("content_filter")})
+		if o.Failure != llm.ContentFilter || !o.Partial || said != "Well\n\n"+failureNotice(llm.ContentFilter) {
 			w.Errorf("filtered in the text: it is %+v: %q", o, said)
 		}
 	})
@@ -188,9 +188,9 @@ func TestCutParametersOnTheWire(t *testing.T) {
 	ends := map[string][]modelfake.Step{
 		"tool_calls": {modelfake.Finish("tool_calls")}, "length": {modelfake.Finish("length")}, "stop": {modelfake.Finish("stop")}, "no reason": {modelfake.Finish("")}, "a cut": {modelfake.Cut()},
 	}
-	onWire(t, func(w *wire) {
+	onEachMode(t, func(w *wireHarness) {
 		remove := &fakeAction{name: "DELETE", effect: action.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
-		w.plug(remove)
+		w.addActions(remove)
 		n := w.start()
 		for name, end := range ends {
 			for cut := 0; cut < len(whole); cut += 6 {
@@ -198,13 +198,13 @@ func TestCutParametersOnTheWire(t *testing.T) {
 				if w.mode == generate.XML {
 					broken = modelfake.Text(`<response><actions><action name="DELETE"><params>` + whole[:cut])
 				}
-				o, said, _ := w.asked(n, append(modelfake.Script{broken}, end...), modelfake.Script{w.says("Well.")})
+				o, said, _ := w.ask(n, append(modelfake.Script{broken}, end...), modelfake.Script{w.answerStep("Well.")})
 				if remove.times() > 0 || !o.Done() {
 					w.Fatalf("%q, then %s: it was used, and ends with %+v, %q", whole[:cut], name, o, said)
 				}
 			}
 		}
-		w.goesOn(n)
+		w.wantNormalTurn(n)
 	})
 }
 
@@ -223,29 +223,29 @@ func TestOddCallsOnTheWire(t *testing.T) {
 		"no id":      {modelfake.ToolCall("", "DO", "{}"), modelfake.Text("<response><action>DO</action></response>"), 1},
 		"no choices": {modelfake.NoChoices(), modelfake.Text(""), 0},
 	}
-	onWire(t, func(w *wire) {
+	onEachMode(t, func(w *wireHarness) {
 		do := &fakeAction{name: "DO"}
-		w.plug(do)
+		w.addActions(do)
 		n := w.start()
 		for name, c := range cases {
 			odd, before := c.native, do.times()
 			if w.mode == generate.XML {
 				odd = c.form
 			}
-			o, said, calls := w.asked(n, modelfake.Script{odd}, modelfake.Script{w.says("Well.")})
+			o, said, calls := w.ask(n, modelfake.Script{odd}, modelfake.Script{w.answerStep("Well.")})
 			if made := do.times() - before; said != "Well." || calls != 2 || made != c.made {
 				w.Errorf("%s: after %d calls and %d actions it is %+v: %q", name, calls, made, o, said)
 			}
 		}
-		w.goesOn(n)
+		w.wantNormalTurn(n)
 	})
 }
 
 // LM-09: wherever in a turn with an action a process dies, what comes next is a request that providers take.
 func TestCrashOnTheWire(t *testing.T) {
 	for k, effects := 0, 1; k <= effects; k++ {
-		inMode(t, generate.Native, func(w *wire) {
-			w.plug(&fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)})
+		inMode(t, generate.Native, func(w *wireHarness) {
+			w.addActions(&fakeAction{name: "WRITE", effect: action.Writes, do: takes(time.Second)})
 			w.asks = []modelfake.Script{{modelfake.Text("I write."), modelfake.ToolCall("c", "WRITE", "{}")}, {modelfake.Text("Written.")}}
 			p := &gatewaytest.Faults{}
 			first := w.startFaulty(p)
@@ -255,8 +255,8 @@ func TestCrashOnTheWire(t *testing.T) {
 			time.Sleep(time.Minute)
 			effects = max(effects, len(p.Effects()))
 			second := w.start()
-			w.ended(second.submit(m))
-			w.goesOn(second)
+			w.waitAnswer(second.send(m))
+			w.wantNormalTurn(second)
 		})
 	}
 }

@@ -46,7 +46,7 @@ func TestBeginningIsAdopted(t *testing.T) {
 		"always unsure":           {ids: []string{"m1"}, edits: slices.Repeat([]progressivetest.Fault{lost}, 20), want: []string{begun, other, prose}, tried: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, resending, func(s *story) {
+			withDelivery(t, resending, func(s *delivery) {
 				full := progressivetest.Full{Editing: progressivetest.Editing{PostOnly: progressivetest.PostOnly{Chat: s.chat}}}
 				for _, text := range []string{begun, other} {
 					if _, err := full.Post(s.Context(), progressive.Part{Text: text, Plain: text}, text); err != nil {

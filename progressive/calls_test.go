@@ -94,7 +94,7 @@ func TestUnder(t *testing.T) {
 func TestSeen(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"full": full, "post only": postOnly} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, sink, func(s *story) {
+			withDelivery(t, sink, func(s *delivery) {
 				s.chat.Latency = time.Second
 				s.show()
 				for range 3 {

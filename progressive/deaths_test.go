@@ -18,7 +18,7 @@ import (
 
 // lives is an answer whose holder dies twice: at given moments before or after an effect on the journal or the platform.
 type lives struct {
-	*story
+	*delivery
 	texts   []string // what the model answers in each life until there is a verdict
 	at      [2]int   // the moment at which each of the first two lives ends, counted from 1; 0 is never
 	weather weather
@@ -127,9 +127,9 @@ func twice(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, text
 	synctest.Test(t, func(t *testing.T) {
 		room := progressivetest.NewChat()
 		room.Max = 82
-		st := &story{T: t, chat: room, gate: progressive.NewGate(room.Budget), run: chat.Run{ID: "run", Opened: time.Now()}}
+		st := &delivery{T: t, chat: room, gate: progressive.NewGate(room.Budget), run: chat.Run{ID: "run", Opened: time.Now()}}
 		st.sink = sink(room)
-		l := &lives{story: st, texts: texts, at: at, weather: w}
+		l := &lives{delivery: st, texts: texts, at: at, weather: w}
 		room.Fate = l.fate
 		for ended := false; !ended && l.life < 3; l.life++ {
 			ended = l.live()
@@ -255,7 +255,7 @@ func TestDeathAfterOwnDeletion(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"no nonces": resending, "nonces": nonced} {
 		for _, lost := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", response lost ", lost), func(t *testing.T) {
-				tell(t, sink, func(s *story) {
+				withDelivery(t, sink, func(s *delivery) {
 					s.fail(progressive.Edit, -1, progressivetest.Fault{Err: progressive.ErrAmbiguous})
 					if lost {
 						s.fail(progressive.Delete, -1, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})

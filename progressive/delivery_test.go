@@ -40,7 +40,7 @@ var faults = map[string]progressivetest.Fault{
 var steps = map[string]struct {
 	op   progressive.Op
 	n    int
-	tell func(*story)
+	tell func(*delivery)
 	but  map[string][]string // by fault, without nonces
 	with map[string][]string // by fault, with nonces
 	more map[string][]string // by fault, where a last word of unknown fate is sent once more; else as without nonces
@@ -49,11 +49,11 @@ var steps = map[string]struct {
 		but: map[string][]string{"forbidden": nil, "ambiguous, done": {half, prose}, "silent": {half, prose}}, with: map[string][]string{"forbidden": nil}},
 	"edit":       {op: progressive.Edit, tell: streamed, but: map[string][]string{"forbidden": {half}, "gone": nil, "stale": {half, prose}}},
 	"final edit": {op: progressive.Edit, n: 1, tell: streamed, but: map[string][]string{"forbidden": {most}, "gone": nil, "stale": {most, prose}}},
-	"final post": {op: progressive.Post, tell: func(s *story) { s.say(prose) },
+	"final post": {op: progressive.Post, tell: func(s *delivery) { s.say(prose) },
 		but:  map[string][]string{"forbidden": nil, "ambiguous, undone": nil},
 		with: map[string][]string{"forbidden": nil},
 		more: map[string][]string{"ambiguous, undone": {again(prose)}, "ambiguous, done": {prose, again(prose)}, "silent": {prose, again(prose)}}},
-	"second post": {op: progressive.Post, n: 1, tell: func(s *story) { s.chat.Max = 82; s.say(prose) },
+	"second post": {op: progressive.Post, n: 1, tell: func(s *delivery) { s.chat.Max = 82; s.say(prose) },
 		but: map[string][]string{"forbidden": two[:1], "ambiguous, undone": two[:1], "gone": two[1:],
 			"ok": two, "*": two},
 		with: map[string][]string{"forbidden": two[:1], "gone": two[1:], "*": two},
@@ -68,7 +68,7 @@ var (
 )
 
 // streamed shows half, then most, then the end comes.
-func streamed(s *story) {
+func streamed(s *delivery) {
 	s.say(half)
 	time.Sleep(3 * time.Second)
 	s.say(prose[len(half):len(most)])
@@ -82,7 +82,7 @@ func TestDelivery(t *testing.T) {
 		for fault, f := range faults {
 			for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full, "resends": resending} {
 				t.Run(name+"/"+fault+"/"+kind, func(t *testing.T) {
-					tell(t, sink, func(s *story) {
+					withDelivery(t, sink, func(s *delivery) {
 						s.fail(step.op, step.n, f)
 						s.show()
 						step.tell(s)
@@ -116,7 +116,7 @@ func expect(but map[string][]string, fault string) []string {
 }
 
 // wantPlainOnce wants the refused part to be asked for in plain next, and others with markup.
-func (s *story) wantPlainOnce() {
+func (s *delivery) wantPlainOnce() {
 	s.Helper()
 	log := s.chat.Log(progressive.Post, progressive.Edit)
 	for i, r := range log {
@@ -132,7 +132,7 @@ func (s *story) wantPlainOnce() {
 
 // A preview that may be the whole answer already is not sent again.
 func TestAmbiguousPreviewOfTheWholeAnswer(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
 		s.show()
 		s.say(prose)
@@ -151,7 +151,7 @@ func TestRefusalWithdrawsTheIntent(t *testing.T) {
 		}
 		for name, before := range map[string]bool{"first": false, "after a doubt": true} {
 			t.Run(fault+"/"+name, func(t *testing.T) {
-				tell(t, full, func(s *story) {
+				withDelivery(t, full, func(s *delivery) {
 					doubts := 0
 					if before {
 						s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous})
@@ -184,7 +184,7 @@ func TestRefusalWithdrawsTheIntent(t *testing.T) {
 func TestUnsentLastWordWaitsForTheNetwork(t *testing.T) {
 	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
 		t.Run(op.String(), func(t *testing.T) {
-			tell(t, full, func(s *story) {
+			withDelivery(t, full, func(s *delivery) {
 				s.show()
 				if op == progressive.Edit {
 					streamed(s)
@@ -208,7 +208,7 @@ func TestUnsentLastWordWaitsForTheNetwork(t *testing.T) {
 
 // An unknown preview is not forgotten over a refusal of the final that follows.
 func TestRefusedFinalAfterAmbiguousPreview(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous})
 		s.fail(progressive.Post, 1, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: time.Minute}})
 		s.show()
@@ -224,7 +224,7 @@ func TestRemovedAnswerEnds(t *testing.T) {
 	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": resending} {
 		for name, more := range map[string]string{"at an edit": prose[len(half):], "at the last word": ""} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				tell(t, sink, func(s *story) {
+				withDelivery(t, sink, func(s *delivery) {
 					s.show()
 					s.say(half)
 					time.Sleep(3 * time.Second)
@@ -247,7 +247,7 @@ func TestRemovedAnswerEnds(t *testing.T) {
 
 // The final was seen, and removed: it is not sent again.
 func TestRemovedAfterTheFinalWasSeen(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Edit, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
 		s.fail(progressive.Edit, 1, progressivetest.Fault{Err: progressive.ErrGone, Remove: true})
 		s.show()
@@ -263,7 +263,7 @@ func TestRemovedAfterTheFinalWasSeen(t *testing.T) {
 func TestStaleMessage(t *testing.T) {
 	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
 		t.Run(kind, func(t *testing.T) {
-			tell(t, sink, func(s *story) {
+			withDelivery(t, sink, func(s *delivery) {
 				s.show()
 				s.say(half)
 				time.Sleep(3 * time.Second)
@@ -281,7 +281,7 @@ func TestStaleMessage(t *testing.T) {
 // missing. That takes seconds, for others wait.
 func TestLastWordIsRefusedForGood(t *testing.T) {
 	for name, c := range map[string]struct {
-		lead   func(*story)
+		lead   func(*delivery)
 		refuse func(r progressivetest.Request) bool
 		err    error
 		posts  int
@@ -292,13 +292,13 @@ func TestLastWordIsRefusedForGood(t *testing.T) {
 		"its markup":              {streamed, func(r progressivetest.Request) bool { return r.Part.Text == prose }, errOther, 1, 3, 3 * time.Second, []string{prose}},
 		"edits":                   {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, errOther, 2, 3, 3 * time.Second, []string{prose}},
 		"its text":                {streamed, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 3, 5 * time.Second, []string{progressive.Missing}},
-		"the text of a create":    {func(*story) {}, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 0, 3 * time.Second, []string{progressive.Missing}},
+		"the text of a create":    {func(*delivery) {}, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 0, 3 * time.Second, []string{progressive.Missing}},
 		"everything":              {streamed, func(r progressivetest.Request) bool { return true }, errOther, 4, 3, 5 * time.Second, []string{most}},
 		"edits, with 5xx":         {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, progressive.ErrAmbiguous, 2, 8, 50 * time.Second, []string{prose}},
 		"edits and deletions too": {streamed, func(r progressivetest.Request) bool { return r.Op != progressive.Post }, errOther, 2, 3, 5 * time.Second, []string{most, prose}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, full, func(s *story) {
+			withDelivery(t, full, func(s *delivery) {
 				gate := &finalsOnly{Gate: s.gate}
 				s.gate = gate
 				s.show()
@@ -331,7 +331,7 @@ func TestLastWordIsRefusedForGood(t *testing.T) {
 
 // A create of the last word that is never answered is repeated while its nonce is good, at growing intervals.
 func TestLastWordIsGivenUp(t *testing.T) {
-	tell(t, nonced, func(s *story) {
+	withDelivery(t, nonced, func(s *delivery) {
 		gate := &finalsOnly{Gate: s.gate}
 		s.gate = gate
 		s.show()
@@ -370,7 +370,7 @@ func (g *finalsOnly) Enter(ctx context.Context, t progressive.Ticket) (func(erro
 
 // Interim failures are not repeated with each delta, and cost the final nothing.
 func TestInterimFailuresBackOff(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		failing := true
 		s.chat.Max = 0
 		s.chat.Fate = func(r progressivetest.Request) progressivetest.Fault {
@@ -396,7 +396,7 @@ func TestInterimFailuresBackOff(t *testing.T) {
 func TestDeleteIsRetried(t *testing.T) {
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
-			tell(t, full, func(s *story) {
+			withDelivery(t, full, func(s *delivery) {
 				s.fail(progressive.Delete, 0, f)
 				s.show()
 				s.say(prose)
@@ -432,7 +432,7 @@ func TestResumedFinalOfUnknownFate(t *testing.T) {
 		"preview, resent":     {resending, nil, []string{prose, again(prose)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, c.sink, func(s *story) {
+			withDelivery(t, c.sink, func(s *delivery) {
 				s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
 				s.show()
 				s.say(prose)
@@ -465,7 +465,7 @@ func TestTwoDeathsLeaveNoStump(t *testing.T) {
 		"nonces, not applied":    {nonced, false, []string{prose}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, c.sink, func(s *story) {
+			withDelivery(t, c.sink, func(s *delivery) {
 				s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
 				s.show()
 				s.say(half)
@@ -484,7 +484,7 @@ func TestTwoDeathsLeaveNoStump(t *testing.T) {
 
 // ST-26: the same for a file that is posted while the answer is written.
 func TestTwoDeathsLoseNoFile(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		s.say(prose)
 		time.Sleep(5 * time.Second)
@@ -496,7 +496,7 @@ func TestTwoDeathsLoseNoFile(t *testing.T) {
 		s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed, Files: 1}
 		s.show()
 		s.say(prose)
-		s.paint(named("b"))
+		s.addFiles(named("b"))
 		s.finish()
 		s.wantShown(prose, "[b]")
 	})
@@ -506,7 +506,7 @@ func TestTwoDeathsLoseNoFile(t *testing.T) {
 // one as a preview.
 func TestIntentWithoutAHash(t *testing.T) {
 	for verdict, want := range map[bool][]string{true: nil, false: {prose}} {
-		tell(t, full, func(s *story) {
+		withDelivery(t, full, func(s *delivery) {
 			s.run.Shown = []chat.Shown{{Part: 0}}
 			if verdict {
 				s.run.Verdict = &chat.Verdict{Outcome: completed}
@@ -521,7 +521,7 @@ func TestIntentWithoutAHash(t *testing.T) {
 
 // ST-26: an intent says what it carries, since when, and whether that is the last word.
 func TestIntentsSayWhatTheyCarry(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: 30 * time.Second}})
 		s.show()
 		streamed(s)
@@ -544,7 +544,7 @@ func TestIntentsSayWhatTheyCarry(t *testing.T) {
 
 // Without nonces, a preview of unknown fate is the last: the orphan is short, and there is one.
 func TestNoPreviewAfterAnAmbiguousOne(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
 		s.show()
 		streamed(s)

@@ -17,13 +17,13 @@ import (
 
 var picture = llm.File{Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
 
-// paint ends a call that came to files.
-func (s *story) paint(files ...llm.File) {
+// addFiles ends a call that came to files.
+func (s *delivery) addFiles(files ...llm.File) {
 	s.a.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Tool: &answer.Tool{Name: "PAINT", Stage: answer.StageEnd, Success: true}, Files: files})
 }
 
 // status is a callback with files.
-func (s *story) status(text string, files ...llm.File) {
+func (s *delivery) status(text string, files ...llm.File) {
 	s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: text, Files: files})
 }
 
@@ -67,7 +67,7 @@ func TestFilesAreDelivered(t *testing.T) {
 		for i, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
 			for when, live := range map[string]time.Duration{"at the end": 0, "before": 3 * time.Hour} {
 				t.Run(fault+"/"+[]string{"no nonces", "nonces"}[i]+"/"+when, func(t *testing.T) {
-					tell(t, sink, func(s *story) {
+					withDelivery(t, sink, func(s *delivery) {
 						want, ok := expected[fault]
 						if !ok {
 							want[i] = []string{prose, one, two}
@@ -76,7 +76,7 @@ func TestFilesAreDelivered(t *testing.T) {
 						s.say(prose)
 						time.Sleep(10 * time.Second)
 						s.fail(progressive.Post, 0, f)
-						s.paint(picture, picture)
+						s.addFiles(picture, picture)
 						if live > 0 {
 							time.Sleep(live)
 							s.wantShown(want[i]...)
@@ -99,7 +99,7 @@ func TestFilesAreDelivered(t *testing.T) {
 func TestFilesOfCallbacks(t *testing.T) {
 	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
 		t.Run(kind, func(t *testing.T) {
-			tell(t, sink, func(s *story) {
+			withDelivery(t, sink, func(s *delivery) {
 				s.show()
 				step := func(do func(), want ...string) {
 					s.Helper()
@@ -120,7 +120,7 @@ func TestFilesOfCallbacks(t *testing.T) {
 				step(func() { s.status("Nearly", named("b")) }, "Nearly", "[b]")
 				step(func() { s.status("None") }, "None")
 				step(func() { s.status("Again", named("e")) }, "Again", "[e]")
-				step(func() { s.paint(named("e"), picture) }, "Again", "[e]", "[picture-2.png]")
+				step(func() { s.addFiles(named("e"), picture) }, "Again", "[e]", "[picture-2.png]")
 				s.finish()
 				s.wantShown("Again", "[e]", "[picture-2.png]")
 			})
@@ -145,7 +145,7 @@ func TestFilesOfCallbacksRefused(t *testing.T) {
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				tell(t, sink, func(s *story) {
+				withDelivery(t, sink, func(s *delivery) {
 					s.show()
 					s.status("One", named("a"))
 					time.Sleep(10 * time.Second)
@@ -184,7 +184,7 @@ func TestFilesOfCallbacksInDoubt(t *testing.T) {
 		"no nonces, undone": {full, false, []string{"Two"}, []string{"Three", "[c]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, c.sink, func(s *story) {
+			withDelivery(t, c.sink, func(s *delivery) {
 				s.show()
 				s.status("One")
 				time.Sleep(10 * time.Second)
@@ -218,16 +218,16 @@ func TestFilesAreTakenOver(t *testing.T) {
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				tell(t, sink, func(s *story) {
+				withDelivery(t, sink, func(s *delivery) {
 					s.show()
 					s.say(prose)
-					s.paint(named("a"), named("b"))
+					s.addFiles(named("a"), named("b"))
 					s.finish()
 					s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed, Files: 2}
 					s.run.Shown = append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
 					s.show()
 					s.say(prose)
-					s.paint(c.has...)
+					s.addFiles(c.has...)
 					s.finish()
 					s.wantShown(c.want...)
 					edits := s.chat.Log(progressive.Edit)
@@ -252,10 +252,10 @@ func TestFilesOfAnEarlierHolder(t *testing.T) {
 		"none is noted":  {nil, false, "files=2"},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
-			tell(t, sink, func(s *story) {
+			withDelivery(t, sink, func(s *delivery) {
 				s.show()
 				s.say(prose)
-				s.paint(picture, picture)
+				s.addFiles(picture, picture)
 				s.finish()
 				before := s.count(progressive.Post)
 				s.run.Verdict = &chat.Verdict{Outcome: completed, Files: 2}
@@ -278,10 +278,10 @@ func TestFilesOfAnEarlierHolder(t *testing.T) {
 
 // Removing the options of an answer doesn't involve its files: they stay.
 func TestFilesStayWhenOptionsGo(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		s.say(prose)
-		s.paint(picture, picture)
+		s.addFiles(picture, picture)
 		s.finish()
 		s.run.Verdict, s.run.Kind = nil, chat.RunChoiceResult
 		s.run.Shown = []chat.Shown{{Part: 0, ID: "m1"}, {Part: chat.FirstFile, ID: "m2"}, {Part: chat.FirstFile + 1, ID: "m3"}}
@@ -305,15 +305,15 @@ func TestFilesGo(t *testing.T) {
 	} {
 		for _, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
 			t.Run(name, func(t *testing.T) {
-				tell(t, sink, func(s *story) {
+				withDelivery(t, sink, func(s *delivery) {
 					s.show()
 					s.say(prose)
-					s.paint(llm.File{Type: "image/jpeg", Data: []byte("photo")}, picture)
+					s.addFiles(llm.File{Type: "image/jpeg", Data: []byte("photo")}, picture)
 					s.finish()
 					s.run.Verdict, s.run.Epoch = nil, 2
 					s.show()
 					s.say(prose)
-					s.paint(c.paint...)
+					s.addFiles(c.paint...)
 					if err := s.end(c.outcome); err != nil {
 						s.Error(err)
 					}

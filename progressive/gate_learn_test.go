@@ -84,7 +84,7 @@ func TestEditsLeaveWhatIsOwed(t *testing.T) {
 
 // ST-24: a ticket says how many requests the last word will need: one for each message that is not up to date.
 func TestTicketsTellWhatIsOwed(t *testing.T) {
-	tell(t, editing, func(s *story) {
+	withDelivery(t, editing, func(s *delivery) {
 		h := &heard{Gate: s.gate}
 		s.gate, s.chat.Max = h, 64
 		s.show()

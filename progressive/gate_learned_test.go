@@ -96,7 +96,7 @@ func (h *heard) Enter(ctx context.Context, t progressive.Ticket) (func(error), e
 
 // A ticket tells how old the oldest is that the reader does not see, not when something was shown last.
 func TestTicketsTellHowOldTheTextIs(t *testing.T) {
-	tell(t, editing, func(s *story) {
+	withDelivery(t, editing, func(s *delivery) {
 		h := &heard{Gate: s.gate}
 		s.gate, s.chat.Max = h, 0
 		s.show()
@@ -127,7 +127,7 @@ func TestTicketsTellHowOldTheTextIs(t *testing.T) {
 
 // First text, what an action says, text, and the last word are told apart.
 func TestTicketsTellWhatTheyAreFor(t *testing.T) {
-	tell(t, editing, func(s *story) {
+	withDelivery(t, editing, func(s *delivery) {
 		h := &heard{Gate: s.gate}
 		s.gate = h
 		s.show()
@@ -167,9 +167,9 @@ func (learner) BudgetHint() (progressive.BudgetHint, bool) {
 
 // What a sink learned reaches the gate beside what became of the request.
 func TestWhatASinkLearnsReachesTheGate(t *testing.T) {
-	tell(t, func(c *progressivetest.Chat) progressive.Sink {
+	withDelivery(t, func(c *progressivetest.Chat) progressive.Sink {
 		return learner{editing(c).(progressivetest.Editing)}
-	}, func(s *story) {
+	}, func(s *delivery) {
 		h := &heard{Gate: s.gate}
 		s.gate = h
 		s.fail(progressive.Edit, 0, progressivetest.Fault{Err: errOther})
@@ -194,7 +194,7 @@ func TestTicketsOfCommands(t *testing.T) {
 	for duty, want := range map[chat.RunKind]progressive.Priority{
 		chat.RunCommand: progressive.PriorityReply, chat.RunChoiceResult: progressive.PriorityReply, chat.RunNotify: progressive.PriorityFinal, chat.RunRetry: progressive.PriorityFinal,
 	} {
-		tell(t, editing, func(s *story) {
+		withDelivery(t, editing, func(s *delivery) {
 			h := &heard{Gate: s.gate}
 			s.gate, s.run.Kind = h, duty
 			s.show()

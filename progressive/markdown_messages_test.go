@@ -57,7 +57,7 @@ func coded(n int) string {
 const noted = "Here is the script:\n\n📎 code.txt, 30 lines\n\nRun it twice."
 
 // wantCode wants the whole code to stand in messages, once, after others.
-func (s *story) wantCode(n int, others ...string) {
+func (s *delivery) wantCode(n int, others ...string) {
 	s.Helper()
 	got := s.chat.Shown()
 	isFile := func(m string) bool { return strings.HasPrefix(m, "[") }
@@ -74,7 +74,7 @@ func (s *story) wantCode(n int, others ...string) {
 func TestLongCodeIsAFile(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, sink, func(s *story) {
+			withDelivery(t, sink, func(s *delivery) {
 				s.show()
 				s.stream(coded(30), 100*time.Millisecond)
 				time.Sleep(20 * time.Second)
@@ -103,11 +103,11 @@ func TestLongCodeIsDelivered(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 		for fault, f := range faults {
 			t.Run(fault+"/"+name, func(t *testing.T) {
-				tell(t, sink, func(s *story) {
+				withDelivery(t, sink, func(s *delivery) {
 					s.show()
 					s.say(coded(30))
 					time.Sleep(20 * time.Second)
-					s.paint(picture)
+					s.addFiles(picture)
 					s.failFiles(1, f)
 					s.finish()
 					switch {
@@ -126,7 +126,7 @@ func TestLongCodeIsDelivered(t *testing.T) {
 			})
 		}
 		t.Run("never/"+name, func(t *testing.T) {
-			tell(t, sink, func(s *story) {
+			withDelivery(t, sink, func(s *delivery) {
 				s.show()
 				s.say(coded(30))
 				time.Sleep(20 * time.Second)
@@ -139,7 +139,7 @@ func TestLongCodeIsDelivered(t *testing.T) {
 }
 
 // wantUnknown wants the code in messages, and the file whose creation was not confirmed, and the picture.
-func (s *story) wantUnknown() {
+func (s *delivery) wantUnknown() {
 	s.Helper()
 	got := strings.Join(s.chat.Shown(), "\n")
 	if strings.Count(got, lineOfCode) != 30 || !strings.Contains(got, "[picture-1.png]") {
@@ -148,7 +148,7 @@ func (s *story) wantUnknown() {
 }
 
 // failFiles makes the next n posts of files that hold words meet f.
-func (s *story) failFiles(n int, f progressivetest.Fault) {
+func (s *delivery) failFiles(n int, f progressivetest.Fault) {
 	s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
 		return func(r progressivetest.Request) progressivetest.Fault {
 			if n > 0 && r.Part.File != nil && r.Part.Plain == "" {
@@ -177,7 +177,7 @@ func TestLongCodeOfAnEarlierHolder(t *testing.T) {
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				tell(t, sink, func(s *story) {
+				withDelivery(t, sink, func(s *delivery) {
 					s.show()
 					s.say(coded(30))
 					s.finish()
@@ -202,7 +202,7 @@ func TestLongCodeOfAnEarlierHolder(t *testing.T) {
 // Who adopts an answer whose file was refused, or is in doubt, shows all of it, too.
 func TestRefusedCodeOfAnEarlierHolder(t *testing.T) {
 	for name, f := range map[string]progressivetest.Fault{"refused": {Err: progressive.ErrUnparsable}, "in doubt": {Err: progressive.ErrAmbiguous}} {
-		tell(t, files, func(s *story) {
+		withDelivery(t, files, func(s *delivery) {
 			s.failFiles(100, f)
 			s.show()
 			s.say(coded(30))

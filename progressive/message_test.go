@@ -18,7 +18,7 @@ import (
 var completed = answer.Outcome{Status: answer.Completed}
 
 func TestFirstTextAtTwentyFourCharacters(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		s.say("ééééé ééééé ééééé ééééé") // 23, of 43 bytes
 		time.Sleep(time.Second)
@@ -35,7 +35,7 @@ func TestFirstTextAtTwentyFourCharacters(t *testing.T) {
 }
 
 func TestFirstTextAfterAWhile(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		time.Sleep(5 * time.Second)
 		s.say("r")
@@ -51,7 +51,7 @@ func TestFirstTextAfterAWhile(t *testing.T) {
 
 // Quick answers are posted once, never edited.
 func TestQuickAnswer(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		s.say("Yes.")
 		s.finish()
@@ -64,7 +64,7 @@ func TestQuickAnswer(t *testing.T) {
 
 // What an action says replaces what it said, live, also by less.
 func TestCallbackReplacesLive(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		for _, text := range []string{"Looking it up in the great catalogue…", "Found it", "Now playing: Clair de Lune"} {
 			s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: text})
@@ -77,7 +77,7 @@ func TestCallbackReplacesLive(t *testing.T) {
 
 // ST-01
 func TestNoEditStorm(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.chat.Max = 0
 		s.show()
 		for i := range 2000 {
@@ -94,7 +94,7 @@ func TestNoEditStorm(t *testing.T) {
 
 // ST-02, TR-03
 func TestHoldInMidStream(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Edit, 2, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: 33 * time.Second}})
 		s.show()
 		s.stream(strings.Repeat("word ", 30), time.Second)
@@ -115,8 +115,8 @@ func TestHoldOfOneChatLeavesOthersAlone(t *testing.T) {
 		a.Name = "a"
 		gate := progressive.NewGate(a.Budget)
 		begun := time.Now()
-		one := &story{T: t, chat: a, sink: full(a), gate: gate, run: chat.Run{ID: "one"}}
-		two := &story{T: t, chat: b, sink: full(b), gate: gate, run: chat.Run{ID: "two"}}
+		one := &delivery{T: t, chat: a, sink: full(a), gate: gate, run: chat.Run{ID: "one"}}
+		two := &delivery{T: t, chat: b, sink: full(b), gate: gate, run: chat.Run{ID: "two"}}
 		one.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/a", After: 300 * time.Second}})
 		one.show()
 		two.show()
@@ -138,7 +138,7 @@ func TestHoldOfOneChatLeavesOthersAlone(t *testing.T) {
 // ST-04: the text stops at every possible moment.
 func TestLastWord(t *testing.T) {
 	for ms := range 40 {
-		tell(t, full, func(s *story) {
+		withDelivery(t, full, func(s *delivery) {
 			s.show()
 			s.stream(prose, 170*time.Millisecond)
 			time.Sleep(time.Duration(ms) * 50 * time.Millisecond)
@@ -151,7 +151,7 @@ func TestLastWord(t *testing.T) {
 
 // ST-05: the final waits for an edit under way, and not a moment longer.
 func TestLateEditDoesNotOverwriteTheFinal(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Edit, 0, progressivetest.Fault{Delay: 5 * time.Second})
 		s.show()
 		s.say(prose)
@@ -170,7 +170,7 @@ func TestLateEditDoesNotOverwriteTheFinal(t *testing.T) {
 
 // The wait for an interim permit is given up when the answer ends.
 func TestFinalDoesNotWaitForAnInterimPermit(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.chat.Limits["chat"] = progressive.Budget{N: 2, Per: time.Minute}
 		s.show()
 		s.say(prose)
@@ -188,7 +188,7 @@ func TestFinalDoesNotWaitForAnInterimPermit(t *testing.T) {
 
 // ST-07: a sink that can't edit is shown the last word only, and all of it.
 func TestWithoutEditor(t *testing.T) {
-	tell(t, postOnly, func(s *story) {
+	withDelivery(t, postOnly, func(s *delivery) {
 		s.show()
 		s.stream(prose, time.Second)
 		if n := s.count(progressive.Post); n != 0 {
@@ -201,7 +201,7 @@ func TestWithoutEditor(t *testing.T) {
 
 // ST-08
 func TestInterruptedAnswerIsMarked(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		s.stream(prose, 100*time.Millisecond)
 		if err := s.end(answer.Outcome{Status: answer.Stopped}); err != nil {
@@ -217,7 +217,7 @@ func TestWithdrawn(t *testing.T) {
 		left int
 	}{"deleted": {full, 0}, "left": {editing, 3}} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, c.sink, func(s *story) {
+			withDelivery(t, c.sink, func(s *delivery) {
 				s.chat.Max = 64
 				s.show()
 				s.say(prose + prose)
@@ -237,7 +237,7 @@ func TestWithdrawn(t *testing.T) {
 
 // ST-10, ST-18, ST-19: parts are created once, in order, and each is edited in place.
 func TestLongAnswer(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.chat.Max = 100
 		s.fail(progressive.Post, 1, progressivetest.Fault{Delay: 3 * time.Second})
 		s.show()
@@ -271,7 +271,7 @@ func bare(notes []chat.Shown) (out []chat.Shown) {
 
 // ST-14: nothing to see, nothing is sent.
 func TestInvisibleText(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		for _, text := range []string{" ", "\u200b", "\ufeff", "\n\n", "\u3164", "\u2800", "\u00ad"} {
 			s.say(text)
@@ -299,7 +299,7 @@ func (h holdsBack) Render(v answer.View, _ ...string) []progressive.Part {
 // ST-20: what the model wrote does not become shorter because it is drawn otherwise for a moment.
 func TestTextNeverShrinks(t *testing.T) {
 	sink := func(c *progressivetest.Chat) progressive.Sink { return holdsBack{full(c).(progressivetest.Full)} }
-	tell(t, sink, func(s *story) {
+	withDelivery(t, sink, func(s *delivery) {
 		s.show()
 		s.say("Here is the table you asked for:\n")
 		s.say("a line that becomes one of a table")
@@ -318,7 +318,7 @@ func TestTextNeverShrinks(t *testing.T) {
 }
 
 func TestAbandonedAnswer(t *testing.T) {
-	tell(t, editing, func(s *story) {
+	withDelivery(t, editing, func(s *delivery) {
 		s.chat.Limits["chat"] = progressive.Budget{N: 2, Per: time.Hour}
 		s.show()
 		s.say(prose)
@@ -334,7 +334,7 @@ func TestAbandonedAnswer(t *testing.T) {
 }
 
 func TestFailingNoteEndsTheMessage(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.refuse = answer.ErrLost
 		s.show()
 		s.say(prose)
@@ -347,7 +347,7 @@ func TestFailingNoteEndsTheMessage(t *testing.T) {
 
 // A request under way is not cut off by the end of the context, and its result is noted.
 func TestContextEndsWhileARequestIsUnderWay(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Post, 0, progressivetest.Fault{Delay: 5 * time.Second})
 		s.show()
 		s.say(prose)
@@ -365,7 +365,7 @@ func TestContextEndsWhileARequestIsUnderWay(t *testing.T) {
 
 // A resumed message changes nothing before the last word.
 func TestResumedMessageWaitsForTheLastWord(t *testing.T) {
-	tell(t, nonced, func(s *story) {
+	withDelivery(t, nonced, func(s *delivery) {
 		s.show()
 		s.stream(prose, 100*time.Millisecond)
 		s.cancel(chat.ErrShutdown)
@@ -397,7 +397,7 @@ func TestOrphans(t *testing.T) {
 		"never there too": {full, false, time.Second, []string{"Short."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, c.sink, func(s *story) {
+			withDelivery(t, c.sink, func(s *delivery) {
 				s.chat.Max = 82
 				s.fail(progressive.Post, 1, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
 				s.show()
@@ -431,7 +431,7 @@ func (c counting) Render(v answer.View, _ ...string) []progressive.Part {
 
 // ST-22: the text is rendered when there is a request to make, not for each delta.
 func TestRenderingIsPerRequest(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.chat.Max = 0
 		renders := 0
 		s.sink = counting{s.sink.(progressivetest.Full), &renders}

@@ -38,7 +38,7 @@ var sinks = map[string]func(*progressivetest.Chat) progressive.Sink{"full": full
 func play(t *testing.T, s script) (problems []string) {
 	synctest.Test(t, func(t *testing.T) {
 		room := progressivetest.NewChat()
-		st := &story{T: t, chat: room, sink: sinks[s.Sink](room), gate: progressive.NewGate(room.Budget), run: chat.Run{ID: "run", Opened: time.Now()}}
+		st := &delivery{T: t, chat: room, sink: sinks[s.Sink](room), gate: progressive.NewGate(room.Budget), run: chat.Run{ID: "run", Opened: time.Now()}}
 		room.Max, room.Window = s.Max, 24*time.Hour
 		n := 0
 		room.Fate = func(r progressivetest.Request) progressivetest.Fault {
@@ -51,7 +51,7 @@ func play(t *testing.T, s script) (problems []string) {
 		st.show()
 		for i, a := range s.Acts {
 			if a.Dies {
-				st.die()
+				st.crash()
 			}
 			st.say(fmt.Sprint(i, a.Text))
 			time.Sleep(a.Pause)
@@ -61,7 +61,7 @@ func play(t *testing.T, s script) (problems []string) {
 			st.run.Verdict = &chat.Verdict{}
 			st.a.End(completed)
 			time.Sleep(70 * time.Millisecond)
-			st.die()
+			st.crash()
 			st.say(final)
 		}
 		if err := st.end(completed); err != nil && !errors.Is(err, core.ErrRemoved) && !errors.Is(err, core.ErrUnconfirmed) {
@@ -78,8 +78,8 @@ func play(t *testing.T, s script) (problems []string) {
 	return problems
 }
 
-// die ends the holder, whose writes fail from now on, and lets another go on.
-func (s *story) die() {
+// crash ends the holder, whose writes fail from now on, and lets another go on.
+func (s *delivery) crash() {
 	s.mu.Lock()
 	s.refuse = chat.ErrCrashed
 	s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 func TestOptionsComeAndGo(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, sink, func(s *story) {
+			withDelivery(t, sink, func(s *delivery) {
 				offer := func(o *answer.Choices) { s.a.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: o}) }
 				step := func(want string, do func()) {
 					s.Helper()

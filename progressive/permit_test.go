@@ -10,8 +10,8 @@ import (
 	"parley/progressive/progressivetest"
 )
 
-// mind is a callback that calls its text important.
-func (s *story) mind(text string) {
+// setPermit is a callback that calls its text important.
+func (s *delivery) setPermit(text string) {
 	s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: text, Important: text})
 }
 
@@ -32,14 +32,14 @@ func TestImportantUpdatesAreSent(t *testing.T) {
 		"edits":             {full, progressivetest.Fault{}, []string{"Bought."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, c.sink, func(s *story) {
+			withDelivery(t, c.sink, func(s *delivery) {
 				s.fail(progressive.Post, 0, c.f)
 				s.show()
 				s.status("Looking…")
 				time.Sleep(10 * time.Second)
-				s.mind("It costs money.")
+				s.setPermit("It costs money.")
 				s.status("Buying…")
-				s.mind("One is left.")
+				s.setPermit("One is left.")
 				s.status("Paying…")
 				time.Sleep(3 * time.Minute)
 				s.status("Bought.")
@@ -52,17 +52,17 @@ func TestImportantUpdatesAreSent(t *testing.T) {
 
 // What was not sent before the end is not sent any more; who adopts the answer sends nothing again.
 func TestImportantUpdatesStop(t *testing.T) {
-	tell(t, postOnly, func(s *story) {
+	withDelivery(t, postOnly, func(s *delivery) {
 		s.show()
-		s.mind("It costs money.")
+		s.setPermit("It costs money.")
 		s.status("Bought.")
 		s.finish()
 		s.wantShown("Bought.")
 	})
-	tell(t, postOnly, func(s *story) {
+	withDelivery(t, postOnly, func(s *delivery) {
 		s.run.Shown = []chat.Shown{{Part: chat.FirstUpdate, ID: "m1"}}
 		s.show()
-		s.mind("It costs money.")
+		s.setPermit("It costs money.")
 		time.Sleep(time.Minute)
 		s.status("Bought.")
 		s.finish()

@@ -15,7 +15,7 @@ import (
 )
 
 // down lets every request from now on fail with err until the time is over. The first so many creates are carried out all the same.
-func (s *story) down(d time.Duration, err error, applied int) {
+func (s *delivery) down(d time.Duration, err error, applied int) {
 	until := time.Now().Add(d)
 	s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
 		return func(r progressivetest.Request) progressivetest.Fault {
@@ -52,7 +52,7 @@ func TestLastWordOutlastsAnOutage(t *testing.T) {
 			"an edit, never marked": {full, progressive.ErrAmbiguous, 0, half, []string{prose}},
 		} {
 			t.Run(fmt.Sprint(kind, ", ", d), func(t *testing.T) {
-				tell(t, c.sink, func(s *story) {
+				withDelivery(t, c.sink, func(s *delivery) {
 					if strings.Contains(kind, "nonces") {
 						s.chat.Window = 2 * time.Minute
 					}
@@ -99,7 +99,7 @@ func TestUnconfirmedLastWord(t *testing.T) {
 		"refusals in between, unsent": {"", []progressivetest.Fault{lost, {Err: progressive.ErrUnsent}, refuse, lost}, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, resending, func(s *story) {
+			withDelivery(t, resending, func(s *delivery) {
 				s.show()
 				if s.say(c.lead); c.lead != "" {
 					time.Sleep(5 * time.Second)
@@ -125,7 +125,7 @@ func TestUnconfirmedLastWord(t *testing.T) {
 // ST-27: a process that dies in an outage leaves the count to the next one, which waits for a sign of life as well. A definite refusal
 // gives the count back.
 func TestOutageOutlivesTheProcess(t *testing.T) {
-	tell(t, resending, func(s *story) {
+	withDelivery(t, resending, func(s *delivery) {
 		s.showAll(prose)
 		s.down(10*time.Minute, progressive.ErrAmbiguous, 0)
 		for range 3 {
@@ -141,7 +141,7 @@ func TestOutageOutlivesTheProcess(t *testing.T) {
 			t.Errorf("%d posts", n)
 		}
 	})
-	tell(t, resending, func(s *story) {
+	withDelivery(t, resending, func(s *delivery) {
 		s.showAll(prose)
 		s.failEach(progressive.Post, []progressivetest.Fault{doubt, {Err: progressive.ErrUnsent}})
 		s.a.End(completed)
@@ -158,7 +158,7 @@ func TestOutageOutlivesTheProcess(t *testing.T) {
 }
 
 // showAll shows an answer that is complete and not ended.
-func (s *story) showAll(text string) {
+func (s *delivery) showAll(text string) {
 	s.run.Verdict = &chat.Verdict{Outcome: completed}
 	s.show()
 	s.say(text)

@@ -17,7 +17,7 @@ import (
 // is created.
 func TestCreatedAndNotNoted(t *testing.T) {
 	errDisk := errors.New("out of reach")
-	tell(t, nonced, func(s *story) {
+	withDelivery(t, nonced, func(s *delivery) {
 		s.showNoting(slog.New(slog.DiscardHandler), func(h chat.Shown) error {
 			if h.ID != "" {
 				return errDisk
@@ -61,7 +61,7 @@ func TestFreshOfTickets(t *testing.T) {
 		"a third message is missing": {[]string{strings.Repeat("word ", 110), " B", " C"}, []time.Duration{0, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, full, func(s *story) {
+			withDelivery(t, full, func(s *delivery) {
 				q := &queue{Gate: progressive.NewGate(func(progressive.Scope) progressive.Budget { return progressive.Budget{} }), begun: time.Now()}
 				s.gate = q
 				s.show()

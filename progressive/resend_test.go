@@ -38,7 +38,7 @@ func TestLastWordIsSentOnceMore(t *testing.T) {
 		"lost, the markup is refused": {[]progressivetest.Fault{lost, {Err: progressive.ErrUnparsable}}, 3, []string{again(prose)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, resending, func(s *story) {
+			withDelivery(t, resending, func(s *delivery) {
 				s.failEach(progressive.Post, c.faults)
 				s.show()
 				s.say(prose)
@@ -59,7 +59,7 @@ func TestLastWordIsSentOnceMore(t *testing.T) {
 }
 
 // failEach makes the first requests of a kind meet faults, one each.
-func (s *story) failEach(op progressive.Op, faults []progressivetest.Fault) {
+func (s *delivery) failEach(op progressive.Op, faults []progressivetest.Fault) {
 	n := 0
 	s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
 		return func(r progressivetest.Request) progressivetest.Fault {
@@ -80,7 +80,7 @@ func TestRepetitionIsCountedAcrossDeaths(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprint(deaths), func(t *testing.T) {
-			tell(t, resending, func(s *story) {
+			withDelivery(t, resending, func(s *delivery) {
 				s.run.Verdict = &chat.Verdict{Outcome: completed}
 				for range deaths {
 					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
@@ -107,7 +107,7 @@ func TestRepetitionIsCountedAcrossDeaths(t *testing.T) {
 
 // ST-27: the next holder leaves the mark where it is, and takes it away from a message that says something else now.
 func TestMarkStaysWithItsText(t *testing.T) {
-	tell(t, resending, func(s *story) {
+	withDelivery(t, resending, func(s *delivery) {
 		s.failEach(progressive.Post, []progressivetest.Fault{doubt})
 		s.show()
 		s.say(prose)
@@ -128,7 +128,7 @@ func TestMarkStaysWithItsText(t *testing.T) {
 // ST-27: where a repetition is not wanted, the owner's log tells that something can be missing.
 func TestNoRepetitionIsLogged(t *testing.T) {
 	for sink, want := range map[bool]int{false: 1, true: 2} {
-		tell(t, full, func(s *story) {
+		withDelivery(t, full, func(s *delivery) {
 			s.chat.Resend = sink
 			s.failEach(progressive.Post, []progressivetest.Fault{lost, lost})
 			var log bytes.Buffer
@@ -148,7 +148,7 @@ func TestNoRepetitionIsLogged(t *testing.T) {
 
 // ST-27: of a long answer only the message of unknown fate is sent again, and the others come below it, in order.
 func TestOnlyTheLostPartIsSentAgain(t *testing.T) {
-	tell(t, resending, func(s *story) {
+	withDelivery(t, resending, func(s *delivery) {
 		s.chat.Max = 50
 		s.failEach(progressive.Post, []progressivetest.Fault{{}, lost})
 		s.show()

@@ -15,7 +15,7 @@ import (
 
 // The sign stays until the first text, renewed just before it runs out.
 func TestTypingUntilTheFirstText(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		time.Sleep(20 * time.Second)
 		signs := s.chat.Log(progressive.Typing)
@@ -47,7 +47,7 @@ func (o once) Typing(ctx context.Context) (time.Duration, error) {
 // A sign that does not run out is shown once.
 func TestTypingIsNotRenewedInVain(t *testing.T) {
 	sink := func(c *progressivetest.Chat) progressive.Sink { return once{full(c).(progressivetest.Full)} }
-	tell(t, sink, func(s *story) {
+	withDelivery(t, sink, func(s *delivery) {
 		s.show()
 		time.Sleep(20 * time.Second)
 		if n := s.count(progressive.Typing); n != 1 {
@@ -61,7 +61,7 @@ func TestTypingIsNotRenewedInVain(t *testing.T) {
 
 // ST-15
 func TestTypingEndsWithoutProgress(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		time.Sleep(time.Hour)
 		signs := s.chat.Log(progressive.Typing)
@@ -79,7 +79,7 @@ func TestTypingEndsWithoutProgress(t *testing.T) {
 
 // An answer that is ready at once costs no request for a sign.
 func TestNoTypingForAnAnswerThatIsReady(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.show()
 		time.Sleep(100 * time.Millisecond)
 		s.say(prose)
@@ -92,7 +92,7 @@ func TestNoTypingForAnAnswerThatIsReady(t *testing.T) {
 }
 
 func TestTypingStopsWhenForbidden(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Typing, -1, progressivetest.Fault{Err: progressive.ErrForbidden})
 		s.show()
 		time.Sleep(30 * time.Second)
@@ -108,7 +108,7 @@ func TestTypingStopsWhenForbidden(t *testing.T) {
 // A typing request that hangs is soon out of the way. Until then it counts: after canceling it, when the platform
 // counts it would be unknown (TR-02).
 func TestHangingSignDelaysTextLittle(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Typing, -1, progressivetest.Fault{Silent: true})
 		s.show()
 		time.Sleep(time.Second)
@@ -123,7 +123,7 @@ func TestHangingSignDelaysTextLittle(t *testing.T) {
 }
 
 func TestTypingObeysHolds(t *testing.T) {
-	tell(t, full, func(s *story) {
+	withDelivery(t, full, func(s *delivery) {
 		s.fail(progressive.Typing, 0, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: 30 * time.Second}})
 		s.show()
 		time.Sleep(40 * time.Second)
@@ -139,10 +139,10 @@ func TestTypingInManyTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := progressivetest.NewChat().Budget
 		gate := progressive.NewGate(budget)
-		var topics []*story
+		var topics []*delivery
 		for i := range 10 {
 			room := progressivetest.NewChat()
-			s := &story{T: t, chat: room, sink: full(room), gate: gate, run: chat.Run{ID: chat.RunID(fmt.Sprint(i))}}
+			s := &delivery{T: t, chat: room, sink: full(room), gate: gate, run: chat.Run{ID: chat.RunID(fmt.Sprint(i))}}
 			s.show()
 			topics = append(topics, s)
 		}

@@ -13,21 +13,21 @@ import (
 
 var codes = regexp.MustCompile(`[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}`)
 
-// hears returns the last message in a user's direct chat.
-func (c *chatStory) hears(who connectortest.Who) string {
+// lastReply returns the last message in a user's direct chat.
+func (c *chatHarness) lastReply(who connectortest.User) string {
 	c.Helper()
 	c.Pass(time.Minute)
 	c.WaitIdle()
-	own := connectortest.Own(c, c.Direct(who))
+	own := connectortest.BotTexts(c, c.Direct(who))
 	if len(own) == 0 {
 		return ""
 	}
 	return own[len(own)-1]
 }
 
-// hides checks that nothing the gateway serves to a browser of its machine holds a text: a proxy may add no header that tells
+// wantHidden checks that nothing the gateway serves to a browser of its machine holds a text: a proxy may add no header that tells
 // its visitors from such a browser.
-func (c *chatStory) hides(secret string) {
+func (c *chatHarness) wantHidden(secret string) {
 	c.Helper()
 	for _, path := range []string{"/", "/local/owner", "/local/pair", "/chat.js", "/readyz"} {
 		r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.browser.Base+path, nil)
@@ -47,42 +47,42 @@ func (c *chatStory) hides(secret string) {
 // A new gateway has no owner. The first who sends a bot the code of its log is the owner, and lets others in by theirs; that
 // outlives the process. Others have cost nothing. No page shows the owner's code (SE-10).
 func TestChatPairing(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.shutdown()
 		c.cfg.Access.Allow.Users = nil
 		c.start()
 		c.Pass(10 * time.Second)
 		ownerCode := codes.FindString(c.Logged.String())
-		c.hides(ownerCode)
+		c.wantHidden(ownerCode)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
-		if said := c.hears(connectortest.Eve); !strings.Contains(said, "haven't been set up yet") {
+		if said := c.lastReply(connectortest.Eve); !strings.Contains(said, "haven't been set up yet") {
 			t.Errorf("without an owner a stranger reads %q", said)
 		}
 		c.Say(connectortest.Ada, c.ada, ownerCode)
-		if said := c.hears(connectortest.Ada); !strings.Contains(said, "You are now my owner") {
+		if said := c.lastReply(connectortest.Ada); !strings.Contains(said, "You are now my owner") {
 			t.Errorf("Ada reads %q; the code is %q", said, ownerCode)
 		}
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello?")
-		code := codes.FindString(c.hears(connectortest.Eve))
+		code := codes.FindString(c.lastReply(connectortest.Eve))
 		c.Mention(connectortest.Eve, c.group, "Is anybody here?")
 		c.Pass(time.Minute)
-		c.asked(0)
+		c.wantModelCalls(0)
 		c.crash()
 		c.start()
 		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "/pair "+code)
-		if said := c.hears(connectortest.Ada); !strings.Contains(said, "can now talk to me") {
+		if said := c.lastReply(connectortest.Ada); !strings.Contains(said, "can now talk to me") {
 			t.Errorf("Ada reads %q; the code is %q", said, code)
 		}
-		c.asked(0)
+		c.wantModelCalls(0)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
-		if said := c.hears(connectortest.Eve); said != "You said: And now?" {
+		if said := c.lastReply(connectortest.Eve); said != "You said: And now?" {
 			t.Errorf("Eve reads %q", said)
 		}
 		c.Say(connectortest.Ada, c.ada, "And I?")
-		if said := c.hears(connectortest.Ada); said != "You said: And I?" {
+		if said := c.lastReply(connectortest.Ada); said != "You said: And I?" {
 			t.Errorf("Ada reads %q", said)
 		}
-		c.asked(2)
+		c.wantModelCalls(2)
 	})
 }

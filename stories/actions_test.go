@@ -16,7 +16,7 @@ import (
 )
 
 // ownedByAda makes Ada the owner.
-func ownedByAda(c *chatStory) {
+func ownedByAda(c *chatHarness) {
 	c.shutdown()
 	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
@@ -24,7 +24,7 @@ func ownedByAda(c *chatStory) {
 }
 
 // groupRoom returns the group's id in the store, after the first message there.
-func (c *chatStory) groupRoom() chat.Room {
+func (c *chatHarness) groupRoom() chat.Room {
 	c.Helper()
 	for _, id := range c.rooms() {
 		r, err := c.Store.Room(c.Context(), id)
@@ -37,92 +37,92 @@ func (c *chatStory) groupRoom() chat.Room {
 	return chat.Room{}
 }
 
-// does has the model make one call, and then say text.
-func (c *chatStory) does(action, params, text string) {
+// queueCall has the model make one call, and then say text.
+func (c *chatHarness) queueCall(action, params, text string) {
 	c.model.Queue(modelfake.Script{modelfake.ToolCall("c", action, params)}, modelfake.Script{modelfake.Text(text)})
 }
 
 // A room is muted where it is, and unmuted from elsewhere; the agent takes part where it is asked to.
 func TestChatMuteAndFollow(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		c.Mention(connectortest.Ada, c.group, "Hi")
-		c.want(c.group, "Hello.")
-		c.does("MUTE_ROOM", `{}`, "Not a word.")
+		c.wantShown(c.group, "Hello.")
+		c.queueCall("MUTE_ROOM", `{}`, "Not a word.")
 		c.Mention(connectortest.Bob, c.group, "be silent here")
-		c.want(c.group, "Hello.", "Not a word.")
+		c.wantShown(c.group, "Hello.", "Not a word.")
 		c.Mention(connectortest.Ada, c.group, "are you there?")
 		c.Pass(time.Minute)
-		c.asked(3)
+		c.wantModelCalls(3)
 
-		c.does("UNMUTE_ROOM", `{"room":"`+string(c.groupRoom().ID)+`"}`, "I am back there.")
+		c.queueCall("UNMUTE_ROOM", `{"room":"`+string(c.groupRoom().ID)+`"}`, "I am back there.")
 		c.Say(connectortest.Ada, c.ada, "you may speak in the group again")
-		c.want(c.ada, "I am back there.")
+		c.wantShown(c.ada, "I am back there.")
 		c.model.Queue(modelfake.Script{modelfake.Text("I am.")})
 		c.Mention(connectortest.Ada, c.group, "are you back?")
-		c.want(c.group, "Hello.", "Not a word.", "I am.")
+		c.wantShown(c.group, "Hello.", "Not a word.", "I am.")
 
-		c.does("FOLLOW_ROOM", `{}`, "I take part.")
+		c.queueCall("FOLLOW_ROOM", `{}`, "I take part.")
 		c.Mention(connectortest.Ada, c.group, "take part here")
-		c.read(c.group, "I take part.")
+		c.waitShown(c.group, "I take part.")
 		c.model.Queue(modelfake.Script{modelfake.Text("RESPOND")}, modelfake.Script{modelfake.Text("Green, I think.")})
 		c.Say(connectortest.Bob, c.group, "green or blue?")
-		c.want(c.group, "Hello.", "Not a word.", "I am.", "I take part.", "Green, I think.")
+		c.wantShown(c.group, "Hello.", "Not a word.", "I am.", "I take part.", "Green, I think.")
 
-		c.does("UNFOLLOW_ROOM", `{}`, "I listen no more.")
+		c.queueCall("UNFOLLOW_ROOM", `{}`, "I listen no more.")
 		c.Mention(connectortest.Ada, c.group, "enough")
-		c.read(c.group, "I listen no more.")
+		c.waitShown(c.group, "I listen no more.")
 		asked := len(c.model.Requests())
 		c.Say(connectortest.Bob, c.group, "or red?")
 		c.Pass(time.Minute)
-		c.asked(asked)
+		c.wantModelCalls(asked)
 	})
 }
 
 // In a group the agent can keep silent: no message appears, and it costs one model call.
 func TestChatIgnore(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "IGNORE", `{}`)})
 		c.Mention(connectortest.Ada, c.group, "never mind")
-		c.want(c.group)
-		c.asked(1)
+		c.wantShown(c.group)
+		c.wantModelCalls(1)
 	})
 }
 
 // What the agent is asked to say elsewhere is said there once: in the group, also over a crash, and in a conversation on
 // the web, for an owner. Users can't make it write in rooms that they are not in (SE-08).
 func TestChatSendMessage(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		ownedByAda(c)
 		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		c.Mention(connectortest.Bob, c.group, "Hi")
-		c.want(c.group, "Hello.")
+		c.wantShown(c.group, "Hello.")
 		group := string(c.groupRoom().ID)
-		web := c.open()
-		c.all(c.send(web, "m1", "Hello"))
+		web := c.newConversation()
+		c.readAll(c.send(web, "m1", "Hello"))
 
-		c.does("SEND_MESSAGE", `{"room":"`+group+`","text":"Tea is ready."}`, "I told them.")
+		c.queueCall("SEND_MESSAGE", `{"room":"`+group+`","text":"Tea is ready."}`, "I told them.")
 		c.Say(connectortest.Ada, c.ada, "tell the group that tea is ready")
-		c.want(c.ada, "I told them.")
-		c.want(c.group, "Hello.", "Tea is ready.")
+		c.wantShown(c.ada, "I told them.")
+		c.wantShown(c.group, "Hello.", "Tea is ready.")
 		c.crash()
 		c.start()
 		c.Pass(time.Minute)
-		c.want(c.group, "Hello.", "Tea is ready.")
+		c.wantShown(c.group, "Hello.", "Tea is ready.")
 
-		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"A visitor is coming."}`, "I told them too.")
+		c.queueCall("SEND_MESSAGE", `{"room":"web/`+web+`","text":"A visitor is coming."}`, "I told them too.")
 		c.Say(connectortest.Ada, c.ada, "tell the one on the web")
-		c.want(c.ada, "I told them.", "I told them too.")
+		c.wantShown(c.ada, "I told them.", "I told them too.")
 		lines, err := c.browser.Reload(c.Context(), web)
 		c.Must(err)
 		if last := lines[len(lines)-1]; last.Text != "A visitor is coming." || last.Role != "assistant" {
 			t.Errorf("on the web they read %+v", lines)
 		}
 
-		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"I am Ada."}`, "I could not.")
+		c.queueCall("SEND_MESSAGE", `{"room":"web/`+web+`","text":"I am Ada."}`, "I could not.")
 		c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "I am the owner; tell the one on the web")
 		c.WaitIdle()
-		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, "there is no room") {
+		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "there is no room") {
 			t.Errorf("Bob can write anywhere: %s", last)
 		}
 		again, err := c.browser.Reload(c.Context(), web)
@@ -135,17 +135,17 @@ func TestChatSendMessage(t *testing.T) {
 
 // A user's preferred name applies in their other rooms, and after a restart.
 func TestChatUpdateEntity(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		c.does("UPDATE_ENTITY", `{"about":"name","value":"Countess"}`, "As you wish.")
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.queueCall("UPDATE_ENTITY", `{"about":"name","value":"Countess"}`, "As you wish.")
 		c.Say(connectortest.Ada, c.ada, "call me Countess")
-		c.want(c.ada, "As you wish.")
+		c.wantShown(c.ada, "As you wish.")
 		c.shutdown()
 		c.start()
 		c.Pass(10 * time.Second)
 		c.model.Queue(modelfake.Script{modelfake.Text("Good evening.")})
 		c.Mention(connectortest.Ada, c.group, "good evening")
-		c.want(c.group, "Good evening.")
-		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, `saved facts: wants to be called \"Countess\"`) {
+		c.wantShown(c.group, "Good evening.")
+		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, `saved facts: wants to be called \"Countess\"`) {
 			t.Errorf("it is not known: %s", last)
 		}
 	})
@@ -153,12 +153,12 @@ func TestChatUpdateEntity(t *testing.T) {
 
 // A visitor of the web chat is a guest: actions for known users are neither offered nor executed there.
 func TestGuestsHaveNoRights(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c, other := s.open(), s.open()
-		s.all(s.send(other, "m1", "Hello"))
+	withGateway(t, nil, func(s *harness) {
+		c, other := s.newConversation(), s.newConversation()
+		s.readAll(s.send(other, "m1", "Hello"))
 		for _, name := range []string{"SEND_MESSAGE", "MUTE_ROOM", "IGNORE"} {
 			s.model.Queue(modelfake.Script{modelfake.ToolCall("c", name, `{"room":"web/`+other+`","text":"Boo."}`)}, modelfake.Script{modelfake.Text("No.")})
-			if got := *s.all(s.send(c, "m-"+name, "I am the owner")).FullText; got != "No." {
+			if got := *s.readAll(s.send(c, "m-"+name, "I am the owner")).FullText; got != "No." {
 				t.Errorf("%s: %q", name, got)
 			}
 			req := s.model.Requests()[len(s.model.Requests())-1]
@@ -176,9 +176,9 @@ func TestGuestsHaveNoRights(t *testing.T) {
 
 // A picture comes with the stream of the page, and stands below the answer in a chat. Without an image model the action is not offered.
 func TestPicture(t *testing.T) {
-	tell(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *story) {
+	withGateway(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *harness) {
 		s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
-		id := s.open()
+		id := s.newConversation()
 		want := "data:image/png;base64," + base64.StdEncoding.EncodeToString(modelfake.Picture(2, 2))
 		var named []string // by the last frame
 		live := func(when string) {
@@ -216,21 +216,21 @@ func TestPicture(t *testing.T) {
 			t.Errorf("at %s is %q, %v", tool.Images[0], got, err)
 		}
 	})
-	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chatStory) {
+	onEachPlatform(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
 		c.Say(connectortest.Ada, c.ada, "draw a cup of tea")
 		c.WaitIdle()
-		c.want(c.ada, "Here it is.", "")
-		all := c.Sees(c.ada)
+		c.wantShown(c.ada, "Here it is.", "")
+		all := c.Messages(c.ada)
 		last := all[len(all)-1]
 		if len(last.Files) != 1 || !bytes.Equal(last.Files[0].Data, modelfake.Picture(2, 2)) {
 			c.Errorf("below the answer stands %+v", last)
 		}
 	})
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Say(connectortest.Ada, c.ada, "draw a cup of tea")
 		c.WaitIdle()
-		if strings.Contains(c.prompt(0), "GENERATE_IMAGE") {
+		if strings.Contains(c.modelRequest(0), "GENERATE_IMAGE") {
 			c.Error("a picture is offered without a painter")
 		}
 	})

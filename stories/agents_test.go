@@ -80,7 +80,7 @@ func (a *ownAgent) says(what string) bool {
 }
 
 // startAgent starts an agent on a free port. changed rings when it logs something.
-func startAgent(t *testing.T, command []string, changed bell) *ownAgent {
+func startAgent(t *testing.T, command []string, changed signal) *ownAgent {
 	t.Helper()
 	a := &ownAgent{}
 	ctx, kill := context.WithCancel(t.Context())
@@ -111,13 +111,13 @@ func startAgent(t *testing.T, command []string, changed bell) *ownAgent {
 // them.
 func TestOwnAgents(t *testing.T) {
 	for language, command := range ownAgents(t) {
-		for _, p := range sites() {
+		for _, p := range platforms() {
 			t.Run(language+" on "+p.name, func(t *testing.T) { ownAgentIn(t, p, command) })
 		}
 	}
 }
 
-func ownAgentIn(t *testing.T, p site, command []string) {
+func ownAgentIn(t *testing.T, p platform, command []string) {
 	s := onSockets(t, p)
 	agent := startAgent(t, command, s.changed)
 	yaml := fmt.Sprintf(`
@@ -132,26 +132,26 @@ models:
 	s.Must(err)
 	s.start(cfg)
 	s.Say(connectortest.Ada, s.place, "Please roll")
-	s.reads("The dice have fallen.")
+	s.waitShown("The dice have fallen.")
 	s.Say(connectortest.Ada, s.place, "Really?")
-	s.reads("You said: Really? (1 earlier)")
+	s.waitShown("You said: Really? (1 earlier)")
 	s.Say(connectortest.Ada, s.place, "Please count")
-	s.reads("2")
+	s.waitShown("2")
 	s.Say(connectortest.Ada, s.place, "/stop")
-	s.wait("the agent notices /stop", func() bool { return agent.says("the reader has left") })
+	s.waitUntil("the agent notices /stop", func() bool { return agent.says("the reader has left") })
 	toolsOnTheWeb(t, "http://"+s.gateway.Addr().String())
 	s.model.Queue(modelfake.Script{modelfake.Text("The spare answers.")}, modelfake.Script{modelfake.Text("The spare still answers.")})
 	s.Say(connectortest.Ada, s.place, "Please fail")
-	s.reads("The spare answers.")
+	s.waitShown("The spare answers.")
 	if !agent.says("failed: ") && !agent.says("can't do that") {
 		t.Error("the agent did not fail")
 	}
 	agent.kill()
 	s.Say(connectortest.Ada, s.place, "Are you there?")
-	s.reads("The spare still answers.")
+	s.waitShown("The spare still answers.")
 	s.provider.Close()
 	s.Say(connectortest.Ada, s.place, "And now?")
-	s.reads(llm.LocalInference.Sentence())
+	s.waitShown(llm.LocalInference.Sentence())
 	if n := len(s.model.Requests()); n != 2 {
 		t.Errorf("the spare model is asked %d times", n)
 	}

@@ -12,10 +12,10 @@ import (
 
 // access.always.rooms: no mention is needed there, but unknown users stay unknown.
 func TestChatAlwaysAnswered(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Say(connectortest.Ada, c.group, "just saying")
 		c.Pass(time.Minute)
-		c.asked(0)
+		c.wantModelCalls(0)
 		c.shutdown()
 		name, _, _ := strings.Cut(c.Account(connectortest.Ada), ":")
 		c.cfg.Access.Always.Rooms = []config.Chat{config.Chat(name + ":" + string(c.group))}
@@ -24,8 +24,8 @@ func TestChatAlwaysAnswered(t *testing.T) {
 		c.Say(connectortest.Ada, c.group, "hello all")
 		c.Say(connectortest.Eve, c.group, "me too")
 		c.WaitIdle()
-		c.asked(1)
-		if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "hello all") {
+		c.wantModelCalls(1)
+		if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "hello all") {
 			t.Errorf("the group reads %q", own)
 		}
 	})
@@ -34,10 +34,10 @@ func TestChatAlwaysAnswered(t *testing.T) {
 // IN-05: another bot is answered if it is allowed to be, three times in a row; then it waits for a person.
 func TestChatBotsAllowed(t *testing.T) {
 	mention := func(cfg *config.Config) { cfg.Access.Bots = "mention" }
-	onEach(t, mention, func(c *chatStory) {
+	onEachPlatform(t, mention, func(c *chatHarness) {
 		c.Mention(connectortest.Robot, c.group, "I was not invited")
 		c.Pass(time.Minute)
-		c.asked(0)
+		c.wantModelCalls(0)
 		c.shutdown()
 		c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(connectortest.Robot)))
 		c.start()
@@ -47,11 +47,11 @@ func TestChatBotsAllowed(t *testing.T) {
 			c.Pass(20 * time.Second)
 		}
 		c.WaitIdle()
-		c.asked(3)
+		c.wantModelCalls(3)
 		c.Mention(connectortest.Ada, c.group, "let it talk")
 		c.WaitIdle()
 		c.Mention(connectortest.Robot, c.group, "thank you")
 		c.WaitIdle()
-		c.asked(5)
+		c.wantModelCalls(5)
 	})
 }

@@ -17,18 +17,18 @@ import (
 
 // In the XML form a call through CALL_MCP_TOOL is approved as one of the tool itself, with the tool's arguments.
 func TestChatApprovalInXML(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		s := withShop(c, func(cfg *config.Config) { cfg.Agent.Generation = config.GenerateXML })
-		press := c.presses(c.World.(presser))
+		press := c.pressIn(c.Platform.(buttonPlatform))
 		order := `<response><thought>t</thought><actions><action><name>CALL_MCP_TOOL</name><params>` +
 			`{"serverName":"shop","toolName":"order","arguments":{"item":"tea"}}</params></action></actions><text>Let me see.</text></response>`
 		for _, option := range []int{0, 2} { // Once, Always here, Deny
 			says := []string{"Tea is on its way.", "", "No tea then."}[option]
 			c.model.Queue(modelfake.Script{modelfake.Text(order)}, modelfake.Script{modelfake.Text("<response><text>" + says + "</text></response>")})
 			c.Say(connectortest.Ada, c.ada, "Order tea")
-			c.read(c.ada, `{"item":"tea"}`)
+			c.waitShown(c.ada, `{"item":"tea"}`)
 			press(option)
-			c.read(c.ada, says)
+			c.waitShown(c.ada, says)
 		}
 		c.wantDone(s, `order {"item":"tea"}`)
 		if got := c.approvals(c.rooms()[0]); !slices.Equal(got, []chat.Decision{chat.Used, chat.Denied}) {
@@ -40,19 +40,19 @@ func TestChatApprovalInXML(t *testing.T) {
 // A visitor of the page asks, and the owner approves on another platform. The page shows that it waits, and then the answer; the
 // visitor has nothing to press.
 func TestApprovalForThePage(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		s := withShop(c, func(cfg *config.Config) { cfg.MCP[0].Who = config.ToolsEveryone })
-		press := c.presses(c.World.(presser))
+		press := c.pressIn(c.Platform.(buttonPlatform))
 		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		c.Say(connectortest.Ada, c.ada, "Hi") // so that the owner can be reached
-		c.read(c.ada, "Hello.")
+		c.waitShown(c.ada, "Hello.")
 		for option, says := range map[int]string{0: "Tea is on its way.", 2: "No tea then."} {
-			c.does("shop__order", `{"item":"tea"}`, says)
-			st := c.send(c.open(), "k1", "Order tea; I am the owner")
-			c.story.until(st, "Waiting for the owner")
-			c.read(c.ada, `{"item":"tea"}`)
+			c.queueCall("shop__order", `{"item":"tea"}`, says)
+			st := c.send(c.newConversation(), "k1", "Order tea; I am the owner")
+			c.harness.readUntil(st, "Waiting for the owner")
+			c.waitShown(c.ada, `{"item":"tea"}`)
 			press(option) // Once, Always here, Deny
-			if end := c.all(st); end.FullText == nil || !strings.HasSuffix(*end.FullText, says) {
+			if end := c.readAll(st); end.FullText == nil || !strings.HasSuffix(*end.FullText, says) {
 				t.Errorf("the page reads %+v", end)
 			}
 		}
@@ -62,7 +62,7 @@ func TestApprovalForThePage(t *testing.T) {
 
 // A webhook that writes is called once the owner has approved it, with a signature, and not when it is denied.
 func TestChatApprovalOfWebhook(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		var mu sync.Mutex
 		var called []string
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,13 +89,13 @@ func TestChatApprovalOfWebhook(t *testing.T) {
 		}}
 		c.start()
 		c.Pass(10 * time.Second)
-		press := c.presses(c.World.(presser))
+		press := c.pressIn(c.Platform.(buttonPlatform))
 		for option, says := range map[int]string{0: "Tea is on its way.", 2: "No tea then."} {
-			c.does("ORDER", `{"item":"tea"}`, says)
+			c.queueCall("ORDER", `{"item":"tea"}`, says)
 			c.Say(connectortest.Ada, c.ada, "Order tea")
-			c.read(c.ada, `{"item":"tea"}`)
+			c.waitShown(c.ada, `{"item":"tea"}`)
 			press(option)
-			c.read(c.ada, says)
+			c.waitShown(c.ada, says)
 		}
 		c.WaitIdle()
 		mu.Lock()

@@ -22,12 +22,12 @@ func TestChaos(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("PARLEY_SEEDS")); err == nil {
 		seeds = n
 	}
-	onEachSeed := func(p site) {
+	onEachSeed := func(p platform) {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("%s/%d", p.name, seed), func(t *testing.T) {
 				short := func(c *config.Config) { c.Shutdown.Grace = 5 * time.Second }
-				on(t, p, short, func(c *chatStory) {
-					n := &nemesis{chatStory: c, luck: rand.New(rand.NewPCG(uint64(seed), 1))}
+				onPlatform(t, p, short, func(c *chatHarness) {
+					n := &chaos{chatHarness: c, luck: rand.New(rand.NewPCG(uint64(seed), 1))}
 					for range 40 {
 						n.step()
 					}
@@ -36,30 +36,30 @@ func TestChaos(t *testing.T) {
 			})
 		}
 	}
-	for _, p := range sites() {
+	for _, p := range platforms() {
 		onEachSeed(p)
 	}
 }
 
-// nemesis does to a chat what comes to its mind.
-type nemesis struct {
-	*chatStory
+// chaos does to a chat what comes to its mind.
+type chaos struct {
+	*chatHarness
 	luck *rand.Rand
 	said int
 }
 
-func (n *nemesis) step() {
+func (n *chaos) step() {
 	switch k := n.luck.IntN(20); {
 	case k < 9:
-		n.speak()
+		n.ask()
 	case k < 10:
 		n.Say(connectortest.Ada, n.ada, "/stop")
 	case k < 11:
 		n.Say(connectortest.Robot, n.group, "beep")
 	case k < 17:
-		n.Spoil(n.fault())
+		n.InjectFault(n.fault())
 	case k < 18:
-		n.unsure()
+		n.isOutcomeUnknown()
 		n.restart(n.crash)
 	case k < 19:
 		n.restart(n.shutdown)
@@ -70,7 +70,7 @@ func (n *nemesis) step() {
 }
 
 // restart ends this life and begins the next, which knows of no hold: they are kept in memory only.
-func (n *nemesis) restart(end func()) {
+func (n *chaos) restart(end func()) {
 	n.ClearFaults()
 	for _, q := range n.Requests() {
 		n.Pass(time.Until(q.To.Add(q.Hold)))
@@ -79,24 +79,24 @@ func (n *nemesis) restart(end func()) {
 	n.start()
 }
 
-// speak sends a new question as a user.
-func (n *nemesis) speak() {
+// ask sends a new question as a user.
+func (n *chaos) ask() {
 	n.said++
 	text := fmt.Sprintf("Question %d, please?", n.said)
-	who := []connectortest.Who{connectortest.Ada, connectortest.Bob}[n.luck.IntN(2)]
+	who := []connectortest.User{connectortest.Ada, connectortest.Bob}[n.luck.IntN(2)]
 	n.model.Queue(n.script())
 	say := func() { n.Say(who, n.Direct(who), text) }
 	if n.luck.IntN(3) == 0 {
 		say = func() { n.Mention(who, n.group, text) }
 	}
 	if n.luck.IntN(4) == 0 {
-		n.Twice(say)
+		n.DeliverTwice(say)
 	} else {
 		say()
 	}
 }
 
-func (n *nemesis) script() modelfake.Script {
+func (n *chaos) script() modelfake.Script {
 	text := strings.Repeat(fmt.Sprintf("Answer %d goes on. ", n.said), 1+n.luck.IntN(40))
 	pace := modelfake.Pace(time.Duration(n.luck.IntN(400)) * time.Millisecond)
 	switch n.luck.IntN(10) {
@@ -112,7 +112,7 @@ func (n *nemesis) script() modelfake.Script {
 	return modelfake.Script{pace, modelfake.Text(strings.TrimSpace(text), modelfake.ByWord)}
 }
 
-func (n *nemesis) fault() connectortest.Fault {
+func (n *chaos) fault() connectortest.Fault {
 	f := connectortest.Fault{Op: progressive.Op(n.luck.IntN(4)), Nth: n.luck.IntN(4)}
 	switch n.luck.IntN(6) {
 	case 0:
@@ -129,14 +129,14 @@ func (n *nemesis) fault() connectortest.Fault {
 		f.Mute = time.Duration(n.luck.IntN(40)) * time.Second
 	}
 	if f.Op == progressive.Post && f.Hold == 0 && f.Delay == 0 {
-		n.unsure()
+		n.isOutcomeUnknown()
 	}
 	return f
 }
 
-// unsure reports whether the outcome of a create is unknown. If it can't be repeated, the message can be left over or missing.
-func (n *nemesis) unsure() {
-	if n.site.orphans {
-		n.chatStory.orphans++
+// isOutcomeUnknown reports whether the outcome of a create is unknown. If it can't be repeated, the message can be left over or missing.
+func (n *chaos) isOutcomeUnknown() {
+	if n.platform.noLookup {
+		n.chatHarness.allowedOrphans++
 	}
 }

@@ -37,9 +37,9 @@ func answerWithCode(n int) string {
 	return "Here it is:\n\n```\n" + program(n) + "```\n\nRun it twice."
 }
 
-// codes are the files with code in a place, in order.
-func (c *chatStory) codes(in connectortest.Place) (all []string) {
-	for _, m := range c.Sees(in) {
+// codeFiles are the files with code in a place, in order.
+func (c *chatHarness) codeFiles(in connectortest.Room) (all []string) {
+	for _, m := range c.Messages(in) {
 		for _, f := range m.Files {
 			all = append(all, string(f.Data))
 			if f.Name != "code.txt" || !strings.HasPrefix(f.Type, "text/plain") {
@@ -51,32 +51,32 @@ func (c *chatStory) codes(in connectortest.Place) (all []string) {
 }
 
 // wantCode wants the code of n lines in one file below the answer.
-func (c *chatStory) wantCode(in connectortest.Place, n int) {
+func (c *chatHarness) wantCode(in connectortest.Room, n int) {
 	c.Helper()
 	c.WaitIdle()
 	var texts []string
-	for _, m := range c.Sees(in) {
+	for _, m := range c.Messages(in) {
 		if m.Own && m.Text != "" {
 			texts = append(texts, m.Text)
 		}
 	}
-	all := c.Sees(in)
+	all := c.Messages(in)
 	if got := strings.Join(texts, "|"); bare(got) != bare(fmt.Sprintf("Here it is: 📎 code.txt, %d lines Run it twice.", n)) {
 		c.Errorf("people read %.300q", got)
 	}
-	if files := c.codes(in); len(files) != 1 || files[0] != program(n) || len(all[len(all)-1].Files) != 1 {
+	if files := c.codeFiles(in); len(files) != 1 || files[0] != program(n) || len(all[len(all)-1].Files) != 1 {
 		c.Errorf("there are %d files below the answer", len(files))
 	}
 }
 
 // wantInMessages wants it in messages, and files beside.
-func (c *chatStory) wantInMessages(in connectortest.Place, n, files int) {
+func (c *chatHarness) wantInMessages(in connectortest.Room, n, files int) {
 	c.Helper()
 	c.WaitIdle()
-	if got := bare(strings.Join(connectortest.Own(c, in), "")); got != bare(answerWithCode(n)) {
+	if got := bare(strings.Join(connectortest.BotTexts(c, in), "")); got != bare(answerWithCode(n)) {
 		c.Errorf("people read %.300q…", got)
 	}
-	if got := len(c.codes(in)); got != files {
+	if got := len(c.codeFiles(in)); got != files {
 		c.Errorf("there are %d files", got)
 	}
 }
@@ -84,12 +84,12 @@ func (c *chatStory) wantInMessages(in connectortest.Place, n, files int) {
 // ST-11, ST-18: by policy, code of many messages is a file below the answer; its beginning is read while it is written, in one
 // message, and how long it is.
 func TestChatLongCode(t *testing.T) {
-	onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
-		for _, in := range []connectortest.Place{c.ada, c.group} {
+	onEachPlatform(t, codeIn(progressive.InFile), func(c *chatHarness) {
+		for _, in := range []connectortest.Room{c.ada, c.group} {
 			c.model.Queue(modelfake.Script{modelfake.Pace(10 * time.Millisecond), modelfake.Text(answerWithCode(200), modelfake.ByWord), modelfake.Pause(time.Minute)})
 			c.Mention(connectortest.Ada, in, "Write it")
-			c.read(in, "📎")
-			if own := connectortest.Own(c, in); len(own) != 1 || len(c.codes(in)) != 0 || !strings.Contains(own[0], "step 0:") {
+			c.waitShown(in, "📎")
+			if own := connectortest.BotTexts(c, in); len(own) != 1 || len(c.codeFiles(in)) != 0 || !strings.Contains(own[0], "step 0:") {
 				t.Errorf("before the end %d messages are read: %q", len(own), own)
 			}
 			c.wantCode(in, 200)
@@ -103,12 +103,12 @@ func TestChatLongCodeDeletesNothing(t *testing.T) {
 	for _, above := range []int{1, 15} { // lines of 80 characters
 		for _, lines := range []int{20, 48, 52, 97, 104, 250} {
 			t.Run(fmt.Sprintf("%d lines below %d", lines, above), func(t *testing.T) {
-				onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
+				onEachPlatform(t, codeIn(progressive.InFile), func(c *chatHarness) {
 					c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), modelfake.ByWord)})
 					c.Say(connectortest.Ada, c.ada, "Write it")
 					c.WaitIdle()
 					stand := map[string]bool{}
-					for _, m := range c.Sees(c.ada) {
+					for _, m := range c.Messages(c.ada) {
 						stand[m.ID] = true
 					}
 					for _, r := range c.Requests() {
@@ -133,7 +133,7 @@ func TestChatLongCodeInMessages(t *testing.T) {
 			if play.where == "" {
 				edit = nil
 			}
-			onEach(t, edit, func(c *chatStory) {
+			onEachPlatform(t, edit, func(c *chatHarness) {
 				c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(play.lines))})
 				c.Say(connectortest.Ada, c.ada, "Write it")
 				c.wantInMessages(c.ada, play.lines, 0)
@@ -154,18 +154,18 @@ func TestChatLongCodeFaults(t *testing.T) {
 		"a slow file": {Delay: 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
+			onEachPlatform(t, codeIn(progressive.InFile), func(c *chatHarness) {
 				c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200)), modelfake.Pause(30 * time.Second)})
 				c.Say(connectortest.Ada, c.ada, "Write it")
-				c.read(c.ada, "Run it twice.")
+				c.waitShown(c.ada, "Run it twice.")
 				f.Op, f.File, f.In = progressive.Post, true, c.ada
-				c.Spoil(f)
+				c.InjectFault(f)
 				c.WaitIdle()
-				switch unknown := c.site.orphans; { // without nonces
+				switch unknown := c.platform.noLookup; { // without nonces
 				case f.Forbidden, unknown && (f.Dropped || f.BadGateway):
 					c.wantInMessages(c.ada, 200, 0)
 				case unknown && (f.Lost || f.Mute > 0):
-					c.orphans = 1
+					c.allowedOrphans = 1
 					c.wantInMessages(c.ada, 200, 1)
 				default:
 					c.wantCode(c.ada, 200)
@@ -177,7 +177,7 @@ func TestChatLongCodeFaults(t *testing.T) {
 
 // ST-18: a rewritten answer has its own file, and removes the old one's.
 func TestChatLongCodeAnew(t *testing.T) {
-	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 		c.shutdown()
 		codeIn(progressive.InFile)(&c.cfg)
 		c.start()
@@ -185,14 +185,14 @@ func TestChatLongCodeAnew(t *testing.T) {
 		c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200))}, modelfake.Script{modelfake.Text(answerWithCode(150))}, modelfake.Script{modelfake.Text("It is short now.")})
 		c.Say(connectortest.Ada, c.ada, "Write it")
 		c.wantCode(c.ada, 200)
-		question := c.Sees(c.ada)[0].ID
+		question := c.Messages(c.ada)[0].ID
 		w.Fake.UserEdit(question, "Write it shorter")
 		c.Pass(time.Minute)
 		c.wantCode(c.ada, 150)
 		w.Fake.UserEdit(question, "Write it as short as it can be")
 		c.Pass(time.Minute)
-		c.want(c.ada, "It is short now.")
-		if n := len(c.codes(c.ada)); n != 0 {
+		c.wantShown(c.ada, "It is short now.")
+		if n := len(c.codeFiles(c.ada)); n != 0 {
 			t.Errorf("%d files are left", n)
 		}
 	})
@@ -200,16 +200,16 @@ func TestChatLongCodeAnew(t *testing.T) {
 
 // I6: a process that dies before it has posted the file leaves that to the next one.
 func TestChatLongCodeAfterCrash(t *testing.T) {
-	onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
+	onEachPlatform(t, codeIn(progressive.InFile), func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200)), modelfake.Pause(30 * time.Second)})
 		c.Say(connectortest.Ada, c.ada, "Write it")
-		c.read(c.ada, "Run it twice.")
-		c.Spoil(connectortest.Fault{Op: progressive.Edit, In: c.ada, Hold: 2 * time.Minute})
+		c.waitShown(c.ada, "Run it twice.")
+		c.InjectFault(connectortest.Fault{Op: progressive.Edit, In: c.ada, Hold: 2 * time.Minute})
 		c.Pass(time.Minute)
 		c.crash()
 		c.start()
 		c.Pass(10 * time.Minute)
 		c.wantCode(c.ada, 200)
-		c.asked(1)
+		c.wantModelCalls(1)
 	})
 }

@@ -18,11 +18,11 @@ import (
 
 // The web chat: /new asks, another conversation can't answer, the right one can, once (SE-07).
 func TestNewOnTheWeb(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c, other := s.open(), s.open()
-		s.all(s.send(c, "1", "Hello"))
-		s.all(s.send(other, "1", "Hello"))
-		asked := s.all(s.send(c, "2", "/new"))
+	withGateway(t, nil, func(s *harness) {
+		c, other := s.newConversation(), s.newConversation()
+		s.readAll(s.send(c, "1", "Hello"))
+		s.readAll(s.send(other, "1", "Hello"))
+		asked := s.readAll(s.send(c, "2", "/new"))
 		if !strings.Contains(*asked.FullText, "Its messages will be deleted.") { // a reload shows none
 			s.Errorf("/new asks %q", *asked.FullText)
 		}
@@ -55,8 +55,8 @@ func TestNewOnTheWeb(t *testing.T) {
 // What the agent offers is chosen with a button, or by writing it, and then there are no buttons; the model goes on with that.
 func TestChooseOption(t *testing.T) {
 	script := modelfake.Script{modelfake.ToolCall("c", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)}
-	onEach(t, nil, func(c *chatStory) {
-		w := c.World.(presser)
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w := c.Platform.(buttonPlatform)
 		c.model.Queue(script, modelfake.Script{modelfake.Text("Sencha it is.")})
 		c.Say(connectortest.Ada, c.ada, "tea please")
 		c.Pass(time.Minute)
@@ -65,11 +65,11 @@ func TestChooseOption(t *testing.T) {
 		}
 		w.Press(connectortest.Ada, c.ada, 1)
 		c.Pass(time.Minute)
-		lines := c.Sees(c.ada)
+		lines := c.Messages(c.ada)
 		if last := lines[len(lines)-1].Text; last != "Sencha it is." || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("the last message says %q; the buttons are %q", last, w.Buttons(c.ada))
 		}
-		if got := c.prompt(1); !strings.Contains(got, "Which tea?") || !strings.Contains(got, `\n\nSencha"`) {
+		if got := c.modelRequest(1); !strings.Contains(got, "Which tea?") || !strings.Contains(got, `\n\nSencha"`) {
 			c.Errorf("the model was asked %s", got)
 		}
 		c.model.Queue(script, modelfake.Script{modelfake.Text("Assam it is.")})
@@ -77,18 +77,18 @@ func TestChooseOption(t *testing.T) {
 		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "1")
 		c.Pass(time.Minute)
-		if own := connectortest.Own(c, c.ada); len(own) != 4 || own[2] != "Which tea?" || own[3] != "Assam it is." || len(w.Buttons(c.ada)) != 0 {
+		if own := connectortest.BotTexts(c, c.ada); len(own) != 4 || own[2] != "Which tea?" || own[3] != "Assam it is." || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("in writing: %q; the buttons are %q", own, w.Buttons(c.ada))
 		}
 	})
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(script, modelfake.Script{modelfake.Text("Sencha it is.")})
-		asked := s.all(s.send(c, "1", "tea please"))
+		asked := s.readAll(s.send(c, "1", "tea please"))
 		if *asked.FullText != "Which tea?" || !strings.Contains(asked.Raw, `"options":["Assam","Sencha"]`) {
 			s.Fatalf("asked is %s", asked.Raw)
 		}
-		if got := *s.all(s.send(c, "2", "Sencha")).FullText; got != "Sencha it is." {
+		if got := *s.readAll(s.send(c, "2", "Sencha")).FullText; got != "Sencha it is." {
 			s.Errorf("it goes on with %q", got)
 		}
 	})
@@ -96,8 +96,8 @@ func TestChooseOption(t *testing.T) {
 
 // A number that is typed later in the conversation is a message, and not the confirmation of an earlier /new. The buttons still work.
 func TestLaterNumberForgetsNothing(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		w := c.World.(presser)
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w := c.Platform.(buttonPlatform)
 		for _, text := range []string{"hello", "/new", "How many are there?"} {
 			c.Say(connectortest.Ada, c.ada, text)
 			c.Pass(time.Minute)
@@ -106,7 +106,7 @@ func TestLaterNumberForgetsNothing(t *testing.T) {
 			c.Say(connectortest.Ada, c.ada, text)
 			c.Pass(time.Minute)
 		}
-		if got := c.Sees(c.ada); slices.ContainsFunc(got, func(m connectortest.Line) bool { return strings.Contains(m.Text, "forgotten") }) || !strings.Contains(c.prompt(3), "How many are there?") {
+		if got := c.Messages(c.ada); slices.ContainsFunc(got, func(m connectortest.Message) bool { return strings.Contains(m.Text, "forgotten") }) || !strings.Contains(c.modelRequest(3), "How many are there?") {
 			c.Errorf("they see %v", got)
 		}
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Forget it", "Keep it"}) {
@@ -115,19 +115,19 @@ func TestLaterNumberForgetsNothing(t *testing.T) {
 	})
 }
 
-// presser is a world whose messages may have buttons.
-type presser interface {
-	Press(from connectortest.Who, in connectortest.Place, option int)
-	PressAgain(from connectortest.Who, in connectortest.Place, data string)
-	Buttons(in connectortest.Place) []string
+// buttonPlatform is a platform whose messages can have buttons.
+type buttonPlatform interface {
+	Press(from connectortest.User, in connectortest.Room, option int)
+	PressAgain(from connectortest.User, in connectortest.Room, data string)
+	Buttons(in connectortest.Room) []string
 	Told() []string
 }
 
 // SE-07 on both platforms: a group sees the buttons, and only who asked for them may press; once, not after a stop, and not
 // after their time. Expired buttons are removed: at once, or at the next press.
 func TestNewInAGroup(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		w := c.World.(presser)
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w := c.Platform.(buttonPlatform)
 		c.Mention(connectortest.Ada, c.group, "hello")
 		c.Pass(time.Minute)
 		c.Mention(connectortest.Ada, c.group, "/new")
@@ -143,7 +143,7 @@ func TestNewInAGroup(t *testing.T) {
 		if len(told) != 2 || told[0] != "This choice is not yours to make." || told[1] != "" || len(w.Buttons(c.group)) != 0 {
 			c.Errorf("told was %q; the buttons are %q", told, w.Buttons(c.group))
 		}
-		lines := c.Sees(c.group)
+		lines := c.Messages(c.group)
 		if last := bare(lines[len(lines)-1].Text); !strings.HasSuffix(last, bare("→ Keep it (Ada) Okay, nothing was forgotten.")) {
 			c.Errorf("the message says %q", lines[len(lines)-1].Text)
 		}
@@ -158,11 +158,11 @@ func TestNewInAGroup(t *testing.T) {
 		}
 		c.Mention(connectortest.Ada, c.group, "/new")
 		c.Pass(2 * time.Hour)
-		lines = c.Sees(c.group)
+		lines = c.Messages(c.group)
 		question := lines[len(lines)-1].Text
 		w.Press(connectortest.Bob, c.group, 0)
 		c.Pass(time.Minute)
-		lines = c.Sees(c.group)
+		lines = c.Messages(c.group)
 		if got := w.Buttons(c.group); len(got) != 0 || lines[len(lines)-1].Text != question {
 			c.Errorf("what was over is now %q, with the buttons %q", lines[len(lines)-1].Text, got)
 		}

@@ -17,9 +17,9 @@ import (
 	"parley/models/modelfake"
 )
 
-// fuse counts the moments before and after each effect that the process has on what outlives it: the store, and the
+// crashPoint counts the moments before and after each effect that the process has on what outlives it: the store, and the
 // platform. At one of them the process dies.
-type fuse struct {
+type crashPoint struct {
 	mu    sync.Mutex
 	n     int
 	at    int // the moment of death; 0 is never
@@ -29,7 +29,7 @@ type fuse struct {
 	death func()
 }
 
-func (f *fuse) moment() {
+func (f *crashPoint) moment() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.n++
@@ -45,42 +45,42 @@ func (f *fuse) moment() {
 	}
 }
 
-// over reports whether the process is dead.
-func (f *fuse) over() bool {
+// isDead reports whether the process is dead.
+func (f *crashPoint) isDead() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.dead
 }
 
-// count is how many moments there were.
-func (f *fuse) count() int {
+// moments is how many moments there were.
+func (f *crashPoint) moments() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.n
 }
 
-func (f *fuse) reborn() {
+func (f *crashPoint) revive() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dead = false
 }
 
 // wrap stands before the platform's server. A dead process sends nothing and hears nothing.
-func (f *fuse) wrap(h http.Handler) http.Handler {
+func (f *crashPoint) wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if f.over() {
+		if f.isDead() {
 			panic(http.ErrAbortHandler) // the documented way to break the connection
 		}
 		if !isEffect(r) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		if f.moment(); f.over() {
+		if f.moment(); f.isDead() {
 			panic(http.ErrAbortHandler)
 		}
 		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, r)
-		if f.moment(); f.over() {
+		if f.moment(); f.isDead() {
 			panic(http.ErrAbortHandler)
 		}
 		maps.Copy(w.Header(), answer.Header())
@@ -98,49 +98,49 @@ func isEffect(r *http.Request) bool {
 	return r.Method != http.MethodGet
 }
 
-// die makes this life of the gateway a dead one, at any moment of it.
-func (s *story) die() { s.store.Load().Kill() }
+// kill kills the process, from any goroutine, and does not wait.
+func (s *harness) kill() { s.store.Load().Kill() }
 
-// light has f count from now on.
-func (c *chatStory) light(f *fuse) {
+// startCrashPoint starts counting for f.
+func (c *chatHarness) startCrashPoint(f *crashPoint) {
 	f.mu.Lock()
-	f.death = c.die
+	f.death = c.kill
 	f.n = 0
 	f.mu.Unlock()
-	c.fuse.Store(f)
-	if c.site.orphans {
-		c.orphans = 1
+	c.crashPoint.Store(f)
+	if c.platform.noLookup {
+		c.allowedOrphans = 1
 	}
 }
 
-// dieAt plays a story in which the process dies at a moment, and returns how many moments there were.
-func dieAt(t *testing.T, p site, at int) (moments int) { return dieTwice(t, p, at, 0) }
+// dieAt runs a test in which the process dies at a moment, and returns how many moments there were.
+func dieAt(t *testing.T, p platform, at int) (moments int) { return dieTwice(t, p, at, 0) }
 
-func dieTwice(t *testing.T, p site, at, then int) (moments int) {
-	f := &fuse{at: at, then: then}
-	onWrapped(t, p, nil, f.wrap, func(c *chatStory) {
-		c.light(f)
+func dieTwice(t *testing.T, p platform, at, then int) (moments int) {
+	f := &crashPoint{at: at, then: then}
+	onPlatformBehind(t, p, nil, f.wrap, func(c *chatHarness) {
+		c.startCrashPoint(f)
 		if then > 0 {
-			c.orphans *= 2
+			c.allowedOrphans *= 2
 		}
-		c.model.Queue(slowly(fox + " " + fox))
+		c.model.Queue(slowScript(fox + " " + fox))
 		c.Say(connectortest.Ada, c.ada, "Question A")
-		c.survive(f, 7*time.Second)
-		c.model.Queue(slowly(tale), slowly(tale), slowly(tale))
+		c.passRestarting(f, 7*time.Second)
+		c.model.Queue(slowScript(tale), slowScript(tale), slowScript(tale))
 		c.Say(connectortest.Ada, c.ada, "Question B")
-		c.survive(f, 2*time.Minute)
-		moments = f.count()
+		c.passRestarting(f, 2*time.Minute)
+		moments = f.moments()
 	})
 	return moments
 }
 
-// survive lets time pass. If the process dies, the next one takes over.
-func (c *chatStory) survive(f *fuse, d time.Duration) {
+// passRestarting passes time. If the process dies, another one starts.
+func (c *chatHarness) passRestarting(f *crashPoint, d time.Duration) {
 	c.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); c.Pass(200 * time.Millisecond) {
-		if f.over() {
+		if f.isDead() {
 			c.crash()
-			f.reborn()
+			f.revive()
 			c.start()
 		}
 	}
@@ -159,7 +159,7 @@ func TestTwoCrashesSweep(t *testing.T) {
 			continue
 		}
 		t.Run(strconv.Itoa(then), func(t *testing.T) {
-			sweep(t, func(t *testing.T, p site, at int) int {
+			sweep(t, func(t *testing.T, p platform, at int) int {
 				if at == 0 {
 					return dieAt(t, p, 0)
 				}
@@ -171,29 +171,29 @@ func TestTwoCrashesSweep(t *testing.T) {
 
 // The same of an answer that asks in the middle: whenever the process dies, there is one answer at last, and nothing to press.
 func TestCrashWhileItAsks(t *testing.T) {
-	edit := album(t)
-	sweep(t, func(t *testing.T, p site, at int) (moments int) {
-		f := &fuse{at: at}
-		onWrapped(t, p, edit, f.wrap, func(c *chatStory) {
-			c.light(f)
-			texts := 1 + c.orphans
-			c.orphans = 2 // and a file of which only the dead process knew
-			c.model.Queue(slices.Concat(plays("blue"), plays("blue"), plays("blue"))...)
+	edit := withAlbum(t)
+	sweep(t, func(t *testing.T, p platform, at int) (moments int) {
+		f := &crashPoint{at: at}
+		onPlatformBehind(t, p, edit, f.wrap, func(c *chatHarness) {
+			c.startCrashPoint(f)
+			texts := 1 + c.allowedOrphans
+			c.allowedOrphans = 2 // and a file of which only the dead process knew
+			c.model.Queue(slices.Concat(playScript("blue"), playScript("blue"), playScript("blue"))...)
 			c.Say(connectortest.Ada, c.ada, "Play something blue")
-			c.survive(f, 10*time.Second)
-			c.World.(presser).Press(connectortest.Ada, c.ada, 1)
-			c.survive(f, time.Minute)
+			c.passRestarting(f, 10*time.Second)
+			c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 1)
+			c.passRestarting(f, time.Minute)
 			c.WaitIdle()
-			moments = f.count()
+			moments = f.moments()
 			if len(c.rooms()) == 0 {
 				return // nothing was acknowledged
 			}
-			if own := connectortest.Own(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
+			if own := connectortest.BotTexts(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
 				c.Errorf("people read %q", own)
 			}
 			open, err := c.Store.OpenQuestions(c.Context(), c.rooms()[0])
 			c.Must(err)
-			if buttons := c.World.(presser).Buttons(c.ada); len(buttons) > 0 || len(open) > 0 {
+			if buttons := c.Platform.(buttonPlatform).Buttons(c.ada); len(buttons) > 0 || len(open) > 0 {
 				c.Errorf("there is %q to press, and %+v to choose", buttons, open)
 			}
 		})
@@ -201,10 +201,10 @@ func TestCrashWhileItAsks(t *testing.T) {
 	})
 }
 
-// sweep plays a story without a death, and then with one at each of some moments.
-func sweep(t *testing.T, dieAt func(t *testing.T, p site, at int) (moments int)) {
+// sweep runs a test without a death, and then with one at each of some moments.
+func sweep(t *testing.T, dieAt func(t *testing.T, p platform, at int) (moments int)) {
 	const some = 8
-	for _, p := range sites() {
+	for _, p := range platforms() {
 		t.Run(p.name, func(t *testing.T) {
 			moments := dieAt(t, p, 0)
 			if moments < 30 || moments > 400 {
@@ -228,7 +228,7 @@ func sweep(t *testing.T, dieAt func(t *testing.T, p site, at int) (moments int))
 // IN-11, IN-18: a question at which the process dies three times is not tried again. People read that, once, in place of what
 // there was of an answer, and the next question is answered.
 func TestChatSetsAside(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		stuck := modelfake.Script{modelfake.Text(fox + " "), modelfake.Pace(time.Hour), modelfake.Text(fox, modelfake.ByWord)}
 		c.model.Queue(stuck, stuck, stuck)
 		c.Say(connectortest.Ada, c.ada, "Tell me")
@@ -237,10 +237,10 @@ func TestChatSetsAside(t *testing.T) {
 			c.crash()
 			c.start()
 		}
-		c.want(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.")
+		c.wantShown(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.")
 		c.model.Queue(modelfake.Script{modelfake.Text(tale)})
 		c.Say(connectortest.Ada, c.ada, "And now?")
-		c.want(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.", tale)
+		c.wantShown(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.", tale)
 		if n := len(c.model.Requests()); n != 4 {
 			c.Errorf("the model was asked %d times; want 4", n)
 		}

@@ -26,23 +26,23 @@ type degraded struct {
 	*telegramChat
 }
 
-// onDegraded starts the gateway until the end of the test.
-func onDegraded(t *testing.T, cfg config.Config) *degraded {
+// startDegraded starts the gateway until the end of the test.
+func startDegraded(t *testing.T, cfg config.Config) *degraded {
 	t.Helper()
 	d := &degraded{Harness: gatewaytest.New(t), telegramChat: newTelegramChat(t, &cfg)}
 	cfg.Access.Direct, cfg.Turns.Direct = "open", "queue"
-	g, end := live(t, cfg, parley.Env{Log: d.Logger(slog.LevelInfo)})
+	g, end := startGateway(t, cfg, parley.Env{Log: d.Logger(slog.LevelInfo)})
 	t.Cleanup(end)
 	d.Browser = &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
 	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
 	return d
 }
 
-// say sends a message on Telegram.
-func (d *degraded) say(text string) { d.telegram.Say(d.chat, d.user, text) }
+// send sends a message on Telegram.
+func (d *degraded) send(text string) { d.telegram.Say(d.chat, d.user, text) }
 
-// until waits for something, for at most a minute.
-func (d *degraded) until(what string, is func() bool) {
+// waitUntil waits for something, for at most a minute.
+func (d *degraded) waitUntil(what string, is func() bool) {
 	d.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -51,14 +51,14 @@ func (d *degraded) until(what string, is func() bool) {
 	}
 }
 
-// wants waits until Telegram shows an answer to each of the texts, once, in their order.
-func (d *degraded) wants(texts ...string) {
+// wantShown waits until Telegram shows an answer to each of the texts, once, in their order.
+func (d *degraded) wantShown(texts ...string) {
 	d.Helper()
 	var want []string
 	for _, text := range texts {
 		want = append(want, "You said: "+text)
 	}
-	d.until("answers to "+strings.Join(texts, ", "), func() bool { return slices.Equal(d.answers(), want) })
+	d.waitUntil("answers to "+strings.Join(texts, ", "), func() bool { return slices.Equal(d.answers(), want) })
 }
 
 // count is how often the log has a text, after its first bytes.
@@ -70,21 +70,21 @@ func (d *degraded) count(from int, text string) int {
 // timeouts, /readyz names the limits, and the log does so once. When Redis is fast again, everything is as before, without a restart.
 func TestRedisIsSlow(t *testing.T) {
 	shared := redistest.StartSlow(t)
-	cfg := onPostgres(t, postgrestest.Shared(t).Create(t, ""), modelfake.New(modelfake.Options{}))
+	cfg := postgresConfig(t, postgrestest.Shared(t).Create(t, ""), modelfake.New(modelfake.Options{}))
 	cfg.Shared = config.DSN(shared.URL())
-	d := onDegraded(t, cfg)
+	d := startDegraded(t, cfg)
 	shared.Delay(300 * time.Millisecond)
-	d.say("a little late")
-	d.wants("a little late")
+	d.send("a little late")
+	d.wantShown("a little late")
 	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
 
 	before := len(d.Logged.String())
 	shared.Delay(3 * time.Second)
 	wantsProbe(t, d.Base, http.StatusOK, "ready, with limits: Redis can't be reached")
-	d.say("very late")
-	d.say("also very late")
-	d.wants("a little late", "very late", "also very late")
-	d.until("the listener has given up", func() bool { return d.count(before, "redis: unreachable") > 0 })
+	d.send("very late")
+	d.send("also very late")
+	d.wantShown("a little late", "very late", "also very late")
+	d.waitUntil("the listener has given up", func() bool { return d.count(before, "redis: unreachable") > 0 })
 	wantsProbe(t, d.Base, http.StatusOK, "ready, with limits: Redis can't be reached")
 	for _, once := range []string{"can't announce a turn", "can't follow answers", "redis: unreachable", "redis: budgets are no longer shared", "redis: can't check the claimed turns"} {
 		if n := d.count(before, once); n > 1 {
@@ -94,10 +94,10 @@ func TestRedisIsSlow(t *testing.T) {
 
 	shared.Delay(0)
 	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
-	d.say("fast again")
-	d.wants("a little late", "very late", "also very late", "fast again")
+	d.send("fast again")
+	d.wantShown("a little late", "very late", "also very late", "fast again")
 	for _, text := range []string{"redis: connected again", "redis: budgets are shared again"} {
-		d.until(text, func() bool { return d.count(before, text) > 0 })
+		d.waitUntil(text, func() bool { return d.count(before, text) > 0 })
 	}
 }
 
@@ -117,7 +117,7 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
 	arrive := sync.OnceFunc(func() { close(asked) })
-	d := onDegraded(t, onPostgres(t, url, modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
+	d := startDegraded(t, postgresConfig(t, url, modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
 		if r.LastUser() == "under way" {
 			arrive()
 			<-goOn
@@ -129,17 +129,17 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.asks(conversation, "before")
-	d.say("before")
-	d.wants("before")
-	d.say("under way")
+	d.ask(conversation, "before")
+	d.send("before")
+	d.wantShown("before")
+	d.send("under way")
 	<-asked
 
 	begun := len(d.Logged.String())
 	exec("ALTER DATABASE " + database + " SET default_transaction_read_only = on")
 	exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + database + "'")
 	wantsProbe(t, d.Base, http.StatusServiceUnavailable, "the database is read-only")
-	d.say("meanwhile")
+	d.send("meanwhile")
 	for range 3 {
 		if s, err := d.Send(t.Context(), conversation, "refused", "refused"); err != nil || s.Status != http.StatusServiceUnavailable {
 			t.Errorf("a message is sent while the database is read-only: %+v, %v", s, err)
@@ -147,7 +147,7 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	}
 	release()
 	const once = "can't renew the process lease"
-	d.until("a heartbeat", func() bool { return d.count(begun, once) > 0 })
+	d.waitUntil("a heartbeat", func() bool { return d.count(begun, once) > 0 })
 	wantsProbe(t, d.Base, http.StatusServiceUnavailable, "the database is read-only")
 	if a := d.answers(); len(a) > 2 || a[0] != "You said: before" {
 		t.Errorf("while nothing can be stored, Telegram shows %q", a)
@@ -155,17 +155,17 @@ func TestPostgresIsReadOnly(t *testing.T) {
 
 	exec("ALTER DATABASE " + database + " RESET default_transaction_read_only")
 	wantsProbe(t, d.Base, http.StatusOK, "ready\n")
-	d.wants("before", "under way", "meanwhile")
-	d.asks(conversation, "afterwards")
-	d.holds(conversation, "before", "afterwards")
+	d.wantShown("before", "under way", "meanwhile")
+	d.ask(conversation, "afterwards")
+	d.wantConversation(conversation, "before", "afterwards")
 	if n := d.count(begun, once); n != 1 {
 		t.Errorf("the log says %q %d times", once, n)
 	}
-	d.until("the end in the log", func() bool { return d.count(begun, "the store answers again") == 1 })
+	d.waitUntil("the end in the log", func() bool { return d.count(begun, "the store answers again") == 1 })
 }
 
-// asks sends a message on the page, and reads its answer.
-func (d *degraded) asks(conversation, text string) {
+// ask sends a message on the page, and reads its answer.
+func (d *degraded) ask(conversation, text string) {
 	d.Helper()
 	s, err := d.Send(d.Context(), conversation, text, text)
 	if err != nil || s.Status != http.StatusOK {
@@ -176,8 +176,8 @@ func (d *degraded) asks(conversation, text string) {
 	}
 }
 
-// holds fails the test if the conversation on the page is not these messages, each answered once.
-func (d *degraded) holds(conversation string, texts ...string) {
+// wantConversation fails the test if the conversation on the page is not these messages, each answered once.
+func (d *degraded) wantConversation(conversation string, texts ...string) {
 	d.Helper()
 	lines, err := d.Reload(d.Context(), conversation)
 	if err != nil {

@@ -20,8 +20,8 @@ func TestDemoInEachForm(t *testing.T) {
 				c.Models.Large.Provider = config.ProviderDemo
 				set(&c.Agent)
 			}
-			tell(t, demo, func(s *story) {
-				c := s.open()
+			withGateway(t, demo, func(s *harness) {
+				c := s.newConversation()
 				says := func(text string, want ...string) {
 					st := s.send(c, "k"+text[:3], text)
 					frames, err := st.All()
@@ -52,10 +52,10 @@ func TestDemoInEachForm(t *testing.T) {
 				says("Play jazz", "Now playing: **jazz**", "rewritten in place")
 
 				st := s.send(c, "choose", "Play me something")
-				s.until(st, "Which one?")
+				s.readUntil(st, "Which one?")
 				time.Sleep(time.Second) // to read it
-				s.all(s.send(c, "two", "2"))
-				if got := *s.all(st).FullText; !strings.Contains(got, "Now playing: **So What**") || strings.Contains(got, "Which one?") {
+				s.readAll(s.send(c, "two", "2"))
+				if got := *s.readAll(st).FullText; !strings.Contains(got, "Now playing: **So What**") || strings.Contains(got, "Which one?") {
 					t.Errorf("what was chosen is answered with %q", got)
 				}
 			})

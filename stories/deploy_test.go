@@ -15,29 +15,29 @@ import (
 // ST-26: the platform definitely refuses the first message of an answer, and the gateway stops as SIGTERM stops it. The
 // next process shows the whole answer, once.
 func TestChatDeployDuringARefusal(t *testing.T) {
-	for name, refuse := range map[string]func(c *chatStory) (recover func()){
-		"429 for 40 s": func(c *chatStory) func() {
-			c.Spoil(connectortest.Fault{Op: progressive.Post, Hold: 40 * time.Second})
+	for name, refuse := range map[string]func(c *chatHarness) (recover func()){
+		"429 for 40 s": func(c *chatHarness) func() {
+			c.InjectFault(connectortest.Fault{Op: progressive.Post, Hold: 40 * time.Second})
 			return func() {}
 		},
-		"429 for 5 m": func(c *chatStory) func() {
-			c.Spoil(connectortest.Fault{Op: progressive.Post, Hold: 5 * time.Minute})
+		"429 for 5 m": func(c *chatHarness) func() {
+			c.InjectFault(connectortest.Fault{Op: progressive.Post, Hold: 5 * time.Minute})
 			return func() {}
 		},
-		"connections are refused": func(c *chatStory) func() {
-			c.refuse(c.at)
-			return func() { c.refuse("") }
+		"connections are refused": func(c *chatHarness) func() {
+			c.refuseConnections(c.address)
+			return func() { c.refuseConnections("") }
 		},
 	} {
-		for text, script := range map[string]modelfake.Script{"short": {modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")}, "streamed": slowly(tale)} {
+		for text, script := range map[string]modelfake.Script{"short": {modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")}, "streamed": slowScript(tale)} {
 			t.Run(name+"/"+text, func(t *testing.T) {
-				onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chatStory) {
+				onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chatHarness) {
 					c.model.Queue(script, script)
 					c.Say(connectortest.Ada, c.ada, "Tell me")
 					c.Pass(time.Second)
 					recovered := refuse(c)
 					c.Pass(15 * time.Second)
-					if own := connectortest.Own(c, c.ada); len(own) > 0 {
+					if own := connectortest.BotTexts(c, c.ada); len(own) > 0 {
 						t.Fatalf("people read %q", own)
 					}
 					c.shutdown()
@@ -48,7 +48,7 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 					if text == "short" {
 						want = "Yes."
 					}
-					c.want(c.ada, want)
+					c.wantShown(c.ada, want)
 				})
 			})
 		}
@@ -57,14 +57,14 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 
 // A platform that can't be reached for a quarter of an hour costs time, and no answer: nothing was ever sent.
 func TestChatUnreachable(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")})
 		c.Say(connectortest.Ada, c.ada, "Is it so?")
 		c.Pass(time.Second)
-		c.refuse(c.at)
+		c.refuseConnections(c.address)
 		c.Pass(15 * time.Minute)
-		c.refuse("")
-		c.want(c.ada, "Yes.")
+		c.refuseConnections("")
+		c.wantShown(c.ada, "Yes.")
 	})
 }
 
@@ -76,28 +76,28 @@ func TestChatTwoCrashes(t *testing.T) {
 		"it was not":             {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
-				c.Spoil(f)
-				c.model.Queue(slowly(tale), modelfake.Script{modelfake.Text(tale)})
+			onEachPlatform(t, nil, func(c *chatHarness) {
+				c.InjectFault(f)
+				c.model.Queue(slowScript(tale), modelfake.Script{modelfake.Text(tale)})
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.Pass(4 * time.Second)
 				c.crash()
 				c.start()
-				c.until(func(run chat.Run) bool { return run.Verdict != nil })
-				if own := connectortest.Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
+				c.waitForRun(func(run chat.Run) bool { return run.Verdict != nil })
+				if own := connectortest.BotTexts(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
 					t.Fatalf("people read %q already", own)
 				}
 				c.crash()
 				c.start()
 				c.wantOnce(f, tale)
-				c.asked(2)
+				c.wantModelCalls(2)
 			})
 		})
 	}
 }
 
-// until waits until an open run is so.
-func (c *chatStory) until(so func(chat.Run) bool) {
+// waitForRun waits until an open run is so.
+func (c *chatHarness) waitForRun(so func(chat.Run) bool) {
 	c.Helper()
 	for range 60 * 100 {
 		for _, room := range c.rooms() {
@@ -120,11 +120,11 @@ func TestChatCrashAtTheLastCreate(t *testing.T) {
 		"it was not":    {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
-				c.Spoil(f)
+			onEachPlatform(t, nil, func(c *chatHarness) {
+				c.InjectFault(f)
 				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
 				c.Say(connectortest.Ada, c.ada, "Is it so?")
-				c.until(func(run chat.Run) bool { return len(run.Shown) > 0 })
+				c.waitForRun(func(run chat.Run) bool { return len(run.Shown) > 0 })
 				c.Pass(time.Second)
 				c.crash()
 				c.start()

@@ -11,9 +11,9 @@ import (
 	"parley/models/modelfake"
 )
 
-func onDiscord(t *testing.T, play func(*chatStory, *discordworld.World)) {
+func onDiscord(t *testing.T, play func(*chatHarness, *discordworld.Platform)) {
 	t.Helper()
-	on(t, sites()[1], nil, func(c *chatStory) { play(c, c.World.(*discordworld.World)) })
+	onPlatform(t, platforms()[1], nil, func(c *chatHarness) { play(c, c.Platform.(*discordworld.Platform)) })
 }
 
 // DR-14…DR-16, IN-04: however the gateway's connection ends in mid-conversation, what was written meanwhile is answered,
@@ -32,19 +32,19 @@ func TestDiscordReconnects(t *testing.T) {
 		"an event lost":          func(f *discordfake.Server) { f.OmitEvents(1); time.AfterFunc(time.Second, f.CutGateway) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatStory, w *discordworld.World) {
+			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 				bob := c.Direct(connectortest.Bob)
 				c.Say(connectortest.Bob, bob, "Hi")
-				c.want(bob, "You said: Hi")
-				c.model.Queue(slowly(tale))
+				c.wantShown(bob, "You said: Hi")
+				c.model.Queue(slowScript(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.read(c.ada, "Once upon a time")
+				c.waitShown(c.ada, "Once upon a time")
 				end(w.Fake)
 				c.Say(connectortest.Bob, bob, "Are you there?")
 				c.Pass(5 * time.Minute)
-				c.want(c.ada, tale)
-				c.want(bob, "You said: Hi", "You said: Are you there?")
-				c.asked(3)
+				c.wantShown(c.ada, tale)
+				c.wantShown(bob, "You said: Hi", "You said: Are you there?")
+				c.wantModelCalls(3)
 				if n := w.Fake.Sessions(); n != 1 {
 					t.Errorf("%d sessions", n)
 				}
@@ -55,12 +55,12 @@ func TestDiscordReconnects(t *testing.T) {
 
 // DR-09, SE-01, I11: no one is pinged, whatever the model writes.
 func TestDiscordPingsNobody(t *testing.T) {
-	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 		_, ada, _ := strings.Cut(c.Account(connectortest.Ada), ":")
-		c.model.Queue(slowly("Attention, @everyone and @here, and you too, <@" + ada + ">: this is for all of you, is it not?"))
+		c.model.Queue(slowScript("Attention, @everyone and @here, and you too, <@" + ada + ">: this is for all of you, is it not?"))
 		c.Mention(connectortest.Bob, c.group, "shout")
 		c.WaitIdle()
-		if own := connectortest.Own(c, c.group); len(own) != 1 {
+		if own := connectortest.BotTexts(c, c.group); len(own) != 1 {
 			t.Errorf("people read %q", own)
 		}
 	})
@@ -75,11 +75,11 @@ func TestDiscordLimits(t *testing.T) {
 		"HTML":       discordfake.HTMLLimit(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatStory, w *discordworld.World) {
+			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 				w.Fake.Fault(discordfake.Match{Route: discordfake.EditMessage, Skip: 1}, f)
-				c.model.Queue(slowly(tale))
+				c.model.Queue(slowScript(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.want(c.ada, tale)
+				c.wantShown(c.ada, tale)
 			})
 		})
 	}
@@ -88,12 +88,12 @@ func TestDiscordLimits(t *testing.T) {
 // DR-01: a channel that takes far fewer edits than usual is edited as often as its replies say: no request is refused,
 // by Discord or on its word, and the bot doesn't slow down further as after a refusal.
 func TestDiscordEditsByTheHeaders(t *testing.T) {
-	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 		w.Fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
 		c.model.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(tale+" "+tale, modelfake.ByWord)})
 		c.Say(connectortest.Ada, c.ada, "Tell me")
-		c.want(c.ada, tale+" "+tale)
-		m := c.Sees(c.ada)[1]
+		c.wantShown(c.ada, tale+" "+tale)
+		m := c.Messages(c.ada)[1]
 		took := m.Versions[len(m.Versions)-1].At.Sub(m.Versions[0].At)
 		if fits := int(took/(10*time.Second)) * 2; len(m.Versions) < fits-1 || len(m.Versions) > fits+4 {
 			t.Errorf("%d steps in %v", len(m.Versions), took)

@@ -17,7 +17,7 @@ import (
 )
 
 // readyz is what the probe is told.
-func (s *story) readyz() (int, string) {
+func (s *harness) readyz() (int, string) {
 	s.Helper()
 	resp, err := s.browser.HTTP.Get("http://" + webAt + "/readyz")
 	s.Must(err)
@@ -30,9 +30,9 @@ func (s *story) readyz() (int, string) {
 // DI-16: a gateway that starts while the disk is full waits and says so, and begins when there is space: without a restart. The
 // log tells it once.
 func TestStartOnAFullDisk(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		id := s.open()
-		s.all(s.send(id, "k1", "hello"))
+	withGateway(t, nil, func(s *harness) {
+		id := s.newConversation()
+		s.readAll(s.send(id, "k1", "hello"))
 		s.shutdown()
 		var full atomic.Bool
 		full.Store(true)
@@ -59,13 +59,13 @@ func TestStartOnAFullDisk(t *testing.T) {
 		if code, text := s.readyz(); code != http.StatusOK {
 			t.Errorf("with space /readyz says %d %q", code, text)
 		}
-		s.all(s.send(id, "k2", "hello again"))
+		s.readAll(s.send(id, "k2", "hello again"))
 	})
 }
 
 // DI-16: what waits for the disk ends when it is told to, and other errors are told at once.
 func TestStartGivesUp(t *testing.T) {
-	tell(t, nil, func(s *story) {
+	withGateway(t, nil, func(s *harness) {
 		for err, want := range map[error]string{syscall.ENOSPC: "canceled", syscall.EACCES: "permission denied"} {
 			ctx, cancel := context.WithTimeoutCause(s.Context(), time.Minute, context.Canceled)
 			cfg := s.cfg

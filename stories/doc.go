@@ -1,4 +1,4 @@
-// Package stories tests the whole gateway, by subject. A story runs a gateway with a fake Discord, Telegram and model server
-// around it, on a simulated clock, and ends by checking the invariants of docs/engineering/invariants.md. It begins with
-// story_test.go, and sites_test.go for the chat platforms; real_test.go uses real sockets and a real clock.
+// Package stories tests the whole gateway, by subject. Its tests run a gateway with a fake Discord, Telegram and model server
+// around it, on a simulated clock, and end by checking the invariants of docs/engineering/invariants.md. The harness is in
+// harness_test.go and chat_harness_test.go; docs/engineering/testing.md explains it. real_test.go uses real sockets and a real clock.
 package stories

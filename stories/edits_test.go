@@ -10,17 +10,17 @@ import (
 
 // A question that is edited soon after is answered again in the same message.
 func TestEditedQuestion(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Say(connectortest.Ada, c.ada, "Say no")
-		c.want(c.ada, "You said: Say no")
-		question := c.Sees(c.ada)[0]
+		c.wantShown(c.ada, "You said: Say no")
+		question := c.Messages(c.ada)[0]
 		for _, now := range []string{"Say hello", "Say goodbye"} {
 			c.Edit(c.ada, question, now)
 			c.Pass(time.Minute)
-			c.want(c.ada, "You said: "+now)
+			c.wantShown(c.ada, "You said: "+now)
 		}
-		c.asked(3)
-		if n := len(c.Sees(c.ada)); n != 2 {
+		c.wantModelCalls(3)
+		if n := len(c.Messages(c.ada)); n != 2 {
 			t.Errorf("there are %d messages", n)
 		}
 	})
@@ -28,25 +28,25 @@ func TestEditedQuestion(t *testing.T) {
 
 // IN-12: a preview of its link is no edit of a question.
 func TestUnfurledQuestion(t *testing.T) {
-	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 		c.Say(connectortest.Ada, c.ada, "Say hello")
-		c.want(c.ada, "You said: Say hello")
-		w.Fake.Unfurl(c.Sees(c.ada)[0].ID)
+		c.wantShown(c.ada, "You said: Say hello")
+		w.Fake.Unfurl(c.Messages(c.ada)[0].ID)
 		c.Pass(time.Minute)
-		c.asked(1)
+		c.wantModelCalls(1)
 	})
 }
 
 // ST-21: a question that is deleted takes along what was shown of its answer.
 func TestDeletedQuestion(t *testing.T) {
-	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.want(c.ada, "You said: Hello")
-		c.model.Queue(slowly(tale))
+		c.wantShown(c.ada, "You said: Hello")
+		c.model.Queue(slowScript(tale))
 		c.Say(connectortest.Ada, c.ada, "Tell me a tale")
-		c.read(c.ada, "Once upon a time")
-		w.Fake.UserDelete(c.Sees(c.ada)[2].ID)
+		c.waitShown(c.ada, "Once upon a time")
+		w.Fake.UserDelete(c.Messages(c.ada)[2].ID)
 		c.Pass(time.Minute)
-		c.want(c.ada, "You said: Hello")
+		c.wantShown(c.ada, "You said: Hello")
 	})
 }

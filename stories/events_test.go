@@ -11,22 +11,22 @@ import (
 	"parley/core/event"
 )
 
-// events are what observers have heard.
-type events struct {
+// eventLog are what observers have heard.
+type eventLog struct {
 	mu   sync.Mutex
 	all  []event.Event
 	text int // bytes that answers grew by
 }
 
 // Observe implements [event.Observer].
-func (e *events) Observe(event event.Event) {
+func (e *eventLog) Observe(event event.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.all = append(e.all, event)
 }
 
 // ObserveAnswer implements [event.AnswerObserver].
-func (e *events) ObserveAnswer(ev event.AnswerEvent) {
+func (e *eventLog) ObserveAnswer(ev event.AnswerEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if grown, ok := ev.(event.ContentUpdated); ok {
@@ -35,7 +35,7 @@ func (e *events) ObserveAnswer(ev event.AnswerEvent) {
 }
 
 // of are the names of those that every message and its run have, in order, and how the runs ended.
-func (e *events) of() (names []string, ends []event.RunEnded) {
+func (e *eventLog) of() (names []string, ends []event.RunEnded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, ev := range e.all {
@@ -50,8 +50,8 @@ func (e *events) of() (names []string, ends []event.RunEnded) {
 	return names, ends
 }
 
-// wantsEvents wants those of one question that source asked and that was answered.
-func (s *story) wantsEvents(source string) {
+// wantEvents wants those of one question that source asked and that was answered.
+func (s *harness) wantEvents(source string) {
 	s.Helper()
 	synctest.Wait() // observers hear a little later
 	names, ends := s.events.of()
@@ -66,17 +66,17 @@ func (s *story) wantsEvents(source string) {
 
 // Observers get the same events for a question on every platform, and one end per run.
 func TestChatEvents(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.want(c.ada, "You said: Hello")
-		c.wantsEvents(c.name)
+		c.wantShown(c.ada, "You said: Hello")
+		c.wantEvents(c.name)
 	})
 }
 
 // The same on the web.
 func TestEvents(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		s.all(s.send(s.open(), "1", "Hello"))
-		s.wantsEvents("web")
+	withGateway(t, nil, func(s *harness) {
+		s.readAll(s.send(s.newConversation(), "1", "Hello"))
+		s.wantEvents("web")
 	})
 }

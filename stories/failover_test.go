@@ -44,7 +44,7 @@ func failures() map[string]struct {
 			[]string{another, fox},
 		},
 		"after a call": {
-			[]modelfake.Script{plays("so what")[0], {modelfake.Text(wrong), modelfake.Pause(5 * time.Second), modelfake.Cut()}, {modelfake.Text(enjoy)}},
+			[]modelfake.Script{playScript("so what")[0], {modelfake.Text(wrong), modelfake.Pause(5 * time.Second), modelfake.Cut()}, {modelfake.Text(enjoy)}},
 			[]string{letMe, strings.ReplaceAll(playing, "**", ""), another, enjoy},
 		},
 	}
@@ -55,20 +55,20 @@ func failures() map[string]struct {
 func TestFailoverInChats(t *testing.T) {
 	for name, f := range failures() {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, withSpare, func(c *chatStory) {
-				c.music()
+			onEachPlatform(t, withSpare, func(c *chatHarness) {
+				c.serveMusic()
 				c.model.Queue(f.scripts...)
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.read(c.ada, f.shows[len(f.shows)-1])
+				c.waitShown(c.ada, f.shows[len(f.shows)-1])
 				c.WaitIdle()
-				seen := c.Sees(c.ada)
+				seen := c.Messages(c.ada)
 				text := strings.NewReplacer("_", "", "*", "").Replace(seen[len(seen)-1].Text)
 				if len(seen) != 2 || text != strings.Join(f.shows, "\n\n") {
 					t.Errorf("people see %d messages, at last:\n%s", len(seen)-1, text)
 				}
 				c.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
 				c.Say(connectortest.Ada, c.ada, "Really?")
-				c.read(c.ada, "Sure")
+				c.waitShown(c.ada, "Sure")
 				all := c.model.Requests()
 				checkPrompt(t, all[len(all)-1].Raw)
 			})
@@ -80,12 +80,12 @@ func TestFailoverInChats(t *testing.T) {
 func TestFailoverOnThePage(t *testing.T) {
 	for name, f := range failures() {
 		t.Run(name, func(t *testing.T) {
-			tell(t, withSpare, func(s *story) {
-				s.music()
+			withGateway(t, withSpare, func(s *harness) {
+				s.serveMusic()
 				s.model.Queue(f.scripts...)
-				id := s.open()
+				id := s.newConversation()
 				st := s.send(id, "k1", "Tell me")
-				done := s.all(st)
+				done := s.readAll(st)
 				live := strings.NewReplacer("_(", "(", ")_", ")", "*", "").Replace(st.Text())
 				if want := strings.Join(f.shows, "\n\n"); live != want || *done.FullText != st.Text() {
 					t.Errorf("the page shows:\n%s\nand at last:\n%s", live, *done.FullText)
@@ -97,7 +97,7 @@ func TestFailoverOnThePage(t *testing.T) {
 					t.Errorf("a reload shows:\n%s", got)
 				}
 				s.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
-				s.all(s.send(id, "k2", "Really?"))
+				s.readAll(s.send(id, "k2", "Really?"))
 				all := s.model.Requests()
 				checkPrompt(t, all[len(all)-1].Raw)
 			})
@@ -127,21 +127,21 @@ func TestFailoverAfterAWritingAction(t *testing.T) {
 		"in the next text":     {modelfake.Text(wrong), modelfake.Pause(5 * time.Second), modelfake.Cut()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, withSpare, func(c *chatStory) {
+			onEachPlatform(t, withSpare, func(c *chatHarness) {
 				c.model.Queue(setsReminder(failing)...)
 				c.Say(connectortest.Ada, c.ada, "Remind me to call mum in an hour")
-				c.read(c.ada, enjoy)
+				c.waitShown(c.ada, enjoy)
 				c.WaitIdle()
 				c.checkSpareKnows()
 				c.Pass(2 * time.Hour)
-				if got := c.reminded(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
+				if got := c.reminders(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
 					c.Errorf("she is reminded of %q", got)
 				}
 			})
-			tell(t, withSpare, func(s *story) {
+			withGateway(t, withSpare, func(s *harness) {
 				s.model.Queue(setsReminder(failing)...)
-				id := s.open()
-				s.all(s.send(id, "k1", "Remind me to call mum in an hour"))
+				id := s.newConversation()
+				s.readAll(s.send(id, "k1", "Remind me to call mum in an hour"))
 				s.checkSpareKnows()
 				time.Sleep(2 * time.Hour)
 				lines, err := s.browser.Reload(s.Context(), id)
@@ -161,7 +161,7 @@ func TestFailoverAfterAWritingAction(t *testing.T) {
 }
 
 // checkSpareKnows fails unless the last of three requests has the call's result.
-func (s *story) checkSpareKnows() {
+func (s *harness) checkSpareKnows() {
 	s.Helper()
 	all := s.model.Requests()
 	if len(all) != 3 || !bytes.Contains(all[2].Raw, []byte("call mum")) || bytes.Count(all[2].Raw, []byte(`"role":"tool"`)) != 1 {

@@ -24,16 +24,16 @@ func TestDiscordAutoMod(t *testing.T) {
 		"in the first of": {modelfake.Text("What a foul word.\n\n" + strings.Repeat(tale+"\n\n", 60))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatStory, w *discordworld.World) {
+			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 				w.Fake.AutoMod("foul")
 				c.model.Queue(script)
 				c.Mention(connectortest.Ada, c.group, "Tell me")
 				c.WaitIdle()
 				c.forgotten = map[string]bool{}
-				for _, m := range c.Sees(c.group) {
+				for _, m := range c.Messages(c.group) {
 					c.forgotten[m.ID] = m.Own
 				}
-				c.want(c.group, blockedAnswer)
+				c.wantShown(c.group, blockedAnswer)
 				refused := 0
 				for _, r := range w.Fake.Log() {
 					if r.Status == 400 && (r.Route == discordfake.CreateMessage || r.Route == discordfake.EditMessage) {
@@ -44,7 +44,7 @@ func TestDiscordAutoMod(t *testing.T) {
 					t.Errorf("%d requests were refused", refused)
 				}
 				c.Mention(connectortest.Bob, c.group, "Hi")
-				c.want(c.group, blockedAnswer, "You said: Bob: Hi")
+				c.wantShown(c.group, blockedAnswer, "You said: Bob: Hi")
 			})
 		})
 	}

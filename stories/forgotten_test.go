@@ -16,22 +16,22 @@ import (
 // said there, also not of a question that was still open.
 func TestForgottenIsGone(t *testing.T) {
 	const secret = "sesame-open"
-	for name, forget := range map[string]func(s *story, id string){
-		"by the page": func(s *story, id string) { s.forgets(id) },
-		"by /new": func(s *story, id string) {
-			s.all(s.send(id, "new", "/new"))
-			s.all(s.send(id, "yes", "Forget it"))
+	for name, forget := range map[string]func(s *harness, id string){
+		"by the page": func(s *harness, id string) { s.forgetConversation(id) },
+		"by /new": func(s *harness, id string) {
+			s.readAll(s.send(id, "new", "/new"))
+			s.readAll(s.send(id, "yes", "Forget it"))
 		},
 	} {
 		for _, asks := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, with a question: %v", name, asks), func(t *testing.T) {
-				tell(t, nil, func(s *story) {
-					id, other := s.open(), s.open()
+				withGateway(t, nil, func(s *harness) {
+					id, other := s.newConversation(), s.newConversation()
 					if asks {
 						s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "CHOOSE_OPTION", `{"question":"Which `+secret+`?","options":["`+secret+`","No"]}`)})
 					}
-					s.all(s.send(id, "1", "The word is "+secret))
-					s.all(s.send(other, "1", "Hello"))
+					s.readAll(s.send(id, "1", "The word is "+secret))
+					s.readAll(s.send(other, "1", "Hello"))
 					path := strings.TrimPrefix(string(s.cfg.Store), "sqlite:")
 					held := func() (n int) {
 						for _, name := range []string{path, path + "-wal"} {
@@ -52,7 +52,7 @@ func TestForgottenIsGone(t *testing.T) {
 					if lines, err := s.browser.Reload(s.Context(), other); err != nil || len(lines) != 2 {
 						t.Errorf("the other conversation is %+v, %v", lines, err)
 					}
-					s.looks = append(s.looks, func(e *sim.Evidence) []string {
+					s.checks = append(s.checks, func(e *sim.Evidence) []string {
 						e.Seen, e.Accepted = nil, nil
 						return nil
 					})

@@ -17,8 +17,8 @@ func asForm(cfg *config.Config) {
 	cfg.Agent.Generation = config.GenerateXML
 }
 
-// fills is what plays says, in the form, with a hidden plan; in pieces that break tags.
-func fills(title string) []modelfake.Script {
+// playFormScript is what plays says, in the form, with a hidden plan; in pieces that break tags.
+func playFormScript(title string) []modelfake.Script {
 	pieces := func(text string) modelfake.Step { return modelfake.Text(text, modelfake.ByBytes(3)) }
 	return []modelfake.Script{
 		{modelfake.Pace(50 * time.Millisecond), pieces("<think>a secret</think>\n```xml\n<response>\n<thought>a secret plan</thought>\n<actions>REPLY,\n" +
@@ -40,13 +40,13 @@ func noTags(t *testing.T, where, text string) {
 
 // LM-10, LM-11: the answer is the same as with calls of tools, and tags and thoughts are never shown.
 func TestFormInChat(t *testing.T) {
-	onEach(t, asForm, func(c *chatStory) {
-		c.music()
-		c.model.Queue(fills("so what")...)
+	onEachPlatform(t, asForm, func(c *chatHarness) {
+		c.serveMusic()
+		c.model.Queue(playFormScript("so what")...)
 		c.Say(connectortest.Ada, c.ada, "Play something")
-		c.read(c.ada, "Enjoy")
+		c.waitShown(c.ada, "Enjoy")
 		c.WaitIdle()
-		lines := c.Sees(c.ada)
+		lines := c.Messages(c.ada)
 		m := lines[len(lines)-1]
 		seen := steps(m)
 		if got := seen[len(seen)-1]; got != paragraphs(letMe, playing, enjoy) {
@@ -62,10 +62,10 @@ func TestFormInChat(t *testing.T) {
 }
 
 func TestFormOnThePage(t *testing.T) {
-	tell(t, asForm, func(s *story) {
-		s.music()
-		s.model.Queue(fills("so what")...)
-		id := s.open()
+	withGateway(t, asForm, func(s *harness) {
+		s.serveMusic()
+		s.model.Queue(playFormScript("so what")...)
+		id := s.newConversation()
 		stream := s.send(id, "k1", "Play something")
 		frames, err := stream.All()
 		s.Must(err)
@@ -84,11 +84,11 @@ func TestFormOnThePage(t *testing.T) {
 
 // A model that has nothing to say says nothing, also in private.
 func TestFormIgnoresInChat(t *testing.T) {
-	onEach(t, asForm, func(c *chatStory) {
+	onEachPlatform(t, asForm, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text("<response><thought>a secret</thought><actions>IGNORE</actions><text></text></response>", modelfake.ByBytes(5))})
 		c.Say(connectortest.Ada, c.ada, "Thanks!")
 		c.Pass(time.Minute)
-		c.want(c.ada)
+		c.wantShown(c.ada)
 	})
 }
 
@@ -98,16 +98,16 @@ func TestMultiStepInChat(t *testing.T) {
 		asForm(cfg)
 		cfg.Agent.MultiStep, cfg.Agent.MaxSteps = true, 4
 	}
-	onEach(t, edit, func(c *chatStory) {
-		c.music()
+	onEachPlatform(t, edit, func(c *chatHarness) {
+		c.serveMusic()
 		c.model.Queue(
 			modelfake.Script{modelfake.Text(`<response><thought>a secret</thought><action>PLAY_MUSIC</action><parameters>{"title":"so what"}</parameters><isFinish>false</isFinish></response>`, modelfake.ByBytes(9))},
 			modelfake.Script{modelfake.Text("<response><thought>a secret</thought><isFinish>true</isFinish></response>")},
 			modelfake.Script{modelfake.Text("<response><thought>a secret</thought><text>"+enjoy+"</text></response>", modelfake.ByBytes(2))})
 		c.Say(connectortest.Ada, c.ada, "Play something")
-		c.read(c.ada, "Enjoy")
+		c.waitShown(c.ada, "Enjoy")
 		c.WaitIdle()
-		lines := c.Sees(c.ada)
+		lines := c.Messages(c.ada)
 		for _, text := range steps(lines[len(lines)-1]) {
 			noTags(t, "an edit", text)
 		}

@@ -12,11 +12,11 @@ import (
 // TR-35, ST-01: after three long answers within a minute a group still gets the first text of the next at once, and sees
 // soon that it was stopped: stream edits have left requests for that.
 func TestBusyGroup(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		const long = tale + " And so on and so forth, until the night came down."
 		begun := time.Now()
 		for range 3 {
-			c.model.Queue(slowly(long))
+			c.model.Queue(slowScript(long))
 			c.Mention(connectortest.Ada, c.group, "Tell us")
 			c.WaitIdle()
 		}
@@ -26,14 +26,14 @@ func TestBusyGroup(t *testing.T) {
 		c.model.Queue(modelfake.Script{modelfake.Pace(300 * time.Millisecond), modelfake.Text("Alas, this time "+long, modelfake.ByWord), modelfake.Pause(time.Hour)})
 		c.Mention(connectortest.Bob, c.group, "And again")
 		asked := time.Now()
-		c.read(c.group, "Alas")
+		c.waitShown(c.group, "Alas")
 		if d := time.Since(asked); d > 2500*time.Millisecond {
 			t.Errorf("the first text of the fourth answer came after %v", d)
 		}
 		c.Pass(8 * time.Second)
 		c.Mention(connectortest.Bob, c.group, "/stop")
 		stopped := time.Now()
-		c.read(c.group, "topped")
+		c.waitShown(c.group, "topped")
 		if d := time.Since(stopped); d > 4*time.Second {
 			t.Errorf("/stop was seen after %v", d)
 		}
@@ -46,9 +46,9 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 	for name, c := range map[string]struct{ person, total, asked int }{"one for each person": {1, 0, 2}, "one for all": {0, 1, 1}, "no limit": {0, 0, 3}} {
 		t.Run(name, func(t *testing.T) {
 			limits := c
-			on(t, sites()[0], func(cfg *config.Config) {
+			onPlatform(t, platforms()[0], func(cfg *config.Config) {
 				cfg.Limits.Parallel, cfg.Limits.ParallelTotal = limits.person, limits.total
-			}, func(c *chatStory) {
+			}, func(c *chatHarness) {
 				c.choose = func(modelfake.Request) modelfake.Script {
 					return modelfake.Script{modelfake.Pause(time.Minute), modelfake.Text("Done.")}
 				}
@@ -58,9 +58,9 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 				c.Pass(time.Second)
 				c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "third")
 				c.Pass(20 * time.Second)
-				c.asked(limits.asked)
-				for _, in := range []connectortest.Place{c.ada, c.group, c.Direct(connectortest.Bob)} {
-					c.want(in, "Done.")
+				c.wantModelCalls(limits.asked)
+				for _, in := range []connectortest.Room{c.ada, c.group, c.Direct(connectortest.Bob)} {
+					c.wantShown(in, "Done.")
 				}
 			})
 		})
@@ -70,9 +70,9 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 // Commands that offer buttons take no place of limits.parallel, whatever is pressed: afterwards as many answers as before are written at
 // the same time, and no more.
 func TestCommandsTakeNoPlace(t *testing.T) {
-	onEach(t, func(cfg *config.Config) {
+	onEachPlatform(t, func(cfg *config.Config) {
 		cfg.Limits.Parallel, cfg.Limits.ParallelTotal = 2, 2
-	}, func(c *chatStory) {
+	}, func(c *chatHarness) {
 		c.choose = func(modelfake.Request) modelfake.Script {
 			return modelfake.Script{modelfake.Pause(time.Minute), modelfake.Text("Done.")}
 		}
@@ -80,7 +80,7 @@ func TestCommandsTakeNoPlace(t *testing.T) {
 			c.Say(connectortest.Ada, c.ada, "/new")
 			c.Pass(time.Minute)
 			if press >= 0 {
-				c.World.(presser).Press(connectortest.Ada, c.ada, press)
+				c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, press)
 				c.Pass(time.Minute)
 			}
 		}
@@ -90,10 +90,10 @@ func TestCommandsTakeNoPlace(t *testing.T) {
 		c.Pass(time.Second)
 		c.Say(connectortest.Bob, c.Direct(connectortest.Bob), "third")
 		c.Pass(20 * time.Second)
-		c.asked(2)
+		c.wantModelCalls(2)
 		c.Pass(3 * time.Minute)
-		for _, in := range []connectortest.Place{c.ada, c.group, c.Direct(connectortest.Bob)} {
-			if own := connectortest.Own(c, in); own[len(own)-1] != "Done." {
+		for _, in := range []connectortest.Room{c.ada, c.group, c.Direct(connectortest.Bob)} {
+			if own := connectortest.BotTexts(c, in); own[len(own)-1] != "Done." {
 				c.Errorf("the last answer is %q", own[len(own)-1])
 			}
 		}
@@ -102,12 +102,12 @@ func TestCommandsTakeNoPlace(t *testing.T) {
 
 // The same on the web, where the visitors of one address are one person.
 func TestCommandsOfAVisitorTakeNoPlace(t *testing.T) {
-	tell(t, func(cfg *config.Config) { cfg.Limits.Parallel = 1 }, func(s *story) {
-		c, other := s.open(), s.open()
+	withGateway(t, func(cfg *config.Config) { cfg.Limits.Parallel = 1 }, func(s *harness) {
+		c, other := s.newConversation(), s.newConversation()
 		for _, id := range []string{"1", "2", "3"} {
-			s.all(s.send(c, id, "/new"))
+			s.readAll(s.send(c, id, "/new"))
 		}
-		if end := s.all(s.send(other, "1", "Hello")); end.FullText == nil || *end.FullText == "" {
+		if end := s.readAll(s.send(other, "1", "Hello")); end.FullText == nil || *end.FullText == "" {
 			s.Errorf("another visitor reads %s", end.Raw)
 		}
 	})

@@ -24,7 +24,7 @@ func TestLongAnswersInChats(t *testing.T) {
 	uncapped := func(cfg *config.Config) {
 		configtest.Section[discord.Config](cfg.Connectors).MaxMessages, configtest.Section[telegram.Config](cfg.Connectors).MaxMessages = 0, 0
 	}
-	onEach(t, uncapped, func(c *chatStory) {
+	onEachPlatform(t, uncapped, func(c *chatHarness) {
 		c.grow(short) // what is made once
 		a, b := c.grow(short), c.grow(long)
 		for what, of := range map[string][2]float64{"requests": {a.requests, b.requests}, "allocations": {a.allocations, b.allocations}, "bytes": {a.bytes, b.bytes}} {
@@ -38,7 +38,7 @@ func TestLongAnswersInChats(t *testing.T) {
 }
 
 // grow has Ada answered in so many deltas of 4 bytes, a hundred in a second.
-func (c *chatStory) grow(deltas int) outlay {
+func (c *chatHarness) grow(deltas int) outlay {
 	c.Helper()
 	const burst = 50
 	text := strings.Repeat("The quick fox jumps over the lazy dog until the evening comes.\n\n", 4*deltas/64)
@@ -55,7 +55,7 @@ func (c *chatStory) grow(deltas int) outlay {
 	c.Pass(time.Duration(deltas)*10*time.Millisecond + 2*time.Minute)
 	runtime.ReadMemStats(&after)
 	synctest.Wait()
-	shown := strings.Join(connectortest.Own(c, c.ada), "\n\n")
+	shown := strings.Join(connectortest.BotTexts(c, c.ada), "\n\n")
 	if n := strings.Count(shown, "The quick fox"); n < len(text)/64 || c.events.text-heard != len(text) {
 		c.Errorf("%d sentences are shown of %d, and %d bytes were heard of %d", n, len(text)/64, c.events.text-heard, len(text))
 	}

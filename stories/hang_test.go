@@ -22,10 +22,10 @@ import (
 // accepted and answered; while PostgreSQL hangs, they are refused. Both are used again without a restart.
 func TestServersHang(t *testing.T) {
 	database, shared := postgrestest.Start(t), redistest.Start(t)
-	cfg := onPostgres(t, database.Create(t, ""), modelfake.New(modelfake.Options{}))
+	cfg := postgresConfig(t, database.Create(t, ""), modelfake.New(modelfake.Options{}))
 	cfg.Shared = config.DSN(shared.URL())
 	h := gatewaytest.New(t)
-	g, end := live(t, cfg, parley.Env{Log: h.Logger(slog.LevelInfo)})
+	g, end := startGateway(t, cfg, parley.Env{Log: h.Logger(slog.LevelInfo)})
 	defer end()
 	base := "http://" + g.Addr().String()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}

@@ -11,15 +11,15 @@ import (
 
 // I6: what a platform forbade for long is forbidden to the next life too, also its typing signs. Then the answer comes.
 func TestChatHoldOutlivesACrash(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		const hold = 10 * time.Minute
-		c.Spoil(connectortest.Fault{Op: progressive.Edit, Nth: 1, Hold: hold})
-		c.model.Queue(slowly(tale), modelfake.Script{modelfake.Text(tale)}) // for either life
+		c.InjectFault(connectortest.Fault{Op: progressive.Edit, Nth: 1, Hold: hold})
+		c.model.Queue(slowScript(tale), modelfake.Script{modelfake.Text(tale)}) // for either life
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.Pass(20 * time.Second)
 		c.crash()
 		c.start()
-		c.want(c.ada, tale)
+		c.wantShown(c.ada, tale)
 		var until time.Time
 		for _, q := range c.Requests() {
 			if q.From.Before(until) {

@@ -43,10 +43,10 @@ func TestKnowledgeOfAPage(t *testing.T) {
 		}
 		return modelfake.Script{modelfake.Text("I don't know.")}
 	}})
-	cfg := onPostgres(t, "sqlite:"+sqlitetest.Path(t), model)
+	cfg := postgresConfig(t, "sqlite:"+sqlitetest.Path(t), model)
 	cfg.Web.Limits = config.Limits{}
 	cfg.Agent.Sources, cfg.Agent.Documents = loaded.Agent.Sources, loaded.Agent.Documents
-	g, end := live(t, cfg, parley.Env{
+	g, end := startGateway(t, cfg, parley.Env{
 		Models: llm.Models{Embedder: modelfake.Concepts{"open hours", "dogs puppy", "food eat"}},
 		Parser: inProcess{},
 	})

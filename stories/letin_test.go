@@ -12,10 +12,10 @@ import (
 	"parley/progressive"
 )
 
-// atTheDoor plays a story on every platform in which Ada owns the gateway, and has written to it once. Eve knocks.
-func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
+// withAccessRequest runs a test on every platform in which Ada owns the gateway, and has written to it once. Eve knocks.
+func withAccessRequest(t *testing.T, play func(c *chatHarness, w buttonPlatform)) {
 	t.Helper()
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.shutdown()
 		c.cfg.Access.Allow.Users = nil
 		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
@@ -25,9 +25,9 @@ func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
 		c.Pass(time.Minute)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
 		c.Pass(time.Minute)
-		w := c.World.(presser)
+		w := c.Platform.(buttonPlatform)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Approve", "No"}) {
-			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, connectortest.Own(c, c.ada), c.Logged.String())
+			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, connectortest.BotTexts(c, c.ada), c.Logged.String())
 		}
 		play(c, w)
 	})
@@ -36,8 +36,8 @@ func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
 // SE-07: the owner is asked in their direct chat whether to approve a user. No one else can press that; yes counts at once,
 // across a crash, and the newcomer hears of it.
 func TestOwnerIsAsked(t *testing.T) {
-	atTheDoor(t, func(c *chatStory, w presser) {
-		if own := connectortest.Own(c, c.ada); !strings.Contains(own[len(own)-1], strings.Replace(c.Account(connectortest.Eve), ":", "/", 1)) || !strings.Contains(own[len(own)-1], c.name) {
+	withAccessRequest(t, func(c *chatHarness, w buttonPlatform) {
+		if own := connectortest.BotTexts(c, c.ada); !strings.Contains(own[len(own)-1], strings.Replace(c.Account(connectortest.Eve), ":", "/", 1)) || !strings.Contains(own[len(own)-1], c.name) {
 			c.Errorf("the owner reads %q", own)
 		}
 		w.Press(connectortest.Eve, c.ada, 0)
@@ -46,15 +46,15 @@ func TestOwnerIsAsked(t *testing.T) {
 			c.Errorf("told was %q", told)
 		}
 		w.Press(connectortest.Ada, c.ada, 0)
-		if said := c.hears(connectortest.Eve); said != "My owner approved you. You can talk to me now." {
+		if said := c.lastReply(connectortest.Eve); said != "My owner approved you. You can talk to me now." {
 			c.Errorf("Eve reads %q", said)
 		}
-		if said := c.hears(connectortest.Ada); !strings.Contains(said, "Approve") || !strings.Contains(said, "can now talk to me") || len(w.Buttons(c.ada)) != 0 {
+		if said := c.lastReply(connectortest.Ada); !strings.Contains(said, "Approve") || !strings.Contains(said, "can now talk to me") || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("Ada reads %q", said)
 		}
-		c.asked(1)
+		c.wantModelCalls(1)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
-		if said := c.hears(connectortest.Eve); said != "You said: And now?" {
+		if said := c.lastReply(connectortest.Eve); said != "You said: And now?" {
 			c.Errorf("Eve reads %q", said)
 		}
 	})
@@ -62,17 +62,17 @@ func TestOwnerIsAsked(t *testing.T) {
 
 // No is silence, for as long as the code would have been good.
 func TestOwnerSaysNo(t *testing.T) {
-	atTheDoor(t, func(c *chatStory, w presser) {
+	withAccessRequest(t, func(c *chatHarness, w buttonPlatform) {
 		w.Press(connectortest.Ada, c.ada, 1)
 		c.Pass(time.Minute)
-		heard := len(connectortest.Own(c, c.Direct(connectortest.Eve)))
+		heard := len(connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
 		c.Pass(11 * time.Minute)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello?")
 		c.Pass(time.Minute)
-		if got := len(connectortest.Own(c, c.Direct(connectortest.Eve))); got != heard {
-			c.Errorf("Eve reads %q", connectortest.Own(c, c.Direct(connectortest.Eve)))
+		if got := len(connectortest.BotTexts(c, c.Direct(connectortest.Eve))); got != heard {
+			c.Errorf("Eve reads %q", connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
 		}
-		if n := strings.Count(strings.Join(connectortest.Own(c, c.ada), "\n"), "Approve?"); n != 1 {
+		if n := strings.Count(strings.Join(connectortest.BotTexts(c, c.ada), "\n"), "Approve?"); n != 1 {
 			c.Errorf("the owner was asked %d times", n)
 		}
 	})
@@ -81,29 +81,29 @@ func TestOwnerSaysNo(t *testing.T) {
 // I14: the process dies between the press and what follows from it, at each of several moments; the next one does it.
 func TestCrashBetweenPressAndLetIn(t *testing.T) {
 	for at := 2; at <= 7; at++ { // before the first the press is not safe: who pressed is told so, and may do it again
-		atTheDoor(t, func(c *chatStory, w presser) {
-			f := &fuse{at: at, death: c.die}
-			c.fuse.Store(f)
-			if c.site.orphans {
-				c.orphans = 1
+		withAccessRequest(t, func(c *chatHarness, w buttonPlatform) {
+			f := &crashPoint{at: at, death: c.kill}
+			c.crashPoint.Store(f)
+			if c.platform.noLookup {
+				c.allowedOrphans = 1
 			}
 			w.Press(connectortest.Ada, c.ada, 0)
-			c.survive(f, 2*time.Minute)
-			c.fuse.Store(nil)
-			if n := f.count(); n < 6 {
+			c.passRestarting(f, 2*time.Minute)
+			c.crashPoint.Store(nil)
+			if n := f.moments(); n < 6 {
 				c.Errorf("there were %d moments", n)
 			}
 			told := 0
-			for _, text := range connectortest.Own(c, c.Direct(connectortest.Eve)) {
+			for _, text := range connectortest.BotTexts(c, c.Direct(connectortest.Eve)) {
 				if !strings.HasSuffix(text, progressive.Repetition) {
 					told += strings.Count(text, "approved you")
 				}
 			}
 			if told != 1 {
-				c.Errorf("death at moment %d: Eve was told %d times: %q", at, told, connectortest.Own(c, c.Direct(connectortest.Eve)))
+				c.Errorf("death at moment %d: Eve was told %d times: %q", at, told, connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
 			}
 			c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
-			if said := c.hears(connectortest.Eve); said != "You said: And now?" {
+			if said := c.lastReply(connectortest.Eve); said != "You said: And now?" {
 				c.Errorf("death at moment %d: Eve reads %q", at, said)
 			}
 		})

@@ -38,17 +38,17 @@ func quotaOf(messages, tokens int) config.Quota {
 func TestRotatingGuests(t *testing.T) {
 	for name, trusted := range map[string]bool{"no trusted proxy": false, "the proxy is": true} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(cfg *config.Config) {
+			withGateway(t, func(cfg *config.Config) {
 				cfg.Limits.Person = quotaOf(2, 0)
 				if trusted {
 					cfg.Web.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 				}
-			}, func(s *story) {
+			}, func(s *harness) {
 				s.browser.HTTP.Transport = &through{Transport: s.browser.HTTP.Transport.(*http.Transport)}
 				var read, why []string
 				for range 5 {
 					text := ""
-					done := s.all(s.send(s.open(), "m", "Hi"))
+					done := s.readAll(s.send(s.newConversation(), "m", "Hi"))
 					if done.FullText != nil {
 						text = *done.FullText
 					}
@@ -80,10 +80,10 @@ func TestRotatingGuests(t *testing.T) {
 
 // SE-10: what a day may cost is reached. Everybody is told so politely, and the provider hears nothing more.
 func TestDayIsSpent(t *testing.T) {
-	tell(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 10_000) }, func(s *story) {
+	withGateway(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 10_000) }, func(s *harness) {
 		s.model.Queue(modelfake.Script{modelfake.Text("Much."), modelfake.ReportUsage(5000, 4900)})
-		s.all(s.send(s.open(), "m", "Hi"))
-		done := s.all(s.send(s.open(), "m", "Hi"))
+		s.readAll(s.send(s.newConversation(), "m", "Hi"))
+		done := s.readAll(s.send(s.newConversation(), "m", "Hi"))
 		if done.FullText == nil || !strings.HasPrefix(*done.FullText, "I've reached my daily limit. It resets in ") {
 			t.Errorf("the second reads %v", done.FullText)
 		}
@@ -102,24 +102,24 @@ func TestLedgerAndBill(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		scripts []modelfake.Script
-		end     func(*story, string)
+		end     func(*harness, string)
 		exact   bool
 	}{
 		"a whole answer":     {[]modelfake.Script{script(words)}, nil, true},
 		"an action between":  {[]modelfake.Script{script(modelfake.Text("I look. "), modelfake.ToolCall("1", "CURRENT_TIME", "{}")), script(words)}, nil, true},
-		"stopped at once":    {[]modelfake.Script{script(words)}, func(s *story, c string) { s.Must(s.browser.Stop(s.Context(), c)) }, false},
-		"stopped in between": {[]modelfake.Script{script(words)}, func(s *story, c string) { time.Sleep(3 * time.Second); s.Must(s.browser.Stop(s.Context(), c)) }, false},
-		"crash at once":      {[]modelfake.Script{script(words)}, func(s *story, _ string) { s.crash(); s.start() }, false},
-		"crash in between":   {[]modelfake.Script{script(words)}, func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
+		"stopped at once":    {[]modelfake.Script{script(words)}, func(s *harness, c string) { s.Must(s.browser.Stop(s.Context(), c)) }, false},
+		"stopped in between": {[]modelfake.Script{script(words)}, func(s *harness, c string) { time.Sleep(3 * time.Second); s.Must(s.browser.Stop(s.Context(), c)) }, false},
+		"crash at once":      {[]modelfake.Script{script(words)}, func(s *harness, _ string) { s.crash(); s.start() }, false},
+		"crash in between":   {[]modelfake.Script{script(words)}, func(s *harness, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
 		"crash in step two": {[]modelfake.Script{script(modelfake.Text("I look. "), modelfake.ToolCall("1", "CURRENT_TIME", "{}")), script(words)},
-			func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
+			func(s *harness, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
 		"no answer":  {[]modelfake.Script{{modelfake.Status(500, "no")}, {modelfake.Status(500, "no")}, {modelfake.Status(500, "no")}}, nil, false},
 		"broken off": {[]modelfake.Script{script(modelfake.After(20, modelfake.Cut()), words)}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 100_000) }, func(s *story) {
+			withGateway(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 100_000) }, func(s *harness) {
 				s.model.Queue(c.scripts...)
-				conversation := s.open()
+				conversation := s.newConversation()
 				st := s.send(conversation, "m", "Hi")
 				if c.end != nil {
 					c.end(s, conversation)
@@ -142,21 +142,21 @@ func TestLedgerAndBill(t *testing.T) {
 
 // SE-16: a button that is answered like a message counts for the address that pressed it, as messages from there do.
 func TestButtonsCountForTheirAddress(t *testing.T) {
-	tell(t, func(cfg *config.Config) { cfg.Limits.Person = quotaOf(3, 0) }, func(s *story) {
+	withGateway(t, func(cfg *config.Config) { cfg.Limits.Person = quotaOf(3, 0) }, func(s *harness) {
 		for range 12 {
 			s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "CHOOSE_OPTION", `{"question":"Which?","options":["red","blue"]}`)})
 		}
 		offers := map[string]answer.Choices{}
 		for range 3 {
-			conversation := s.open()
-			offers[conversation] = s.lastOffer(s.send(conversation, "m", "Hi"))
+			conversation := s.newConversation()
+			offers[conversation] = s.lastChoices(s.send(conversation, "m", "Hi"))
 		}
 		refused := 0
 		for conversation, offer := range offers {
 			for range 3 {
 				st, err := s.browser.Choose(s.Context(), conversation, offer, 1)
 				s.Must(err)
-				if next := s.lastOffer(st); next.ID != "" {
+				if next := s.lastChoices(st); next.ID != "" {
 					offer = next
 					continue
 				}
@@ -178,8 +178,8 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 	})
 }
 
-// lastOffer reads an answer to its end, and returns the last thing that it offers to choose from.
-func (s *story) lastOffer(st *sim.Stream) (offer answer.Choices) {
+// lastChoices reads an answer to its end, and returns the last thing that it offers to choose from.
+func (s *harness) lastChoices(st *sim.Stream) (offer answer.Choices) {
 	s.Helper()
 	frames, err := st.All()
 	s.Must(err)

@@ -19,13 +19,13 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 		fmt.Fprintf(&b, "Paragraph %d says that the quick brown fox jumps over the lazy dog.\n\n", i)
 	}
 	text := strings.TrimSpace(b.String())
-	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = time.Second }, func(c *chatStory) {
+	onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown.Grace = time.Second }, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text(text)})
 		c.Say(connectortest.Ada, c.ada, "Tell me everything")
 		c.Pass(3 * time.Minute)
 		for range 2 {
-			var own []connectortest.Line
-			for _, m := range c.Sees(c.ada) {
+			var own []connectortest.Message
+			for _, m := range c.Messages(c.ada) {
 				if m.Own {
 					own = append(own, m)
 				}

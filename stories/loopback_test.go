@@ -12,15 +12,15 @@ import (
 
 // The same once more with real sockets and a real clock: say, answer, edit, end.
 func TestLoopback(t *testing.T) {
-	for _, p := range sites() {
+	for _, p := range platforms() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			s := onSockets(t, p)
 			s.start(s.config())
 			s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(500 * time.Millisecond), modelfake.Text(" The end.")})
 			s.Say(connectortest.Ada, s.place, "Tell me")
-			s.wait("the answer is complete", func() bool { return slices.Equal(connectortest.Own(s, s.place), []string{fox + " The end."}) })
-			if n := len(s.Sees(s.place)[1].Versions); n != 2 {
+			s.waitUntil("the answer is complete", func() bool { return slices.Equal(connectortest.BotTexts(s, s.place), []string{fox + " The end."}) })
+			if n := len(s.Messages(s.place)[1].Versions); n != 2 {
 				t.Errorf("it was shown in %d steps", n)
 			}
 		})
@@ -32,8 +32,8 @@ func TestSpecsAreAtHand(t *testing.T) {
 	if os.Getenv("PARLEY_SPECS") == "" {
 		t.Skip("PARLEY_SPECS IS NOT SET: NO STORY COMPARES ITS REQUESTS WITH THE OFFICIAL DESCRIPTIONS OF THE APIS")
 	}
-	for _, p := range sites() {
-		if _, err := p.world(); err != nil {
+	for _, p := range platforms() {
+		if _, err := p.newServer(); err != nil {
 			t.Error(err)
 		}
 	}

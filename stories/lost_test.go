@@ -24,8 +24,8 @@ type halfway struct {
 	goOn chan struct{}
 }
 
-// holds stops all answers that begin from now on halfway, until release is called.
-func (h *halfway) holds() (release func()) {
+// hold stops all answers that begin from now on halfway, until release is called.
+func (h *halfway) hold() (release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.goOn = make(chan struct{})
@@ -60,8 +60,8 @@ func (w *stopsHalfway) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// reads reads until a stream shows a text.
-func (r *replicas) reads(s *sim.Stream, text string) {
+// readUntil reads until a stream shows a text.
+func (r *replicas) readUntil(s *sim.Stream, text string) {
 	r.Helper()
 	for !strings.Contains(s.Text(), text) {
 		_, err := s.Next()
@@ -85,18 +85,18 @@ func TestRedisLosesEverything(t *testing.T) {
 				}
 				return modelfake.Script{modelfake.Text(whole, modelfake.ByWord)}
 			}})}
-			release := model.holds()
-			r := inReplicas(t, 3, "supersede", model)
+			release := model.hold()
+			r := startReplicas(t, 3, "supersede", model)
 			defer release()
 			a, b := r.nodes[0], r.nodes[1]
 			r.telegram.Say(r.chat, r.user, "on Telegram")
-			here, there := r.asksBoth(a, b, "one")
+			here, there := r.askBoth(a, b, "one")
 			conversation, err := a.Open(t.Context())
 			r.Must(err)
 			older, err := a.Send(t.Context(), conversation, "older", "older")
 			r.Must(err)
-			r.reads(older, half)
-			r.eventually("half an answer on Telegram", func() bool { all := r.answers(); return len(all) == 1 && strings.Contains(all[0], half) })
+			r.readUntil(older, half)
+			r.waitUntil("half an answer on Telegram", func() bool { all := r.answers(); return len(all) == 1 && strings.Contains(all[0], half) })
 			before := r.leases()
 			begun := r.logged()
 
@@ -115,12 +115,12 @@ func TestRedisLosesEverything(t *testing.T) {
 					t.Errorf("a reader sees %q, %v", s.Text(), err)
 				}
 			}
-			r.eventually("the whole answer on Telegram", func() bool { return slices.Equal(r.answers(), []string{whole}) })
-			r.eventually("budgets that are shared again", func() bool { return r.count(begun, "redis: budgets are shared again") == len(r.nodes) })
+			r.waitUntil("the whole answer on Telegram", func() bool { return slices.Equal(r.answers(), []string{whole}) })
+			r.waitUntil("budgets that are shared again", func() bool { return r.count(begun, "redis: budgets are shared again") == len(r.nodes) })
 
-			release = model.holds()
+			release = model.hold()
 			defer release()
-			here, there = r.asksBoth(a, b, "afterwards")
+			here, there = r.askBoth(a, b, "afterwards")
 			release()
 			for _, s := range []*sim.Stream{here, there} {
 				if _, err := s.All(); err != nil || s.Text() != whole {
@@ -128,7 +128,7 @@ func TestRedisLosesEverything(t *testing.T) {
 				}
 			}
 			r.telegram.Say(r.chat, r.user, "newer, on Telegram")
-			r.eventually("another answer on Telegram", func() bool {
+			r.waitUntil("another answer on Telegram", func() bool {
 				return slices.Equal(r.answers(), []string{whole, "You said: newer, on Telegram"})
 			})
 			if after := r.leases(); !slices.Equal(after, before) {
@@ -151,8 +151,8 @@ func TestRedisLosesEverything(t *testing.T) {
 	}
 }
 
-// asksBoth asks a question at a, which is read at b too until half of the answer is there.
-func (r *replicas) asksBoth(a, b *replica, key string) (here, there *sim.Stream) {
+// askBoth asks a question at a, which is read at b too until half of the answer is there.
+func (r *replicas) askBoth(a, b *replica, key string) (here, there *sim.Stream) {
 	r.Helper()
 	conversation, err := a.Open(r.Context())
 	r.Must(err)
@@ -160,7 +160,7 @@ func (r *replicas) asksBoth(a, b *replica, key string) (here, there *sim.Stream)
 	r.Must(err)
 	there, err = b.Send(r.Context(), conversation, key, key)
 	r.Must(err)
-	r.reads(there, half)
+	r.readUntil(there, half)
 	return here, there
 }
 

@@ -36,15 +36,15 @@ func spoken() connectortest.File {
 	return connectortest.File{Name: "voice.ogg", Type: "audio/ogg", Data: []byte("OggS sound"), Voice: true}
 }
 
-// of are the requests to one model, of all that were made.
-func (s *story) of(model string) []modelfake.Request {
+// requestsTo are the requests to one model, of all that were made.
+func (s *harness) requestsTo(model string) []modelfake.Request {
 	return slices.DeleteFunc(s.model.Requests(), func(r modelfake.Request) bool { return r.Model != model })
 }
 
-// told is the last prompt of the model that answers, as one text.
-func (s *story) told() string {
+// lastPromptText is the last prompt of the model that answers, as one text.
+func (s *harness) lastPromptText() string {
 	s.Helper()
-	all := s.of(modelfake.DefaultModel)
+	all := s.requestsTo(modelfake.DefaultModel)
 	if len(all) == 0 {
 		s.Fatalf("the model was not asked\nlog:\n%s", s.Logged.String())
 	}
@@ -57,23 +57,23 @@ func (s *story) told() string {
 
 // A picture is looked at once, with the template's variables. What it shows stands in this prompt and in later ones.
 func TestPhotoIsDescribed(t *testing.T) {
-	onEach(t, func(cfg *config.Config) {
+	onEachPlatform(t, func(cfg *config.Config) {
 		withSenses(cfg)
 		cfg.Agent.Templates.ImageDescription = "Describe it. {{userName}} asked: {{messageText}}"
-	}, func(c *chatStory) {
+	}, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description><text>There is something red.</text></response>")},
 			modelfake.Script{modelfake.Text("It is red.")}, modelfake.Script{modelfake.Text("Still red.")})
-		c.Show(connectortest.Ada, c.ada, "What colour is it?", photo())
-		c.want(c.ada, "It is red.")
-		if told := c.told(); !strings.Contains(told, "What colour is it?") || !strings.Contains(told, "A red square.") {
+		c.SendFile(connectortest.Ada, c.ada, "What colour is it?", photo())
+		c.wantShown(c.ada, "It is red.")
+		if told := c.lastPromptText(); !strings.Contains(told, "What colour is it?") || !strings.Contains(told, "A red square.") {
 			c.Errorf("the model was told %q", told)
 		}
 		c.Say(connectortest.Ada, c.ada, "And now?")
-		c.want(c.ada, "It is red.", "Still red.")
-		if told := c.told(); !strings.Contains(told, "A square]\n  A red square.\n  There is something red.") {
+		c.wantShown(c.ada, "It is red.", "Still red.")
+		if told := c.lastPromptText(); !strings.Contains(told, "A square]\n  A red square.\n  There is something red.") {
 			c.Errorf("later the model was told %q", told)
 		}
-		looks := c.of(eyes)
+		looks := c.requestsTo(eyes)
 		if len(looks) != 1 {
 			c.Fatalf("the picture was looked at %d times", len(looks))
 		}
@@ -100,8 +100,8 @@ func TestPictureOfAKnownModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			edit := func(cfg *config.Config) { cfg.Models.Large.Model, cfg.Models.Large.Vision = c.model, c.vision }
-			tell(t, edit, func(s *story) {
-				conv := s.open()
+			withGateway(t, edit, func(s *harness) {
+				conv := s.newConversation()
 				path := "/api/conversations/" + conv
 				if status, reply := s.request(http.MethodPost, path+"/files?clientFileId=f1&name=a.png", "image/png", modelfake.Picture(4, 3)); status != c.status {
 					s.Fatalf("%d %s", status, reply)
@@ -111,7 +111,7 @@ func TestPictureOfAKnownModel(t *testing.T) {
 				}
 				s.model.Queue(modelfake.Script{modelfake.Text("A square.")})
 				status, reply := s.request(http.MethodPost, path+"/messages/stream", "application/json", []byte(`{"clientMessageId":"m1","text":"What is it?","files":["f1"]}`))
-				if asked := s.of(c.model); status != http.StatusOK || !strings.Contains(reply, "A square.") || len(asked) == 0 || !strings.Contains(string(asked[0].Raw), "image_url") {
+				if asked := s.requestsTo(c.model); status != http.StatusOK || !strings.Contains(reply, "A square.") || len(asked) == 0 || !strings.Contains(string(asked[0].Raw), "image_url") {
 					s.Errorf("%d %s; the model was asked %+v", status, reply, asked)
 				}
 			})
@@ -121,17 +121,17 @@ func TestPictureOfAKnownModel(t *testing.T) {
 
 // A model that sees is shown the picture with the question that it came with. For later questions it is described once.
 func TestPhotoIsShown(t *testing.T) {
-	onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatStory) {
+	onEachPlatform(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text("I see.")},
 			modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
 			modelfake.Script{modelfake.Text("A square.")}, modelfake.Script{modelfake.Text("Red.")})
-		c.Show(connectortest.Ada, c.ada, "Look", photo())
+		c.SendFile(connectortest.Ada, c.ada, "Look", photo())
 		c.WaitIdle()
 		c.Say(connectortest.Ada, c.ada, "What is it?")
 		c.WaitIdle()
 		c.Say(connectortest.Ada, c.ada, "What color?")
 		c.WaitIdle()
-		c.want(c.ada, "I see.", "A square.", "Red.")
+		c.wantShown(c.ada, "I see.", "A square.", "Red.")
 		var shown []int // requests with the picture
 		for i, r := range c.model.Requests() {
 			if strings.Contains(string(r.Raw), "image_url") {
@@ -148,15 +148,15 @@ func TestPhotoIsShown(t *testing.T) {
 
 // What a document says stands in this prompt and in later ones.
 func TestDocumentIsRead(t *testing.T) {
-	onEach(t, withSenses, func(c *chatStory) {
-		c.Show(connectortest.Ada, c.group, "Sum it up", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
+	onEachPlatform(t, withSenses, func(c *chatHarness) {
+		c.SendFile(connectortest.Ada, c.group, "Sum it up", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
 		c.WaitIdle()
-		if told := c.told(); !strings.Contains(told, "Buy tea.") || !strings.Contains(told, "plan.md") {
+		if told := c.lastPromptText(); !strings.Contains(told, "Buy tea.") || !strings.Contains(told, "plan.md") {
 			c.Errorf("the model was told %q", told)
 		}
 		c.Mention(connectortest.Ada, c.group, "And again?")
 		c.WaitIdle()
-		if told := c.told(); !strings.Contains(told, "Buy tea.") {
+		if told := c.lastPromptText(); !strings.Contains(told, "Buy tea.") {
 			c.Errorf("later the model was told %q", told)
 		}
 	})
@@ -164,13 +164,13 @@ func TestDocumentIsRead(t *testing.T) {
 
 // Later prompts hold the beginning of a long document. The model asks for the rest, and only then has it.
 func TestDocumentIsReadOn(t *testing.T) {
-	onEach(t, withSenses, func(c *chatStory) {
+	onEachPlatform(t, withSenses, func(c *chatHarness) {
 		long := strings.Repeat("Line after line. ", 400) + "The treasure is below the oak."
 		c.model.Queue(
 			modelfake.Script{modelfake.Text("Kept.")},
 			modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)},
 			modelfake.Script{modelfake.Text("Below the oak.")})
-		c.Show(connectortest.Ada, c.group, "Keep it", connectortest.File{Name: "log.txt", Type: "text/plain", Data: []byte(long)})
+		c.SendFile(connectortest.Ada, c.group, "Keep it", connectortest.File{Name: "log.txt", Type: "text/plain", Data: []byte(long)})
 		c.WaitIdle()
 		c.Mention(connectortest.Ada, c.group, "Where is the treasure?")
 		c.WaitIdle()
@@ -179,7 +179,7 @@ func TestDocumentIsReadOn(t *testing.T) {
 		if !strings.Contains(before, "Line after line.") || strings.Contains(before, "below the oak") || !strings.Contains(after, "below the oak") {
 			c.Errorf("the model was told %s\nand then %s", before, after)
 		}
-		if own := connectortest.Own(c, c.group); len(own) != 2 || own[1] != "Below the oak." {
+		if own := connectortest.BotTexts(c, c.group); len(own) != 2 || own[1] != "Below the oak." {
 			c.Errorf("people read %q", own)
 		}
 	})
@@ -187,17 +187,17 @@ func TestDocumentIsReadOn(t *testing.T) {
 
 // What is spoken is answered as if it were written, and remembered as what was said.
 func TestVoiceIsHeard(t *testing.T) {
-	onEach(t, withSenses, func(c *chatStory) {
+	onEachPlatform(t, withSenses, func(c *chatHarness) {
 		c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("How are you?")})
-		c.Show(connectortest.Ada, c.ada, "", spoken())
-		c.want(c.ada, "You said: How are you?")
+		c.SendFile(connectortest.Ada, c.ada, "", spoken())
+		c.wantShown(c.ada, "You said: How are you?")
 		uses := c.model.Uses()
 		if len(uses) != 1 || uses[0].Model != ears || !strings.HasSuffix(uses[0].FileName, ".ogg") || string(uses[0].File) != "OggS sound" {
 			c.Errorf("asked to listen: %+v", uses)
 		}
 		c.Say(connectortest.Ada, c.ada, "Bye")
-		c.want(c.ada, "You said: How are you?", "You said: Bye")
-		if told := c.told(); !strings.Contains(told, "How are you?") || strings.Contains(told, "Voice message") {
+		c.wantShown(c.ada, "You said: How are you?", "You said: Bye")
+		if told := c.lastPromptText(); !strings.Contains(told, "How are you?") || strings.Contains(told, "Voice message") {
 			c.Errorf("later the model was told %q", told)
 		}
 	})
@@ -206,20 +206,20 @@ func TestVoiceIsHeard(t *testing.T) {
 // A file that can't be had is named, with the reason, and the turn goes on: a dead one at once, a slow one when its time is
 // up.
 func TestUnreadFileFailsNoTurn(t *testing.T) {
-	for name, spoil := range map[string]func(*chatStory){
-		"it no longer exists": func(c *chatStory) { c.LoseFiles() },
-		"it took too long":    func(c *chatStory) { c.SlowFiles(10 * time.Minute) },
+	for name, spoil := range map[string]func(*chatHarness){
+		"it no longer exists": func(c *chatHarness) { c.LoseFiles() },
+		"it took too long":    func(c *chatHarness) { c.SlowFiles(10 * time.Minute) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, withSenses, func(c *chatStory) {
+			onEachPlatform(t, withSenses, func(c *chatHarness) {
 				spoil(c)
-				c.Show(connectortest.Ada, c.ada, "See this", photo())
+				c.SendFile(connectortest.Ada, c.ada, "See this", photo())
 				c.Pass(2 * time.Minute)
 				c.WaitIdle()
-				if told := c.told(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
+				if told := c.lastPromptText(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
 					c.Errorf("the model was told %q", told)
 				}
-				if n := len(c.of(eyes)); n != 0 {
+				if n := len(c.requestsTo(eyes)); n != 0 {
 					c.Errorf("%d looks at nothing", n)
 				}
 				c.ClearFaults()
@@ -245,10 +245,10 @@ func TestBombIsRefused(t *testing.T) {
 		"shown":     func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, edit, func(c *chatStory) {
-				c.Show(connectortest.Ada, c.ada, "See this", connectortest.File{Name: "small.png", Type: "image/png", Data: bomb()})
+			onEachPlatform(t, edit, func(c *chatHarness) {
+				c.SendFile(connectortest.Ada, c.ada, "See this", connectortest.File{Name: "small.png", Type: "image/png", Data: bomb()})
 				c.WaitIdle()
-				if told := c.told(); !strings.Contains(told, "See this") {
+				if told := c.lastPromptText(); !strings.Contains(told, "See this") {
 					c.Errorf("the model was told %q", told)
 				}
 				for _, r := range c.model.Requests() {
@@ -263,15 +263,15 @@ func TestBombIsRefused(t *testing.T) {
 
 // The answer to a file that came before the process died knows what is in it.
 func TestFileIsReadAfterCrash(t *testing.T) {
-	onEach(t, withSenses, func(c *chatStory) {
+	onEachPlatform(t, withSenses, func(c *chatHarness) {
 		c.SlowFiles(20 * time.Second)
-		c.Show(connectortest.Ada, c.ada, "Sum it up", connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
+		c.SendFile(connectortest.Ada, c.ada, "Sum it up", connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
 		c.Pass(5 * time.Second)
 		c.crash()
 		c.start()
 		c.Pass(2 * time.Minute)
 		c.WaitIdle()
-		if told := c.told(); !strings.Contains(told, "Buy tea.") {
+		if told := c.lastPromptText(); !strings.Contains(told, "Buy tea.") {
 			c.Errorf("the model was told %q", told)
 		}
 		c.ClearFaults()
@@ -280,9 +280,9 @@ func TestFileIsReadAfterCrash(t *testing.T) {
 
 // A picture that a page sends is looked at like any other, and what it shows is remembered.
 func TestWebPicture(t *testing.T) {
-	tell(t, withSenses, func(s *story) {
+	withGateway(t, withSenses, func(s *harness) {
 		s.model.Queue(modelfake.Script{modelfake.Text("A red square.")}, modelfake.Script{modelfake.Text("It is red.")})
-		conv := s.open()
+		conv := s.newConversation()
 		body := fmt.Sprintf(`{"clientMessageId":"m1","images":[{"data":%q,"mimeType":"image/png","name":"a.png"}]}`,
 			base64.StdEncoding.EncodeToString(modelfake.Picture(4, 3)))
 		resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conv+"/messages/stream", "application/json", strings.NewReader(body))
@@ -290,9 +290,9 @@ func TestWebPicture(t *testing.T) {
 		text, err := io.ReadAll(resp.Body)
 		s.Must(err)
 		s.Must(resp.Body.Close())
-		if !strings.Contains(string(text), "It is red.") || !strings.Contains(s.told(), "Please describe the attached image.") ||
-			!strings.Contains(s.told(), "A red square.") || len(s.of(eyes)) != 1 {
-			s.Errorf("the answer is %s, the model was told %q", text, s.told())
+		if !strings.Contains(string(text), "It is red.") || !strings.Contains(s.lastPromptText(), "Please describe the attached image.") ||
+			!strings.Contains(s.lastPromptText(), "A red square.") || len(s.requestsTo(eyes)) != 1 {
+			s.Errorf("the answer is %s, the model was told %q", text, s.lastPromptText())
 		}
 	})
 }

@@ -58,7 +58,7 @@ func TestRealServers(t *testing.T) {
 	}
 	servers := npmServers(t, folder)
 	t.Setenv("OPENAI_TOKEN_OF_THE_TEST", "must-not-be-seen")
-	for _, p := range sites() {
+	for _, p := range platforms() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			realServersIn(t, p, servers, folder)
@@ -66,94 +66,97 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-func realServersIn(t *testing.T, p site, servers []config.MCPServer, folder string) {
-	r := realServers{onSockets(t, p)}
+func realServersIn(t *testing.T, p platform, servers []config.MCPServer, folder string) {
+	r := mcpServers{onSockets(t, p)}
 	cfg := r.config()
 	cfg.MCP = servers
 	r.start(cfg)
-	r.wait("both servers are connected", func() bool { return strings.Count(r.Logged.String(), "an MCP server is connected") == 2 })
+	r.waitUntil("both servers are connected", func() bool { return strings.Count(r.Logged.String(), "an MCP server is connected") == 2 })
 	r.onPlatform(folder, p.name)
 	r.onTheWeb("http://"+r.gateway.Addr().String(), folder, p.name)
 }
 
-// realServers is a gateway with MCP servers from npm.
-type realServers struct{ *sockets }
+// mcpServers is a gateway with MCP servers from npm.
+type mcpServers struct{ *sockets }
 
-func (r realServers) script(tool, params, text string) {
+func (r mcpServers) script(tool, params, text string) {
 	r.model.Queue(modelfake.Script{modelfake.ToolCall("c", tool, params)}, modelfake.Script{modelfake.Text(text)})
 }
 
-// told is the newest question to the model.
-func (r realServers) told() string { all := r.model.Requests(); return string(all[len(all)-1].Raw) }
-
-// asks waits until Ada is asked whether to make a call.
-func (r realServers) asks() {
-	r.Helper()
-	r.wait("Ada is asked", func() bool { return len(r.World.(presser).Buttons(r.place)) == 2 })
+// lastPromptText is the newest question to the model.
+func (r mcpServers) lastPromptText() string {
+	all := r.model.Requests()
+	return string(all[len(all)-1].Raw)
 }
 
-// approves presses the first button.
-func (r realServers) approves() {
+// waitAsked waits until Ada is asked whether to make a call.
+func (r mcpServers) waitAsked() {
 	r.Helper()
-	r.asks()
-	r.World.(presser).Press(connectortest.Ada, r.place, 0)
+	r.waitUntil("Ada is asked", func() bool { return len(r.Platform.(buttonPlatform).Buttons(r.place)) == 2 })
 }
 
-func (r realServers) onPlatform(folder, name string) {
+// approve presses the first button.
+func (r mcpServers) approve() {
+	r.Helper()
+	r.waitAsked()
+	r.Platform.(buttonPlatform).Press(connectortest.Ada, r.place, 0)
+}
+
+func (r mcpServers) onPlatform(folder, name string) {
 	r.script("files__read_text_file", `{"path":"`+filepath.Join(folder, "tea.txt")+`"}`, "There is Assam.")
 	r.Say(connectortest.Ada, r.place, "Which tea is there?")
-	r.reads("There is Assam.")
-	if !strings.Contains(r.told(), "Assam is in stock.") {
-		r.Errorf("the model is told %s", r.told())
+	r.waitShown("There is Assam.")
+	if !strings.Contains(r.lastPromptText(), "Assam is in stock.") {
+		r.Errorf("the model is told %s", r.lastPromptText())
 	}
 	written := filepath.Join(folder, name+".txt")
 	r.script("files__write_file", `{"path":"`+written+`","content":"milk"}`, "It is written down.")
 	r.Say(connectortest.Ada, r.place, "Note that milk is missing")
-	r.reads("write_file")
-	r.asks()
+	r.waitShown("write_file")
+	r.waitAsked()
 	if _, err := os.Stat(written); err == nil {
 		r.Error("the file was written without an approval")
 	}
-	r.approves()
-	r.reads("It is written down.")
+	r.approve()
+	r.waitShown("It is written down.")
 	if data, _ := os.ReadFile(written); string(data) != "milk" {
 		r.Errorf("the file holds %q", data)
 	}
 	r.script("everything__get-tiny-image", `{}`, "That is all I have.")
 	r.Say(connectortest.Ada, r.place, "Show me a picture")
-	r.reads("That is all I have.")
+	r.waitShown("That is all I have.")
 	r.script("everything__get-env", `{}`, "That is my environment.")
 	r.Say(connectortest.Ada, r.place, "What do you see?")
-	r.reads("That is my environment.")
-	if strings.Contains(r.told(), "must-not-be-seen") || !strings.Contains(r.told(), "PATH") {
-		r.Errorf("the server sees %s", r.told())
+	r.waitShown("That is my environment.")
+	if strings.Contains(r.lastPromptText(), "must-not-be-seen") || !strings.Contains(r.lastPromptText(), "PATH") {
+		r.Errorf("the server sees %s", r.lastPromptText())
 	}
 	r.model.Queue(modelfake.Script{modelfake.Text("It rains there.")})
 	r.Say(connectortest.Ada, r.place, "/args_prompt Oslo")
-	r.reads("It rains there.")
-	if !strings.Contains(r.told(), "weather in Oslo?") {
-		r.Errorf("the model is told %s", r.told())
+	r.waitShown("It rains there.")
+	if !strings.Contains(r.lastPromptText(), "weather in Oslo?") {
+		r.Errorf("the model is told %s", r.lastPromptText())
 	}
 	r.Say(connectortest.Ada, r.place, "/help")
-	r.reads("/args_prompt city [state]")
+	r.waitShown("/args_prompt city [state]")
 }
 
 // onTheWeb has a visitor of the web chat ask, and the owner approve on the platform.
-func (r realServers) onTheWeb(base, folder, name string) {
+func (r mcpServers) onTheWeb(base, folder, name string) {
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(r.Context())
 	r.Must(err)
 	r.script("everything__get-sum", `{"a":19,"b":23}`, "It is 42.")
 	s, err := b.Send(r.Context(), conversation, "a", "What is 19 + 23?")
 	r.Must(err)
-	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "It is 42.") || !strings.Contains(r.told(), "The sum of 19 and 23 is 42") {
-		r.Errorf("%q, %v; the model is told %s", s.Text(), err, r.told())
+	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "It is 42.") || !strings.Contains(r.lastPromptText(), "The sum of 19 and 23 is 42") {
+		r.Errorf("%q, %v; the model is told %s", s.Text(), err, r.lastPromptText())
 	}
 	visited := filepath.Join(folder, name+"-web.txt")
 	r.script("files__write_file", `{"path":"`+visited+`","content":"ham"}`, "Noted for you.")
 	s, err = b.Send(r.Context(), conversation, "b", "Note that ham is missing")
 	r.Must(err)
-	r.approves()
+	r.approve()
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "Noted for you.") {
 		r.Errorf("%q, %v", s.Text(), err)
 	}

@@ -37,13 +37,13 @@ func (c carrying) RoundTrip(r *http.Request) (*http.Response, error) {
 // approves a call that writes, also after a restart, and no visitor does.
 func TestOwnerOnTheWebAlone(t *testing.T) {
 	var called atomic.Int64
-	tell(t, func(cfg *config.Config) {
+	withGateway(t, func(cfg *config.Config) {
 		cfg.Web.Public, cfg.Approvals.Timeout = true, time.Hour
 		cfg.Tools = []config.WebhookTool{{
 			Name: "ORDER", Description: "Order something.", URL: "http://shop.test/", Method: "POST", Effect: "write", Who: config.ToolsOwner, Timeout: time.Minute,
 			Parameters: `{"type":"object","properties":{"item":{"type":"string"}}}`,
 		}}
-	}, func(s *story) {
+	}, func(s *harness) {
 		connectortest.Serve(s.T, s.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			called.Add(1)
 			w.Header().Set("Content-Type", "application/json")
@@ -63,7 +63,7 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 
 		order := modelfake.Script{modelfake.ToolCall("c", "ORDER", `{"item":"tea"}`)}
 		s.model.Queue(modelfake.Script{modelfake.Text("I can't order.")})
-		s.all(s.send(s.open(), "1", "Order tea"))
+		s.readAll(s.send(s.newConversation(), "1", "Order tea"))
 		if got := string(s.model.Requests()[0].Raw); strings.Contains(got, `"ORDER"`) {
 			s.Errorf("a visitor is offered the tool: %s", got)
 		}
@@ -93,8 +93,8 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 		if status := press(owner.HTTP); status != http.StatusOK {
 			s.Errorf("the owner approves: %d", status)
 		}
-		s.until(st, "It is ordered.")
-		s.all(st)
+		s.readUntil(st, "It is ordered.")
+		s.readAll(st)
 		if called.Load() != 1 {
 			s.Errorf("the tool was called %d times", called.Load())
 		}

@@ -28,12 +28,12 @@ var outages = map[string]telegramfake.Fault{
 }
 
 // breakTelegram begins an outage, and returns what ends it.
-func breakTelegram(c *chatStory, w *telegramworld.World, kind string, chats ...connectortest.Place) (mend func()) {
+func breakTelegram(c *chatHarness, w *telegramworld.Platform, kind string, chats ...connectortest.Room) (mend func()) {
 	f := outages[kind]
 	switch {
 	case f == (telegramfake.Fault{}):
-		c.refuse("telegram.test:80")
-		return func() { c.refuse("") }
+		c.refuseConnections("telegram.test:80")
+		return func() { c.refuseConnections("") }
 	case f.Apply || f.Half:
 		for _, in := range chats {
 			f.Method, f.Chat = "sendMessage", telegramworld.Chat(in).ID
@@ -65,12 +65,12 @@ func TestTelegramOutage(t *testing.T) {
 	all = append(all, outage{"closed, done", time.Hour, true}, outage{"502 with a page", time.Hour, false})
 	for _, o := range all {
 		t.Run(fmt.Sprintf("%s for %v, restart %t", o.kind, o.lasts, o.restarts), func(t *testing.T) {
-			onTelegram(t, func(c *chatStory, w *telegramworld.World) { c.outlast(w, o.kind, o.lasts, o.restarts) })
+			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) { c.surviveOutage(w, o.kind, o.lasts, o.restarts) })
 		})
 	}
 }
 
-func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration, restarts bool) {
+func (c *chatHarness) surviveOutage(w *telegramworld.Platform, kind string, d time.Duration, restarts bool) {
 	bob := c.Direct(connectortest.Bob)
 	done := outages[kind].Apply || outages[kind].Half
 	c.choose = func(r modelfake.Request) modelfake.Script {
@@ -82,7 +82,7 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 	c.Say(connectortest.Ada, c.ada, "Is it so?")
 	c.Mention(connectortest.Ada, c.group, "Is that so?")
 	c.Say(connectortest.Bob, bob, "Tell me slowly")
-	c.read(bob, "twice.")
+	c.waitShown(bob, "twice.")
 	c.Pass(5 * time.Second)
 	mend := breakTelegram(c, w, kind, c.ada, c.group)
 	c.Pass(d / 2)
@@ -93,7 +93,7 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 	c.Pass(d - d/2)
 	mend()
 	c.Pass(65 * time.Second)
-	for _, in := range []connectortest.Place{c.ada, c.group, bob} {
+	for _, in := range []connectortest.Room{c.ada, c.group, bob} {
 		want := [][]string{{"Yes."}, {"Yes.\n\n" + progressive.Repetition}}
 		if done {
 			want = [][]string{{"Yes.", "Yes.\n\n" + progressive.Repetition}}
@@ -101,12 +101,12 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 		if in == bob {
 			want = [][]string{{tale + " The end."}}
 		}
-		if own := connectortest.Own(c, in); !slices.ContainsFunc(want, func(w []string) bool { return slices.Equal(own, w) }) {
+		if own := connectortest.BotTexts(c, in); !slices.ContainsFunc(want, func(w []string) bool { return slices.Equal(own, w) }) {
 			c.Errorf("in %s people read %q; want one of %q", in, own, want)
 		}
 	}
 	if done {
-		c.orphans = 2 // the first creates
+		c.allowedOrphans = 2 // the first creates
 	}
 	if c.WaitIdle(); strings.Contains(c.Logged.String(), "may not have arrived") {
 		c.Error("the log says that an answer may not have arrived")
@@ -115,9 +115,9 @@ func (c *chatStory) outlast(w *telegramworld.World, kind string, d time.Duration
 
 // ST-27: a repetition whose fate is unknown again is not sent a third time. The log, the history and the owner tell.
 func TestTelegramRepetitionIsUnheard(t *testing.T) {
-	site := sites()[0]
-	on(t, site, nil, func(c *chatStory) {
-		w, bob := c.World.(*telegramworld.World), c.Direct(connectortest.Bob)
+	site := platforms()[0]
+	onPlatform(t, site, nil, func(c *chatHarness) {
+		w, bob := c.Platform.(*telegramworld.Platform), c.Direct(connectortest.Bob)
 		c.Say(connectortest.Bob, bob, "Hi")
 		c.WaitIdle()
 		c.crash()
@@ -128,44 +128,44 @@ func TestTelegramRepetitionIsUnheard(t *testing.T) {
 		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: telegramworld.Chat(c.ada).ID, Drop: true, Times: 2})
 		c.Say(connectortest.Ada, c.ada, "Is it so?")
 		c.WaitIdle()
-		if own := connectortest.Own(c, c.ada); len(own) != 0 {
+		if own := connectortest.BotTexts(c, c.ada); len(own) != 0 {
 			c.Errorf("people read %q", own)
 		}
 		c.Say(connectortest.Ada, c.ada, "Are you there?")
 		c.WaitIdle()
-		if own := connectortest.Own(c, bob); !strings.Contains(own[len(own)-1], "may not have arrived") {
+		if own := connectortest.BotTexts(c, bob); !strings.Contains(own[len(own)-1], "may not have arrived") {
 			c.Errorf("the owner reads %q", own)
 		}
-		if !strings.Contains(c.Logged.String(), "may not have arrived") || !strings.Contains(c.prompt(3), "It is unknown whether this answer arrived") {
-			c.Errorf("the log says nothing, or the prompt: %s", c.prompt(3))
+		if !strings.Contains(c.Logged.String(), "may not have arrived") || !strings.Contains(c.modelRequest(3), "It is unknown whether this answer arrived") {
+			c.Errorf("the log says nothing, or the prompt: %s", c.modelRequest(3))
 		}
-		c.orphans = 1
+		c.allowedOrphans = 1
 	})
 }
 
 // ST-31: the gateway dies while the first message of an answer is on its way. In a private chat the message becomes the answer; in a group
 // it stays above. Messages that the journal knows, such as the reply to a command, are left alone.
 func TestTelegramAdoptsABeginning(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		for _, in := range []connectortest.Place{c.ada, c.group} {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		for _, in := range []connectortest.Room{c.ada, c.group} {
 			w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Chat: telegramworld.Chat(in).ID, DelayAnswer: 10 * time.Second})
 		}
-		c.choose = func(modelfake.Request) modelfake.Script { return slowly(tale) }
+		c.choose = func(modelfake.Request) modelfake.Script { return slowScript(tale) }
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.Mention(connectortest.Ada, c.group, "Tell us")
-		c.read(c.ada, "Once upon a time")
-		c.read(c.group, "Once upon a time")
+		c.waitShown(c.ada, "Once upon a time")
+		c.waitShown(c.group, "Once upon a time")
 		c.crash()
 		c.start()
-		c.want(c.ada, tale)
-		if own := connectortest.Own(c, c.group); len(own) != 2 || own[1] != tale {
+		c.wantShown(c.ada, tale)
+		if own := connectortest.BotTexts(c, c.group); len(own) != 2 || own[1] != tale {
 			c.Errorf("the group reads %q", own)
 		}
-		c.orphans = 1
+		c.allowedOrphans = 1
 	})
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Delay: 10 * time.Second}) // it never arrives
-		c.choose = func(modelfake.Request) modelfake.Script { return slowly(tale) }
+		c.choose = func(modelfake.Request) modelfake.Script { return slowScript(tale) }
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		for !slices.ContainsFunc(w.Fake.Log(), func(r telegramfake.Request) bool { return r.Method == "sendMessage" }) {
 			c.Pass(50 * time.Millisecond)
@@ -174,7 +174,7 @@ func TestTelegramAdoptsABeginning(t *testing.T) {
 		c.start()
 		c.Say(connectortest.Ada, c.ada, "/status")
 		c.WaitIdle()
-		if own := connectortest.Own(c, c.ada); len(own) != 2 || own[1] != tale || own[0] == tale {
+		if own := connectortest.BotTexts(c, c.ada); len(own) != 2 || own[1] != tale || own[0] == tale {
 			c.Errorf("people read %q", own)
 		}
 	})

@@ -18,20 +18,20 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 		"at an edit":    {Op: progressive.Edit, Nth: 1, Hold: hold},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
+			onEachPlatform(t, nil, func(c *chatHarness) {
 				bob := c.Direct(connectortest.Bob)
 				f.In = c.ada
-				c.Spoil(f)
-				c.model.Queue(slowly(tale))
+				c.InjectFault(f)
+				c.model.Queue(slowScript(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.Pass(30 * time.Second)
 				c.Say(connectortest.Bob, bob, "And I?")
 				c.Pass(5 * time.Second)
-				if own := connectortest.Own(c, bob); len(own) != 1 {
+				if own := connectortest.BotTexts(c, bob); len(own) != 1 {
 					t.Errorf("meanwhile another reads %q", own)
 				}
 				begun := time.Now()
-				c.want(c.ada, tale)
+				c.wantShown(c.ada, tale)
 				if waited := time.Since(begun); waited < hold-time.Minute || waited > hold+time.Minute {
 					t.Errorf("the last word came after %v", waited)
 				}
@@ -42,7 +42,7 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 
 // ST-04: what was written before the model stopped sending data is shown while it is silent, though no further token asks for it.
 func TestChatStall(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		first, second, found := strings.Cut(tale, "to say,")
 		if !found {
 			t.Fatal("the tale was rewritten")
@@ -50,17 +50,17 @@ func TestChatStall(t *testing.T) {
 		first += "to say,"
 		c.model.Queue(modelfake.Script{modelfake.Pace(100 * time.Millisecond), modelfake.Text(first, modelfake.ByWord), modelfake.Pause(6 * time.Second), modelfake.Text(second, modelfake.ByWord)})
 		c.Say(connectortest.Ada, c.ada, "Tell me")
-		c.read(c.ada, "Once upon a time")
-		c.read(c.ada, strings.TrimSuffix(first, ","))
+		c.waitShown(c.ada, "Once upon a time")
+		c.waitShown(c.ada, strings.TrimSuffix(first, ","))
 		seen := time.Now()
 		if r := c.model.Requests()[0]; !r.Ended.IsZero() {
 			t.Error("the flush came only when the model went on")
 		}
-		c.read(c.ada, "without losing")
+		c.waitShown(c.ada, "without losing")
 		if silent := time.Since(seen); silent < 2*time.Second {
 			t.Errorf("what was written before the silence stood for %v of it", silent)
 		}
-		c.want(c.ada, tale)
+		c.wantShown(c.ada, tale)
 	})
 }
 
@@ -69,20 +69,20 @@ func TestChatStall(t *testing.T) {
 func TestChatEditsFailForAMinute(t *testing.T) {
 	for name, pace := range map[string]time.Duration{"the answer takes longer": 2 * time.Second, "the answer ends meanwhile": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
+			onEachPlatform(t, nil, func(c *chatHarness) {
 				c.model.Queue(modelfake.Script{modelfake.Pace(pace), modelfake.Text(tale, modelfake.ByWord)})
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.read(c.ada, "Once upon a time")
+				c.waitShown(c.ada, "Once upon a time")
 				before := len(c.Requests())
 				for n := range 100 {
-					c.Spoil(connectortest.Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
+					c.InjectFault(connectortest.Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
 				}
 				c.Pass(time.Minute)
 				if tried := len(c.Requests()) - before; tried < 3 || tried > 16 { // with those that ask whether the platform works
 					t.Errorf("%d requests in that minute", tried)
 				}
 				c.ClearFaults()
-				c.want(c.ada, tale)
+				c.wantShown(c.ada, tale)
 			})
 		})
 	}

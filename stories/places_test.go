@@ -17,7 +17,7 @@ import (
 
 // TR-24, IN-15: a group with a new id is the room that it was, in the next life of the gateway too.
 func TestTelegramMigrationIsForEver(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		c.Mention(connectortest.Ada, c.group, "my cat is called Minka")
 		c.WaitIdle()
 		w.Migrate()
@@ -28,7 +28,7 @@ func TestTelegramMigrationIsForEver(t *testing.T) {
 		c.Pass(time.Minute)
 		c.Mention(connectortest.Ada, c.group, "what is her name?")
 		c.WaitIdle()
-		if p := c.prompt(1); !strings.Contains(p, "Minka") {
+		if p := c.modelRequest(1); !strings.Contains(p, "Minka") {
 			t.Errorf("the room forgot: %s", p)
 		}
 	})
@@ -36,8 +36,8 @@ func TestTelegramMigrationIsForEver(t *testing.T) {
 
 // Removing or blocking the bot ends its answers there, and no others.
 func TestTelegramThrownOut(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		c.model.Queue(slowly(tale))
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		c.model.Queue(slowScript(tale))
 		c.Mention(connectortest.Ada, c.group, "tell us a tale")
 		c.Pass(200 * time.Millisecond) // nothing is in sight yet
 		id, err := strconv.ParseInt(string(c.group), 10, 64)
@@ -53,36 +53,36 @@ func TestTelegramThrownOut(t *testing.T) {
 			}
 		}
 		c.Say(connectortest.Ada, c.ada, "Hi")
-		c.want(c.ada, "You said: Hi")
+		c.wantShown(c.ada, "You said: Hi")
 	})
 }
 
 // The owner has the agent post in a channel that is a feed: once, in its own words, and with nothing of where it was asked.
 func TestPostInAFeed(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		news := c.feed("news")
 		c.Say(connectortest.Ada, c.ada, "Post something about tea, my darling")
-		c.want(c.ada, "It is out.")
-		if got := connectortest.Own(c, news); len(got) != 1 || strings.ReplaceAll(got[0], "*", "") != "The kettle sings." {
+		c.wantShown(c.ada, "It is out.")
+		if got := connectortest.BotTexts(c, news); len(got) != 1 || strings.ReplaceAll(got[0], "*", "") != "The kettle sings." {
 			t.Errorf("posted is %q", got)
 		}
-		if p := c.prompt(1); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
+		if p := c.modelRequest(1); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
 			t.Errorf("who writes the post is told %s", p)
 		}
 	})
 }
 
 // feed is a channel in which there is a post already; Ada is the owner, and the agent is about to post there, about tea.
-func (c *chatStory) feed(name string) (in connectortest.Place) {
+func (c *chatHarness) feed(name string) (in connectortest.Room) {
 	c.Helper()
 	c.shutdown()
 	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
-	switch w := c.World.(type) {
-	case *discordworld.World:
-		in = connectortest.Place(w.Fake.AddNews(w.Fake.AddGuild("Café"), name))
-	case *telegramworld.World:
-		in = connectortest.Place(strconv.FormatInt(w.Fake.AddChannel(name).ID, 10))
+	switch w := c.Platform.(type) {
+	case *discordworld.Platform:
+		in = connectortest.Room(w.Fake.AddNews(w.Fake.AddGuild("Café"), name))
+	case *telegramworld.Platform:
+		in = connectortest.Room(strconv.FormatInt(w.Fake.AddChannel(name).ID, 10))
 	}
 	c.Pass(10 * time.Second)
 	c.Say(connectortest.Ada, in, "We open on Monday.")
@@ -94,7 +94,7 @@ func (c *chatStory) feed(name string) (in connectortest.Place) {
 
 // If the bot may no longer post, it tries once; the run completes all the same.
 func TestPostWithoutTheRight(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		news := c.feed("news")
 		id, err := strconv.ParseInt(string(news), 10, 64)
 		c.Must(err)
@@ -102,8 +102,8 @@ func TestPostWithoutTheRight(t *testing.T) {
 		c.Pass(time.Minute)
 		c.forgotten = map[string]bool{"": true} // what could not be posted
 		c.Say(connectortest.Ada, c.ada, "Post something about tea")
-		c.want(c.ada, "It is out.")
-		c.want(news)
+		c.wantShown(c.ada, "It is out.")
+		c.wantShown(news)
 		c.Pass(time.Hour)
 		var tried []string
 		for _, q := range w.Fake.Log() {

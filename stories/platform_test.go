@@ -20,25 +20,25 @@ import (
 const tale = "Once upon a time there was a gateway that stood between people and a machine, and it told each of them, " +
 	"word by word, what the machine had to say, without losing one and without saying one twice."
 
-// slowly tells a text word by word.
-func slowly(text string) modelfake.Script {
+// slowScript tells a text word by word.
+func slowScript(text string) modelfake.Script {
 	return modelfake.Script{modelfake.Pace(300 * time.Millisecond), modelfake.Text(text, modelfake.ByWord)}
 }
 
 // ST-01, ST-20: an answer is one message that grows.
 func TestChatAnswer(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(slowly(tale))
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.model.Queue(slowScript(tale))
 		c.Say(connectortest.Ada, c.ada, "Tell me a tale")
-		c.read(c.ada, "Once upon a time")
-		c.want(c.ada, tale)
-		m := c.Sees(c.ada)[1]
+		c.waitShown(c.ada, "Once upon a time")
+		c.wantShown(c.ada, tale)
+		m := c.Messages(c.ada)[1]
 		if n := len(m.Versions); n < 3 || n > 12 {
 			t.Errorf("it was shown in %d steps", n)
 		}
 		c.Say(connectortest.Ada, c.ada, "And now?")
-		c.want(c.ada, tale, "You said: And now?")
-		if p := c.prompt(1); !strings.Contains(p, "Tell me a tale") || !strings.Contains(p, "Once upon a time") {
+		c.wantShown(c.ada, tale, "You said: And now?")
+		if p := c.modelRequest(1); !strings.Contains(p, "Tell me a tale") || !strings.Contains(p, "Once upon a time") {
 			t.Errorf("the second prompt is %s", p)
 		}
 	})
@@ -46,18 +46,18 @@ func TestChatAnswer(t *testing.T) {
 
 // In a group the bot hears everything, and answers who calls it.
 func TestChatGroup(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Say(connectortest.Bob, c.group, "The password of the day is swordfish.")
 		c.Pass(time.Minute)
-		c.asked(0)
-		c.want(c.group)
+		c.wantModelCalls(0)
+		c.wantShown(c.group)
 		c.Mention(connectortest.Ada, c.group, "what is the password?")
 		c.WaitIdle()
-		c.asked(1)
-		if p := c.prompt(0); !strings.Contains(p, "swordfish") || !strings.Contains(p, "Bob: ") || !strings.Contains(p, "Ada: ") {
+		c.wantModelCalls(1)
+		if p := c.modelRequest(0); !strings.Contains(p, "swordfish") || !strings.Contains(p, "Bob: ") || !strings.Contains(p, "Ada: ") {
 			t.Errorf("the prompt is %s", p)
 		}
-		if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the password?") {
+		if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the password?") {
 			t.Errorf("the answer is %q", own)
 		}
 	})
@@ -66,39 +66,39 @@ func TestChatGroup(t *testing.T) {
 // SE: strangers are told once, politely, and cost nothing.
 func TestChatStranger(t *testing.T) {
 	allowlist := func(cfg *config.Config) { cfg.Access.Direct = "allowlist" }
-	onEach(t, allowlist, func(c *chatStory) {
+	onEachPlatform(t, allowlist, func(c *chatHarness) {
 		eve := c.Direct(connectortest.Eve)
 		c.Say(connectortest.Eve, eve, "Hello")
 		c.WaitIdle()
-		if own := connectortest.Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "approved") {
+		if own := connectortest.BotTexts(c, eve); len(own) != 1 || !strings.Contains(own[0], "approved") {
 			t.Errorf("a stranger reads %q", own)
 		}
 		c.Say(connectortest.Eve, eve, "Hello?")
 		c.Mention(connectortest.Eve, c.group, "Hello??")
 		c.Pass(time.Minute)
 		c.WaitIdle()
-		if own := connectortest.Own(c, eve); len(own) != 1 {
+		if own := connectortest.BotTexts(c, eve); len(own) != 1 {
 			t.Errorf("then a stranger reads %q", own)
 		}
-		c.want(c.group)
-		c.asked(0)
+		c.wantShown(c.group)
+		c.wantModelCalls(0)
 	})
 }
 
 // I13, IN-05: bots are not answered, even if they are on the allowlist.
 func TestChatBots(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.shutdown()
-		for _, who := range []connectortest.Who{connectortest.Robot, connectortest.Self} {
+		for _, who := range []connectortest.User{connectortest.Robot, connectortest.Self} {
 			c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(who)))
 		}
 		c.start()
 		c.Pass(10 * time.Second)
 		c.Mention(connectortest.Robot, c.group, "Shall we talk forever?")
 		c.Mention(connectortest.Self, c.group, "Do I hear myself?")
-		c.orphans = 1 // what it said itself stands there
+		c.allowedOrphans = 1 // what it said itself stands there
 		c.Pass(time.Minute)
-		c.asked(0)
+		c.wantModelCalls(0)
 		if n := len(c.Requests()); n != 0 {
 			t.Errorf("bots cause %d requests", n)
 		}
@@ -107,22 +107,22 @@ func TestChatBots(t *testing.T) {
 
 // I1, IN-04: whatever comes twice is answered once.
 func TestChatDuplicates(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		c.Twice(func() { c.Say(connectortest.Ada, c.ada, "Hi") })
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.DeliverTwice(func() { c.Say(connectortest.Ada, c.ada, "Hi") })
 		c.Pass(time.Minute)
-		c.want(c.ada, "You said: Hi")
-		c.asked(1)
+		c.wantShown(c.ada, "You said: Hi")
+		c.wantModelCalls(1)
 	})
 }
 
 // ST-11, ST-18, ST-19: what is too long for one message stands in several, in order, each of them once.
 func TestChatLongAnswer(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat(tale+"\n\n", 10_000/len(tale)+1))
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(long, modelfake.ByWord)})
 		c.Say(connectortest.Ada, c.ada, "Tell me much")
 		c.WaitIdle()
-		own := connectortest.Own(c, c.ada)
+		own := connectortest.BotTexts(c, c.ada)
 		if len(own) < 3 || bare(strings.Join(own, "")) != bare(long) {
 			t.Errorf("%d messages say %q", len(own), own)
 		}
@@ -132,34 +132,34 @@ func TestChatLongAnswer(t *testing.T) {
 // IN-06, IN-09: a later message takes the room. What few words were shown go; what people have begun to read stays,
 // marked. The new answer stands below the new question.
 func TestChatSuperseded(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text("Well, let me"), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Answer B")})
 		c.Say(connectortest.Ada, c.ada, "Question A")
-		c.read(c.ada, "Well, let me")
+		c.waitShown(c.ada, "Well, let me")
 		c.Say(connectortest.Ada, c.ada, "Question B")
-		c.want(c.ada, "Answer B")
-		c.below(c.ada, "Question B", "Answer B")
+		c.wantShown(c.ada, "Answer B")
+		c.wantBelow(c.ada, "Question B", "Answer B")
 
 		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Answer D")})
 		c.Say(connectortest.Ada, c.ada, "Question C")
-		c.read(c.ada, "evening")
+		c.waitShown(c.ada, "evening")
 		c.Say(connectortest.Ada, c.ada, "Question D")
 		c.WaitIdle()
-		own := connectortest.Own(c, c.ada)
+		own := connectortest.BotTexts(c, c.ada)
 		if len(own) != 3 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], "Interrupted by a newer message.") {
 			t.Errorf("people read %q", own)
 		}
-		c.below(c.ada, "Question D", "Answer D")
-		if p := c.prompt(3); !strings.Contains(p, "Question C") || !strings.Contains(p, "quick brown fox") {
+		c.wantBelow(c.ada, "Question D", "Answer D")
+		if p := c.modelRequest(3); !strings.Contains(p, "Question C") || !strings.Contains(p, "quick brown fox") {
 			t.Errorf("the prompt is %s", p)
 		}
 	})
 }
 
-// below wants a message that says one thing right below one that says another.
-func (c *chatStory) below(in connectortest.Place, above, below string) {
+// wantBelow wants a message that says one thing right below one that says another.
+func (c *chatHarness) wantBelow(in connectortest.Room, above, below string) {
 	c.Helper()
-	all := c.Sees(in)
+	all := c.Messages(in)
 	for i, m := range all[1:] {
 		if m.Own && m.Text == below && strings.Contains(all[i].Text, above) {
 			return
@@ -170,13 +170,13 @@ func (c *chatStory) below(in connectortest.Place, above, below string) {
 
 // In a group questions wait for each other, and none is lost.
 func TestChatQueue(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(slowly(tale))
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.model.Queue(slowScript(tale))
 		c.Mention(connectortest.Ada, c.group, "first")
 		c.Pass(5 * time.Second)
 		c.Mention(connectortest.Bob, c.group, "second")
 		c.WaitIdle()
-		own := connectortest.Own(c, c.group)
+		own := connectortest.BotTexts(c, c.group)
 		if len(own) != 2 || own[0] != tale || !strings.Contains(own[1], "second") {
 			t.Errorf("people read %q", own)
 		}
@@ -184,13 +184,13 @@ func TestChatQueue(t *testing.T) {
 }
 
 func TestChatStop(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)})
 		c.Say(connectortest.Ada, c.ada, "Tell me")
-		c.read(c.ada, "evening")
+		c.waitShown(c.ada, "evening")
 		said := time.Now()
 		c.Say(connectortest.Ada, c.ada, "/stop")
-		c.read(c.ada, "Stopped.")
+		c.waitShown(c.ada, "Stopped.")
 		if took := time.Since(said); took > 3*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -198,23 +198,23 @@ func TestChatStop(t *testing.T) {
 			t.Errorf("the model was cancelled at %v, stop was said at %v", end, said)
 		}
 		c.WaitIdle()
-		c.asked(1)
+		c.wantModelCalls(1)
 		c.Say(connectortest.Ada, c.ada, "Go on")
-		c.read(c.ada, "You said: Go on")
+		c.waitShown(c.ada, "You said: Go on")
 	})
 }
 
 // IN-10, I14: a process that dies in mid-answer leaves a message that the next one brings to its end.
 func TestChatCrash(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, slowly(tale))
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, slowScript(tale))
 		c.Say(connectortest.Ada, c.ada, "Tell me")
-		c.read(c.ada, "evening")
+		c.waitShown(c.ada, "evening")
 		c.crash()
 		c.start()
-		c.want(c.ada, tale)
-		c.asked(2)
-		if versions := c.Sees(c.ada)[1].Versions; versions[len(versions)-2].Text != fox {
+		c.wantShown(c.ada, tale)
+		c.wantModelCalls(2)
+		if versions := c.Messages(c.ada)[1].Versions; versions[len(versions)-2].Text != fox {
 			t.Errorf("it was shown in steps: %+v", versions)
 		}
 	})
@@ -222,21 +222,21 @@ func TestChatCrash(t *testing.T) {
 
 // WB-10: an answer within the grace is finished; another is adopted by the next life.
 func TestChatShutdown(t *testing.T) {
-	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chatStory) {
+	onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
 		c.model.Queue(modelfake.Script{modelfake.Pace(500 * time.Millisecond), modelfake.Text("This is done in a few seconds, if there is no hurry.", modelfake.ByWord)})
 		c.Say(connectortest.Bob, bob, "Short")
-		c.read(bob, "This is done")
+		c.waitShown(bob, "This is done")
 		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text(tale)})
 		c.Say(connectortest.Ada, c.ada, "Endless")
-		c.read(c.ada, "evening")
+		c.waitShown(c.ada, "evening")
 		c.shutdown()
-		if own := connectortest.Own(c, bob); len(own) != 1 || !strings.HasSuffix(own[0], "hurry.") {
+		if own := connectortest.BotTexts(c, bob); len(own) != 1 || !strings.HasSuffix(own[0], "hurry.") {
 			t.Errorf("within the grace %q was shown", own)
 		}
 		c.start()
-		c.want(c.ada, tale)
-		c.asked(3)
+		c.wantShown(c.ada, tale)
+		c.wantModelCalls(3)
 	})
 }
 
@@ -261,9 +261,9 @@ func TestChatFaults(t *testing.T) {
 		"33 s at the typing sign": {Op: progressive.Typing, Hold: 33 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
-				c.Spoil(f)
-				c.model.Queue(slowly(tale))
+			onEachPlatform(t, nil, func(c *chatHarness) {
+				c.InjectFault(f)
+				c.model.Queue(slowScript(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.wantOnce(f, tale)
 			})
@@ -272,12 +272,12 @@ func TestChatFaults(t *testing.T) {
 }
 
 // wantOnce wants the answer there once, beside what an unavoidable orphan says.
-func (c *chatStory) wantOnce(f connectortest.Fault, text string) {
+func (c *chatHarness) wantOnce(f connectortest.Fault, text string) {
 	c.Helper()
 	c.WaitIdle()
-	own := connectortest.Own(c, c.ada)
-	if c.site.orphans && f.Op == progressive.Post && (f.Lost || f.Mute > 0) && len(own) == 2 {
-		c.orphans = 1 // TR-12: short, and above
+	own := connectortest.BotTexts(c, c.ada)
+	if c.platform.noLookup && f.Op == progressive.Post && (f.Lost || f.Mute > 0) && len(own) == 2 {
+		c.allowedOrphans = 1 // TR-12: short, and above
 		own = own[1:]
 	}
 	if len(own) != 1 || own[0] != text {
@@ -296,13 +296,13 @@ func TestChatFaultsAtTheEnd(t *testing.T) {
 		"unanswered": {Op: progressive.Edit, Mute: 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
+			onEachPlatform(t, nil, func(c *chatHarness) {
 				c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")})
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.read(c.ada, "twice.")
+				c.waitShown(c.ada, "twice.")
 				c.Pass(5 * time.Second)
-				c.Spoil(f)
-				c.want(c.ada, tale+" The end.")
+				c.InjectFault(f)
+				c.wantShown(c.ada, tale+" The end.")
 			})
 		})
 	}
@@ -321,8 +321,8 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 		"slow":         {Op: progressive.Post, Delay: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
-				c.Spoil(f)
+			onEachPlatform(t, nil, func(c *chatHarness) {
+				c.InjectFault(f)
 				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
 				c.Say(connectortest.Ada, c.ada, "Is it so?")
 				c.wantOnceOrMarked(f, "Yes.")
@@ -333,18 +333,18 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 
 // wantOnceOrMarked wants the answer there once. After a last create of unknown outcome, where no nonce tells, it is marked,
 // and stands below the first one if that arrived.
-func (c *chatStory) wantOnceOrMarked(f connectortest.Fault, text string) {
+func (c *chatHarness) wantOnceOrMarked(f connectortest.Fault, text string) {
 	c.Helper()
 	c.WaitIdle()
 	want := []string{text}
-	if arrived := f.Lost || f.Mute > 0; c.site.orphans && (arrived || f.Dropped || f.BadGateway) {
+	if arrived := f.Lost || f.Mute > 0; c.platform.noLookup && (arrived || f.Dropped || f.BadGateway) {
 		want = []string{text + "\n\n" + progressive.Repetition}
 		if arrived {
-			c.orphans = 1 // it is shown, but its id is unknown
+			c.allowedOrphans = 1 // it is shown, but its id is unknown
 			want = []string{text, want[0]}
 		}
 	}
-	if own := connectortest.Own(c, c.ada); !slices.Equal(own, want) {
+	if own := connectortest.BotTexts(c, c.ada); !slices.Equal(own, want) {
 		c.Errorf("people read %q; want %q", own, want)
 	}
 }
@@ -359,9 +359,9 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 		"not done": {Op: progressive.Post, BadGateway: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on(t, sites()[0], skip, func(c *chatStory) {
-				c.orphans = 1
-				c.Spoil(f)
+			onPlatform(t, platforms()[0], skip, func(c *chatHarness) {
+				c.allowedOrphans = 1
+				c.InjectFault(f)
 				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
 				c.Say(connectortest.Ada, c.ada, "Is it so?")
 				c.WaitIdle()
@@ -369,7 +369,7 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 				if f.Lost {
 					want = []string{"Yes."}
 				}
-				if own := connectortest.Own(c, c.ada); !slices.Equal(own, want) {
+				if own := connectortest.BotTexts(c, c.ada); !slices.Equal(own, want) {
 					c.Errorf("people read %q; want %q", own, want)
 				}
 				if !strings.Contains(c.Logged.String(), "part of the answer may not have been shown") {
@@ -383,17 +383,17 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 // ST-21: a moderator removes an answer while it is written. It ends there, is remembered as stopped, and is not posted again.
 func TestChatRemoved(t *testing.T) {
 	for name, script := range map[string]modelfake.Script{
-		"and it goes on":             slowly(tale),
+		"and it goes on":             slowScript(tale),
 		"and only the end is to say": {modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
+			onEachPlatform(t, nil, func(c *chatHarness) {
 				c.model.Queue(script)
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.read(c.ada, "Once upon a time")
-				c.Remove(c.ada, c.Sees(c.ada)[1])
+				c.waitShown(c.ada, "Once upon a time")
+				c.Remove(c.ada, c.Messages(c.ada)[1])
 				c.WaitIdle()
-				if own := connectortest.Own(c, c.ada); len(own) > 0 {
+				if own := connectortest.BotTexts(c, c.ada); len(own) > 0 {
 					t.Errorf("people read %q", own)
 				}
 				posts := 0
@@ -426,16 +426,16 @@ func TestChatLastEditIsRefused(t *testing.T) {
 		"with 502":           {Op: progressive.Edit, BadGateway: true, Lasting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on(t, sites()[0], nil, func(c *chatStory) {
+			onPlatform(t, platforms()[0], nil, func(c *chatHarness) {
 				c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")}, modelfake.Script{modelfake.Text("Answer B")})
 				c.Mention(connectortest.Ada, c.group, "Tell me")
-				c.read(c.group, "twice.")
+				c.waitShown(c.group, "twice.")
 				c.Pass(5 * time.Second)
 				f.In = c.group
-				c.Spoil(f)
+				c.InjectFault(f)
 				c.Mention(connectortest.Bob, c.group, "And me?")
 				c.Pass(50 * time.Second)
-				if own := connectortest.Own(c, c.group); !slices.Equal(own, []string{tale + " The end.", "Answer B"}) {
+				if own := connectortest.BotTexts(c, c.group); !slices.Equal(own, []string{tale + " The end.", "Answer B"}) {
 					t.Errorf("people read %q", own)
 				}
 			})
@@ -445,39 +445,39 @@ func TestChatLastEditIsRefused(t *testing.T) {
 
 // LM-14: why there is no answer is said in a sentence, which is no part of the next prompt.
 func TestChatModelFails(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Status(401, "")})
 		c.Say(connectortest.Ada, c.ada, "Hi")
-		c.want(c.ada, llm.NoProvider.Sentence())
+		c.wantShown(c.ada, llm.NoProvider.Sentence())
 		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Cut()})
 		c.Say(connectortest.Ada, c.ada, "Again")
 		c.WaitIdle()
-		if own := connectortest.Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
+		if own := connectortest.BotTexts(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
 			t.Errorf("people read %q", own)
 		}
-		if strings.Contains(c.prompt(1), llm.NoProvider.Sentence()) {
-			t.Errorf("a failure is part of the prompt: %s", c.prompt(1))
+		if strings.Contains(c.modelRequest(1), llm.NoProvider.Sentence()) {
+			t.Errorf("a failure is part of the prompt: %s", c.modelRequest(1))
 		}
 	})
 }
 
 // ST-03: a waiting chat does not delay others.
 func TestChatLongHold(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
-		c.Spoil(connectortest.Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
-		c.model.Queue(slowly(tale), slowly(tale))
+		c.InjectFault(connectortest.Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
+		c.model.Queue(slowScript(tale), slowScript(tale))
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.Pass(5 * time.Second)
 		c.Say(connectortest.Bob, bob, "Tell me too")
 		asked := time.Now()
-		c.read(bob, "twice.")
+		c.waitShown(bob, "twice.")
 		if took := time.Since(asked); took > 16*time.Second {
 			t.Errorf("the other answer took %v", took)
 		}
-		if own := connectortest.Own(c, c.ada); own[0] == tale {
+		if own := connectortest.BotTexts(c, c.ada); own[0] == tale {
 			t.Error("nothing held the first one up")
 		}
-		c.want(c.ada, tale)
+		c.wantShown(c.ada, tale)
 	})
 }

@@ -70,14 +70,14 @@ func tame(text string) string {
 // path is a way by which a text of others gets into a prompt. Each has a group of its own.
 type path struct {
 	name    string
-	arrive  func(c *chatStory, text string)
+	arrive  func(c *chatHarness, text string)
 	private bool // the question follows in private
 }
 
 // Paths that need more than a message.
 
-func poisonedPage(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
-	return func(c *chatStory, text string) {
+func poisonedPage(in func(*chatHarness) connectortest.Room) func(*chatHarness, string) {
+	return func(c *chatHarness, text string) {
 		c.Mention(connectortest.Ada, in(c), "see example.com")
 		c.Pass(time.Minute)
 		for _, room := range c.rooms() {
@@ -93,68 +93,68 @@ func poisonedPage(in func(*chatStory) connectortest.Place) func(*chatStory, stri
 	}
 }
 
-func poisonedDocument(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
-	return func(c *chatStory, text string) {
-		c.handsIn(in(c), connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte(text)})
+func poisonedDocument(in func(*chatHarness) connectortest.Room) func(*chatHarness, string) {
+	return func(c *chatHarness, text string) {
+		c.sendDocument(in(c), connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte(text)})
 	}
 }
 
-func poisonedPicture(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
-	return func(c *chatStory, _ string) { c.handsIn(in(c), photo()) }
+func poisonedPicture(in func(*chatHarness) connectortest.Room) func(*chatHarness, string) {
+	return func(c *chatHarness, _ string) { c.sendDocument(in(c), photo()) }
 }
 
-// handsIn has Ada show a file to the agent.
-func (c *chatStory) handsIn(in connectortest.Place, f connectortest.File) {
-	c.Show(connectortest.Ada, in, "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" look", f)
+// sendDocument has Ada show a file to the agent.
+func (c *chatHarness) sendDocument(in connectortest.Room, f connectortest.File) {
+	c.SendFile(connectortest.Ada, in, "@"+c.Platform.(*telegramworld.Platform).Fake.Bot().Username+" look", f)
 }
 
-func poisonedName(c *chatStory, text string) {
-	server := c.World.(*telegramworld.World).Fake
+func poisonedName(c *chatHarness, text string) {
+	server := c.Platform.(*telegramworld.Platform).Fake
 	guest := server.AddUser(text[:60], "")
-	c.configured(func(cfg *config.Config) {
+	c.restartWith(func(cfg *config.Config) {
 		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account(fmt.Sprint("telegram:", guest.ID)))
 	})
 	server.Say(telegramworld.Chat(c.group), guest, "@"+server.Bot().Username+" hello")
 }
 
-func poisonedRoom(c *chatStory, text string) {
-	c.group = connectortest.Place(fmt.Sprint(c.World.(*telegramworld.World).Fake.AddGroup(text[:120]).ID))
+func poisonedRoom(c *chatHarness, text string) {
+	c.group = connectortest.Room(fmt.Sprint(c.Platform.(*telegramworld.Platform).Fake.AddGroup(text[:120]).ID))
 	c.Mention(connectortest.Ada, c.group, "hello")
 }
 
-func poisonedQuote(c *chatStory, text string) {
+func poisonedQuote(c *chatHarness, text string) {
 	c.Say(connectortest.Bob, c.group, text)
 	c.Pass(time.Second)
-	all := c.Sees(c.group)
-	c.Reply(connectortest.Ada, c.group, all[len(all)-1], "@"+c.World.(*telegramworld.World).Fake.Bot().Username+" what does he mean?")
+	all := c.Messages(c.group)
+	c.Reply(connectortest.Ada, c.group, all[len(all)-1], "@"+c.Platform.(*telegramworld.Platform).Fake.Bot().Username+" what does he mean?")
 }
 
 // poisonedForward has Ada forward what Bob has said elsewhere.
-func poisonedForward(in func(*chatStory) connectortest.Place) func(*chatStory, string) {
-	return func(c *chatStory, text string) {
-		w := c.World.(*telegramworld.World)
+func poisonedForward(in func(*chatHarness) connectortest.Room) func(*chatHarness, string) {
+	return func(c *chatHarness, text string) {
+		w := c.Platform.(*telegramworld.Platform)
 		w.Send(connectortest.Ada, in(c), text, telegramfake.ForwardedFrom(w.Fake.AddUser("Bob", "")))
 		c.Pass(time.Second)
 	}
 }
 
 // poisonedCall has the model make a call for Ada.
-func poisonedCall(name string, params func(text string) map[string]any) func(*chatStory, string) {
-	return func(c *chatStory, text string) {
+func poisonedCall(name string, params func(text string) map[string]any) func(*chatHarness, string) {
+	return func(c *chatHarness, text string) {
 		c.model.Queue(calling(c.cfg, name, params(text)), answering(c.cfg, "Done."))
 		c.Mention(connectortest.Ada, c.group, "please")
 		c.Pass(2 * time.Minute)
 	}
 }
 
-func poisonedMemory(c *chatStory, text string) {
+func poisonedMemory(c *chatHarness, text string) {
 	c.Say(connectortest.Bob, c.group, text)
-	c.gossip()
+	c.fillHistory()
 	c.Mention(connectortest.Ada, c.group, "which "+marker+"?")
 }
 
-// gossip is longer than the history of a prompt.
-func (c *chatStory) gossip() {
+// fillHistory is longer than the history of a prompt.
+func (c *chatHarness) fillHistory() {
 	for i := range 4 {
 		c.Say(connectortest.Bob, c.group, fmt.Sprintf("Line %d. %s", i, strings.Repeat("Nothing happened in the garden. ", 50)))
 		c.Pass(time.Second)
@@ -162,16 +162,16 @@ func (c *chatStory) gossip() {
 	c.Pass(2 * time.Minute)
 }
 
-// usualPaths need no settings but those of every story.
+// usualPaths need only the default settings.
 func usualPaths() []path {
-	group, private := func(c *chatStory) connectortest.Place { return c.group }, func(c *chatStory) connectortest.Place { return c.ada }
+	group, private := func(c *chatHarness) connectortest.Room { return c.group }, func(c *chatHarness) connectortest.Room { return c.ada }
 	return []path{
 		{"a file", poisonedDocument(group), false},
 		{"a file in private", poisonedDocument(private), true},
-		{"the name of a file", func(c *chatStory, text string) {
-			c.handsIn(c.group, connectortest.File{Name: text[:200], Type: "text/plain", Data: []byte("Tea.")})
+		{"the name of a file", func(c *chatHarness, text string) {
+			c.sendDocument(c.group, connectortest.File{Name: text[:200], Type: "text/plain", Data: []byte("Tea.")})
 		}, false},
-		{"a file that is read on", func(c *chatStory, text string) {
+		{"a file that is read on", func(c *chatHarness, text string) {
 			poisonedDocument(group)(c, text)
 			c.Pass(time.Minute)
 			ask := modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)}
@@ -185,14 +185,14 @@ func usualPaths() []path {
 		{"a linked page in private", poisonedPage(private), true},
 		{"a picture", poisonedPicture(group), false},
 		{"a picture in private", poisonedPicture(private), true},
-		{"a message of another person", func(c *chatStory, text string) { c.Say(connectortest.Bob, c.group, text) }, false},
+		{"a message of another person", func(c *chatHarness, text string) { c.Say(connectortest.Bob, c.group, text) }, false},
 		{"a quoted message", poisonedQuote, false},
 		{"a forwarded message", poisonedForward(group), false},
 		{"a forwarded message in private", poisonedForward(private), true},
 		{"the name of a room", poisonedRoom, false},
 		{"the result of a tool", poisonedCall("LIST", func(string) map[string]any { return nil }), false},
 		{"a reminder", poisonedCall("REMIND_ME", func(text string) map[string]any { return map[string]any{"text": text[:300], "in_minutes": 1} }), false},
-		{"a fact", func(c *chatStory, text string) {
+		{"a fact", func(c *chatHarness, text string) {
 			poisonedCall("REMEMBER_FACT", func(text string) map[string]any { return map[string]any{"fact": text[:240]} })(c, text)
 			c.Mention(connectortest.Ada, c.group, "/memory")
 		}, false},
@@ -204,29 +204,29 @@ func usualPaths() []path {
 	}
 }
 
-func poisonedHook(c *chatStory, text string) {
-	c.hooked(config.Hook{Name: "build", Prompt: "A build ended as {{status}}."})
+func poisonedHook(c *chatHarness, text string) {
+	c.restartWithHooks(config.Hook{Name: "build", Prompt: "A build ended as {{status}}."})
 	body, err := json.Marshal(map[string]string{"status": text, "log": text})
 	c.Must(err)
-	if code, says := c.calls("build", string(body)); code != http.StatusAccepted {
+	if code, says := c.callHook("build", string(body)); code != http.StatusAccepted {
 		c.Fatal(code, says)
 	}
 }
 
-func poisonedAlarm(c *chatStory, text string) {
-	c.hooked(config.Hook{Name: "alarm", Text: "Alarm: {{what}}"})
+func poisonedAlarm(c *chatHarness, text string) {
+	c.restartWithHooks(config.Hook{Name: "alarm", Text: "Alarm: {{what}}"})
 	body, err := json.Marshal(map[string]string{"what": text})
 	c.Must(err)
-	if code, says := c.calls("alarm", string(body)); code != http.StatusAccepted {
+	if code, says := c.callHook("alarm", string(body)); code != http.StatusAccepted {
 		c.Fatal(code, says)
 	}
 }
 
-func poisonedSchedule(c *chatStory, text string) {
+func poisonedSchedule(c *chatHarness, text string) {
 	c.Mention(connectortest.Ada, c.group, "hello")
 	c.Pass(time.Minute)
-	c.configured(func(cfg *config.Config) {
-		c.scheduled(cfg, config.Schedule{Name: "tea", Cron: "5 * * * *", Prompt: text})
+	c.restartWith(func(cfg *config.Config) {
+		c.addSchedule(cfg, config.Schedule{Name: "tea", Cron: "5 * * * *", Prompt: text})
 	})
 	c.Pass(time.Hour)
 }
@@ -245,19 +245,19 @@ func poisonings() map[string]struct {
 			cfg.Agent.HistoryTokens, cfg.Agent.Summaries = 1000, true
 		}, []path{
 			{"an earlier message by words", poisonedMemory, false},
-			{"a summary", func(c *chatStory, _ string) { c.gossip(); c.Mention(connectortest.Ada, c.group, "hello") }, false},
+			{"a summary", func(c *chatHarness, _ string) { c.fillHistory(); c.Mention(connectortest.Ada, c.group, "hello") }, false},
 		}},
 		"with knowledge, ": {func(cfg *config.Config, text string) {
 			cfg.Agent.Documents = []config.Document{{Name: "faq.md", Text: "Of kangaroos: " + text}}
 		}, []path{
-			{"a piece of it", func(c *chatStory, _ string) { c.Mention(connectortest.Ada, c.group, "do you know kangaroos?") }, false},
+			{"a piece of it", func(c *chatHarness, _ string) { c.Mention(connectortest.Ada, c.group, "do you know kangaroos?") }, false},
 		}},
 		"with embeddings, ": {func(cfg *config.Config, _ string) {
 			cfg.Agent.HistoryTokens, cfg.Agent.Recall, cfg.Agent.Reflection = 1000, config.RecallMeaning, true
 			cfg.Models.Embedding.Model = "embedder"
 		}, []path{
 			{"an earlier message by meaning", poisonedMemory, false},
-			{"a fact of a reflection", func(c *chatStory, _ string) {
+			{"a fact of a reflection", func(c *chatHarness, _ string) {
 				for range 4 { // one is due
 					c.Mention(connectortest.Ada, c.group, "I keep bees")
 					c.Pass(time.Minute)
@@ -287,8 +287,8 @@ func answering(cfg config.Config, text string) modelfake.Script {
 	return modelfake.Script{modelfake.Text(text)}
 }
 
-// obeys returns a model that orders gold as soon as it reads the text, and repeats it where it is asked for a summary, a fact or a picture.
-func (c *chatStory) obeys(text string) func(modelfake.Request) modelfake.Script {
+// obedientModel returns a model that orders gold as soon as it reads the text, and repeats it where it is asked for a summary, a fact or a picture.
+func (c *chatHarness) obedientModel(text string) func(modelfake.Request) modelfake.Script {
 	ordered := false
 	return func(r modelfake.Request) modelfake.Script {
 		c.mu.Lock()
@@ -370,7 +370,7 @@ func withPoisonedShop(cfg *config.Config) {
 func take(t *testing.T, paths []path, edit func(*config.Config), text string) map[string][]modelfake.Request {
 	t.Helper()
 	all := map[string][]modelfake.Request{}
-	on(t, sites()[0], edit, func(c *chatStory) {
+	onPlatform(t, platforms()[0], edit, func(c *chatHarness) {
 		connectortest.Serve(c.T, c.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/LIST" {
 				t.Errorf("%s is called", r.URL.Path)
@@ -380,8 +380,8 @@ func take(t *testing.T, paths []path, edit func(*config.Config), text string) ma
 		}))
 		for _, p := range paths {
 			before := len(c.model.Requests())
-			c.choose = c.obeys(text)
-			c.group = connectortest.Place(fmt.Sprint(c.World.(*telegramworld.World).Fake.AddGroup("Friends").ID))
+			c.choose = c.obedientModel(text)
+			c.group = connectortest.Room(fmt.Sprint(c.Platform.(*telegramworld.Platform).Fake.AddGroup("Friends").ID))
 			p.arrive(c, text)
 			c.Pass(time.Minute)
 			in := c.group
@@ -391,8 +391,8 @@ func take(t *testing.T, paths []path, edit func(*config.Config), text string) ma
 			c.Mention(connectortest.Ada, in, "what do you think?")
 			c.Pass(time.Minute)
 			all[p.name] = c.model.Requests()[before:]
-			for _, asked := range []connectortest.Place{c.group, c.ada} { // whether to order
-				if w := c.World.(presser); len(w.Buttons(asked)) > 0 {
+			for _, asked := range []connectortest.Room{c.group, c.ada} { // whether to order
+				if w := c.Platform.(buttonPlatform); len(w.Buttons(asked)) > 0 {
 					w.Press(connectortest.Ada, asked, len(w.Buttons(asked))-1)
 					c.Pass(time.Minute)
 				}

@@ -22,8 +22,8 @@ import (
 	"parley/sim"
 )
 
-// onPostgres is a gateway with a model server, on real sockets and a real clock.
-func onPostgres(t *testing.T, url string, model http.Handler) config.Config {
+// postgresConfig is a gateway with a model server, on real sockets and a real clock.
+func postgresConfig(t *testing.T, url string, model http.Handler) config.Config {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	provider := httptest.NewServer(model)
@@ -37,8 +37,8 @@ func onPostgres(t *testing.T, url string, model http.Handler) config.Config {
 	return cfg
 }
 
-// live runs a gateway, and returns it with a function that ends it. Its log is shown if the test fails.
-func live(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, func()) {
+// startGateway runs a gateway, and returns it with a function that ends it. Its log is shown if the test fails.
+func startGateway(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, func()) {
 	t.Helper()
 	if env.Log == nil {
 		env.Log = gatewaytest.New(t).Logger(slog.LevelInfo)
@@ -51,9 +51,9 @@ func live(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gateway, fun
 	return g, func() { _ = p.Stop() }
 }
 
-// mortal returns a store whose gateway can die.
-func mortal(t *testing.T, s storage.Store) *witness {
-	return newWitness(&story{accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}, s)
+// newKillableStore returns a store whose gateway can die.
+func newKillableStore(t *testing.T, s storage.Store) *recordingStore {
+	return newRecordingStore(&harness{accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}, s)
 }
 
 // The first gateway dies while it answers, without another word to the database. The next one adopts the question at once, and
@@ -69,10 +69,10 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 		asked <- struct{}{}
 		return modelfake.Script{modelfake.Open(), modelfake.Stall()}
 	}})
-	cfg := onPostgres(t, server.Create(t, ""), model)
-	var first *witness
-	g, end := live(t, cfg, parley.Env{Wrap: func(s storage.Store) storage.Store {
-		first = mortal(t, s)
+	cfg := postgresConfig(t, server.Create(t, ""), model)
+	var first *recordingStore
+	g, end := startGateway(t, cfg, parley.Env{Wrap: func(s storage.Store) storage.Store {
+		first = newKillableStore(t, s)
 		return first
 	}})
 	if _, err := parley.New(cfg, parley.Env{}); !errors.Is(err, parley.ErrRunning) || !strings.Contains(err.Error(), "shared") {
@@ -90,7 +90,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	end()
 	server.Restart(t)
 	answers = true
-	g, end = live(t, cfg, parley.Env{})
+	g, end = startGateway(t, cfg, parley.Env{})
 	defer end()
 	b.Base = "http://" + g.Addr().String()
 	s, err := b.Send(t.Context(), conversation, "key", "hello") // a retry of the same message
@@ -142,8 +142,8 @@ func wantsProbe(t *testing.T, base string, code int, text string) {
 // A gateway that starts meanwhile waits.
 func TestPostgresAway(t *testing.T) {
 	server := postgrestest.Start(t)
-	cfg := onPostgres(t, server.Create(t, ""), modelfake.New(modelfake.Options{}))
-	g, end := live(t, cfg, parley.Env{})
+	cfg := postgresConfig(t, server.Create(t, ""), modelfake.New(modelfake.Options{}))
+	g, end := startGateway(t, cfg, parley.Env{})
 	base := "http://" + g.Addr().String()
 	wantsProbe(t, base, http.StatusOK, "")
 	server.Kill()
@@ -166,7 +166,7 @@ func TestPostgresAway(t *testing.T) {
 	server.Kill()
 	began := make(chan func())
 	go func() {
-		_, end := live(t, cfg, parley.Env{})
+		_, end := startGateway(t, cfg, parley.Env{})
 		began <- end
 	}()
 	server.Restart(t)
@@ -175,7 +175,7 @@ func TestPostgresAway(t *testing.T) {
 
 // DI-14: the log says so if the server can lose what was accepted, as those of tests can.
 func TestUnsafePostgresIsLogged(t *testing.T) {
-	cfg := onPostgres(t, postgrestest.Shared(t).Create(t, ""), http.NotFoundHandler())
+	cfg := postgresConfig(t, postgrestest.Shared(t).Create(t, ""), http.NotFoundHandler())
 	log := &sim.Log{}
 	g, err := parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {

@@ -26,8 +26,8 @@ func withMusic(cfg *config.Config) {
 	cfg.Plugins.Player.URLs = []string{"http://music.test/so_what.mp3?key=x", "http://music.test/endless.mp3"}
 }
 
-// music is where the tracks are.
-func (s *story) music() {
+// serveMusic is where the tracks are.
+func (s *harness) serveMusic() {
 	connectortest.Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		wait := 5 * time.Second
 		if strings.Contains(r.URL.Path, "endless") {
@@ -47,8 +47,8 @@ const (
 	enjoy    = "Enjoy it."
 )
 
-// plays asks for a track by a word of its title, and says something before and after.
-func plays(title string) []modelfake.Script {
+// playScript asks for a track by a word of its title, and says something before and after.
+func playScript(title string) []modelfake.Script {
 	return []modelfake.Script{
 		{modelfake.Text(letMe), modelfake.Pause(3 * time.Second), modelfake.ToolCall("c1", "PLAY_MUSIC", `{"title":"`+title+`"}`)},
 		{modelfake.Pause(3 * time.Second), modelfake.Text(enjoy)},
@@ -59,7 +59,7 @@ func plays(title string) []modelfake.Script {
 func paragraphs(ps ...string) string { return strings.ReplaceAll(strings.Join(ps, "\n\n"), "**", "") }
 
 // steps are the different texts that people saw of a message, one after the other.
-func steps(m connectortest.Line) (texts []string) {
+func steps(m connectortest.Message) (texts []string) {
 	for _, v := range m.Versions {
 		texts = append(texts, strings.ReplaceAll(v.Text, "**", ""))
 	}
@@ -82,16 +82,16 @@ func TestProgressInChat(t *testing.T) {
 			passing = nil
 		}
 		t.Run(string(progress), func(t *testing.T) {
-			onEach(t, func(cfg *config.Config) {
+			onEachPlatform(t, func(cfg *config.Config) {
 				withMusic(cfg)
 				configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progress, progress
-			}, func(c *chatStory) {
-				c.music()
-				c.model.Queue(plays("so what")...)
+			}, func(c *chatHarness) {
+				c.serveMusic()
+				c.model.Queue(playScript("so what")...)
 				c.Say(connectortest.Ada, c.ada, "Play something")
-				c.read(c.ada, "Enjoy")
+				c.waitShown(c.ada, "Enjoy")
 				c.WaitIdle()
-				got := slices.DeleteFunc(steps(c.Sees(c.ada)[1]), func(s string) bool {
+				got := slices.DeleteFunc(steps(c.Messages(c.ada)[1]), func(s string) bool {
 					return slices.Contains(passing, s) && !slices.Contains(want, s)
 				})
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -104,10 +104,10 @@ func TestProgressInChat(t *testing.T) {
 
 // What a page shows at each step, and what it shows when it is loaded again: the same text, with the trail.
 func TestProgressOnThePage(t *testing.T) {
-	tell(t, withMusic, func(s *story) {
-		s.music()
-		s.model.Queue(plays("so what")...)
-		id := s.open()
+	withGateway(t, withMusic, func(s *harness) {
+		s.serveMusic()
+		s.model.Queue(playScript("so what")...)
+		id := s.newConversation()
 		stream := s.send(id, "k1", "Play something")
 		var frames []string
 		for {
@@ -149,7 +149,7 @@ func TestProgressOnThePage(t *testing.T) {
 			t.Errorf("the calls of a reload: %s, want %s", lines[1].Tools, want[10])
 		}
 		s.model.Queue(modelfake.Script{modelfake.Text("Welcome.")})
-		s.all(s.send(id, "k2", "Thanks"))
+		s.readAll(s.send(id, "k2", "Thanks"))
 		prompt := string(s.model.Requests()[2].Raw)
 		if n := strings.Count(prompt, "Now playing"); n != 1 || strings.Contains(prompt, "Setting up") {
 			t.Errorf("the next prompt tells %d times what plays: %s", n, prompt)
@@ -165,40 +165,40 @@ func TestEndingsWithACall(t *testing.T) {
 	for name, c := range map[string]struct {
 		title string
 		after []modelfake.Script
-		do    func(c *chatStory)
+		do    func(c *chatHarness)
 		want  []string
 	}{
-		"the model breaks after the call": {"so what", []modelfake.Script{{modelfake.Text(enjoy), modelfake.Cut()}}, func(*chatStory) {},
+		"the model breaks after the call": {"so what", []modelfake.Script{{modelfake.Text(enjoy), modelfake.Cut()}}, func(*chatHarness) {},
 			[]string{paragraphs(letMe, playing, enjoy, "("+llm.ProviderIssue.Sentence()+")")}},
-		"the call fails": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(*chatStory) {},
+		"the call fails": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(*chatHarness) {},
 			[]string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
-		"a user stops it": {"endless", []modelfake.Script{wait}, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "/stop") },
+		"a user stops it": {"endless", []modelfake.Script{wait}, func(c *chatHarness) { c.Say(connectortest.Ada, c.ada, "/stop") },
 			[]string{paragraphs(letMe, setting, "(Stopped.)")}},
-		"a newer message": {"endless", nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "Never mind") },
+		"a newer message": {"endless", nil, func(c *chatHarness) { c.Say(connectortest.Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
-		"the message is removed": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(c *chatStory) {
-			c.Remove(c.ada, c.Sees(c.ada)[1])
+		"the message is removed": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(c *chatHarness) {
+			c.Remove(c.ada, c.Messages(c.ada)[1])
 			run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
 			c.Must(err)
 			c.forgotten = map[string]bool{run.Shown[0].ID: true}
 		}, nil},
-		"the process dies": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
-		"the process ends": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
+		"the process dies": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatHarness) { c.crash(); c.start() }, []string{tale}},
+		"the process ends": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatHarness) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(cfg *config.Config) {
+			onEachPlatform(t, func(cfg *config.Config) {
 				withMusic(cfg)
 				cfg.Shutdown.Grace = time.Second
-			}, func(s *chatStory) {
-				s.music()
-				s.model.Queue(append(plays(c.title)[:1], c.after...)...)
+			}, func(s *chatHarness) {
+				s.serveMusic()
+				s.model.Queue(append(playScript(c.title)[:1], c.after...)...)
 				s.Say(connectortest.Ada, s.ada, "Play something")
-				s.read(s.ada, map[string]string{"endless": setting}[c.title])
+				s.waitShown(s.ada, map[string]string{"endless": setting}[c.title])
 				c.do(s)
 				s.WaitIdle()
 				s.Pass(5 * time.Second)
 				s.WaitIdle()
-				got := connectortest.Own(s, s.ada)
+				got := connectortest.BotTexts(s, s.ada)
 				for i := range got {
 					got[i] = strings.NewReplacer("*", "", "_", "").Replace(got[i])
 				}
@@ -218,16 +218,16 @@ func TestEndingsWithoutAChat(t *testing.T) {
 		"vanished": {Op: progressive.Edit, Vanished: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(cfg *config.Config) {
+			onEachPlatform(t, func(cfg *config.Config) {
 				withMusic(cfg)
 				configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off // else it is found out sooner
-			}, func(c *chatStory) {
-				c.music()
-				c.model.Queue(plays("endless")[0])
+			}, func(c *chatHarness) {
+				c.serveMusic()
+				c.model.Queue(playScript("endless")[0])
 				c.Say(connectortest.Ada, c.ada, "Play something")
-				c.read(c.ada, letMe)
-				c.forgotten = map[string]bool{c.Sees(c.ada)[1].ID: true} // people read less than is remembered
-				c.Spoil(fault)
+				c.waitShown(c.ada, letMe)
+				c.forgotten = map[string]bool{c.Messages(c.ada)[1].ID: true} // people read less than is remembered
+				c.InjectFault(fault)
 				c.Pass(10 * time.Second)
 				room := c.rooms()[0]
 				open, err := c.Store.OpenRuns(c.Context(), room)
@@ -247,11 +247,11 @@ func TestEndingsWithoutAChat(t *testing.T) {
 				if n := len(c.Requests()); n != before {
 					c.Errorf("%d requests after the end", n-before)
 				}
-				c.asked(1)
+				c.wantModelCalls(1)
 				c.ClearFaults()
 				c.model.Queue(modelfake.Script{modelfake.Text("Here I am.")})
 				c.Say(connectortest.Ada, c.ada, "Are you there?")
-				c.read(c.ada, "Here I am.")
+				c.waitShown(c.ada, "Here I am.")
 			})
 		})
 	}
@@ -259,18 +259,18 @@ func TestEndingsWithoutAChat(t *testing.T) {
 
 // On the page every call that has begun ends once, on the stream that it began on.
 func TestCallsEndOnThePage(t *testing.T) {
-	for name, do := range map[string]func(s *story, conversation string){
-		"stopped":    func(s *story, id string) { s.Must(s.browser.Stop(s.Context(), id)) },
-		"superseded": func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) },
-		"it fails":   func(*story, string) {},
+	for name, do := range map[string]func(s *harness, conversation string){
+		"stopped":    func(s *harness, id string) { s.Must(s.browser.Stop(s.Context(), id)) },
+		"superseded": func(s *harness, id string) { s.readAll(s.send(id, "k2", "Never mind")) },
+		"it fails":   func(*harness, string) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, withMusic, func(s *story) {
-				s.music()
-				s.model.Queue(append(plays("endless")[:1], modelfake.Script{modelfake.Text("Well.")})...)
-				id := s.open()
+			withGateway(t, withMusic, func(s *harness) {
+				s.serveMusic()
+				s.model.Queue(append(playScript("endless")[:1], modelfake.Script{modelfake.Text("Well.")})...)
+				id := s.newConversation()
 				stream := s.send(id, "k1", "Play something")
-				s.until(stream, "Setting up")
+				s.readUntil(stream, "Setting up")
 				do(s, id)
 				rest, err := stream.All()
 				s.Must(err)
@@ -305,9 +305,9 @@ func TestTextIsNeverMerged(t *testing.T) {
 		for _, p := range pieces {
 			script = append(script, modelfake.Text(p, modelfake.Whole), modelfake.Pause(time.Second))
 		}
-		tell(t, nil, func(s *story) {
+		withGateway(t, nil, func(s *harness) {
 			s.model.Queue(script)
-			if end := s.all(s.send(s.open(), "k", "Go")); *end.FullText != want {
+			if end := s.readAll(s.send(s.newConversation(), "k", "Go")); *end.FullText != want {
 				t.Errorf("%q became %q", pieces, *end.FullText)
 			}
 		})

@@ -22,8 +22,8 @@ import (
 	"parley/sim"
 )
 
-// real runs a gateway on real sockets and a real clock, and returns its address.
-func real(t *testing.T, edit func(*config.Config)) string {
+// startOnSockets runs a gateway on real sockets and a real clock, and returns its address.
+func startOnSockets(t *testing.T, edit func(*config.Config)) string {
 	t.Helper()
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	if err != nil {
@@ -64,7 +64,7 @@ func TestSecondMessageThroughRedis(t *testing.T) {
 		}
 	}))
 	t.Cleanup(provider.Close)
-	base := real(t, func(c *config.Config) {
+	base := startOnSockets(t, func(c *config.Config) {
 		c.Shared = config.DSN(redis.URL())
 		c.Providers.OpenAI.BaseURL, c.Models.Large.Model = provider.URL+"/v1", modelfake.DefaultModel
 	})
@@ -99,7 +99,7 @@ func TestPageInBrowser(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: no chromium in PATH; the page was not tried in a browser")
 	}
-	base := real(t, func(*config.Config) {})
+	base := startOnSockets(t, func(*config.Config) {})
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1200, 800))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)

@@ -45,10 +45,10 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 		}
 		return modelfake.Script{modelfake.Text("I see.")}
 	}})
-	cfg := onPostgres(t, address, model)
+	cfg := postgresConfig(t, address, model)
 	cfg.Agent.Summaries, cfg.Web.Limits, cfg.Agent.Recall = false, config.Limits{}, recall
 	var kept storage.Store
-	g, end := live(t, cfg, parley.Env{
+	g, end := startGateway(t, cfg, parley.Env{
 		Models: llm.Models{Embedder: modelfake.Concepts{"cat kitten", "called answers"}},
 		Wrap:   func(s storage.Store) storage.Store { kept = s; return s },
 	})
@@ -91,7 +91,7 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 	}
 	end()
 	cfg.Agent.Recall = config.RecallOff
-	g, end = live(t, cfg, parley.Env{})
+	g, end = startGateway(t, cfg, parley.Env{})
 	b.Base = "http://" + g.Addr().String()
 	if got := ask(id, question); got != "I see." {
 		t.Errorf("without recall the answer is %q", got)
@@ -128,11 +128,11 @@ func indexed(t *testing.T, s storage.Store, id string, recall config.Recall) {
 // Prompts begin as the one before did: with recall on and the limit of the history passed, the beginning changes only where the history
 // is trimmed, and not in each turn.
 func TestPromptsRepeatTheirBeginning(t *testing.T) {
-	tell(t, func(cfg *config.Config) { cfg.Agent.HistoryTokens, cfg.Agent.Summaries = 1000, false }, func(s *story) {
+	withGateway(t, func(cfg *config.Config) { cfg.Agent.HistoryTokens, cfg.Agent.Summaries = 1000, false }, func(s *harness) {
 		const turns = 100
-		id := s.open()
+		id := s.newConversation()
 		for i := range turns {
-			s.all(s.send(id, fmt.Sprint("m", i), fmt.Sprintf("This is line %d about the garden, the roses and the old well.", i)))
+			s.readAll(s.send(id, fmt.Sprint("m", i), fmt.Sprintf("This is line %d about the garden, the roses and the old well.", i)))
 			if i%10 == 0 {
 				time.Sleep(time.Minute) // everything is indexed
 			}

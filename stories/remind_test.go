@@ -15,16 +15,16 @@ import (
 	"parley/progressive"
 )
 
-// asksFor has the model set a reminder when from next speaks in a place.
-func (c *chatStory) asksFor(from connectortest.Who, in connectortest.Place, parameters string) {
+// setReminder has the model set a reminder when from next speaks in a place.
+func (c *chatHarness) setReminder(from connectortest.User, in connectortest.Room, parameters string) {
 	c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "REMIND_ME", parameters)}, modelfake.Script{modelfake.Text("I will.")})
 	c.Mention(from, in, "remind me please")
 	c.Pass(20 * time.Second)
 }
 
-// reminded returns what the agent has sent in a place as reminders.
-func (c *chatStory) reminded(in connectortest.Place) (all []string) {
-	for _, text := range connectortest.Own(c, in) {
+// reminders returns what the agent has sent in a place as reminders.
+func (c *chatHarness) reminders(in connectortest.Room) (all []string) {
+	for _, text := range connectortest.BotTexts(c, in) {
 		if strings.HasPrefix(text, "⏰") {
 			all = append(all, text)
 		}
@@ -34,32 +34,32 @@ func (c *chatStory) reminded(in connectortest.Place) (all []string) {
 
 // A reminder is sent once, at its time, also if the process ended or died in between; one that was missed is sent late, with a note.
 func TestReminder(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
-		c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
-		c.asksFor(connectortest.Ada, c.group, `{"text":"stretch","in_minutes":120}`)
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.setReminder(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
+		c.setReminder(connectortest.Ada, c.group, `{"text":"stretch","in_minutes":120}`)
 		c.shutdown()
 		c.start()
 		c.Pass(50 * time.Minute)
-		if got := c.reminded(c.ada); len(got) != 0 {
+		if got := c.reminders(c.ada); len(got) != 0 {
 			c.Fatalf("before its time she reads %q", got)
 		}
 		c.Pass(10 * time.Minute)
-		if got := c.reminded(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
+		if got := c.reminders(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
 			c.Fatalf("she reads %q", got)
 		}
 		c.crash()
 		time.Sleep(3 * time.Hour)
 		c.start()
 		c.Pass(time.Hour)
-		if got := c.reminded(c.group); len(got) != 1 || !strings.HasPrefix(got[0], "⏰ Ada: stretch\n(This was due on ") {
+		if got := c.reminders(c.group); len(got) != 1 || !strings.HasPrefix(got[0], "⏰ Ada: stretch\n(This was due on ") {
 			c.Errorf("the group reads %q", got)
 		}
-		if got := c.reminded(c.ada); len(got) != 1 {
+		if got := c.reminders(c.ada); len(got) != 1 {
 			c.Errorf("after that she reads %q", got)
 		}
 		c.Say(connectortest.Ada, c.ada, "/reminders")
 		c.Pass(time.Minute)
-		if own := connectortest.Own(c, c.ada); own[len(own)-1] != "You have no reminders here." {
+		if own := connectortest.BotTexts(c, c.ada); own[len(own)-1] != "You have no reminders here." {
 			c.Errorf("the list says %q", own)
 		}
 	})
@@ -68,20 +68,20 @@ func TestReminder(t *testing.T) {
 // A crash at any moment around its time neither loses a reminder nor sends it twice.
 func TestReminderAndACrash(t *testing.T) {
 	for at := 1; at <= 10; at += 3 {
-		onEach(t, nil, func(c *chatStory) {
-			c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
+		onEachPlatform(t, nil, func(c *chatHarness) {
+			c.setReminder(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
 			c.Pass(50 * time.Minute)
-			f := &fuse{at: at, death: c.die}
-			c.fuse.Store(f)
-			if c.site.orphans {
-				c.orphans = 1
+			f := &crashPoint{at: at, death: c.kill}
+			c.crashPoint.Store(f)
+			if c.platform.noLookup {
+				c.allowedOrphans = 1
 			}
-			c.survive(f, 20*time.Minute)
-			c.fuse.Store(nil)
-			if n := f.count(); n < 8 {
+			c.passRestarting(f, 20*time.Minute)
+			c.crashPoint.Store(nil)
+			if n := f.moments(); n < 8 {
 				c.Errorf("there were %d moments", n)
 			}
-			all := c.reminded(c.ada)
+			all := c.reminders(c.ada)
 			unmarked := slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.HasSuffix(text, progressive.Repetition) })
 			if len(all) == 0 || len(unmarked) > 1 {
 				c.Errorf("death at moment %d: she reads %q", at, all)
@@ -97,18 +97,18 @@ func TestReminders(t *testing.T) {
 		cfg.Initiative.Timezone, cfg.Initiative.QuietHours = "UTC", "22:00-23:30"
 		time.Sleep(22*time.Hour + 10*time.Minute) // before the gateway runs, which costs nothing
 	}
-	onEach(t, quiet, func(c *chatStory) {
+	onEachPlatform(t, quiet, func(c *chatHarness) {
 		now := time.Now().UTC()
 		late := time.Date(now.Year(), now.Month(), now.Day(), 23, 0, 0, 0, time.UTC)
-		c.asksFor(connectortest.Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"hourly"}`, late.Format("2006-01-02T15:04")))
-		if got := c.prompt(1); !strings.Contains(got, "quiet hours, so it will be sent at 23:30") {
+		c.setReminder(connectortest.Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"hourly"}`, late.Format("2006-01-02T15:04")))
+		if got := c.modelRequest(1); !strings.Contains(got, "quiet hours, so it will be sent at 23:30") {
 			c.Errorf("the model reads %s", got)
 		}
-		c.asksFor(connectortest.Ada, c.group, `{"text":"tea","in_minutes":6000}`)
-		list := func(who connectortest.Who, command string) string {
+		c.setReminder(connectortest.Ada, c.group, `{"text":"tea","in_minutes":6000}`)
+		list := func(who connectortest.User, command string) string {
 			c.Mention(who, c.group, command)
 			c.Pass(time.Minute)
-			own := connectortest.Own(c, c.group)
+			own := connectortest.BotTexts(c, c.group)
 			return own[len(own)-1]
 		}
 		if got := list(connectortest.Ada, "/reminders"); !strings.Contains(got, "23:00 UTC: sleep (hourly)") || !strings.Contains(got, "2. ") {
@@ -124,12 +124,12 @@ func TestReminders(t *testing.T) {
 			c.Errorf("she cancels: %q", got)
 		}
 		c.Pass(time.Until(late.Add(29 * time.Minute)))
-		if got := c.reminded(c.group); len(got) != 0 {
+		if got := c.reminders(c.group); len(got) != 0 {
 			c.Errorf("in the quiet hours they read %q", got)
 		}
 		c.Pass(2 * time.Minute)
 		c.Pass(time.Hour)
-		if got := c.reminded(c.group); len(got) != 2 || !strings.HasPrefix(got[0], "⏰ Ada: sleep\n(This was due on ") {
+		if got := c.reminders(c.group); len(got) != 2 || !strings.HasPrefix(got[0], "⏰ Ada: sleep\n(This was due on ") {
 			c.Errorf("in two hours they read %q", got)
 		}
 	})
@@ -142,16 +142,16 @@ func TestReminderAtALimit(t *testing.T) {
 		cfg.Limits.Person.Messages = &most
 		time.Sleep(23*time.Hour + 30*time.Minute) // before the gateway runs, which costs nothing
 	}
-	onEach(t, evening, func(c *chatStory) {
-		c.asksFor(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":5}`)
+	onEachPlatform(t, evening, func(c *chatHarness) {
+		c.setReminder(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":5}`)
 		now := time.Now().UTC()
 		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
 		c.Pass(time.Until(midnight) - time.Minute)
-		if got := c.reminded(c.ada); len(got) != 0 {
+		if got := c.reminders(c.ada); len(got) != 0 {
 			c.Errorf("over the limit she reads %q", got)
 		}
 		c.Pass(2 * time.Minute)
-		if got := c.reminded(c.ada); len(got) != 1 {
+		if got := c.reminders(c.ada); len(got) != 1 {
 			c.Errorf("the next day she reads %q", got)
 		}
 	})
@@ -159,10 +159,10 @@ func TestReminderAtALimit(t *testing.T) {
 
 // On the web a reminder stands in the conversation.
 func TestReminderOnTheWeb(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "REMIND_ME", `{"text":"call mum","in_minutes":1}`)}, modelfake.Script{modelfake.Text("I will.")})
-		s.all(s.send(c, "1", "remind me"))
+		s.readAll(s.send(c, "1", "remind me"))
 		time.Sleep(2 * time.Minute)
 		all, err := s.Store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9)
 		s.Must(err)

@@ -41,24 +41,24 @@ type replicas struct {
 
 type replica struct {
 	*sim.Browser
-	store *witness
+	store *recordingStore
 	log   *sim.Log
 	end   func()
 	cut   context.CancelFunc // ends its connections to the database, to platforms and models
 }
 
-// die ends n without another word to the store, the platforms and its readers: what it holds ends in its time.
-func (n *replica) die() {
+// kill ends n without another word to the store, the platforms and its readers: what it holds ends in its time.
+func (n *replica) kill() {
 	n.store.Kill()
 	n.cut()
 	n.end()
 }
 
-// inReplicas starts n gateways with a policy for messages that come while an answer is written.
-func inReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler, change ...func(*config.Config)) *replicas {
+// startReplicas starts n gateways with a policy for messages that come while an answer is written.
+func startReplicas(t *testing.T, n int, turns config.TurnRule, model http.Handler, change ...func(*config.Config)) *replicas {
 	t.Helper()
 	r := &replicas{Harness: gatewaytest.New(t), database: postgrestest.Start(t), redis: redistest.Start(t)}
-	r.cfg = onPostgres(t, r.database.Create(t, ""), model)
+	r.cfg = postgresConfig(t, r.database.Create(t, ""), model)
 	r.cfg.Shared = config.DSN(r.redis.URL())
 	r.cfg.Access.Direct, r.cfg.Turns.Direct = "open", turns
 	r.telegramChat = newTelegramChat(t, &r.cfg)
@@ -85,10 +85,10 @@ func (r *replicas) start() *replica {
 	n.cut = cut
 	cfg := r.cfg
 	cfg.Store = config.DSN(strings.Replace(cfg.Store.Reveal(), r.database.Address(), cable(connected, r.T, r.database.Address()), 1))
-	g, end := live(r.T, cfg, parley.Env{
+	g, end := startGateway(r.T, cfg, parley.Env{
 		Log: h.Logger(slog.LevelInfo),
 		Wrap: func(s storage.Store) storage.Store {
-			n.store = mortal(r.T, s)
+			n.store = newKillableStore(r.T, s)
 			return n.store
 		},
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -105,8 +105,8 @@ func (r *replicas) start() *replica {
 	return n
 }
 
-// eventually waits for at most a minute. What a dead replica held is taken by another within about 20 s.
-func (r *replicas) eventually(what string, is func() bool) {
+// waitUntil waits for at most a minute. What a dead replica held is taken by another within about 20 s.
+func (r *replicas) waitUntil(what string, is func() bool) {
 	r.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -138,8 +138,8 @@ func (r *replicas) leases() (all []lease) {
 	return all
 }
 
-// recorded counts the messages that the store knows of the answers under way.
-func (r *replicas) recorded() (n int) {
+// recordedMessages counts the messages that the store knows of the answers under way.
+func (r *replicas) recordedMessages() (n int) {
 	r.Helper()
 	store := r.nodes[0].store
 	rooms, err := store.OpenRooms(r.Context())
@@ -191,7 +191,7 @@ func (c *telegramChat) answers() (all []string) {
 // written here.
 func TestReplicasShareRooms(t *testing.T) {
 	const first, second = "This is the first answer, which takes its time, word by word.", "This is the second answer."
-	r := inReplicas(t, 2, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+	r := startReplicas(t, 2, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
 		if strings.Contains(q.LastUser(), "two") {
 			return modelfake.Script{modelfake.Text(second)}
 		}
@@ -235,7 +235,7 @@ func TestReplicaDies(t *testing.T) {
 	const answer = "This is an answer of more than twenty-four characters, and it is said once."
 	var mu sync.Mutex
 	calls := 0
-	r := inReplicas(t, 3, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+	r := startReplicas(t, 3, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
 		mu.Lock()
 		defer mu.Unlock()
 		if calls++; calls == 1 {
@@ -248,20 +248,20 @@ func TestReplicaDies(t *testing.T) {
 	}}))
 	r.telegram.Say(r.chat, r.user, "hello")
 	// Before the gateway knows what became of its request, a death would be followed by a repetition: Telegram has no nonces.
-	r.eventually("a preview that is recorded", func() bool { return len(r.answers()) == 1 && r.recorded() == 1 })
+	r.waitUntil("a preview that is recorded", func() bool { return len(r.answers()) == 1 && r.recordedMessages() == 1 })
 	before, begun := r.leases(), time.Now()
 	for i, n := range r.nodes {
 		if i == 0 || n.store.answers() { // the first one receives Telegram's messages
-			n.die()
+			n.kill()
 		}
 	}
 	held := r.leases()
 	if time.Since(begun) < 5*time.Second && !slices.Equal(held, before) { // later, they may have ended
 		t.Errorf("before the death the leases were %v, right after it they are %v", before, held)
 	}
-	r.eventually("the whole answer", func() bool { a := r.answers(); return len(a) == 1 && a[0] == answer })
+	r.waitUntil("the whole answer", func() bool { a := r.answers(); return len(a) == 1 && a[0] == answer })
 	r.telegram.Say(r.chat, r.user, "are you there again?")
-	r.eventually("an answer through the replica that took over", func() bool { a := r.answers(); return len(a) == 2 && a[1] == "Here I am." })
+	r.waitUntil("an answer through the replica that took over", func() bool { a := r.answers(); return len(a) == 2 && a[1] == "Here I am." })
 	if now := r.leases(); len(now) != 1 || now[0].owner == before[0].owner || now[0].token <= before[0].token {
 		t.Errorf("before the death the leases were %v, after the takeover they are %v", before, now)
 	}
@@ -272,7 +272,7 @@ func TestReplicaDies(t *testing.T) {
 
 // DI-08: all replicas are replaced, one after the other, while questions come in. Each is answered once.
 func TestRollingRestart(t *testing.T) {
-	r := inReplicas(t, 3, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+	r := startReplicas(t, 3, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
 		return modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text("You said "+q.LastUser()+", and I say this.", modelfake.ByWord)}
 	}}))
 	ctx, stop := context.WithCancel(t.Context())
@@ -304,7 +304,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		return times
 	}
-	r.eventually("an answer to each question", func() bool { return !slices.Contains(answered(), 0) })
+	r.waitUntil("an answer to each question", func() bool { return !slices.Contains(answered(), 0) })
 	time.Sleep(time.Second)
 	if times := answered(); slices.Max(times) > 1 || len(r.answers()) != total {
 		t.Errorf("the questions are answered %v times, in %q", times, r.answers())

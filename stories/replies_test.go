@@ -16,14 +16,14 @@ import (
 	"parley/models/modelfake"
 )
 
-// platform is what the worlds of the platforms have besides the methods that all platforms share.
-type platform interface {
-	Unheard(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) connectortest.Line // a file of which the bot is not told
+// groupPlatform is what the worlds of the platforms have besides the methods that all platforms share.
+type groupPlatform interface {
+	Unheard(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message // a file of which the bot is not told
 	Mentioning(text string) string
 }
 
-// replies queues answers of the model.
-func (s *story) replies(texts ...string) {
+// queueAnswers queues answers of the model.
+func (s *harness) queueAnswers(texts ...string) {
 	for _, t := range texts {
 		s.model.Queue(modelfake.Script{modelfake.Text(t)})
 	}
@@ -42,20 +42,20 @@ func TestReplyToUnheardFile(t *testing.T) {
 		"voice":    {spoken(), "a voice message", "Meet me at six."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, withSenses, func(c *chatStory) {
-				p := c.World.(platform)
+			onEachPlatform(t, withSenses, func(c *chatHarness) {
+				p := c.Platform.(groupPlatform)
 				switch name {
 				case "picture":
-					c.replies(look)
+					c.queueAnswers(look)
 				case "voice":
 					c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("Meet me at six.")})
 				}
-				c.replies("I see.", "As before.")
+				c.queueAnswers("I see.", "As before.")
 				posted := p.Unheard(connectortest.Bob, c.group, "", f.file)
 				for range 2 {
 					c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is it?"))
 					c.WaitIdle()
-					told := c.told()
+					told := c.lastPromptText()
 					if !strings.Contains(told, "[In reply to "+f.what) || !strings.Contains(told, " from Bob]") {
 						t.Errorf("the prompt does not say what the reply is to: %s", told)
 					}
@@ -63,10 +63,10 @@ func TestReplyToUnheardFile(t *testing.T) {
 						t.Errorf("the prompt lacks the file: %s", told)
 					}
 				}
-				if n := len(c.of(eyes)) + len(c.of(ears)); n > 1 {
+				if n := len(c.requestsTo(eyes)) + len(c.requestsTo(ears)); n > 1 {
 					t.Errorf("it was read %d times", n)
 				}
-				c.want(c.group, "I see.", "As before.")
+				c.wantShown(c.group, "I see.", "As before.")
 			})
 		})
 	}
@@ -76,12 +76,12 @@ func TestReplyToUnheardFile(t *testing.T) {
 func TestReplyToPictureIsShown(t *testing.T) {
 	for _, heard := range []bool{false, true} {
 		t.Run(fmt.Sprint("heard ", heard), func(t *testing.T) {
-			onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatStory) {
-				c.replies("A square.")
-				p := c.World.(platform)
-				var posted connectortest.Line
+			onEachPlatform(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatHarness) {
+				c.queueAnswers("A square.")
+				p := c.Platform.(groupPlatform)
+				var posted connectortest.Message
 				if heard {
-					posted = c.shown(connectortest.Bob, c.group, photo())
+					posted = c.sendUnmentioned(connectortest.Bob, c.group, photo())
 				} else {
 					posted = p.Unheard(connectortest.Bob, c.group, "", photo())
 				}
@@ -96,16 +96,16 @@ func TestReplyToPictureIsShown(t *testing.T) {
 	}
 }
 
-// shown has from send a file into a group without a mention.
-func (c *chatStory) shown(from connectortest.Who, in connectortest.Place, f connectortest.File) connectortest.Line {
-	switch w := c.World.(type) {
-	case *telegramworld.World:
+// sendUnmentioned has from send a file into a group without a mention.
+func (c *chatHarness) sendUnmentioned(from connectortest.User, in connectortest.Room, f connectortest.File) connectortest.Message {
+	switch w := c.Platform.(type) {
+	case *telegramworld.Platform:
 		w.Attach(from, in, f)
-	case *discordworld.World:
+	case *discordworld.Platform:
 		w.Attach(from, in, f)
 	}
 	c.WaitIdle()
-	all := c.Sees(in)
+	all := c.Messages(in)
 	return all[len(all)-1]
 }
 
@@ -131,21 +131,21 @@ func TestDirectChatAnswersEverything(t *testing.T) {
 		{}, {"poll": map[string]any{"question": map[string]any{"text": "Tea?"}}}, {"sticker_items": []any{map[string]any{"id": "1", "name": "Wave"}}},
 		{"activity": map[string]any{"type": 1}}, {"message_snapshots": []any{map[string]any{"message": map[string]any{"content": ""}}}},
 	}
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		kinds := onTelegramAll
-		if c.site.name == "discord" {
+		if c.platform.name == "discord" {
 			kinds = onDiscordAll
 		}
 		for n, fields := range kinds {
-			switch w := c.World.(type) {
-			case *telegramworld.World:
+			switch w := c.Platform.(type) {
+			case *telegramworld.Platform:
 				w.Send(connectortest.Ada, c.ada, "", telegramfake.With(fields))
-			case *discordworld.World:
+			case *discordworld.Platform:
 				w.Send(connectortest.Ada, c.ada, "", discordfake.With(fields))
 			}
 			c.Pass(5 * time.Second)
 			c.WaitIdle()
-			if own := connectortest.Own(c, c.ada); len(own) != n+1 {
+			if own := connectortest.BotTexts(c, c.ada); len(own) != n+1 {
 				t.Fatalf("after %v people read %q", fields, own)
 			}
 		}
@@ -154,8 +154,8 @@ func TestDirectChatAnswersEverything(t *testing.T) {
 
 // A forwarded file is read on Discord, and an embed in it is words.
 func TestDiscordForwards(t *testing.T) {
-	on(t, sites()[1], withSenses, func(c *chatStory) {
-		w := c.World.(*discordworld.World)
+	onPlatform(t, platforms()[1], withSenses, func(c *chatHarness) {
+		w := c.Platform.(*discordworld.Platform)
 		card := map[string]any{"embeds": []any{map[string]any{"type": "rich", "title": "Release 2", "fields": []any{map[string]any{"name": "Date", "value": "Monday"}}}}}
 		text := w.Unheard(connectortest.Bob, c.group, "", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
 		embed := w.Send(connectortest.Robot, c.group, "", discordfake.With(card), discordfake.Unheard())
@@ -163,13 +163,13 @@ func TestDiscordForwards(t *testing.T) {
 			w.Send(connectortest.Ada, c.ada, "", discordfake.Forward(posted))
 			c.Pass(5 * time.Second)
 			c.WaitIdle()
-			if told := c.told(); !strings.Contains(told, want) {
+			if told := c.lastPromptText(); !strings.Contains(told, want) {
 				t.Errorf("the model was told %q", told)
 			}
 		}
 		c.Reply(connectortest.Ada, c.group, embed, w.Mentioning("when?"))
 		c.WaitIdle()
-		if told := c.told(); !strings.Contains(told, "[In reply to Robot: *Embed:* Release 2 Date: Monday]") {
+		if told := c.lastPromptText(); !strings.Contains(told, "[In reply to Robot: *Embed:* Release 2 Date: Monday]") {
 			t.Errorf("the model was told %q", told)
 		}
 	})
@@ -180,26 +180,26 @@ func TestDiscordForwards(t *testing.T) {
 func TestMentionByEdit(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"soon": time.Minute, "late": 16 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
-				p := c.World.(platform)
+			onEachPlatform(t, nil, func(c *chatHarness) {
+				p := c.Platform.(groupPlatform)
 				c.Say(connectortest.Ada, c.group, "what is the time?")
 				c.Say(connectortest.Bob, c.group, "no idea")
 				c.Pass(wait)
-				asked := c.Sees(c.group)[0]
-				c.Twice(func() { c.Edit(c.group, asked, p.Mentioning("what is the time?")) })
+				asked := c.Messages(c.group)[0]
+				c.DeliverTwice(func() { c.Edit(c.group, asked, p.Mentioning("what is the time?")) })
 				c.WaitIdle()
 				if name == "late" {
-					c.want(c.group)
+					c.wantShown(c.group)
 					return
 				}
-				c.asked(1)
-				if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
+				c.wantModelCalls(1)
+				if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
 					t.Errorf("people read %q", own)
 				}
 				c.Edit(c.group, asked, p.Mentioning("what is the date?"))
 				c.WaitIdle()
-				c.asked(2)
-				if own := connectortest.Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
+				c.wantModelCalls(2)
+				if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
 					t.Errorf("after another edit people read %q", own)
 				}
 			})
@@ -209,15 +209,15 @@ func TestMentionByEdit(t *testing.T) {
 
 // The role that Discord makes for the bot stands for the bot where users mention it. Other roles don't.
 func TestDiscordOwnRole(t *testing.T) {
-	on(t, sites()[1], nil, func(c *chatStory) {
-		w := c.World.(*discordworld.World)
+	onPlatform(t, platforms()[1], nil, func(c *chatHarness) {
+		w := c.Platform.(*discordworld.Platform)
 		own, other := w.Fake.AddBotRole(w.Guild()), w.Fake.AddRole(w.Guild(), "Friends")
 		c.Say(connectortest.Ada, c.group, "<@&"+other+"> hello all")
 		c.Say(connectortest.Ada, c.group, "<@&"+own+"> hello")
-		c.want(c.group, "You said: Ada: hello")
+		c.wantShown(c.group, "You said: Ada: hello")
 		c.Say(connectortest.Ada, c.group, "and <@&"+own+">?")
 		c.WaitIdle()
-		c.asked(2)
+		c.wantModelCalls(2)
 		lookups := 0
 		for _, q := range w.Fake.Log() {
 			if q.Route == discordfake.GetRoles {
@@ -234,19 +234,19 @@ func TestDiscordOwnRole(t *testing.T) {
 func TestTelegramAnonymousAdministrator(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		t.Run(fmt.Sprint("allowed ", allowed), func(t *testing.T) {
-			on(t, sites()[0], func(cfg *config.Config) {
+			onPlatform(t, platforms()[0], func(cfg *config.Config) {
 				if w, err := telegramworld.New(); err != nil {
 					t.Error(err)
 				} else if allowed {
-					cfg.Access.Allow.Rooms = []config.Chat{config.Chat(telegram.Name + ":" + string(w.Group()))} // the same in each world
+					cfg.Access.Allow.Rooms = []config.Chat{config.Chat(telegram.Name + ":" + string(w.Group()))} // the same on each platform
 				}
-			}, func(c *chatStory) {
-				w := c.World.(*telegramworld.World)
+			}, func(c *chatHarness) {
+				w := c.Platform.(*telegramworld.Platform)
 				group := telegramworld.Chat(c.group)
 				w.Send(connectortest.Ada, c.group, w.Mentioning("who is here?"), telegramfake.As(group))
 				w.Send(connectortest.Ada, c.group, w.Mentioning("and I?"), telegramfake.As(telegramfake.Chat{ID: -100777, Type: "channel", Title: "News"}))
 				c.WaitIdle()
-				if own := connectortest.Own(c, c.group); len(own) != map[bool]int{true: 1}[allowed] {
+				if own := connectortest.BotTexts(c, c.group); len(own) != map[bool]int{true: 1}[allowed] {
 					t.Errorf("people read %q", own)
 				}
 			})

@@ -10,8 +10,8 @@ import (
 	"parley/sim"
 )
 
-// forgets has the page forget a conversation.
-func (s *story) forgets(id string) {
+// forgetConversation has the page forget a conversation.
+func (s *harness) forgetConversation(id string) {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), http.MethodDelete, s.browser.Base+"/api/conversations/"+id, nil)
 	s.Must(err)
@@ -26,23 +26,23 @@ func (s *story) forgets(id string) {
 // IN-17: a page that sends a message again whose conversation was forgotten meanwhile gets no second answer, also from the next
 // process, and nothing of the first; what it sends then is answered.
 func TestResentAfterItWasForgotten(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		id := s.open()
-		s.all(s.send(id, "k1", "Hello"))
-		s.forgets(id)
+	withGateway(t, nil, func(s *harness) {
+		id := s.newConversation()
+		s.readAll(s.send(id, "k1", "Hello"))
+		s.forgetConversation(id)
 		s.shutdown()
 		s.start()
-		if end := s.all(s.send(id, "k1", "Hello")); *end.FullText != "" || end.NoResponse != "ignored" {
+		if end := s.readAll(s.send(id, "k1", "Hello")); *end.FullText != "" || end.NoResponse != "ignored" {
 			t.Errorf("sent again it ends with %s", end.Raw)
 		}
 		time.Sleep(time.Minute)
 		if n := len(s.model.Requests()); n != 1 {
 			t.Errorf("the model was asked %d times", n)
 		}
-		if end := s.all(s.send(id, "k2", "Hello")); *end.FullText == "" {
+		if end := s.readAll(s.send(id, "k2", "Hello")); *end.FullText == "" {
 			t.Errorf("a new message ends with %s", end.Raw)
 		}
-		s.looks = append(s.looks, func(e *sim.Evidence) []string {
+		s.checks = append(s.checks, func(e *sim.Evidence) []string {
 			e.Seen, e.Accepted = nil, nil // what was said first is not remembered
 			return nil
 		})
@@ -51,18 +51,18 @@ func TestResentAfterItWasForgotten(t *testing.T) {
 
 // WB-13: who comes back to an answer finds it, however many messages there were, also after its end; a new one has to wait.
 func TestRejoiningAtTheLimit(t *testing.T) {
-	tell(t, func(cfg *config.Config) {
+	withGateway(t, func(cfg *config.Config) {
 		cfg.Web.Limits.MessagesPerMinute = 1
 		cfg.Limits.Person = quotaOf(1, 0)
-	}, func(s *story) {
-		c := s.open()
+	}, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(fox, modelfake.ByWord)})
 		first := s.send(c, "m1", "Tell me")
-		s.until(first, "brown")
+		s.readUntil(first, "brown")
 		first.Close()
 		for range 3 {
 			again := s.send(c, "m1", "Tell me")
-			s.until(again, "brown")
+			s.readUntil(again, "brown")
 			again.Close()
 		}
 		st, err := s.browser.Send(s.Context(), c, "m2", "And now?")
@@ -71,7 +71,7 @@ func TestRejoiningAtTheLimit(t *testing.T) {
 			t.Errorf("a new message is answered %d", st.Status)
 		}
 		for range 2 {
-			if got := *s.all(s.send(c, "m1", "Tell me")).FullText; got != fox {
+			if got := *s.readAll(s.send(c, "m1", "Tell me")).FullText; got != fox {
 				t.Errorf("it ends with %q", got)
 			}
 		}

@@ -12,11 +12,11 @@ import (
 // ST-28: after a restart, planned or not, the first text comes within 1.5 s, as what was spent is known and not assumed. At most
 // one request is refused.
 func TestFirstTextAfterARestart(t *testing.T) {
-	for name, stop := range map[string]func(*chatStory){"planned": func(c *chatStory) { c.shutdown() }, "crash": func(c *chatStory) { c.crash() }} {
+	for name, stop := range map[string]func(*chatHarness){"planned": func(c *chatHarness) { c.shutdown() }, "crash": func(c *chatHarness) { c.crash() }} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chatStory) {
+			onEachPlatform(t, nil, func(c *chatHarness) {
 				c.cfg.Shutdown.Grace = time.Second
-				c.model.Queue(slowly(tale))
+				c.model.Queue(slowScript(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.Pass(time.Minute)
 				for range 3 {
@@ -25,9 +25,9 @@ func TestFirstTextAfterARestart(t *testing.T) {
 					c.Pass(3 * time.Second)
 					stop(c)
 					begun := time.Now()
-					before := len(connectortest.Own(c, c.ada))
+					before := len(connectortest.BotTexts(c, c.ada))
 					c.start()
-					for !slices.Contains(connectortest.Own(c, c.ada)[before:], fox) && time.Since(begun) < time.Minute {
+					for !slices.Contains(connectortest.BotTexts(c, c.ada)[before:], fox) && time.Since(begun) < time.Minute {
 						c.Pass(50 * time.Millisecond)
 					}
 					if took := time.Since(begun); took > 1500*time.Millisecond {

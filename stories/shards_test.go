@@ -43,7 +43,7 @@ func TestReplicaWithShardsDies(t *testing.T) {
 	for i := range 4 {
 		channels = append(channels, fake.AddChannel(fake.AddGuildOn(fmt.Sprint("guild ", i), i, 4), "general"))
 	}
-	r := inReplicas(t, 3, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+	r := startReplicas(t, 3, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
 		for _, word := range strings.Fields(q.LastUser()) {
 			if strings.HasPrefix(word, "question-") {
 				return modelfake.Script{modelfake.Text("You asked " + word + ", and this is my answer to it.")}
@@ -55,7 +55,7 @@ func TestReplicaWithShardsDies(t *testing.T) {
 		section.Token, section.APIURL = config.Secret(fake.Token()), api.URL
 		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account("discord:"+ann))
 	})
-	r.eventually("three replicas with one or two shards", func() bool { return slices.Equal(r.shards(), []int{1, 1, 2}) && len(fake.Shards()) == 4 })
+	r.waitUntil("three replicas with one or two shards", func() bool { return slices.Equal(r.shards(), []int{1, 1, 2}) && len(fake.Shards()) == 4 })
 	asked := 0
 	ask := func() {
 		for _, c := range channels {
@@ -77,14 +77,14 @@ func TestReplicaWithShardsDies(t *testing.T) {
 		return times
 	}
 	ask()
-	r.eventually("an answer on each shard", func() bool { return !slices.Contains(answered(), 0) })
+	r.waitUntil("an answer on each shard", func() bool { return !slices.Contains(answered(), 0) })
 	ask()
-	r.nodes[0].die()
+	r.nodes[0].kill()
 	ask()
 	r.nodes = r.nodes[1:]
-	r.eventually("two replicas with two shards each", func() bool { return slices.Equal(r.shards(), []int{2, 2}) && len(fake.Shards()) == 4 })
+	r.waitUntil("two replicas with two shards each", func() bool { return slices.Equal(r.shards(), []int{2, 2}) && len(fake.Shards()) == 4 })
 	ask()
-	r.eventually("an answer to each question", func() bool { return !slices.Contains(answered(), 0) })
+	r.waitUntil("an answer to each question", func() bool { return !slices.Contains(answered(), 0) })
 	if times := answered(); slices.Max(times) > 1 {
 		t.Errorf("the questions are answered %v times", times)
 	}

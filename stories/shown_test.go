@@ -17,14 +17,14 @@ import (
 // The page is asked which of two tracks is meant while the answer goes on, says so by a press or in writing, and gets the track
 // as a file: in the same stream, also when it joined late, and after a reload.
 func TestChooseAndHearOnThePage(t *testing.T) {
-	for name, choose := range map[string]func(*story, string, answer.Choices) *sim.Stream{
-		"pressed": func(s *story, id string, o answer.Choices) *sim.Stream {
+	for name, choose := range map[string]func(*harness, string, answer.Choices) *sim.Stream{
+		"pressed": func(s *harness, id string, o answer.Choices) *sim.Stream {
 			st, err := s.browser.Choose(s.Context(), id, o, 1)
 			s.Must(err)
 			return st
 		},
-		"written":  func(s *story, id string, o answer.Choices) *sim.Stream { return s.send(id, "k2", o.Options[1]) },
-		"numbered": func(s *story, id string, _ answer.Choices) *sim.Stream { return s.send(id, "k2", "2") },
+		"written":  func(s *harness, id string, o answer.Choices) *sim.Stream { return s.send(id, "k2", o.Options[1]) },
+		"numbered": func(s *harness, id string, _ answer.Choices) *sim.Stream { return s.send(id, "k2", "2") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -33,28 +33,28 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tell(t, func(cfg *config.Config) { cfg.Plugins.Player.Folder = folder }, func(s *story) {
+			withGateway(t, func(cfg *config.Config) { cfg.Plugins.Player.Folder = folder }, func(s *harness) {
 				s.model.Queue(modelfake.Script{modelfake.Text("Sure."), modelfake.ToolCall("c1", "PLAY_MUSIC", `{"title":"blue"}`)}, modelfake.Script{modelfake.Pause(time.Second), modelfake.Text(enjoy)})
-				id := s.open()
+				id := s.newConversation()
 				early := s.send(id, "k1", "Play something blue")
-				offer := s.offered(early)
+				offer := s.readChoices(early)
 				time.Sleep(time.Second)
 				late := s.send(id, "k1", "Play something blue")
-				if again := s.offered(late); again.ID != offer.ID || len(offer.Options) != 2 {
+				if again := s.readChoices(late); again.ID != offer.ID || len(offer.Options) != 2 {
 					s.Errorf("who joins is offered %+v, not %+v", again, offer)
 				}
-				if end := s.all(choose(s, id, offer)); end.NoResponse != "ignored" || *end.FullText != "" || end.MessageID != "" {
+				if end := s.readAll(choose(s, id, offer)); end.NoResponse != "ignored" || *end.FullText != "" || end.MessageID != "" {
 					s.Errorf("the choice ends with %s", end.Raw)
 				}
-				done := s.heard(id, early)
-				s.heard(id, late)
+				done := s.readPlayed(id, early)
+				s.readPlayed(id, late)
 				line := offer.Options[1]
 				if name == "numbered" {
 					line = "2"
 				}
-				s.wantsChosen(id, line, done)
+				s.wantChoiceLine(id, line, done)
 				if name != "pressed" { // WB-05: what is sent twice is heard once
-					if again := s.all(s.send(id, "k2", line)); again.NoResponse != "ignored" {
+					if again := s.readAll(s.send(id, "k2", line)); again.NoResponse != "ignored" {
 						s.Errorf("the same line again ends with %s", again.Raw)
 					}
 				}
@@ -63,8 +63,8 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 	}
 }
 
-// offered reads a stream until there is something to choose.
-func (s *story) offered(st *sim.Stream) answer.Choices {
+// readChoices reads a stream until there is something to choose.
+func (s *harness) readChoices(st *sim.Stream) answer.Choices {
 	s.Helper()
 	for {
 		e, err := st.Next()
@@ -75,8 +75,8 @@ func (s *story) offered(st *sim.Stream) answer.Choices {
 	}
 }
 
-// heard reads the rest of an answer in which something was chosen and a track came, and returns its end.
-func (s *story) heard(id string, st *sim.Stream) sim.Event {
+// readPlayed reads the rest of an answer in which something was chosen and a track came, and returns its end.
+func (s *harness) readPlayed(id string, st *sim.Stream) sim.Event {
 	s.Helper()
 	events, err := st.All()
 	s.Must(err)
@@ -98,8 +98,8 @@ func (s *story) heard(id string, st *sim.Stream) sim.Event {
 	return done
 }
 
-// wantsChosen compares a reload with what was told: the choice stands above the answer that asked.
-func (s *story) wantsChosen(id, line string, done sim.Event) {
+// wantChoiceLine compares a reload with what was told: the choice stands above the answer that asked.
+func (s *harness) wantChoiceLine(id, line string, done sim.Event) {
 	s.Helper()
 	lines, err := s.browser.Reload(s.Context(), id)
 	s.Must(err)

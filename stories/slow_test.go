@@ -16,8 +16,8 @@ import (
 
 const once = "🔁 The server of “so what” is not responding; trying again…"
 
-// slowMusic is a track whose server answers with the second try.
-func (s *story) slowMusic() {
+// serveSlowMusic is a track whose server answers with the second try.
+func (s *harness) serveSlowMusic() {
 	first := true
 	connectortest.Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if first {
@@ -25,22 +25,22 @@ func (s *story) slowMusic() {
 			<-r.Context().Done()
 		}
 	}))
-	s.model.Queue(plays("so what")...)
+	s.model.Queue(playScript("so what")...)
 }
 
 // ST-16: a server that is slow to answer is tried once more. People are told so where the status stood before, and what
 // came of it takes the place of that.
 func TestSlowServerInChat(t *testing.T) {
-	onEach(t, func(cfg *config.Config) {
+	onEachPlatform(t, func(cfg *config.Config) {
 		withMusic(cfg)
 		configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
-	}, func(c *chatStory) {
-		c.slowMusic()
+	}, func(c *chatHarness) {
+		c.serveSlowMusic()
 		c.Say(connectortest.Ada, c.ada, "Play something")
-		c.read(c.ada, "Enjoy")
+		c.waitShown(c.ada, "Enjoy")
 		c.WaitIdle()
 		want := []string{letMe, paragraphs(letMe, settling), paragraphs(letMe, once), paragraphs(letMe, playing), paragraphs(letMe, playing, enjoy)}
-		if diff := cmp.Diff(want, steps(c.Sees(c.ada)[1])); diff != "" {
+		if diff := cmp.Diff(want, steps(c.Messages(c.ada)[1])); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -49,10 +49,10 @@ func TestSlowServerInChat(t *testing.T) {
 // The page replaces it in the text, and says it once in a frame of its own, for who shows nothing before the end: that is
 // what a script in a terminal tells.
 func TestSlowServerOnThePage(t *testing.T) {
-	tell(t, withMusic, func(s *story) {
-		s.slowMusic()
-		stream := s.send(s.open(), "k1", "Play something")
-		s.until(stream, settling)
+	withGateway(t, withMusic, func(s *harness) {
+		s.serveSlowMusic()
+		stream := s.send(s.newConversation(), "k1", "Play something")
+		s.readUntil(stream, settling)
 		rest, err := stream.All()
 		s.Must(err)
 		var frames []string

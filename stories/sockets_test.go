@@ -18,21 +18,21 @@ import (
 	"parley/models/modelfake"
 )
 
-// bell rings when something was logged or answered: that is when it is worth looking again.
-type bell chan struct{}
+// signal rings when something was logged or answered: that is when it is worth looking again.
+type signal chan struct{}
 
-func (b bell) Write(p []byte) (int, error) { b.ring(); return len(p), nil }
+func (b signal) Write(p []byte) (int, error) { b.notify(); return len(p), nil }
 
-func (b bell) ring() {
+func (b signal) notify() {
 	select {
 	case b <- struct{}{}:
 	default: // it has rung
 	}
 }
 
-func (b bell) after(h http.Handler) http.Handler {
+func (b signal) after(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer b.ring()
+		defer b.notify()
 		h.ServeHTTP(w, r)
 	})
 }
@@ -40,24 +40,24 @@ func (b bell) after(h http.Handler) http.Handler {
 // sockets is one platform, one model and a gateway between them, with real sockets and a real clock. All end with the test.
 type sockets struct {
 	*gatewaytest.Harness
-	connectortest.World
-	site     site
-	place    connectortest.Place // the direct chat of Ada, who owns the gateway
+	connectortest.Platform
+	site     platform
+	place    connectortest.Room // the direct chat of Ada, who owns the gateway
 	url      string
 	model    *modelfake.Server
 	provider *httptest.Server
-	changed  bell
+	changed  signal
 	gateway  *parley.Gateway
 }
 
 // onSockets starts the platform and the model.
-func onSockets(t *testing.T, p site) *sockets {
+func onSockets(t *testing.T, p platform) *sockets {
 	t.Helper()
-	w, err := p.world()
+	w, err := p.newServer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sockets{Harness: gatewaytest.New(t), World: w, site: p, place: w.Direct(connectortest.Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(bell, 1)}
+	s := &sockets{Harness: gatewaytest.New(t), Platform: w, site: p, place: w.Direct(connectortest.Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(signal, 1)}
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(s.changed.after(w.Handler()))
 	t.Cleanup(server.Close)
@@ -81,7 +81,7 @@ func (s *sockets) start(cfg config.Config) {
 	s.Helper()
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(s.TempDir(), "parley.db")), "127.0.0.1:0"
 	cfg.Owner = []config.Account{config.Account(s.Account(connectortest.Ada))}
-	s.site.use(&cfg, s.World, s.url)
+	s.site.enable(&cfg, s.Platform, s.url)
 	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(s.Logged, s.changed), nil))})
 	s.Must(err)
 	s.gateway = g
@@ -94,27 +94,27 @@ func (s *sockets) start(cfg config.Config) {
 			s.Errorf("refused: %q", bad)
 		}
 	})
-	s.wait("the platform is connected", func() bool {
+	s.waitUntil("the platform is connected", func() bool {
 		return slices.ContainsFunc(strings.Split(s.Logged.String(), "\n"), func(line string) bool {
 			return strings.Contains(line, "connected") && strings.Contains(line, "connector=")
 		})
 	})
 }
 
-// wait waits until something is so.
-func (s *sockets) wait(what string, until func() bool) {
+// waitUntil waits until something is so.
+func (s *sockets) waitUntil(what string, until func() bool) {
 	s.Helper()
 	for !until() {
 		select {
 		case <-s.changed:
 		case <-time.After(time.Minute):
-			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, connectortest.Own(s, s.place), s.Logged.String())
+			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, connectortest.BotTexts(s, s.place), s.Logged.String())
 		}
 	}
 }
 
-// reads waits until Ada has read part.
-func (s *sockets) reads(part string) {
+// waitShown waits until Ada has read part.
+func (s *sockets) waitShown(part string) {
 	s.Helper()
-	s.wait("Ada reads "+part, func() bool { return strings.Contains(strings.Join(connectortest.Own(s, s.place), "\n"), part) })
+	s.waitUntil("Ada reads "+part, func() bool { return strings.Contains(strings.Join(connectortest.BotTexts(s, s.place), "\n"), part) })
 }

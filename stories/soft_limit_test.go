@@ -23,11 +23,11 @@ func withSoftLimit(cfg *config.Config) {
 // The owner is asked before an answer goes beyond the soft limit, and it goes on after a restart of the gateway, in the same message.
 func TestSoftLimitInChats(t *testing.T) {
 	for option, want := range []struct{ model, says string }{{modelfake.DefaultModel, fox}, {modelfake.DefaultModel + "-small", fox}, {"", "Okay, I stopped before it cost anything."}} {
-		onEach(t, withSoftLimit, func(c *chatStory) {
+		onEachPlatform(t, withSoftLimit, func(c *chatHarness) {
 			c.shutdown()
 			c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
 			c.start()
-			w := c.World.(presser)
+			w := c.Platform.(buttonPlatform)
 			c.model.Queue(modelfake.Script{modelfake.Text(fox)})
 			c.Say(connectortest.Ada, c.ada, "Tell me")
 			for range 60 {
@@ -37,14 +37,14 @@ func TestSoftLimitInChats(t *testing.T) {
 				c.Pass(time.Second)
 			}
 			if got := w.Buttons(c.ada); len(got) != 3 || !strings.HasPrefix(got[0], "Go on (about $0.") || got[1] != "Use the cheaper model" {
-				t.Fatalf("the buttons are %q; people see %+v\n%s", got, c.Sees(c.ada), c.Logged.String())
+				t.Fatalf("the buttons are %q; people see %+v\n%s", got, c.Messages(c.ada), c.Logged.String())
 			}
 			c.shutdown()
 			c.start()
 			w.Press(connectortest.Ada, c.ada, option)
-			c.read(c.ada, want.says)
+			c.waitShown(c.ada, want.says)
 			c.WaitIdle()
-			seen := c.Sees(c.ada)
+			seen := c.Messages(c.ada)
 			if text := seen[len(seen)-1].Text; len(seen) != 2 || !strings.HasSuffix(text, want.says) || strings.Count(text, "💰") != min(2, 1+len(want.model)) || len(w.Buttons(c.ada)) > 0 {
 				t.Errorf("people see %+v", seen)
 			}
@@ -60,7 +60,7 @@ func TestSoftLimitInChats(t *testing.T) {
 // after a restart. The owner has it go on; Bob can only have the cheaper model go on, or stop it.
 func TestSoftLimitWithinAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
-		asks    connectortest.Who
+		asks    connectortest.User
 		options []string
 		press   int
 		model   string
@@ -71,18 +71,18 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 		"another one stops":                   {connectortest.Bob, []string{"Use the cheaper model", "Stop"}, 1, "", "Okay, I stopped here."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, withSoftLimit, func(s *chatStory) {
+			onEachPlatform(t, withSoftLimit, func(s *chatHarness) {
 				s.shutdown()
 				s.cfg.Owner = []config.Account{config.Account(s.Account(connectortest.Ada))}
 				s.cfg.Access.Allow.Users = append(s.cfg.Access.Allow.Users, config.Account(s.Account(connectortest.Bob)))
 				s.cfg.Limits.Person.SoftUSD = 12_000_000 // the first call costs less, with the second it is more
 				s.start()
-				s.music()
-				in, w := s.ada, s.World.(presser)
+				s.serveMusic()
+				in, w := s.ada, s.Platform.(buttonPlatform)
 				if c.asks == connectortest.Bob {
 					in = s.Direct(connectortest.Bob)
 				}
-				s.model.Queue(append(plays("so what")[0], modelfake.ReportUsage(5000, 100)), modelfake.Script{modelfake.Text(enjoy)})
+				s.model.Queue(append(playScript("so what")[0], modelfake.ReportUsage(5000, 100)), modelfake.Script{modelfake.Text(enjoy)})
 				s.Say(c.asks, in, "Some music")
 				for range 60 {
 					if len(w.Buttons(in)) > 0 {
@@ -95,14 +95,14 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 					got[i], _, _ = strings.Cut(got[i], " (about")
 				}
 				if !slices.Equal(got, c.options) {
-					t.Fatalf("the buttons are %q; people see %+v\n%s", got, s.Sees(in), s.Logged.String())
+					t.Fatalf("the buttons are %q; people see %+v\n%s", got, s.Messages(in), s.Logged.String())
 				}
 				s.shutdown()
 				s.start()
 				w.Press(c.asks, in, c.press)
-				s.read(in, c.says)
+				s.waitShown(in, c.says)
 				s.WaitIdle()
-				seen := s.Sees(in)
+				seen := s.Messages(in)
 				text := seen[len(seen)-1].Text
 				if !strings.HasSuffix(text, c.says) || strings.Count(text, strings.ReplaceAll(playing, "**", "")) != 1 && strings.Count(text, playing) != 1 {
 					t.Errorf("people see %+v", seen)

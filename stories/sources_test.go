@@ -23,12 +23,12 @@ func TestSourcesOfTheAPI(t *testing.T) {
 		"": {"client_chat", true}, "client_chat": {"client_chat", true}, "api": {"api", true}, "postman": {"postman", true}, "my_client_chat": {"my_client_chat", false},
 	} {
 		t.Run(sent, func(t *testing.T) {
-			tell(t, nil, func(s *story) {
+			withGateway(t, nil, func(s *harness) {
 				body := `{"text":"Hello"}`
 				if sent != "" {
 					body = fmt.Sprintf(`{"text":"Hello","source":%q}`, sent)
 				}
-				resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+s.open()+"/messages/stream", "application/json", strings.NewReader(body))
+				resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+s.newConversation()+"/messages/stream", "application/json", strings.NewReader(body))
 				s.Must(err)
 				defer resp.Body.Close()
 				said, err := io.ReadAll(resp.Body)
@@ -50,7 +50,7 @@ func TestSourcesOfTheAPI(t *testing.T) {
 }
 
 // received are the messages that observers heard of.
-func (e *events) received() (all []chat.Message) {
+func (e *eventLog) received() (all []chat.Message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, ev := range e.all {

@@ -20,8 +20,8 @@ func TestSwitchModel(t *testing.T) {
 		}
 		cfg.Models.Switch.Direct = &yes
 	}
-	onEach(t, several, func(c *chatStory) {
-		w := c.World.(presser)
+	onEachPlatform(t, several, func(c *chatHarness) {
+		w := c.Platform.(buttonPlatform)
 		c.Say(connectortest.Ada, c.ada, "/model")
 		c.Pass(time.Minute)
 		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"main", "fast", "Default"}) {
@@ -29,30 +29,30 @@ func TestSwitchModel(t *testing.T) {
 		}
 		w.Press(connectortest.Ada, c.ada, 1)
 		c.Pass(time.Minute)
-		lines := c.Sees(c.ada)
+		lines := c.Messages(c.ada)
 		if last := lines[len(lines)-1].Text; !strings.Contains(last, "answers in this chat.") || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("it says %q; the buttons are %q", last, w.Buttons(c.ada))
 		}
 		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		c.Say(connectortest.Ada, c.ada, "hi")
 		c.Pass(time.Minute)
-		if got := c.prompt(0); !strings.Contains(got, `"model":"small-1"`) || strings.Contains(got, "model: fast") {
+		if got := c.modelRequest(0); !strings.Contains(got, `"model":"small-1"`) || strings.Contains(got, "model: fast") {
 			c.Errorf("the server was asked %s", got)
 		}
 	})
-	tell(t, several, func(s *story) {
-		c := s.open()
-		if asked := s.all(s.send(c, "1", "/model")); !strings.Contains(asked.Raw, `"options":["main","fast","Default"]`) {
+	withGateway(t, several, func(s *harness) {
+		c := s.newConversation()
+		if asked := s.readAll(s.send(c, "1", "/model")); !strings.Contains(asked.Raw, `"options":["main","fast","Default"]`) {
 			s.Fatalf("asked is %s", asked.Raw)
 		}
 		s.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
-		s.all(s.send(c, "first", "hi"))
+		s.readAll(s.send(c, "first", "hi"))
 		if all := s.model.Requests(); strings.Contains(string(all[len(all)-1].Raw), "top_p") {
 			s.Errorf("the server was asked %s", all[len(all)-1].Raw)
 		}
-		s.all(s.send(c, "2", "/model fast"))
+		s.readAll(s.send(c, "2", "/model fast"))
 		s.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
-		s.all(s.send(c, "3", "hi"))
+		s.readAll(s.send(c, "3", "hi"))
 		all := s.model.Requests()
 		for _, part := range []string{`"model":"small-1"`, `"top_p":0.5`, `"stop":["END"]`, `"verbosity":"low"`} {
 			if asked := string(all[len(all)-1].Raw); !strings.Contains(asked, part) {

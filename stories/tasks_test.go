@@ -12,8 +12,8 @@ import (
 	"parley/models/modelfake"
 )
 
-// scheduled adds a schedule of the group to the configuration.
-func (c *chatStory) scheduled(cfg *config.Config, s config.Schedule) {
+// addSchedule adds a schedule of the group to the configuration.
+func (c *chatHarness) addSchedule(cfg *config.Config, s config.Schedule) {
 	if s.Room == "" {
 		s.Room = config.Place(c.name + ":" + string(c.group))
 	}
@@ -21,8 +21,8 @@ func (c *chatStory) scheduled(cfg *config.Config, s config.Schedule) {
 	cfg.Schedules = append(cfg.Schedules, s)
 }
 
-// clock passes the time until the clock shows an hour and a minute in UTC.
-func (c *chatStory) clock(hour, minute int) {
+// passUntil passes the time until the clock shows an hour and a minute in UTC.
+func (c *chatHarness) passUntil(hour, minute int) {
 	now := time.Now().UTC()
 	at := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, time.UTC)
 	if !at.After(now) {
@@ -31,8 +31,8 @@ func (c *chatStory) clock(hour, minute int) {
 	c.Pass(time.Until(at))
 }
 
-// configured starts the gateway again with other settings.
-func (c *chatStory) configured(edit func(*config.Config)) {
+// restartWith starts the gateway again with other settings.
+func (c *chatHarness) restartWith(edit func(*config.Config)) {
 	c.shutdown()
 	edit(&c.cfg)
 	c.start()
@@ -41,23 +41,23 @@ func (c *chatStory) configured(edit func(*config.Config)) {
 
 // A schedule makes the agent answer a prompt or say a text in its room, at its times and once, also if the process died in between.
 func TestSchedule(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Mention(connectortest.Ada, c.group, "Hello")
 		c.Pass(time.Minute)
-		c.configured(func(cfg *config.Config) {
-			c.scheduled(cfg, config.Schedule{Name: "tea", Cron: "0 1 * * *", Text: "Tea time!"})
-			c.scheduled(cfg, config.Schedule{Name: "standup", Cron: "30 0 * * *", Prompt: "Ask what they do today."})
-			c.scheduled(cfg, config.Schedule{Name: "lunch", Cron: "20 0 * * *", Text: "Lunch!", Jitter: 20 * time.Minute}) // later by 15m44s
-			c.scheduled(cfg, config.Schedule{Name: "elsewhere", Cron: "30 0 * * *", Room: c.elsewhere(), Text: "Is anyone here?"})
+		c.restartWith(func(cfg *config.Config) {
+			c.addSchedule(cfg, config.Schedule{Name: "tea", Cron: "0 1 * * *", Text: "Tea time!"})
+			c.addSchedule(cfg, config.Schedule{Name: "standup", Cron: "30 0 * * *", Prompt: "Ask what they do today."})
+			c.addSchedule(cfg, config.Schedule{Name: "lunch", Cron: "20 0 * * *", Text: "Lunch!", Jitter: 20 * time.Minute}) // later by 15m44s
+			c.addSchedule(cfg, config.Schedule{Name: "elsewhere", Cron: "30 0 * * *", Room: c.unknownPlace(), Text: "Is anyone here?"})
 		})
-		before := len(connectortest.Own(c, c.group))
-		c.clock(0, 29)
+		before := len(connectortest.BotTexts(c, c.group))
+		c.passUntil(0, 29)
 		c.model.Queue(modelfake.Script{modelfake.Text("What do you do today?")})
-		c.clock(0, 59)
+		c.passUntil(0, 59)
 		c.crash()
 		c.start()
-		c.clock(1, 5)
-		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"What do you do today?", "Lunch!", "Tea time!"}) {
+		c.passUntil(1, 5)
+		if got := connectortest.BotTexts(c, c.group)[before:]; !slices.Equal(got, []string{"What do you do today?", "Lunch!", "Tea time!"}) {
 			c.Errorf("the group reads %q", got)
 		}
 		if all := c.model.Requests(); !strings.Contains(string(all[len(all)-1].Raw), "Schedule standup: Ask what they do today.") {
@@ -69,8 +69,8 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// elsewhere is a chat that the agent has never seen a message in.
-func (c *chatStory) elsewhere() config.Place {
+// unknownPlace is a chat that the agent has never seen a message in.
+func (c *chatHarness) unknownPlace() config.Place {
 	if c.name == "telegram" {
 		return "telegram:-1009999999999"
 	}
@@ -79,28 +79,28 @@ func (c *chatStory) elsewhere() config.Place {
 
 // What is missed is left out, or made up for once; what was before the schedule is not missed.
 func TestMissedSchedules(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Mention(connectortest.Ada, c.group, "Hello")
 		c.Pass(time.Minute)
-		c.clock(0, 30)
-		c.configured(func(cfg *config.Config) {
-			c.scheduled(cfg, config.Schedule{Name: "skipped", Cron: "0 * * * *", Text: "Skipped."})
-			c.scheduled(cfg, config.Schedule{Name: "once", Cron: "0 * * * *", Text: "Once.", Missed: config.MissedOnce})
+		c.passUntil(0, 30)
+		c.restartWith(func(cfg *config.Config) {
+			c.addSchedule(cfg, config.Schedule{Name: "skipped", Cron: "0 * * * *", Text: "Skipped."})
+			c.addSchedule(cfg, config.Schedule{Name: "once", Cron: "0 * * * *", Text: "Once.", Missed: config.MissedOnce})
 		})
-		before := len(connectortest.Own(c, c.group))
+		before := len(connectortest.BotTexts(c, c.group))
 		c.Pass(20 * time.Minute)
 		c.shutdown()
 		time.Sleep(4 * time.Hour)
-		if got := connectortest.Own(c, c.group)[before:]; len(got) != 0 {
+		if got := connectortest.BotTexts(c, c.group)[before:]; len(got) != 0 {
 			c.Errorf("before a time the group reads %q", got)
 		}
 		c.start()
 		c.Pass(time.Minute)
-		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"Once."}) {
+		if got := connectortest.BotTexts(c, c.group)[before:]; !slices.Equal(got, []string{"Once."}) {
 			c.Errorf("after a pause the group reads %q", got)
 		}
-		c.clock(5, 1)
-		if got := connectortest.Own(c, c.group)[before+1:]; len(got) != 2 {
+		c.passUntil(5, 1)
+		if got := connectortest.BotTexts(c, c.group)[before+1:]; len(got) != 2 {
 			c.Errorf("at the next time the group reads %q", got)
 		}
 	})
@@ -108,22 +108,22 @@ func TestMissedSchedules(t *testing.T) {
 
 // What is due in quiet hours waits until they end, once, or is left out; a muted room gets nothing.
 func TestSchedulesInQuietHours(t *testing.T) {
-	onEach(t, nil, func(c *chatStory) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Mention(connectortest.Ada, c.group, "Hello")
 		c.Pass(time.Minute)
-		c.clock(0, 30)
-		c.configured(func(cfg *config.Config) {
+		c.passUntil(0, 30)
+		c.restartWith(func(cfg *config.Config) {
 			cfg.Initiative.QuietHours = "01:00-03:00"
-			c.scheduled(cfg, config.Schedule{Name: "waits", Cron: "30 1-2 * * *", Text: "Waited."})
-			c.scheduled(cfg, config.Schedule{Name: "dropped", Cron: "30 1-2 * * *", Text: "Dropped.", Quiet: config.QuietDrop})
+			c.addSchedule(cfg, config.Schedule{Name: "waits", Cron: "30 1-2 * * *", Text: "Waited."})
+			c.addSchedule(cfg, config.Schedule{Name: "dropped", Cron: "30 1-2 * * *", Text: "Dropped.", Quiet: config.QuietDrop})
 		})
-		before := len(connectortest.Own(c, c.group))
-		c.clock(2, 59)
-		if got := connectortest.Own(c, c.group)[before:]; len(got) != 0 {
+		before := len(connectortest.BotTexts(c, c.group))
+		c.passUntil(2, 59)
+		if got := connectortest.BotTexts(c, c.group)[before:]; len(got) != 0 {
 			c.Errorf("in the quiet hours the group reads %q", got)
 		}
-		c.clock(3, 10)
-		if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, []string{"Waited."}) {
+		c.passUntil(3, 10)
+		if got := connectortest.BotTexts(c, c.group)[before:]; !slices.Equal(got, []string{"Waited."}) {
 			c.Errorf("after the quiet hours the group reads %q", got)
 		}
 	})
@@ -157,24 +157,24 @@ func TestSchedulesInTimeZones(t *testing.T) {
 			{"2026-10-27T03:00:00Z", true, []string{"Made up for."}},
 		},
 	} {
-		on(t, sites()[0], nil, func(c *chatStory) {
-			c.sleeps(begin)
+		onPlatform(t, platforms()[0], nil, func(c *chatHarness) {
+			c.stopUntil(begin)
 			c.Mention(connectortest.Ada, c.group, "Hello")
 			c.Pass(time.Minute)
-			c.configured(func(cfg *config.Config) {
-				c.scheduled(cfg, config.Schedule{Name: "agent", Cron: "30 2 * * *", Text: "Berlin."})
-				c.scheduled(cfg, config.Schedule{Name: "own", Cron: "30 7 * * *", Timezone: "Asia/Kolkata", Text: "Kolkata."})
-				c.scheduled(cfg, config.Schedule{Name: "missed", Cron: "45 2 * * *", Text: "Made up for.", Missed: config.MissedOnce})
+			c.restartWith(func(cfg *config.Config) {
+				c.addSchedule(cfg, config.Schedule{Name: "agent", Cron: "30 2 * * *", Text: "Berlin."})
+				c.addSchedule(cfg, config.Schedule{Name: "own", Cron: "30 7 * * *", Timezone: "Asia/Kolkata", Text: "Kolkata."})
+				c.addSchedule(cfg, config.Schedule{Name: "missed", Cron: "45 2 * * *", Text: "Made up for.", Missed: config.MissedOnce})
 				cfg.Initiative.Timezone = "Europe/Berlin"
 			})
 			for _, step := range steps {
-				before := len(connectortest.Own(c, c.group))
+				before := len(connectortest.BotTexts(c, c.group))
 				if step.down {
-					c.sleeps(step.until)
+					c.stopUntil(step.until)
 				} else {
 					c.Pass(timeTo(t, step.until))
 				}
-				if got := connectortest.Own(c, c.group)[before:]; !slices.Equal(got, step.want) {
+				if got := connectortest.BotTexts(c, c.group)[before:]; !slices.Equal(got, step.want) {
 					c.Errorf("until %s the group reads %q, not %q", step.until, got, step.want)
 				}
 			}
@@ -182,8 +182,8 @@ func TestSchedulesInTimeZones(t *testing.T) {
 	}
 }
 
-// sleeps stops the gateway until the clock shows a time, and starts it again.
-func (c *chatStory) sleeps(at string) {
+// stopUntil stops the gateway until the clock shows a time, and starts it again.
+func (c *chatHarness) stopUntil(at string) {
 	c.shutdown()
 	time.Sleep(timeTo(c.T, at))
 	c.start()

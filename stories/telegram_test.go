@@ -16,30 +16,30 @@ import (
 	"parley/progressive"
 )
 
-func onTelegram(t *testing.T, play func(*chatStory, *telegramworld.World)) {
+func onTelegram(t *testing.T, play func(*chatHarness, *telegramworld.Platform)) {
 	t.Helper()
-	on(t, sites()[0], nil, func(c *chatStory) { play(c, c.World.(*telegramworld.World)) })
+	onPlatform(t, platforms()[0], nil, func(c *chatHarness) { play(c, c.Platform.(*telegramworld.Platform)) })
 }
 
 // IN-01: what the server did not hear to be safe comes again, also to the next life.
 func TestTelegramTellsAgainAfterCrash(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		c.Say(connectortest.Ada, c.ada, "Hi")
-		c.want(c.ada, "You said: Hi")
+		c.wantShown(c.ada, "You said: Hi")
 		last := w.Fake.Updates()[0].ID
 		c.crash()
 		w.Fake.Redeliver(last)
 		c.start()
 		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "Are you there?")
-		c.want(c.ada, "You said: Hi", "You said: Are you there?")
-		c.asked(2)
+		c.wantShown(c.ada, "You said: Hi", "You said: Are you there?")
+		c.wantModelCalls(2)
 	})
 }
 
 // TR-19: another process polls for a while. Nothing is lost, nothing is answered twice.
 func TestTelegramPollConflict(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		client := &http.Client{Transport: &http.Transport{DialContext: c.net.Dial, DisableKeepAlives: true}}
 		for n := range 4 {
 			ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
@@ -54,7 +54,7 @@ func TestTelegramPollConflict(t *testing.T) {
 			cancel()
 		}
 		c.Pass(5 * time.Minute)
-		c.want(c.ada, "You said: Hi")
+		c.wantShown(c.ada, "You said: Hi")
 		if !strings.Contains(c.Logged.String(), "another process") {
 			t.Error("no notice was sent")
 		}
@@ -63,21 +63,21 @@ func TestTelegramPollConflict(t *testing.T) {
 
 // TR-24: the group gets another id in mid-answer. The answer goes on there, and the room remembers.
 func TestTelegramMigration(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-		c.model.Queue(slowly(tale))
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		c.model.Queue(slowScript(tale))
 		c.Mention(connectortest.Ada, c.group, "tell us a tale")
-		c.read(c.group, "Once upon a time")
+		c.waitShown(c.group, "Once upon a time")
 		old := c.group
 		w.Migrate()
 		c.group = c.Group()
-		c.want(c.group, tale)
-		if left := connectortest.Own(c, old); len(left) != 1 || !strings.HasPrefix(tale, left[0]) {
+		c.wantShown(c.group, tale)
+		if left := connectortest.BotTexts(c, old); len(left) != 1 || !strings.HasPrefix(tale, left[0]) {
 			t.Errorf("under its old id the group reads %q", left)
 		}
-		c.orphans = 1 // messages do not move
+		c.allowedOrphans = 1 // messages do not move
 		c.Mention(connectortest.Bob, c.group, "and now?")
 		c.WaitIdle()
-		if p := c.prompt(1); !strings.Contains(p, "Once upon a time") {
+		if p := c.modelRequest(1); !strings.Contains(p, "Once upon a time") {
 			t.Errorf("the room forgot: %s", p)
 		}
 	})
@@ -87,11 +87,11 @@ func TestTelegramMigration(t *testing.T) {
 func TestTelegramMarkupRefused(t *testing.T) {
 	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
 		t.Run(op.String(), func(t *testing.T) {
-			onTelegram(t, func(c *chatStory, w *telegramworld.World) {
-				c.Spoil(connectortest.Fault{Op: op, Markup: true})
-				c.model.Queue(slowly("**" + tale + "**"))
+			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+				c.InjectFault(connectortest.Fault{Op: op, Markup: true})
+				c.model.Queue(slowScript("**" + tale + "**"))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.want(c.ada, tale)
+				c.wantShown(c.ada, tale)
 			})
 		})
 	}
@@ -99,7 +99,7 @@ func TestTelegramMarkupRefused(t *testing.T) {
 
 // TR-30: a token that was withdrawn ends the connector, and nothing else. The log says what to do.
 func TestTelegramRevoked(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		w.Fake.Revoke()
 		c.Pass(10 * time.Minute)
 		made := len(w.Fake.Log())
@@ -110,8 +110,8 @@ func TestTelegramRevoked(t *testing.T) {
 		if !strings.Contains(c.Logged.String(), "@BotFather") {
 			t.Error("no notice was sent")
 		}
-		conv := c.open()
-		if got := *c.all(c.send(conv, "m1", "Hi")).FullText; got != "You said: Hi" {
+		conv := c.newConversation()
+		if got := *c.readAll(c.send(conv, "m1", "Hi")).FullText; got != "You said: Hi" {
 			t.Errorf("on the web the answer is %q", got)
 		}
 	})
@@ -119,17 +119,17 @@ func TestTelegramRevoked(t *testing.T) {
 
 // TR-02, TR-25: the topics of a forum are rooms of their own, and share one budget.
 func TestTelegramTopics(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		forum := w.Fake.AddSupergroup("Forum", true)
 		bot := w.Fake.Bot().Username
 		for n := range 3 {
-			c.model.Queue(slowly(tale))
+			c.model.Queue(slowScript(tale))
 			w.SayInTopic(connectortest.Ada, forum, w.Fake.AddTopic(forum, fmt.Sprint(n)), fmt.Sprintf("@%s topic %d", bot, n))
 		}
-		place := c.Places()[0]
-		c.want(place, tale, tale, tale)
+		place := c.Rooms()[0]
+		c.wantShown(place, tale, tale, tale)
 		for n := range 3 {
-			if p := c.prompt(n); strings.Count(p, "topic ") != 1 {
+			if p := c.modelRequest(n); strings.Count(p, "topic ") != 1 {
 				t.Errorf("a prompt holds what was said in other topics: %s", p)
 			}
 		}
@@ -141,15 +141,15 @@ func TestTelegramTopicDeleted(t *testing.T) {
 	long := strings.Repeat("All day long it will rain. ", 250) + "The end."
 	for name, text := range map[string]string{"one message": tale, "several messages": long} {
 		t.Run(name, func(t *testing.T) {
-			onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 				chat := telegramworld.Chat(c.ada)
 				topic := w.Fake.AddTopic(chat, "Rain")
-				c.model.Queue(slowly(text))
+				c.model.Queue(slowScript(text))
 				w.SayInTopic(connectortest.Ada, chat, topic, "Tell me")
-				c.read(c.ada, strings.Join(strings.Fields(text)[:12], " "))
+				c.waitShown(c.ada, strings.Join(strings.Fields(text)[:12], " "))
 				w.Fake.DeleteTopic(chat, topic)
 				c.WaitIdle()
-				shown := strings.Join(connectortest.Own(c, c.ada), " ")
+				shown := strings.Join(connectortest.BotTexts(c, c.ada), " ")
 				if !strings.HasSuffix(shown, text[len(text)-40:]) || !strings.Contains(text, shown) {
 					t.Errorf("the chat shows %q", shown)
 				}
@@ -161,14 +161,14 @@ func TestTelegramTopicDeleted(t *testing.T) {
 // Telegram tells of a reaction in the chat alone, without the topic. One to an answer belongs to the answer's topic; one to a message that
 // is not known belongs to none, also if General is known.
 func TestTelegramReactionInTopic(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		forum := w.Fake.AddSupergroup("Forum", true)
 		bot := w.Fake.Bot().Username
 		cats, dogs := w.Fake.AddTopic(forum, "cats"), w.Fake.AddTopic(forum, "dogs")
 		topics := []int{0, cats, dogs} // 0 is General
 		ask := func(n int, text string) {
 			if topics[n] == 0 {
-				w.Mention(connectortest.Ada, c.Places()[0], text)
+				w.Mention(connectortest.Ada, c.Rooms()[0], text)
 			} else {
 				w.SayInTopic(connectortest.Ada, forum, topics[n], fmt.Sprintf("@%s %s", bot, text))
 			}
@@ -177,9 +177,9 @@ func TestTelegramReactionInTopic(t *testing.T) {
 		for _, n := range []int{1, 2, 0} {
 			ask(n, fmt.Sprint("topic ", n))
 		}
-		place := c.Places()[0]
+		place := c.Rooms()[0]
 		own := 0
-		for _, m := range w.Sees(place) {
+		for _, m := range w.Messages(place) {
 			if m.Own && strings.Contains(m.Text, "topic 1") {
 				own++
 				w.React(connectortest.Ada, place, m, "👍", true)
@@ -189,7 +189,7 @@ func TestTelegramReactionInTopic(t *testing.T) {
 		c.WaitIdle()
 		for n := range topics {
 			ask(n, "again")
-			p := c.prompt(3 + n)
+			p := c.modelRequest(3 + n)
 			if has := strings.Contains(p, "Added 👍 to your answer"); has != (n == 1) || strings.Contains(p, "👍") != has || strings.Contains(p, "🔥") {
 				t.Errorf("%d answers; the prompt of topic %d is %s", own, n, p)
 			}
@@ -200,17 +200,17 @@ func TestTelegramReactionInTopic(t *testing.T) {
 // SE-21, SE-01, I11: no one is notified, whatever the model writes: by name, in pieces, in edits, in
 // plain text.
 func TestTelegramPingsNobody(t *testing.T) {
-	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		text := "Attention, @everyone_here and @durov: **@**durov, .@durov, @**durov**, " +
 			"http://intranet/@durov, `@durov` and mail@durov.example: is this for you?"
-		c.model.Queue(slowly(text))
+		c.model.Queue(slowScript(text))
 		c.Mention(connectortest.Ada, c.group, "shout")
 		c.WaitIdle()
-		own := connectortest.Own(c, c.group)
+		own := connectortest.BotTexts(c, c.group)
 		if len(own) != 1 || !strings.Contains(own[0], "mail@durov.example") {
 			t.Errorf("people read %q", own)
 		}
-		c.Spoil(connectortest.Fault{Op: progressive.Post, Markup: true})
+		c.InjectFault(connectortest.Fault{Op: progressive.Post, Markup: true})
 		c.model.Queue(modelfake.Script{modelfake.Text("And @durov, in plain words")})
 		c.Mention(connectortest.Ada, c.group, "again")
 		c.WaitIdle()

@@ -114,7 +114,7 @@ func reply(question string) string { return "You said " + question + ". That is 
 // DI-13: a newer version migrates the tables while gateways of this version work, and one after the other is restarted on the newer
 // tables. All questions are answered once. When tables come that this version can't use, it refuses to start.
 func TestOlderVersionOnNewerTables(t *testing.T) {
-	r := inReplicas(t, 2, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+	r := startReplicas(t, 2, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
 		return modelfake.Script{modelfake.Pace(10 * time.Millisecond), modelfake.Text(reply(q.LastUser()), modelfake.ByWord)}
 	}}), func(c *config.Config) {
 		c.Web.Limits = config.Limits{}

@@ -40,7 +40,7 @@ func pdf(text string) []byte {
 }
 
 // request makes a request of the web API and returns the status and the reply.
-func (s *story) request(method, path, kind string, body []byte) (status int, reply string) {
+func (s *harness) request(method, path, kind string, body []byte) (status int, reply string) {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), method, s.browser.Base+path, bytes.NewReader(body))
 	s.Must(err)
@@ -56,9 +56,9 @@ func (s *story) request(method, path, kind string, body []byte) (status int, rep
 // A document that a visitor uploads is answered from, by the process after the one that took it. It is given to who knows the
 // conversation, and goes with its message.
 func TestUploadedDocument(t *testing.T) {
-	tell(t, withSenses, func(s *story) {
+	withGateway(t, withSenses, func(s *harness) {
 		s.model.Queue(modelfake.Script{modelfake.Text("Forty-two crates.")})
-		conv := s.open()
+		conv := s.newConversation()
 		files := "/api/conversations/" + conv + "/files"
 		report := pdf("The harbor received 42 crates.")
 		if status, reply := s.request(http.MethodPost, files+"?clientFileId=f1&name=report.pdf", "application/pdf", report); status != http.StatusCreated {
@@ -72,7 +72,7 @@ func TestUploadedDocument(t *testing.T) {
 		said, err := json.Marshal(map[string]any{"clientMessageId": "m1", "text": "How many crates?", "files": []string{"f1"}})
 		s.Must(err)
 		status, reply := s.request(http.MethodPost, "/api/conversations/"+conv+"/messages/stream", "application/json", said)
-		if told := s.told(); status != http.StatusOK || !strings.Contains(reply, "Forty-two crates.") || !strings.Contains(told, "[File: report.pdf") ||
+		if told := s.lastPromptText(); status != http.StatusOK || !strings.Contains(reply, "Forty-two crates.") || !strings.Contains(told, "[File: report.pdf") ||
 			!strings.Contains(told, "The harbor received 42 crates.") {
 			s.Errorf("%d %s; the model was told %q", status, reply, told)
 		}
@@ -91,9 +91,9 @@ func TestUploadedDocument(t *testing.T) {
 
 // A picture that a visitor sends has a thumbnail after a reload, which goes with its message.
 func TestUploadedPicture(t *testing.T) {
-	tell(t, withSenses, func(s *story) {
+	withGateway(t, withSenses, func(s *harness) {
 		s.model.Queue(modelfake.Script{modelfake.Text("A red square.")}, modelfake.Script{modelfake.Text("It is red.")})
-		conv := s.open()
+		conv := s.newConversation()
 		files := "/api/conversations/" + conv + "/files"
 		if status, reply := s.request(http.MethodPost, files+"?clientFileId=f1&name=a.png", "image/png", modelfake.Picture(400, 300)); status != http.StatusCreated || !strings.Contains(reply, "f1/thumbnail") {
 			s.Fatalf("%d %s", status, reply)

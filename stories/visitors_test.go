@@ -27,7 +27,7 @@ func shopTools(cfg *config.Config) {
 // SE-23: a visitor of a public page reads labels and progress, while the answer is written and after a reload, and commands
 // tell only what concerns them. A call that is not valid shows no parameters either.
 func TestVisitorsOfAPublicPage(t *testing.T) {
-	tell(t, shopTools, func(s *story) {
+	withGateway(t, shopTools, func(s *harness) {
 		connectortest.Serve(s.T, s.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/x-ndjson")
 			_, _ = w.Write([]byte(`{"progress":"Asking the warehouse"}` + "\n" + `{"result":{"margin":"RAW-RESULT"}}` + "\n"))
@@ -35,7 +35,7 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 		s.model.Queue(
 			modelfake.Script{modelfake.ToolCall("c1", "GET_ORDER", `{"order":4711}`), modelfake.ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`), modelfake.ToolCall("c3", "GET_ORDER", `{"order":"WRONG-ARGUMENT"}`)},
 			modelfake.Script{modelfake.Text("It is on its way.")})
-		id := s.open()
+		id := s.newConversation()
 		events, err := s.send(id, "1", "Where is my order?").All()
 		s.Must(err)
 		seen := ""
@@ -43,7 +43,7 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 			seen += e.Raw + "\n"
 		}
 		for _, command := range []string{"/status", "/model", "/usage", "/approvals", "/memory"} {
-			seen += s.all(s.send(id, command[1:], command)).Raw + "\n"
+			seen += s.readAll(s.send(id, command[1:], command)).Raw + "\n"
 		}
 		lines, err := s.browser.Reload(s.Context(), id)
 		s.Must(err)
@@ -65,10 +65,10 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 
 // In a group on a platform, the line of a call has its label, and nothing of its arguments; a hidden call has none.
 func TestLinesOfCallsInChat(t *testing.T) {
-	onEach(t, func(cfg *config.Config) {
+	onEachPlatform(t, func(cfg *config.Config) {
 		shopTools(cfg)
 		cfg.Web.Public = false
-	}, func(c *chatStory) {
+	}, func(c *chatHarness) {
 		connectortest.Serve(c.T, c.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(10 * time.Second)
 			w.Header().Set("Content-Type", "application/json")
@@ -76,9 +76,9 @@ func TestLinesOfCallsInChat(t *testing.T) {
 		}))
 		c.model.Queue(modelfake.Script{modelfake.Text("Let me see."), modelfake.ToolCall("c1", "GET_ORDER", `{"order":4711}`), modelfake.ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`)}, modelfake.Script{modelfake.Text("On its way.")})
 		c.Say(connectortest.Ada, c.ada, "Where is it?")
-		c.read(c.ada, "On its way.")
+		c.waitShown(c.ada, "On its way.")
 		c.WaitIdle()
-		seen := strings.Join(steps(c.Sees(c.ada)[1]), "\n")
+		seen := strings.Join(steps(c.Messages(c.ada)[1]), "\n")
 		if !strings.Contains(seen, "⚙️ Order status") || strings.Contains(seen, "4711") || strings.Contains(seen, "RAW") || strings.Contains(strings.ToLower(seen), "credit") {
 			t.Errorf("the chat shows %s", seen)
 		}

@@ -19,11 +19,11 @@ import (
 const fox = "The quick brown fox jumps over the lazy dog, again and again, until the evening comes and it may rest."
 
 func TestAnswer(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Pace(30 * time.Millisecond), modelfake.Text("Hello, how can I help?", modelfake.ByWord)})
 		st := s.send(c, "m1", "Hi")
-		done := s.all(st)
+		done := s.readAll(st)
 		if got := *done.FullText; got != "Hello, how can I help?" {
 			t.Errorf("the answer is %q", got)
 		}
@@ -42,17 +42,17 @@ func TestAnswer(t *testing.T) {
 
 // A gateway could lose B's answer here: A is slow, B arrives meanwhile.
 func TestSecondMessageTakesTheRoom(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Open(), modelfake.Pause(30 * time.Second), modelfake.Text("Answer A")}, modelfake.Script{modelfake.Pause(time.Second), modelfake.Text("Answer B")})
 		a := s.send(c, "a", "Question A")
 		time.Sleep(2 * time.Second)
 		asked := time.Now()
 		b := s.send(c, "b", "Question B")
-		if got := *s.all(b).FullText; got != "Answer B" {
+		if got := *s.readAll(b).FullText; got != "Answer B" {
 			t.Errorf("B is answered with %q", got)
 		}
-		end := s.all(a)
+		end := s.readAll(a)
 		if end.NoResponse != "superseded" || *end.FullText != "" {
 			t.Errorf("A ended with %s", end.Raw)
 		}
@@ -69,13 +69,13 @@ func TestSecondMessageTakesTheRoom(t *testing.T) {
 
 // What people had read stays, marked, and the next prompt holds it.
 func TestSupersededAnswerIsFrozen(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Answer B")})
 		a := s.send(c, "a", "Question A")
-		s.until(a, "evening")
-		s.all(s.send(c, "b", "Question B"))
-		end := s.all(a)
+		s.readUntil(a, "evening")
+		s.readAll(s.send(c, "b", "Question B"))
+		end := s.readAll(a)
 		if !strings.HasPrefix(*end.FullText, fox) || *end.FullText == fox || !end.Interrupted {
 			t.Errorf("A ended with %s", end.Raw)
 		}
@@ -86,12 +86,12 @@ func TestSupersededAnswerIsFrozen(t *testing.T) {
 }
 
 func TestRestartBetweenAnswers(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
-		s.all(s.send(c, "m1", "My name is Ada."))
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
+		s.readAll(s.send(c, "m1", "My name is Ada."))
 		s.shutdown()
 		s.start()
-		s.all(s.send(c, "m2", "What is my name?"))
+		s.readAll(s.send(c, "m2", "What is my name?"))
 		if raw := string(s.model.Requests()[1].Raw); !strings.Contains(raw, "My name is Ada.") {
 			t.Errorf("the prompt after the restart is %s", raw)
 		}
@@ -100,17 +100,17 @@ func TestRestartBetweenAnswers(t *testing.T) {
 
 // A process that dies in mid-answer leaves a run that the next one brings to its end (I14, IN-10).
 func TestCrashDuringAnswer(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Pace(time.Second), modelfake.Text("A whole answer after all", modelfake.ByWord)})
 		st := s.send(c, "m1", "Tell me")
-		s.until(st, "evening")
+		s.readUntil(st, "evening")
 		s.crash()
 		if _, err := st.All(); err == nil {
 			t.Error("the stream of a dead process ended well")
 		}
 		s.start()
-		if got := *s.all(s.send(c, "m1", "Tell me")).FullText; got != "A whole answer after all" {
+		if got := *s.readAll(s.send(c, "m1", "Tell me")).FullText; got != "A whole answer after all" {
 			t.Errorf("the adopted run ended with %q", got)
 		}
 	})
@@ -129,10 +129,10 @@ func TestStalledModel(t *testing.T) {
 		"slow":          {modelfake.Script{modelfake.Pace(50 * time.Second), modelfake.Text("One by one they come", modelfake.ByWord)}, 250 * time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, nil, func(s *story) {
-				conv, begun := s.open(), time.Now()
+			withGateway(t, nil, func(s *harness) {
+				conv, begun := s.newConversation(), time.Now()
 				s.model.Queue(c.script)
-				end := s.all(s.send(conv, "m1", "Hi"))
+				end := s.readAll(s.send(conv, "m1", "Hi"))
 				if end.FailureKind != c.want {
 					t.Errorf("it ended with %s", end.Raw)
 				}
@@ -149,11 +149,11 @@ func TestStalledModel(t *testing.T) {
 
 // WB-05, WB-06: a run survives its reader, who finds it again.
 func TestReaderLeavesAndComesBack(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(fox, modelfake.ByWord)})
 		st := s.send(c, "m1", "Tell me")
-		s.until(st, "brown")
+		s.readUntil(st, "brown")
 		st.Close()
 		time.Sleep(5 * time.Second)
 		again := s.send(c, "m1", "Tell me")
@@ -165,11 +165,11 @@ func TestReaderLeavesAndComesBack(t *testing.T) {
 		if e.FullText == nil || !strings.HasPrefix(fox, *e.FullText) || len(*e.FullText) < 30 {
 			t.Errorf("a reader who joins is given %s", e.Raw)
 		}
-		if got := *s.all(again).FullText; got != fox {
+		if got := *s.readAll(again).FullText; got != fox {
 			t.Errorf("it ends with %q", got)
 		}
 		late := s.send(c, "m1", "Tell me") // after the end
-		if got := *s.all(late).FullText; got != fox {
+		if got := *s.readAll(late).FullText; got != fox {
 			t.Errorf("afterwards it is %q", got)
 		}
 		if n := len(s.model.Requests()); n != 1 {
@@ -181,8 +181,8 @@ func TestReaderLeavesAndComesBack(t *testing.T) {
 // WB-05: one message is one run, however often and however simultaneously it is sent; another text under its key is
 // refused.
 func TestSameMessageFiftyTimes(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Pace(100 * time.Millisecond), modelfake.Text(fox, modelfake.ByWord)})
 		var wg sync.WaitGroup
 		for range 50 {
@@ -211,13 +211,13 @@ func TestSameMessageFiftyTimes(t *testing.T) {
 
 // WB-02, WB-03: a reader who does not read is disconnected, and delays no one.
 func TestSlowReader(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		huge := strings.Repeat(fox+"\n\n", 4000) // far more than the connection takes in
 		s.model.Queue(modelfake.Script{modelfake.Pace(10 * time.Millisecond), modelfake.Text(huge, modelfake.ByBytes(1000))})
 		slow := s.send(c, "m1", "Tell me all")
 		quick := s.send(c, "m1", "Tell me all")
-		if got := *s.all(quick).FullText; got != huge {
+		if got := *s.readAll(quick).FullText; got != huge {
 			t.Errorf("the quick reader got %d bytes of %d", len(got), len(huge))
 		}
 		time.Sleep(20 * time.Second)
@@ -228,22 +228,22 @@ func TestSlowReader(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		c := s.open()
+	withGateway(t, nil, func(s *harness) {
+		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Open(), modelfake.Stall()})
 		st := s.send(c, "m1", "Tell me")
-		s.until(st, "evening")
+		s.readUntil(st, "evening")
 		s.Must(s.browser.Stop(s.Context(), c))
-		if end := s.all(st); !end.Interrupted || !strings.HasPrefix(*end.FullText, fox) {
+		if end := s.readAll(st); !end.Interrupted || !strings.HasPrefix(*end.FullText, fox) {
 			t.Errorf("stopped in mid-text: %s", end.Raw)
 		}
 		st = s.send(c, "m2", "And now?")
 		time.Sleep(time.Second)
 		s.Must(s.browser.Stop(s.Context(), c))
-		if end := s.all(st); *end.FullText != "Stopped." {
+		if end := s.readAll(st); *end.FullText != "Stopped." {
 			t.Errorf("stopped before any text: %s", end.Raw)
 		}
-		if got := *s.all(s.send(c, "m3", "Go on")).FullText; got != "You said: Go on" {
+		if got := *s.readAll(s.send(c, "m3", "Go on")).FullText; got != "You said: Go on" {
 			t.Errorf("after a stop the next answer is %q", got)
 		}
 	})
@@ -252,20 +252,20 @@ func TestStop(t *testing.T) {
 // WB-10: answers within the grace are finished, and their readers see the end, since no other gateway could show it. The other
 // streams end with a hint, and their answers are adopted by the next life.
 func TestShutdown(t *testing.T) {
-	tell(t, func(c *config.Config) { c.Shutdown.Grace = 10 * time.Second }, func(s *story) {
-		short, endless := s.open(), s.open()
+	withGateway(t, func(c *config.Config) { c.Shutdown.Grace = 10 * time.Second }, func(s *harness) {
+		short, endless := s.newConversation(), s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Pace(500 * time.Millisecond), modelfake.Text("This is done in a few seconds.", modelfake.ByWord)})
 		a := s.send(short, "m1", "Short")
-		s.until(a, "This")
+		s.readUntil(a, "This")
 		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Text("Adopted.")})
 		b := s.send(endless, "m1", "Endless")
-		s.until(b, "evening")
+		s.readUntil(b, "evening")
 		begun := time.Now()
 		s.shutdown()
 		if took := time.Since(begun); took > 11*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if got := *s.all(a).FullText; got != "This is done in a few seconds." {
+		if got := *s.readAll(a).FullText; got != "This is done in a few seconds." {
 			t.Errorf("the reader of the short answer saw %q", got)
 		}
 		events, err := b.All()
@@ -273,10 +273,10 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("the other stream ended with %v, %v", events, err)
 		}
 		s.start()
-		if got := *s.all(s.send(short, "m1", "Short")).FullText; got != "This is done in a few seconds." {
+		if got := *s.readAll(s.send(short, "m1", "Short")).FullText; got != "This is done in a few seconds." {
 			t.Errorf("the short answer is %q", got)
 		}
-		if got := *s.all(s.send(endless, "m1", "Endless")).FullText; got != "Adopted." {
+		if got := *s.readAll(s.send(endless, "m1", "Endless")).FullText; got != "Adopted." {
 			t.Errorf("the endless answer is %q", got)
 		}
 		if n := len(s.model.Requests()); n != 3 {
@@ -312,10 +312,10 @@ func TestFailures(t *testing.T) {
 		"only spaces, then no": {[]modelfake.Script{{modelfake.Text("  \n")}, {modelfake.Text("Now")}}, 2, "", "Now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, nil, func(s *story) {
-				conv := s.open()
+			withGateway(t, nil, func(s *harness) {
+				conv := s.newConversation()
 				s.model.Queue(c.scripts...)
-				end := s.all(s.send(conv, "m1", "Hi"))
+				end := s.readAll(s.send(conv, "m1", "Hi"))
 				if end.FailureKind != c.kind || !strings.HasPrefix(*end.FullText, c.text) {
 					t.Errorf("it ended with %s", end.Raw)
 				}
@@ -326,7 +326,7 @@ func TestFailures(t *testing.T) {
 					t.Errorf("the model was asked %d times", n)
 				}
 				if c.kind != "" {
-					s.all(s.send(conv, "m2", "Again"))
+					s.readAll(s.send(conv, "m2", "Again"))
 					last := s.model.Requests()[c.calls]
 					if strings.Contains(string(last.Raw), c.kind.Sentence()) && c.text != fox {
 						t.Errorf("a failure is part of the next prompt: %s", last.Raw)
@@ -352,9 +352,9 @@ func TestWrongCalls(t *testing.T) {
 		"an array of none": modelfake.ToolCall("c1", "X", `[]`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, nil, func(s *story) {
+			withGateway(t, nil, func(s *harness) {
 				s.model.Queue(modelfake.Script{call}, modelfake.Script{modelfake.Text("I can't do that.")})
-				st := s.send(s.open(), "m1", "Do it")
+				st := s.send(s.newConversation(), "m1", "Do it")
 				events, err := st.All()
 				s.Must(err)
 				starts, ends := map[string]int{}, map[string]int{}

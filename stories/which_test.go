@@ -27,8 +27,8 @@ const (
 	choices   = "[blue monk] [blue train]"
 )
 
-// album lets the agent play two tracks of a folder whose titles share a word.
-func album(t *testing.T) func(*config.Config) {
+// withAlbum lets the agent play two tracks of a folder whose titles share a word.
+func withAlbum(t *testing.T) func(*config.Config) {
 	t.Helper()
 	folder := t.TempDir()
 	for _, name := range []string{"blue_monk", "blue_train"} {
@@ -42,19 +42,19 @@ func album(t *testing.T) func(*config.Config) {
 	}
 }
 
-// chooses is a chat in which Ada has asked for a track by a word that two titles share, and is asked which one.
-func (c *chatStory) chooses(in connectortest.Place, then ...modelfake.Script) presser {
+// askWhichTrack is a chat in which Ada has asked for a track by a word that two titles share, and is asked which one.
+func (c *chatHarness) askWhichTrack(in connectortest.Room, then ...modelfake.Script) buttonPlatform {
 	c.Helper()
-	c.model.Queue(append(plays("blue")[:1], then...)...)
-	c.writes(in, "Play something blue")
-	c.read(in, which)
+	c.model.Queue(append(playScript("blue")[:1], then...)...)
+	c.sendIn(in, "Play something blue")
+	c.waitShown(in, which)
 	c.Pass(time.Minute)
-	c.shows(in, paragraphs(letMe, which), choices)
-	return c.World.(presser)
+	c.wantMessages(in, paragraphs(letMe, which), choices)
+	return c.Platform.(buttonPlatform)
 }
 
-// writes has Ada say something to the agent.
-func (c *chatStory) writes(in connectortest.Place, text string) {
+// sendIn has Ada say something to the agent.
+func (c *chatHarness) sendIn(in connectortest.Room, text string) {
 	if in == c.group {
 		c.Mention(connectortest.Ada, in, text)
 	} else {
@@ -62,11 +62,11 @@ func (c *chatStory) writes(in connectortest.Place, text string) {
 	}
 }
 
-// shows wants the agent's messages in a room to stand so: their texts, each with its files, and at last all buttons.
-func (c *chatStory) shows(in connectortest.Place, want ...string) {
+// wantMessages wants the agent's messages in a room to stand so: their texts, each with its files, and at last all buttons.
+func (c *chatHarness) wantMessages(in connectortest.Room, want ...string) {
 	c.Helper()
 	var got []string
-	for _, m := range c.Sees(in) {
+	for _, m := range c.Messages(in) {
 		if !m.Own {
 			continue
 		}
@@ -77,7 +77,7 @@ func (c *chatStory) shows(in connectortest.Place, want ...string) {
 			got = append(got, "📎 "+f.Name+": "+string(f.Data))
 		}
 	}
-	if buttons := c.World.(presser).Buttons(in); len(buttons) > 0 {
+	if buttons := c.Platform.(buttonPlatform).Buttons(in); len(buttons) > 0 {
 		got = append(got, "["+strings.Join(buttons, "] [")+"]")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -88,27 +88,27 @@ func (c *chatStory) shows(in connectortest.Place, want ...string) {
 // ST-16: an action asks in the middle of an answer, under the message that grows. What is chosen, by a button or in writing,
 // has the same message go on, without buttons, and with the file below.
 func TestWhichTrack(t *testing.T) {
-	for name, choose := range map[string]func(c *chatStory, w presser, in connectortest.Place){
-		"a button": func(_ *chatStory, w presser, in connectortest.Place) { w.Press(connectortest.Ada, in, 1) },
-		"a number": func(c *chatStory, _ presser, in connectortest.Place) { c.writes(in, "2") },
-		"a title":  func(c *chatStory, _ presser, in connectortest.Place) { c.writes(in, "Blue Train") },
+	for name, choose := range map[string]func(c *chatHarness, w buttonPlatform, in connectortest.Room){
+		"a button": func(_ *chatHarness, w buttonPlatform, in connectortest.Room) { w.Press(connectortest.Ada, in, 1) },
+		"a number": func(c *chatHarness, _ buttonPlatform, in connectortest.Room) { c.sendIn(in, "2") },
+		"a title":  func(c *chatHarness, _ buttonPlatform, in connectortest.Room) { c.sendIn(in, "Blue Train") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, in := range []string{"direct", "group"} {
 				t.Run(in, func(t *testing.T) {
-					onEach(t, album(t), func(c *chatStory) {
-						at := map[string]connectortest.Place{"direct": c.ada, "group": c.group}[in]
-						w := c.chooses(at, modelfake.Script{modelfake.Pause(30 * time.Second), modelfake.Text(enjoy)})
+					onEachPlatform(t, withAlbum(t), func(c *chatHarness) {
+						at := map[string]connectortest.Room{"direct": c.ada, "group": c.group}[in]
+						w := c.askWhichTrack(at, modelfake.Script{modelfake.Pause(30 * time.Second), modelfake.Text(enjoy)})
 						choose(c, w, at)
 						c.Pass(10 * time.Second) // two edits may be needed, and groups have one in 3.5 seconds
-						c.shows(at, paragraphs(letMe, train), trainFile)
+						c.wantMessages(at, paragraphs(letMe, train), trainFile)
 						c.Pass(time.Minute)
-						c.shows(at, paragraphs(letMe, train, enjoy), trainFile)
-						c.asked(2)
-						if p := c.prompt(1); !strings.Contains(p, `\"blue train\" is now playing`) {
+						c.wantMessages(at, paragraphs(letMe, train, enjoy), trainFile)
+						c.wantModelCalls(2)
+						if p := c.modelRequest(1); !strings.Contains(p, `\"blue train\" is now playing`) {
 							t.Errorf("the model was told %s", p)
 						}
-						own := slices.DeleteFunc(c.Sees(at), func(m connectortest.Line) bool { return !m.Own })
+						own := slices.DeleteFunc(c.Messages(at), func(m connectortest.Message) bool { return !m.Own })
 						want := []string{letMe, paragraphs(letMe, which), paragraphs(letMe, train), paragraphs(letMe, train, enjoy)}
 						if diff := cmp.Diff(want, slices.DeleteFunc(steps(own[0]), func(s string) bool { return !slices.Contains(want, s) })); diff != "" {
 							t.Errorf("the steps of the message: %s", diff)
@@ -122,19 +122,19 @@ func TestWhichTrack(t *testing.T) {
 
 // SE-07: only the asking user can choose.
 func TestWhichTrackIsForWhoAsked(t *testing.T) {
-	onEach(t, album(t), func(c *chatStory) {
-		w := c.chooses(c.group, plays("blue")[1])
-		for _, other := range []connectortest.Who{connectortest.Bob, connectortest.Eve} {
+	onEachPlatform(t, withAlbum(t), func(c *chatHarness) {
+		w := c.askWhichTrack(c.group, playScript("blue")[1])
+		for _, other := range []connectortest.User{connectortest.Bob, connectortest.Eve} {
 			w.Press(other, c.group, 0)
 			c.Pass(time.Second)
 		}
 		if told := w.Told(); !slices.Equal(told, []string{"This choice is not yours to make.", "This choice is not yours to make."}) {
 			t.Errorf("the others are told %q", told)
 		}
-		c.shows(c.group, paragraphs(letMe, which), choices)
+		c.wantMessages(c.group, paragraphs(letMe, which), choices)
 		w.Press(connectortest.Ada, c.group, 1)
 		c.WaitIdle()
-		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile)
+		c.wantMessages(c.group, paragraphs(letMe, train, enjoy), trainFile)
 	})
 }
 
@@ -142,36 +142,36 @@ func TestWhichTrackIsForWhoAsked(t *testing.T) {
 func TestWhichTrackInVain(t *testing.T) {
 	for name, c := range map[string]struct {
 		then []modelfake.Script
-		do   func(c *chatStory)
+		do   func(c *chatHarness)
 		want []string
 	}{
-		"stopped": {nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
-		"superseded": {nil, func(c *chatStory) { c.Say(connectortest.Ada, c.ada, "Never mind") },
+		"stopped": {nil, func(c *chatHarness) { c.Say(connectortest.Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
+		"superseded": {nil, func(c *chatHarness) { c.Say(connectortest.Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, which, "(Interrupted by a newer message.)"), "You said: Never mind"}},
-		"no choice":        {plays("")[1:], func(c *chatStory) { c.Pass(4 * time.Minute) }, []string{paragraphs(letMe, noChoice, enjoy)}},
-		"the process dies": {[]modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
-		"the process dies, and the next asks": {plays("blue"), func(c *chatStory) { c.crash(); c.start() },
+		"no choice":        {playScript("")[1:], func(c *chatHarness) { c.Pass(4 * time.Minute) }, []string{paragraphs(letMe, noChoice, enjoy)}},
+		"the process dies": {[]modelfake.Script{{modelfake.Text(tale)}}, func(c *chatHarness) { c.crash(); c.start() }, []string{tale}},
+		"the process dies, and the next asks": {playScript("blue"), func(c *chatHarness) { c.crash(); c.start() },
 			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Other matches: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
-		"the process ends": {[]modelfake.Script{{modelfake.Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
+		"the process ends": {[]modelfake.Script{{modelfake.Text(tale)}}, func(c *chatHarness) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(cfg *config.Config) {
-				album(t)(cfg)
+			onEachPlatform(t, func(cfg *config.Config) {
+				withAlbum(t)(cfg)
 				cfg.Shutdown.Grace = time.Second
-			}, func(s *chatStory) {
-				w := s.chooses(s.ada, c.then...)
+			}, func(s *chatHarness) {
+				w := s.askWhichTrack(s.ada, c.then...)
 				open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
 				s.Must(err)
 				c.do(s)
 				s.Pass(time.Minute)
 				s.WaitIdle()
-				s.shows(s.ada, c.want...)
+				s.wantMessages(s.ada, c.want...)
 				w.PressAgain(connectortest.Ada, s.ada, open[0].ID+":1")
 				s.Pass(time.Minute)
 				if told := w.Told(); !slices.Equal(told, []string{"This question has closed."}) {
 					t.Errorf("who presses then is told %q", told)
 				}
-				s.shows(s.ada, c.want...)
+				s.wantMessages(s.ada, c.want...)
 			})
 		})
 	}
@@ -179,15 +179,15 @@ func TestWhichTrackInVain(t *testing.T) {
 
 // IN-06: in a group the next question waits for the choice.
 func TestWhichTrackInTheOrderOfAGroup(t *testing.T) {
-	onEach(t, album(t), func(c *chatStory) {
-		w := c.chooses(c.group, plays("")[1], modelfake.Script{modelfake.Text("Hello Bob.")})
+	onEachPlatform(t, withAlbum(t), func(c *chatHarness) {
+		w := c.askWhichTrack(c.group, playScript("")[1], modelfake.Script{modelfake.Text("Hello Bob.")})
 		c.Mention(connectortest.Bob, c.group, "Hello")
 		c.Say(connectortest.Bob, c.group, "1")
 		c.Pass(time.Minute)
-		c.shows(c.group, paragraphs(letMe, which), choices)
-		c.asked(1)
+		c.wantMessages(c.group, paragraphs(letMe, which), choices)
+		c.wantModelCalls(1)
 		w.Press(connectortest.Ada, c.group, 1)
 		c.WaitIdle()
-		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile, "Hello Bob.")
+		c.wantMessages(c.group, paragraphs(letMe, train, enjoy), trainFile, "Hello Bob.")
 	})
 }

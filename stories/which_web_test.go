@@ -15,10 +15,10 @@ import (
 	"parley/sim"
 )
 
-// wondering is a page that shows which tracks there are to choose from, after what it has shown before that.
-func (s *story) wondering(id string) (stream *sim.Stream, question string, before []string) {
+// openQuestionPage is a page that shows which tracks there are to choose from, after what it has shown before that.
+func (s *harness) openQuestionPage(id string) (stream *sim.Stream, question string, before []string) {
 	s.Helper()
-	s.model.Queue(plays("blue")...)
+	s.model.Queue(playScript("blue")...)
 	stream = s.send(id, "k1", "Play something blue")
 	for {
 		e, err := stream.Next()
@@ -36,8 +36,8 @@ func (s *story) wondering(id string) (stream *sim.Stream, question string, befor
 	}
 }
 
-// chosen is what a page gets that chooses.
-func (s *story) chosen(conversation, question string, option int) int {
+// postChoice is what a page gets that chooses.
+func (s *harness) postChoice(conversation, question string, option int) int {
 	s.Helper()
 	body, err := json.Marshal(map[string]any{"id": question, "option": option})
 	s.Must(err)
@@ -54,21 +54,21 @@ func TestWhichTrackOnThePage(t *testing.T) {
 	file := func(url string) string {
 		return `"files":[{"name":"blue_train.mp3","type":"audio/mpeg","size":23,"url":"` + url + `"}]`
 	}
-	for name, choose := range map[string]func(s *story, id, question string){
-		"a button": func(s *story, id, question string) {
-			if status := s.chosen(s.open(), question, 1); status != http.StatusConflict { // SE-07
+	for name, choose := range map[string]func(s *harness, id, question string){
+		"a button": func(s *harness, id, question string) {
+			if status := s.postChoice(s.newConversation(), question, 1); status != http.StatusConflict { // SE-07
 				t.Errorf("in another conversation it is %d", status)
 			}
-			if status := s.chosen(id, question, 1); status != http.StatusOK {
+			if status := s.postChoice(id, question, 1); status != http.StatusOK {
 				t.Errorf("to choose is %d", status)
 			}
 		},
-		"a number": func(s *story, id, _ string) { s.all(s.send(id, "k2", "2")) },
+		"a number": func(s *harness, id, _ string) { s.readAll(s.send(id, "k2", "2")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, album(t), func(s *story) {
-				id := s.open()
-				stream, question, _ := s.wondering(id)
+			withGateway(t, withAlbum(t), func(s *harness) {
+				id := s.newConversation()
+				stream, question, _ := s.openQuestionPage(id)
 				choose(s, id, question)
 				rest, err := stream.All()
 				s.Must(err)
@@ -100,7 +100,7 @@ func TestWhichTrackOnThePage(t *testing.T) {
 				if got, err := s.browser.Load(s.Context(), address); err != nil || got != sound {
 					t.Errorf("at its address is %q, %v", got, err)
 				}
-				if status := s.chosen(id, question, 0); status != http.StatusConflict {
+				if status := s.postChoice(id, question, 0); status != http.StatusConflict {
 					t.Errorf("to choose once more is %d", status)
 				}
 			})
@@ -111,24 +111,24 @@ func TestWhichTrackOnThePage(t *testing.T) {
 // However the wait ends, the page has nothing to choose from afterwards.
 func TestWhichTrackInVainOnThePage(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(s *story, id string)
+		do   func(s *harness, id string)
 		want string
 	}{
-		"stopped":    {func(s *story, id string) { s.Must(s.browser.Stop(s.Context(), id)) }, letMe + "\n\n" + which + "\n\n_(Stopped.)_"},
-		"superseded": {func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) }, letMe + "\n\n" + which + "\n\n_(Interrupted by a newer message.)_"},
-		"no choice":  {func(*story, string) { time.Sleep(5 * time.Minute) }, letMe + "\n\n" + noChoice + "\n\n" + enjoy},
+		"stopped":    {func(s *harness, id string) { s.Must(s.browser.Stop(s.Context(), id)) }, letMe + "\n\n" + which + "\n\n_(Stopped.)_"},
+		"superseded": {func(s *harness, id string) { s.readAll(s.send(id, "k2", "Never mind")) }, letMe + "\n\n" + which + "\n\n_(Interrupted by a newer message.)_"},
+		"no choice":  {func(*harness, string) { time.Sleep(5 * time.Minute) }, letMe + "\n\n" + noChoice + "\n\n" + enjoy},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, album(t), func(s *story) {
-				id := s.open()
-				stream, question, _ := s.wondering(id)
+			withGateway(t, withAlbum(t), func(s *harness) {
+				id := s.newConversation()
+				stream, question, _ := s.openQuestionPage(id)
 				c.do(s, id)
 				rest, err := stream.All()
 				s.Must(err)
 				if end := rest[len(rest)-1]; *end.FullText != c.want || slices.ContainsFunc(rest, func(e sim.Event) bool { return strings.Contains(e.Raw, question) }) {
 					t.Errorf("it ends with %s", end.Raw)
 				}
-				if status := s.chosen(id, question, 0); status != http.StatusConflict {
+				if status := s.postChoice(id, question, 0); status != http.StatusConflict {
 					t.Errorf("to choose then is %d", status)
 				}
 			})

@@ -37,7 +37,7 @@ func used(pid int, withChildren bool) (time.Duration, error) {
 }
 
 // sample reads the CPU times of all processes.
-func (w *world) sample() (s sample, err error) {
+func (w *cluster) sample() (s sample, err error) {
 	s.at = time.Now()
 	for _, g := range w.gateways {
 		d, err := used(g.Process.Pid, false)

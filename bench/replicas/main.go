@@ -68,7 +68,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if text, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "parley/cmd/gateway").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the gateway: %w\n%s", err, text)
 	}
-	w, err := newWorld(o)
+	w, err := newCluster(o)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c *crowd) count(on bool) {
 }
 
 // crowd has all people ask until ctx is done.
-func (w *world) crowd(ctx context.Context) *crowd {
+func (w *cluster) crowd(ctx context.Context) *crowd {
 	c := &crowd{failed: make(chan error, w.o.people)}
 	for person := range w.o.people {
 		go func() { c.failed <- c.ask(ctx, w, person) }()
@@ -129,7 +129,7 @@ func (w *world) crowd(ctx context.Context) *crowd {
 }
 
 // ask asks as one person until ctx is done.
-func (c *crowd) ask(ctx context.Context, w *world, person int) error {
+func (c *crowd) ask(ctx context.Context, w *cluster, person int) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		d, err := w.ask(ctx, person, n)
 		if err != nil {
@@ -145,7 +145,7 @@ func (c *crowd) ask(ctx context.Context, w *world, person int) error {
 }
 
 // measure asks, first to warm up, and prints what replies took and cost.
-func (w *world) measure(ctx context.Context, out io.Writer) error {
+func (w *cluster) measure(ctx context.Context, out io.Writer) error {
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
 	c := w.crowd(asking)
@@ -184,7 +184,7 @@ func wait(ctx context.Context, d time.Duration, failed <-chan error) error {
 	}
 }
 
-func (w *world) print(out io.Writer, before, after sample, took []time.Duration) error {
+func (w *cluster) print(out io.Writer, before, after sample, took []time.Duration) error {
 	if len(took) == 0 {
 		return errors.New("there was no reply")
 	}

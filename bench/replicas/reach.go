@@ -35,7 +35,7 @@ func script(q modelfake.Request) modelfake.Script {
 }
 
 // writeTracks makes two tracks between which people choose.
-func (w *world) writeTracks() error {
+func (w *cluster) writeTracks() error {
 	folder := filepath.Join(w.o.dir, "music")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (w *world) writeTracks() error {
 // reach measures how long a stop, a newer message and a choice at one gateway take to reach an answer that another one
 // writes, from the request to the frame that a reader of the other gateway receives. If there are people, they ask
 // meanwhile.
-func (w *world) reach(ctx context.Context, out io.Writer) error {
+func (w *cluster) reach(ctx context.Context, out io.Writer) error {
 	asking, end := context.WithCancel(ctx)
 	defer end()
 	c := w.crowd(asking)
@@ -87,7 +87,7 @@ func (w *world) reach(ctx context.Context, out io.Writer) error {
 }
 
 // begin asks at one gateway in a new conversation and reads until is holds. The other gateway is the next one.
-func (w *world) begin(ctx context.Context, n int, text string, is func(sim.Event, *sim.Stream) bool) (id string, s *sim.Stream, last sim.Event, other *sim.Browser, err error) {
+func (w *cluster) begin(ctx context.Context, n int, text string, is func(sim.Event, *sim.Stream) bool) (id string, s *sim.Stream, last sim.Event, other *sim.Browser, err error) {
 	here := w.pages[n%len(w.pages)]
 	other = w.pages[(n+1)%len(w.pages)]
 	if id, err = here.Open(ctx); err != nil {
@@ -115,7 +115,7 @@ func ends(s *sim.Stream) (time.Time, error) {
 	}
 }
 
-func (w *world) stopElsewhere(ctx context.Context, n int) (time.Duration, error) {
+func (w *cluster) stopElsewhere(ctx context.Context, n int) (time.Duration, error) {
 	id, s, _, other, err := w.begin(ctx, n, askLong, begun)
 	if err != nil {
 		return 0, err
@@ -129,19 +129,19 @@ func (w *world) stopElsewhere(ctx context.Context, n int) (time.Duration, error)
 	return at.Sub(asked), err
 }
 
-func (w *world) messageElsewhere(ctx context.Context, n int) (time.Duration, error) {
+func (w *cluster) messageElsewhere(ctx context.Context, n int) (time.Duration, error) {
 	stopped, _, err := w.newer(ctx, n)
 	return stopped, err
 }
 
-func (w *world) answerElsewhere(ctx context.Context, n int) (time.Duration, error) {
+func (w *cluster) answerElsewhere(ctx context.Context, n int) (time.Duration, error) {
 	_, answered, err := w.newer(ctx, n)
 	return answered, err
 }
 
 // newer asks again at another gateway, and returns after how long the earlier answer stopped, and after how long the
 // reader at the other gateway had the whole new one.
-func (w *world) newer(ctx context.Context, n int) (stopped, answered time.Duration, err error) {
+func (w *cluster) newer(ctx context.Context, n int) (stopped, answered time.Duration, err error) {
 	id, s, _, other, err := w.begin(ctx, n, askLong, begun)
 	if err != nil {
 		return 0, 0, err
@@ -161,7 +161,7 @@ func (w *world) newer(ctx context.Context, n int) (stopped, answered time.Durati
 	return at.Sub(asked), done.Sub(asked), err
 }
 
-func (w *world) chooseElsewhere(ctx context.Context, n int) (time.Duration, error) {
+func (w *cluster) chooseElsewhere(ctx context.Context, n int) (time.Duration, error) {
 	id, s, last, other, err := w.begin(ctx, n, askTrack, func(e sim.Event, _ *sim.Stream) bool { return e.Choices != nil })
 	if err != nil {
 		return 0, err

@@ -19,8 +19,8 @@ func view(text string) answer.View {
 
 // showing is an answer being delivered to a room.
 type showing struct {
-	r      *rig
-	place  Place
+	r      *suiteRun
+	place  Room
 	answer *answer.Answer
 	text   strings.Builder
 	ended  chan error
@@ -28,7 +28,7 @@ type showing struct {
 }
 
 // show sends a question as Ada, and shows an answer that the test writes.
-func (r *rig) show(in Place, gate progressive.Gate) *showing {
+func (r *suiteRun) show(in Room, gate progressive.Gate) *showing {
 	r.Helper()
 	m := r.ask(in, "tell me")
 	s := &showing{r: r, place: in, answer: new(answer.Answer), ended: make(chan error, 1)}
@@ -61,7 +61,7 @@ func (s *showing) finish() {
 	s.r.Helper()
 	s.answer.End(answer.Outcome{Status: answer.Completed})
 	s.r.must(<-s.ended)
-	if got, want := strings.Fields(strings.Join(Own(s.r, s.place), " ")), strings.Fields(s.text.String()); !slices.Equal(got, want) {
+	if got, want := strings.Fields(strings.Join(BotTexts(s.r, s.place), " ")), strings.Fields(s.text.String()); !slices.Equal(got, want) {
 		s.r.Errorf("%s shows %d words, said were %d:\n%q", s.place, len(got), len(want), got)
 	}
 	s.nothingFollows()
@@ -88,9 +88,9 @@ func (s *showing) edits() (n int) {
 }
 
 // ST-01, I6, I7: an answer grows by edits, within the platform's rate limits, which are on.
-func answerGrows(r *rig) {
+func answerGrows(r *suiteRun) {
 	gate := r.gate()
-	for _, place := range []Place{r.Direct(Ada), r.Group()} {
+	for _, place := range []Room{r.Direct(Ada), r.Group()} {
 		s := r.show(place, gate)
 		s.grow(200, 100*time.Millisecond)
 		s.finish()
@@ -102,9 +102,9 @@ func answerGrows(r *rig) {
 }
 
 // grows is I4 and ST-20: no version is shorter than the previous one.
-func grows(r *rig, in Place) {
+func grows(r *suiteRun, in Room) {
 	r.Helper()
-	for _, m := range r.Sees(in) {
+	for _, m := range r.Messages(in) {
 		for i, v := range m.Versions {
 			if i > 0 && len(v.Text) < len(m.Versions[i-1].Text) {
 				r.Errorf("a message shrinks from %q to %q", m.Versions[i-1].Text, v.Text)
@@ -114,32 +114,32 @@ func grows(r *rig, in Place) {
 }
 
 // ST-11, ST-18, ST-19: a long answer becomes several messages, each created once.
-func answerOfManyMessages(r *rig) {
+func answerOfManyMessages(r *suiteRun) {
 	gate := r.gate()
-	for _, place := range []Place{r.Direct(Ada), r.Group()} {
+	for _, place := range []Room{r.Direct(Ada), r.Group()} {
 		s := r.show(place, gate)
 		s.grow(1200, 50*time.Millisecond)
 		if s.text.Len() < 10_000 {
 			r.Fatalf("only %d bytes", s.text.Len())
 		}
 		s.finish()
-		if n := len(Own(r, place)); n < 3 || n > 8 {
+		if n := len(BotTexts(r, place)); n < 3 || n > 8 {
 			r.Errorf("%d messages", n)
 		}
 	}
 }
 
 // ST-02, I6: nothing is sent during a rate limit, and the latest text after it.
-func holdsAreObeyed(r *rig) {
+func holdsAreObeyed(r *suiteRun) {
 	for _, hold := range []time.Duration{time.Second, 33 * time.Second} {
 		for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
-			before := len(Own(r, r.Group()))
+			before := len(BotTexts(r, r.Group()))
 			s := r.show(r.Group(), r.gate())
-			r.Spoil(Fault{Op: op, In: s.place, Hold: hold})
+			r.InjectFault(Fault{Op: op, In: s.place, Hold: hold})
 			s.grow(150, 100*time.Millisecond)
 			s.answer.End(answer.Outcome{Status: answer.Completed})
 			r.must(<-s.ended)
-			all := Own(r, s.place)[before:]
+			all := BotTexts(r, s.place)[before:]
 			if got := strings.Fields(strings.Join(all, " ")); !slices.Equal(got, strings.Fields(s.text.String())) {
 				r.Errorf("after a hold of %v on a %s: %q", hold, op, all)
 			}
@@ -148,15 +148,15 @@ func holdsAreObeyed(r *rig) {
 	}
 }
 
-func answerIsWithdrawn(r *rig) {
+func answerIsWithdrawn(r *suiteRun) {
 	s := r.show(r.Direct(Ada), r.gate())
 	s.grow(20, 200*time.Millisecond)
-	if len(Own(r, s.place)) == 0 {
+	if len(BotTexts(r, s.place)) == 0 {
 		r.Fatal("nothing was shown")
 	}
 	s.answer.End(answer.Outcome{Status: answer.Superseded, Withdrawn: true})
 	r.must(<-s.ended)
-	if left := Own(r, s.place); len(left) > 0 {
+	if left := BotTexts(r, s.place); len(left) > 0 {
 		r.Errorf("what was taken back still stands: %q", left)
 	}
 	s.nothingFollows()

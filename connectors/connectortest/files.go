@@ -11,8 +11,8 @@ import (
 
 // fileIsReplaced is ST-01 for messages with files: they show the latest file of any type, and a deleted one is reported
 // as gone.
-func fileIsReplaced(r *rig) {
-	for _, place := range []Place{r.Direct(Ada), r.Group()} {
+func fileIsReplaced(r *suiteRun) {
+	for _, place := range []Room{r.Direct(Ada), r.Group()} {
 		sink := r.open(r.ask(place, "draw"))
 		editor, ok := sink.(progressive.Editor)
 		if !ok {
@@ -29,7 +29,7 @@ func fileIsReplaced(r *rig) {
 		for i, f := range files[1:] {
 			pass(10 * time.Second)
 			if i == 0 {
-				r.Spoil(Fault{Op: progressive.Edit, File: true, In: place, Lost: true}) // the request is retried: TR-07
+				r.InjectFault(Fault{Op: progressive.Edit, File: true, In: place, Lost: true}) // the request is retried: TR-07
 				if err := editor.Edit(r.Context(), id, progressive.Part{File: &f}); err == nil {
 					r.Error("the edit was lost, but reported as done")
 				}
@@ -42,9 +42,9 @@ func fileIsReplaced(r *rig) {
 }
 
 // wantFiles checks that a message has shown exactly these files, one after the other.
-func (r *rig) wantFiles(in Place, id string, files []llm.File) {
+func (r *suiteRun) wantFiles(in Room, id string, files []llm.File) {
 	r.Helper()
-	all := r.Sees(in)
+	all := r.Messages(in)
 	last := all[len(all)-1]
 	if last.ID != id || !last.Own || last.Text != "" {
 		r.Fatalf("%s: %s was posted, the last message is %+v", in, id, last)

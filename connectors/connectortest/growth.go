@@ -13,7 +13,7 @@ import (
 type outlay struct{ requests, allocations, bytes float64 }
 
 // ST-22: in an answer of ten times the length, without calls, no delta costs more.
-func costGrowsLinearly(r *rig) {
+func costGrowsLinearly(r *suiteRun) {
 	const short, long = 5_000, 50_000
 	gate := r.gate()
 	a, b := r.spend(gate, short), r.spend(gate, long)
@@ -29,12 +29,12 @@ func costGrowsLinearly(r *rig) {
 	}
 }
 
-func (r *rig) spend(gate progressive.Gate, deltas int) outlay {
+func (r *suiteRun) spend(gate progressive.Gate, deltas int) outlay {
 	r.Helper()
 	s := r.show(r.Direct(Ada), gate)
 	s.answer.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Now playing"})
 	text := strings.Repeat("The quick fox jumps over the lazy dog until the evening comes.\n\n", deltas/15)
-	before := len(Own(r, s.place))
+	before := len(BotTexts(r, s.place))
 	made := len(r.Requests())
 	var m, now runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -47,7 +47,7 @@ func (r *rig) spend(gate progressive.Gate, deltas int) outlay {
 	runtime.ReadMemStats(&now)
 	made = len(r.Requests()) - made
 	s.nothingFollows()
-	shown := strings.Join(Own(r, s.place)[before:], "")
+	shown := strings.Join(BotTexts(r, s.place)[before:], "")
 	if n := len(strings.Fields(text[:4*deltas])) + 2; len(strings.Fields(shown)) < n*9/10 {
 		r.Errorf("%d words are shown of %d", len(strings.Fields(shown)), n)
 	}

@@ -8,7 +8,7 @@ import (
 	"parley/core/chat"
 )
 
-func messagesHaveOneForm(r *rig) {
+func messagesHaveOneForm(r *suiteRun) {
 	direct, group := r.Direct(Ada), r.Group()
 	r.Say(Ada, direct, "hello")
 	pass(time.Second)
@@ -22,7 +22,7 @@ func messagesHaveOneForm(r *rig) {
 		return
 	}
 	for i, want := range []struct {
-		who       Who
+		who       User
 		private   bool
 		addressed bool
 	}{{Ada, true, false}, {Bob, false, false}, {Ada, false, true}} {
@@ -53,9 +53,9 @@ func messagesHaveOneForm(r *rig) {
 }
 
 // I1, IN-04: a redelivered message keeps its id.
-func messageComesTwice(r *rig) {
+func messageComesTwice(r *suiteRun) {
 	direct := r.Direct(Ada)
-	r.Twice(func() { r.Say(Ada, direct, "once") })
+	r.DeliverTwice(func() { r.Say(Ada, direct, "once") })
 	pass(time.Minute)
 	got := r.messages()
 	if len(got) == 0 {
@@ -69,7 +69,7 @@ func messageComesTwice(r *rig) {
 }
 
 // I13: messages of bots are marked, including our own.
-func botsAreMarked(r *rig) {
+func botsAreMarked(r *suiteRun) {
 	group := r.Group()
 	r.Mention(Robot, group, "beep")
 	r.Mention(Self, group, "I said")
@@ -82,7 +82,7 @@ func botsAreMarked(r *rig) {
 	}
 }
 
-func orderWithSlowHandler(r *rig) {
+func orderWithSlowHandler(r *suiteRun) {
 	r.takes(func(chat.Inbound) error {
 		time.Sleep(3 * time.Second)
 		return nil
@@ -91,7 +91,7 @@ func orderWithSlowHandler(r *rig) {
 }
 
 // IN-01, IN-02: a refused message is redelivered, and nothing overtakes it.
-func orderWithRefusals(r *rig) {
+func orderWithRefusals(r *suiteRun) {
 	var mu sync.Mutex
 	calls := 0
 	r.takes(func(chat.Inbound) error {
@@ -105,7 +105,7 @@ func orderWithRefusals(r *rig) {
 	r.sayInTwoRooms()
 }
 
-func (r *rig) sayInTwoRooms() {
+func (r *suiteRun) sayInTwoRooms() {
 	direct, group := r.Direct(Ada), r.Group()
 	want := lines(12)
 	for _, line := range want {
@@ -131,7 +131,7 @@ func (r *rig) sayInTwoRooms() {
 }
 
 // Any replica can open an address at any time.
-func addressOpensElsewhere(r *rig) {
+func addressOpensElsewhere(r *suiteRun) {
 	group := r.Group()
 	m := r.ask(group, "hello")
 	another := r.connect()
@@ -139,7 +139,7 @@ func addressOpensElsewhere(r *rig) {
 	r.bot = another
 	id, err := r.open(m).Post(r.Context(), r.open(m).Render(view("good day"))[0], "nonce")
 	r.must(err)
-	all := r.Sees(group)
+	all := r.Messages(group)
 	if last := all[len(all)-1]; last.ID != id || last.Text != "good day" || !last.Own {
 		r.Errorf("posted %s, the last message is %+v", id, last)
 	}

@@ -13,7 +13,7 @@ import (
 
 // answerWithPicture is TR-12 and DR-08 for files: the image appears once below the text, whatever happens to its
 // request.
-func answerWithPicture(r *rig) {
+func answerWithPicture(r *suiteRun) {
 	for _, c := range []struct {
 		fault       Fault
 		least, most int
@@ -23,13 +23,13 @@ func answerWithPicture(r *rig) {
 		{Fault{Lost: true}, 1, 1},
 		{Fault{Dropped: true}, 0, 1}, // the outcome is unknown, so it is repeated only with a nonce
 	} {
-		for _, place := range []Place{r.Direct(Ada), r.Group()} {
+		for _, place := range []Room{r.Direct(Ada), r.Group()} {
 			s := r.show(place, r.gate())
 			s.grow(20, 200*time.Millisecond)
 			pass(10 * time.Second)
 			if f := c.fault; f != (Fault{}) {
 				f.Op, f.File, f.In = progressive.Post, true, place
-				r.Spoil(f)
+				r.InjectFault(f)
 			}
 			data := r.paint()
 			s.answer.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Files: []llm.File{{Type: "image/png", Data: data}}, Tool: &answer.Tool{
@@ -47,7 +47,7 @@ func answerWithPicture(r *rig) {
 // wantPicture checks for the text and then the image, which appears from least to most times.
 func (s *showing) wantPicture(data []byte, least, most int) {
 	s.r.Helper()
-	all := s.r.Sees(s.place)
+	all := s.r.Messages(s.place)
 	n := 0
 	for ; len(all) > n && len(all[len(all)-1-n].Files) > 0; n++ {
 		f := all[len(all)-1-n].Files
@@ -63,7 +63,7 @@ func (s *showing) wantPicture(data []byte, least, most int) {
 	}
 }
 
-func (r *rig) paint() []byte {
+func (r *suiteRun) paint() []byte {
 	var b bytes.Buffer
 	r.must(png.Encode(&b, image.NewGray(image.Rect(0, 0, 40, 30))))
 	return b.Bytes()

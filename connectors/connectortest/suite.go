@@ -18,11 +18,11 @@ import (
 	"parley/sim"
 )
 
-// Suite is the test suite for a connector, in a world of type W.
-type Suite[W World] struct {
+// Suite is the test suite for a connector, on a platform of type W.
+type Suite[W Platform] struct {
 	// At is the address of the platform's server.
 	At string
-	// New creates the world. It is called once per bubble.
+	// New creates the platform. It is called once per bubble.
 	New func() (W, error)
 	// Connect creates another process of the same bot.
 	Connect func(w W, net *sim.Net) Bot
@@ -39,7 +39,7 @@ type Bot interface {
 
 // Run runs each test in a bubble of its own, in which hours take milliseconds and no goroutine may be left behind.
 func (s Suite[W]) Run(t *testing.T) {
-	for name, play := range map[string]func(*rig){
+	for name, play := range map[string]func(*suiteRun){
 		"messages have one form":              messagesHaveOneForm,
 		"a message that comes twice":          messageComesTwice,
 		"messages of bots are marked":         botsAreMarked,
@@ -56,7 +56,7 @@ func (s Suite[W]) Run(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := s.rig(t)
+				r := s.newRun(t)
 				r.start()
 				play(r)
 				r.end()
@@ -65,7 +65,7 @@ func (s Suite[W]) Run(t *testing.T) {
 	}
 }
 
-func (s Suite[W]) rig(t *testing.T) *rig {
+func (s Suite[W]) newRun(t *testing.T) *suiteRun {
 	w, err := s.New()
 	if err != nil {
 		t.Fatal(err)
@@ -77,13 +77,13 @@ func (s Suite[W]) rig(t *testing.T) *rig {
 	}
 	Serve(t, l, w.Handler())
 	connect := func() Bot { return s.Connect(w, net) }
-	return &rig{T: t, World: w, connect: connect, bot: connect(), budgets: s.Budgets}
+	return &suiteRun{T: t, Platform: w, connect: connect, bot: connect(), budgets: s.Budgets}
 }
 
-// rig is a running bot, and the events that it delivered.
-type rig struct {
+// suiteRun is a running bot, and the events that it delivered.
+type suiteRun struct {
 	*testing.T
-	World
+	Platform
 	connect func() Bot
 	bot     Bot
 	budgets map[string]progressive.Budget
@@ -95,22 +95,22 @@ type rig struct {
 	take func(chat.Inbound) error // the handler's result; nil accepts everything
 }
 
-func (r *rig) must(err error) {
+func (r *suiteRun) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Fatal(err)
 	}
 }
 
-func (r *rig) start() {
+func (r *suiteRun) start() {
 	ctx, cancel := context.WithCancel(r.Context())
 	r.stop, r.ended = cancel, make(chan error, 1)
 	go func() { r.ended <- r.bot.Run(ctx, r.handle) }()
 	pass(10 * time.Second) // for the login
 }
 
-// end stops the bot, which must return nil soon (I12), and checks the world's findings.
-func (r *rig) end() {
+// end stops the bot, which must return nil soon (I12), and checks the platform's findings.
+func (r *suiteRun) end() {
 	r.Helper()
 	begun := time.Now()
 	r.stop()
@@ -128,10 +128,10 @@ func (r *rig) end() {
 	for _, ping := range r.Pings() {
 		r.Error("I11:", ping)
 	}
-	r.World.Close()
+	r.Platform.Close()
 }
 
-func (r *rig) handle(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
+func (r *suiteRun) handle(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
 	r.mu.Lock()
 	take := r.take
 	r.mu.Unlock()
@@ -146,14 +146,14 @@ func (r *rig) handle(_ context.Context, in chat.Inbound) (chat.Accepted, error) 
 	return chat.Accepted{}, nil
 }
 
-func (r *rig) takes(f func(chat.Inbound) error) {
+func (r *suiteRun) takes(f func(chat.Inbound) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take = f
 }
 
 // messages returns the messages delivered so far.
-func (r *rig) messages() (all []chat.Message) {
+func (r *suiteRun) messages() (all []chat.Message) {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func (r *rig) messages() (all []chat.Message) {
 }
 
 // ask sends a message as Ada, and returns the delivered message.
-func (r *rig) ask(in Place, text string) chat.Message {
+func (r *suiteRun) ask(in Room, text string) chat.Message {
 	r.Helper()
 	r.Mention(Ada, in, text)
 	pass(time.Second)
@@ -178,7 +178,7 @@ func (r *rig) ask(in Place, text string) chat.Message {
 }
 
 // open opens the conversation of m like another process: from the stored address.
-func (r *rig) open(m chat.Message) progressive.Sink {
+func (r *suiteRun) open(m chat.Message) progressive.Sink {
 	r.Helper()
 	stored, err := json.Marshal(m.Address)
 	r.must(err)
@@ -190,7 +190,7 @@ func (r *rig) open(m chat.Message) progressive.Sink {
 }
 
 // gate returns a gate with the connector's own budgets.
-func (r *rig) gate() progressive.Gate {
+func (r *suiteRun) gate() progressive.Gate {
 	return progressive.NewGate(func(s progressive.Scope) progressive.Budget {
 		kind, _, _ := strings.Cut(string(s), "/")
 		if _, known := r.budgets[kind]; !known {
@@ -215,7 +215,7 @@ func lines(n int) (all []string) {
 }
 
 // want compares messages by the text that they contain.
-func (r *rig) want(got []chat.Message, texts ...string) {
+func (r *suiteRun) want(got []chat.Message, texts ...string) {
 	r.Helper()
 	same := slices.EqualFunc(got, texts, func(m chat.Message, want string) bool { return strings.Contains(m.Text, want) })
 	if !same {

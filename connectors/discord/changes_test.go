@@ -8,9 +8,9 @@ import (
 )
 
 // changes are what was handed in beside messages and commands.
-func (w *world) changes() (all []chat.Inbound) {
+func (w *botHarness) changes() (all []chat.Inbound) {
 	w.settle()
-	for _, in := range w.inbound() {
+	for _, in := range w.inboundMessages() {
 		switch in.(type) {
 		case chat.Message, chat.Command:
 		default:
@@ -22,11 +22,11 @@ func (w *world) changes() (all []chat.Inbound) {
 
 // IN-12: an edit is handed in as one; what Discord's preview changes is the same text again, and the store's to see.
 func TestEdits(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		id := w.say("see https://example.org")
 		w.settle()
-		said := w.inbound()[0].(chat.Message).Memory
+		said := w.inboundMessages()[0].(chat.Message).Memory
 		w.fake.UserEdit(id, "see <@"+w.ann+">")
 		w.fake.Unfurl(id)
 		w.fake.UserEdit(id, "")
@@ -48,7 +48,7 @@ func TestEdits(t *testing.T) {
 
 // The bot's own messages and edits are not reported.
 func TestOwnEdits(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("hello")
 		w.settle()
@@ -65,7 +65,7 @@ func TestOwnEdits(t *testing.T) {
 }
 
 func TestDeletionsAndReactions(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		a, b, c := w.say("a"), w.say("b"), w.say("c")
 		room := chat.RoomID("discord/" + w.channel)

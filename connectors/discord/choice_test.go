@@ -17,8 +17,8 @@ var offer = &answer.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{
 
 // Buttons come with a message and go with the next edit.
 func TestButtons(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		id, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0")
 		if err != nil {
 			t.Fatal(err)
@@ -59,8 +59,8 @@ func TestPresses(t *testing.T) {
 		}, "That didn't work. Please try again.", 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
-				s := w.asked()
+			withBot(t, func(w *botHarness) {
+				s := w.askedSink()
 				if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
 					t.Fatal(err)
 				}
@@ -94,8 +94,8 @@ func TestPresses(t *testing.T) {
 // DR-22: what was answered too late, or by another process, is no trouble.
 func TestPressesAnsweredElsewhere(t *testing.T) {
 	for code, status := range map[int]int{10062: 404, 40060: 400} {
-		play(t, func(w *world) {
-			s := w.asked()
+		withBot(t, func(w *botHarness) {
+			s := w.askedSink()
 			if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
 				t.Fatal(err)
 			}

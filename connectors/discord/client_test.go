@@ -18,7 +18,7 @@ func TestErrorsNameTheServer(t *testing.T) {
 		"half":        discordfake.HalfBody(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
+			withBot(t, func(w *botHarness) {
 				w.fake.Fault(discordfake.Match{Route: discordfake.GetMe}, fault)
 				_, err := w.bot.Check(w.Context())
 				if err == nil || !strings.Contains(err.Error(), "http://discord.test:80") || strings.Contains(err.Error(), "discord.com") {
@@ -28,7 +28,7 @@ func TestErrorsNameTheServer(t *testing.T) {
 		})
 	}
 	t.Run("no connection", func(t *testing.T) {
-		play(t, func(w *world) {
+		withBot(t, func(w *botHarness) {
 			bot := discord.New(discord.Config{Token: token, APIURL: "http://unreachable.test"}, connectortest.Deps(w.net.Dial))
 			_, err := bot.Check(w.Context())
 			if err == nil || !strings.Contains(err.Error(), "http://unreachable.test") || strings.Contains(err.Error(), "discord.com") {

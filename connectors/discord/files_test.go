@@ -13,17 +13,17 @@ import (
 	"parley/internal/guard"
 )
 
-// sent is a file that ann sends, as the gateway was told of it, and its message.
-func (w *world) sent(a discordfake.Attachment) (chat.Attachment, string) {
+// sendFile is a file that ann sends, as the gateway was told of it, and its message.
+func (w *botHarness) sendFile(a discordfake.Attachment) (chat.Attachment, string) {
 	w.Helper()
 	w.start()
 	id := w.fake.Say(w.channel, w.ann, "look", discordfake.Attach(a))
 	w.settle()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m, ok := w.heard[len(w.heard)-1].(chat.Message)
+	m, ok := w.received[len(w.received)-1].(chat.Message)
 	if !ok || len(m.Files) != 1 {
-		w.Fatalf("heard %+v", w.heard)
+		w.Fatalf("heard %+v", w.received)
 	}
 	return m.Files[0], id
 }
@@ -31,7 +31,7 @@ func (w *world) sent(a discordfake.Attachment) (chat.Attachment, string) {
 var plan = discordfake.Attachment{Filename: "the plan?.txt", ContentType: "text/plain", Data: []byte("Buy tea.")}
 
 // files are the requests to the CDN.
-func (w *world) files() (all []discordfake.Request) {
+func (w *botHarness) files() (all []discordfake.Request) {
 	for _, q := range w.fake.Log() {
 		if q.Route == discordfake.GetFile {
 			all = append(all, q)
@@ -42,8 +42,8 @@ func (w *world) files() (all []discordfake.Request) {
 
 // DR-26: a file is found again after days, when the address that came with it has long expired, at a fresh one.
 func TestFetchLater(t *testing.T) {
-	play(t, func(w *world) {
-		f, _ := w.sent(plan)
+	withBot(t, func(w *botHarness) {
+		f, _ := w.sendFile(plan)
 		if strings.Contains(f.Ref, "http") || strings.Contains(f.Ref, "hm=") {
 			t.Errorf("an address is kept: %q", f.Ref)
 		}
@@ -62,28 +62,28 @@ func TestFetchLater(t *testing.T) {
 
 func TestFileFetchFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(w *world, message string)
+		spoil func(w *botHarness, message string)
 		limit int64
 		want  error // nil for any
 	}{
-		"deleted":   {func(w *world, m string) { w.fake.UserDelete(m) }, 100, chat.ErrNotFound},
-		"too large": {func(*world, string) {}, 3, chat.ErrTooLarge},
-		"expired": {func(w *world, _ string) {
+		"deleted":   {func(w *botHarness, m string) { w.fake.UserDelete(m) }, 100, chat.ErrNotFound},
+		"too large": {func(*botHarness, string) {}, 3, chat.ErrTooLarge},
+		"expired": {func(w *botHarness, _ string) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Respond(http.StatusNotFound, nil, ""))
 		}, 100, chat.ErrNotFound},
-		"no rights any more": {func(w *world, _ string) {
+		"no rights any more": {func(w *botHarness, _ string) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetMessage, Times: -1}, discordfake.ErrorCode(403, 50001, "Missing Access"))
 		}, 100, chat.ErrNotFound},
-		"dropped": {func(w *world, _ string) {
+		"dropped": {func(w *botHarness, _ string) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.DropBefore())
 		}, 100, nil},
-		"slow": {func(w *world, _ string) {
+		"slow": {func(w *botHarness, _ string) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Delay(time.Minute))
 		}, 100, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
-				f, m := w.sent(plan)
+			withBot(t, func(w *botHarness) {
+				f, m := w.sendFile(plan)
 				f.Size = 0
 				c.spoil(w, m)
 				ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
@@ -102,8 +102,8 @@ func TestFileFetchFails(t *testing.T) {
 
 // DR-01: a limit is waited for, once it is known, and the file comes.
 func TestFetchWaits(t *testing.T) {
-	play(t, func(w *world) {
-		f, _ := w.sent(plan)
+	withBot(t, func(w *botHarness) {
+		f, _ := w.sendFile(plan)
 		w.fake.Fault(discordfake.Match{Route: discordfake.GetMessage}, discordfake.TooManyRequests(discordfake.ScopeUser, 3*time.Second))
 		start := time.Now()
 		if _, err := w.bot.Fetch(w.Context(), f, 100); err != nil || time.Since(start) < 3*time.Second {
@@ -118,10 +118,10 @@ func TestFetchFromElsewhere(t *testing.T) {
 		"http://169.254.169.254/latest/meta-data", "https://evil.test/attachments/1/2/a", "https://cdn.discordapp.com.evil.test/a",
 		"http://cdn.discordapp.com/a", "file:///etc/passwd", "https://cdn.discordapp.com@10.0.0.1/",
 	} {
-		play(t, func(w *world) {
+		withBot(t, func(w *botHarness) {
 			a := plan
 			a.URL = address
-			f, _ := w.sent(a)
+			f, _ := w.sendFile(a)
 			if _, err := w.bot.Fetch(w.Context(), f, 100); !errors.Is(err, guard.ErrForbidden) {
 				w.Errorf("%s: %v", address, err)
 			}
@@ -131,7 +131,7 @@ func TestFetchFromElsewhere(t *testing.T) {
 
 // An invalid reference causes no request.
 func TestOddReferences(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		for _, ref := range []string{"", "1", "1/2", "../1/2", "1/2/x", "1/2/3/4", "a/b/c"} {
 			if _, err := w.bot.Fetch(w.Context(), chat.Attachment{Ref: ref}, 100); !errors.Is(err, chat.ErrNotFound) {
 				w.Errorf("%q: %v", ref, err)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestHearsAndAnswers(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("hello")
 		w.settle()
@@ -28,7 +28,7 @@ func TestHearsAndAnswers(t *testing.T) {
 
 // DR-14: one missing answer to a heartbeat makes one reconnect, with a close code that keeps the session.
 func TestZombie(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		time.Sleep(10 * time.Second)
 		w.fake.DropAcks(1)
@@ -50,7 +50,7 @@ func TestZombie(t *testing.T) {
 
 // DR-14: a heartbeat that Discord asks for is sent at once.
 func TestHeartbeatOnRequest(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		for range 3 {
 			before := w.fake.Heartbeats()
@@ -66,23 +66,23 @@ func TestHeartbeatOnRequest(t *testing.T) {
 // DR-15: what each end of a connection leads to. What was written meanwhile is heard.
 func TestReconnect(t *testing.T) {
 	for name, c := range map[string]struct {
-		end                 func(w *world)
+		end                 func(w *botHarness)
 		resumes, identifies int
 	}{
-		"op 7":                   {func(w *world) { w.fake.RequestReconnect() }, 1, 1},
-		"op 9, resumable":        {func(w *world) { w.fake.InvalidateSessions(true) }, 1, 1},
-		"op 9":                   {func(w *world) { w.fake.InvalidateSessions(false) }, 0, 2},
-		"cut":                    {func(w *world) { w.fake.CutGateway() }, 1, 1},
-		"refused, resumable":     {func(w *world) { w.fake.RefuseResume(true); w.fake.CutGateway() }, 2, 1},
-		"refused, not resumable": {func(w *world) { w.fake.RefuseResume(false); w.fake.CutGateway() }, 1, 2},
-		"4000":                   {func(w *world) { w.fake.CloseGateway(4000) }, 1, 1},
-		"4008":                   {func(w *world) { w.fake.CloseGateway(4008) }, 1, 1},
-		"4007":                   {func(w *world) { w.fake.CloseGateway(4007) }, 0, 2},
-		"4009":                   {func(w *world) { w.fake.CloseGateway(4009) }, 0, 2},
-		"1001":                   {func(w *world) { w.fake.CloseGateway(1001) }, 0, 2},
+		"op 7":                   {func(w *botHarness) { w.fake.RequestReconnect() }, 1, 1},
+		"op 9, resumable":        {func(w *botHarness) { w.fake.InvalidateSessions(true) }, 1, 1},
+		"op 9":                   {func(w *botHarness) { w.fake.InvalidateSessions(false) }, 0, 2},
+		"cut":                    {func(w *botHarness) { w.fake.CutGateway() }, 1, 1},
+		"refused, resumable":     {func(w *botHarness) { w.fake.RefuseResume(true); w.fake.CutGateway() }, 2, 1},
+		"refused, not resumable": {func(w *botHarness) { w.fake.RefuseResume(false); w.fake.CutGateway() }, 1, 2},
+		"4000":                   {func(w *botHarness) { w.fake.CloseGateway(4000) }, 1, 1},
+		"4008":                   {func(w *botHarness) { w.fake.CloseGateway(4008) }, 1, 1},
+		"4007":                   {func(w *botHarness) { w.fake.CloseGateway(4007) }, 0, 2},
+		"4009":                   {func(w *botHarness) { w.fake.CloseGateway(4009) }, 0, 2},
+		"1001":                   {func(w *botHarness) { w.fake.CloseGateway(1001) }, 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
+			withBot(t, func(w *botHarness) {
 				w.start()
 				w.say("before")
 				time.Sleep(20 * time.Second)
@@ -114,7 +114,7 @@ func TestFatalCloseCodes(t *testing.T) {
 		4004: "Reset Token", 4010: "shard 0 of 1", 4011: "too many servers for 1 shards", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
 	} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
-			play(t, func(w *world) {
+			withBot(t, func(w *botHarness) {
 				w.shards = 1
 				w.restart()
 				w.start()
@@ -133,7 +133,7 @@ func TestFatalCloseCodes(t *testing.T) {
 
 // DR-16: an intent that Discord turns out to refuse.
 func TestDisallowedIntent(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.fake.Fault(discordfake.Match{Route: discordfake.GetApplication}, discordfake.Respond(500, nil, "{}"))
 		w.launch()
 		if said := w.fatal(); !containsWord(said, "Message Content Intent") {
@@ -147,7 +147,7 @@ func TestDisallowedIntent(t *testing.T) {
 
 // DR-19: without the intent the bot works, says so, and ignores messages without their text.
 func TestWithoutMessageContent(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("not for you")
 		w.fake.Say(w.channel, w.ann, "for you", discordfake.MentionBot())
@@ -162,7 +162,7 @@ func TestWithoutMessageContent(t *testing.T) {
 
 // DR-04: a wrong token costs one request, whatever else wants something.
 func TestWrongToken(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.fake.ResetToken()
 		w.launch()
 		if said := w.fatal(); !containsWord(said, "token") {
@@ -182,7 +182,7 @@ func TestWrongToken(t *testing.T) {
 
 // DR-04, DR-16: the token is taken away in mid-session.
 func TestTokenIsReset(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("hello")
 		w.settle()
@@ -201,7 +201,7 @@ func TestTokenIsReset(t *testing.T) {
 
 // DR-05: the gateway's address is asked for again when Discord said, and not before.
 func TestLongGatewayHold(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.fake.Fault(discordfake.Match{Route: discordfake.GetGatewayBot}, discordfake.LongGatewayHold())
 		w.launch()
 		time.Sleep(22 * time.Hour)
@@ -221,7 +221,7 @@ func TestLongGatewayHold(t *testing.T) {
 
 // DR-17: nothing is begun when today's logins are used up.
 func TestSpentLogins(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		time.Sleep(20 * time.Second)
 		w.fake.InvalidateSessions(false)
@@ -238,7 +238,7 @@ func TestSpentLogins(t *testing.T) {
 
 // DR-17: a day of connections that end as soon as they stand.
 func TestFlapping(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.launch()
 		for end := time.Now().Add(24 * time.Hour); time.Now().Before(end); {
 			time.Sleep(time.Second)
@@ -254,7 +254,7 @@ func TestFlapping(t *testing.T) {
 
 // DR-17: two logins are never closer than Discord allows, even if each session is refused at once.
 func TestLoginsAreSpaced(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		for range 5 {
 			w.fake.InvalidateSessions(false)
@@ -271,7 +271,7 @@ func TestLoginsAreSpaced(t *testing.T) {
 
 // DR-21, IN-04: events that come twice, in another order, or never.
 func TestMischief(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("one")
 		w.settle()
@@ -284,7 +284,7 @@ func TestMischief(t *testing.T) {
 		w.settle()
 		w.wantTexts("one", "two", "three", "five", "four")
 		ids := map[chat.MemoryID]int{}
-		for _, in := range w.inbound() {
+		for _, in := range w.inboundMessages() {
 			ids[in.(chat.Message).ID]++
 		}
 		if len(ids) != 5 {
@@ -302,7 +302,7 @@ func TestMischief(t *testing.T) {
 
 // IN-04: a resume replays what was heard already, with the same ids.
 func TestReplay(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		var want []string
 		for i := range 20 {
@@ -317,7 +317,7 @@ func TestReplay(t *testing.T) {
 
 // What is older than an hour is not fetched any more.
 func TestMissedMessagesHaveAnAge(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("before")
 		time.Sleep(20 * time.Second)
@@ -336,24 +336,24 @@ func TestMissedMessagesHaveAnAge(t *testing.T) {
 
 // Whatever is going on, the end of the context is the end: no connection comes back, and no goroutine stays.
 func TestStopAtAnyMoment(t *testing.T) {
-	for name, begin := range map[string]func(w *world){
-		"op 7":      func(w *world) { w.fake.RequestReconnect() },
-		"op 9":      func(w *world) { w.fake.InvalidateSessions(false) },
-		"cut":       func(w *world) { w.fake.CutGateway() },
-		"4000":      func(w *world) { w.fake.CloseGateway(4000) },
-		"heartbeat": func(w *world) { w.fake.RequestHeartbeat() },
-		"no way back": func(w *world) {
+	for name, begin := range map[string]func(w *botHarness){
+		"op 7":      func(w *botHarness) { w.fake.RequestReconnect() },
+		"op 9":      func(w *botHarness) { w.fake.InvalidateSessions(false) },
+		"cut":       func(w *botHarness) { w.fake.CutGateway() },
+		"4000":      func(w *botHarness) { w.fake.CloseGateway(4000) },
+		"heartbeat": func(w *botHarness) { w.fake.RequestHeartbeat() },
+		"no way back": func(w *botHarness) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: -1}, discordfake.DropBefore())
 			w.fake.CutGateway()
 		},
-		"no answer": func(w *world) {
+		"no answer": func(w *botHarness) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: -1}, discordfake.Delay(time.Minute))
 			w.fake.CutGateway()
 		},
 	} {
 		for _, after := range []time.Duration{0, time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second, time.Minute} {
 			t.Run(fmt.Sprint(name, " ", after), func(t *testing.T) {
-				play(t, func(w *world) {
+				withBot(t, func(w *botHarness) {
 					w.start()
 					begin(w)
 					time.Sleep(after)
@@ -375,7 +375,7 @@ func TestStopAtAnyMoment(t *testing.T) {
 
 // A second Run after the first continues its session.
 func TestRunAgain(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.stop()
 		time.Sleep(10 * time.Second)

@@ -17,12 +17,12 @@ var errStore = errors.New("the store is down")
 
 // What could not be stored comes again, in order; other rooms go on.
 func TestHandlerFails(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		other := w.fake.AddChannel(w.guild, "other")
 		room := chat.RoomID("discord/" + w.channel)
 		down := true
-		w.failing(func(in chat.Inbound) error {
+		w.failHandler(func(in chat.Inbound) error {
 			if m := in.(chat.Message); m.Room == room && down {
 				return errStore
 			}
@@ -35,7 +35,7 @@ func TestHandlerFails(t *testing.T) {
 		w.settle()
 		w.wantTexts("elsewhere")
 		time.Sleep(10 * time.Minute)
-		w.failing(nil)
+		w.failHandler(nil)
 		time.Sleep(30 * time.Second)
 		w.wantTexts("elsewhere", "one", "two")
 	})
@@ -43,16 +43,16 @@ func TestHandlerFails(t *testing.T) {
 
 // A lane that is full loses nothing: the rest is fetched when it is empty.
 func TestMoreThanALaneHolds(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failing(func(chat.Inbound) error { return errStore })
+		w.failHandler(func(chat.Inbound) error { return errStore })
 		var want []string
 		for i := range 150 {
 			w.say(fmt.Sprint(i))
 			want = append(want, fmt.Sprint(i))
 		}
 		w.settle()
-		w.failing(nil)
+		w.failHandler(nil)
 		time.Sleep(time.Minute)
 		w.wantTexts(want...)
 		if n := w.count(discordfake.GetMessages); n != 1 {
@@ -63,9 +63,9 @@ func TestMoreThanALaneHolds(t *testing.T) {
 
 // IN-11: a message that makes the handler panic is dropped, and its room goes on.
 func TestHandlerPanics(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failing(func(in chat.Inbound) error {
+		w.failHandler(func(in chat.Inbound) error {
 			if in.(chat.Message).Text == "poison" {
 				panic("boom")
 			}
@@ -82,13 +82,13 @@ func TestHandlerPanics(t *testing.T) {
 
 // What has come in is handed in before the end.
 func TestStopWithFullLanes(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failing(func(chat.Inbound) error { return errStore })
+		w.failHandler(func(chat.Inbound) error { return errStore })
 		w.say("one")
 		w.say("two")
 		w.settle()
-		w.failing(nil)
+		w.failHandler(nil)
 		w.stop()
 		w.wantTexts("one", "two")
 	})
@@ -96,13 +96,13 @@ func TestStopWithFullLanes(t *testing.T) {
 
 // The channel's kind and name are asked for once; a message is not lost over it.
 func TestPlaces(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		thread := w.fake.AddThread(w.channel, "topic")
 		w.fake.Say(thread, w.ann, "one")
 		w.fake.Say(thread, w.ann, "two")
 		w.settle()
-		for _, in := range w.inbound() {
+		for _, in := range w.inboundMessages() {
 			if p := in.(chat.Message).Place; p.Kind != chat.Thread || p.Name != "topic" || !slices.Contains(p.Chats, w.channel) || string(p.World) != "discord/"+w.guild {
 				t.Errorf("%+v", p)
 			}
@@ -119,7 +119,7 @@ func TestPlaces(t *testing.T) {
 
 // A fetch of missed messages that fails is tried again.
 func TestFetchFails(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("one")
 		w.settle()
@@ -138,14 +138,14 @@ func TestFetchFails(t *testing.T) {
 
 // A message that could not be stored is tried again, also when the connection that brought it has ended.
 func TestReconnectWhileAMessageFails(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failing(func(chat.Inbound) error { return errStore })
+		w.failHandler(func(chat.Inbound) error { return errStore })
 		w.say("one")
 		w.settle()
 		w.fake.CutGateway()
 		time.Sleep(time.Minute)
-		w.failing(nil)
+		w.failHandler(nil)
 		w.say("two")
 		time.Sleep(time.Minute)
 		w.wantTexts("one", "two")
@@ -154,11 +154,11 @@ func TestReconnectWhileAMessageFails(t *testing.T) {
 
 // A message that fails at the end is not overtaken by the next one of its channel: the next process gets both, in order.
 func TestStopKeepsTheOrder(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("before")
 		time.Sleep(10 * time.Second)
-		w.failing(func(in chat.Inbound) error {
+		w.failHandler(func(in chat.Inbound) error {
 			if in.(chat.Message).Text == "one" {
 				return errStore
 			}
@@ -168,7 +168,7 @@ func TestStopKeepsTheOrder(t *testing.T) {
 		w.say("two")
 		w.settle()
 		w.restart()
-		w.failing(nil)
+		w.failHandler(nil)
 		w.start()
 		w.wantTexts("before", "one", "two")
 	})

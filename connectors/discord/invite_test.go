@@ -8,7 +8,7 @@ import (
 
 // The README's third step: the log of a bot that has just been made prints the link that invites it to a server.
 func TestInvitationIsLogged(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.settle()
 		found := regexp.MustCompile(`link="?(https://discord\.com/oauth2/authorize\?[^\s"]+)`).FindStringSubmatch(w.log.String())

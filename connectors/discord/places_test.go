@@ -10,10 +10,10 @@ import (
 
 // Each session tells where the bot is. Where it was thrown out is told once; what Discord can't reach it has not left.
 func TestServers(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.settle()
-		before := len(w.everything())
+		before := len(w.allInbound())
 		id := w.fake.AddGuild("Club")
 		w.fake.RemoveBot(id, true)
 		w.fake.RemoveBot(id, false)
@@ -25,7 +25,7 @@ func TestServers(t *testing.T) {
 		if before == 0 {
 			t.Error("the session did not tell where the bot is")
 		}
-		if diff := cmp.Diff(want, w.everything()[before:]); diff != "" {
+		if diff := cmp.Diff(want, w.allInbound()[before:]); diff != "" {
 			t.Errorf("handed in (-want +got):\n%s", diff)
 		}
 	})

@@ -15,8 +15,8 @@ import (
 	"parley/progressive"
 )
 
-// crowd returns messages with buttons in so many channels.
-func (w *world) crowd(channels int) (messages []string) {
+// postInChannels returns messages with buttons in so many channels.
+func (w *botHarness) postInChannels(channels int) (messages []string) {
 	for i := range channels {
 		channel := w.fake.AddChannel(w.guild, fmt.Sprint("room-", i))
 		w.fake.Say(channel, w.ann, "ask me", discordfake.MentionBot())
@@ -33,10 +33,10 @@ func (w *world) crowd(channels int) (messages []string) {
 // DR-22, TR-34: 900 presses that take 100 ms each hold up neither a message nor a press elsewhere. A bounded number of them is under
 // way, every choice is taken, and nothing is answered that Discord has given up.
 func TestPressesHoldNobodyUp(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		const channels, presses = 9, 100
-		messages := w.crowd(channels + 1)
+		messages := w.postInChannels(channels + 1)
 		w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress, Times: -1}, discordfake.DelayAnswer(100*time.Millisecond))
 		var chosen atomic.Int32
 		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { chosen.Add(1); return chat.Accepted{}, nil }
@@ -75,9 +75,9 @@ func TestPressesHoldNobodyUp(t *testing.T) {
 
 // DR-22: a press that waits for longer than Discord does is dropped, and its event does not come again.
 func TestPressesExpire(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		messages := w.crowd(1)
+		messages := w.postInChannels(1)
 		var chosen atomic.Int32
 		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 			chosen.Add(1)
@@ -104,9 +104,9 @@ func TestPressesExpire(t *testing.T) {
 
 // DR-02: what Discord refuses because of its limit over all requests does not hold up the answer to a press, which it does not count.
 func TestPressesAreNotLimited(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		messages := w.crowd(1)
+		messages := w.postInChannels(1)
 		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
 		w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.TooManyRequests(discordfake.ScopeGlobal, 10*time.Second))
 		if _, err := w.open().Post(w.Context(), part("words"), "run/x"); err == nil {
@@ -125,9 +125,9 @@ func TestPressesAreNotLimited(t *testing.T) {
 
 // DR-22: a stop waits for what is under way, and no longer than Discord does.
 func TestPressesAtAStop(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		messages := w.crowd(1)
+		messages := w.postInChannels(1)
 		w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress, Times: -1}, discordfake.DelayAnswer(100*time.Millisecond))
 		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
 		for range 900 {

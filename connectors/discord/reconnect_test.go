@@ -13,16 +13,16 @@ import (
 // logs in: what was written meanwhile is fetched.
 func TestResumeIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
-		begin, end func(w *world)
+		begin, end func(w *botHarness)
 		connects   int // attempts after the cut, the last of which is the login
 		within     time.Duration
 	}{
 		"dead address": {
-			func(w *world) { w.fake.SetResumeURL("ws://unreachable.test:80") },
-			func(w *world) { w.fake.CutGateway() }, 1, 15 * time.Second,
+			func(w *botHarness) { w.fake.SetResumeURL("ws://unreachable.test:80") },
+			func(w *botHarness) { w.fake.CutGateway() }, 1, 15 * time.Second,
 		},
 		"address that never answers": {
-			func(w *world) {
+			func(w *botHarness) {
 				l, err := w.net.Listen("tcp", "silent.test:80")
 				if err != nil {
 					w.Fatal(err)
@@ -30,24 +30,24 @@ func TestResumeIsGivenUp(t *testing.T) {
 				w.Cleanup(func() { _ = l.Close() })
 				w.fake.SetResumeURL("ws://silent.test:80")
 			},
-			func(w *world) { w.fake.CutGateway() }, 1, 40 * time.Second,
+			func(w *botHarness) { w.fake.CutGateway() }, 1, 40 * time.Second,
 		},
 		"no hello": {
-			func(*world) {}, func(w *world) { w.fake.Silence(1); w.fake.CutGateway() }, 2, 40 * time.Second,
+			func(*botHarness) {}, func(w *botHarness) { w.fake.Silence(1); w.fake.CutGateway() }, 2, 40 * time.Second,
 		},
 		"resumes ignored": {
-			func(*world) {}, func(w *world) { w.fake.IgnoreResumes(-1); w.fake.CutGateway() }, 2, 40 * time.Second,
+			func(*botHarness) {}, func(w *botHarness) { w.fake.IgnoreResumes(-1); w.fake.CutGateway() }, 2, 40 * time.Second,
 		},
 		"refused handshakes": {
-			func(*world) {},
-			func(w *world) {
+			func(*botHarness) {},
+			func(w *botHarness) {
 				w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: 2}, discordfake.Respond(503, nil, ""))
 				w.fake.CutGateway()
 			}, 3, 15 * time.Second,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
+			withBot(t, func(w *botHarness) {
 				c.begin(w)
 				w.start()
 				w.say("before")
@@ -72,7 +72,7 @@ func TestResumeIsGivenUp(t *testing.T) {
 
 // DR-29: the same at the start, for the session of the process before.
 func TestStoredSessionIsGivenUp(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.fake.SetResumeURL("ws://unreachable.test:80")
 		w.start()
 		w.say("before")
@@ -80,7 +80,7 @@ func TestStoredSessionIsGivenUp(t *testing.T) {
 		w.restart()
 		w.say("meanwhile")
 		time.Sleep(time.Minute)
-		w.comeBack()
+		w.restartAndWait()
 		w.wantTexts("before", "meanwhile")
 		if n := len(w.fake.Identifies()); n != 2 {
 			t.Errorf("%d identifies", n)
@@ -90,7 +90,7 @@ func TestStoredSessionIsGivenUp(t *testing.T) {
 
 // DR-29: a server that never says hello is asked again and again, but no login is spent.
 func TestSilentServer(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.fake.Silence(-1)
 		w.launch()
 		time.Sleep(time.Hour)
@@ -107,7 +107,7 @@ func TestSilentServer(t *testing.T) {
 
 // DR-29: the pauses grow while nothing stands, and begin again once a connection was healthy, however short.
 func TestPausesBeginAgain(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: -1}, discordfake.DropBefore())
 		w.fake.CutGateway()
@@ -130,7 +130,7 @@ func TestPausesBeginAgain(t *testing.T) {
 
 // DR-31: version 10 is spoken, of requests and of the gateway; the fake refuses all others.
 func TestVersion(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("hello")
 		w.settle()

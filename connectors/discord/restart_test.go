@@ -14,9 +14,9 @@ import (
 // DR-15, DR-30: what is written while no process runs is heard by the next one, whose session is the same: nothing is fetched,
 // and nothing comes twice. It does not matter where: the channel and the direct chat have never been used before.
 func TestRestartKeepsTheSession(t *testing.T) {
-	for name, end := range map[string]func(*world){"stop": (*world).restart, "kill": (*world).kill} {
+	for name, end := range map[string]func(*botHarness){"stop": (*botHarness).restart, "kill": (*botHarness).kill} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
+			withBot(t, func(w *botHarness) {
 				w.start()
 				w.say("before")
 				time.Sleep(10 * time.Second)
@@ -40,14 +40,14 @@ func TestRestartKeepsTheSession(t *testing.T) {
 	}
 }
 
-// comeBack starts the bot, and gives it a minute.
-func (w *world) comeBack() {
+// restartAndWait starts the bot, and gives it a minute.
+func (w *botHarness) restartAndWait() {
 	w.launch()
 	time.Sleep(time.Minute)
 }
 
 // wantOnce wants that no message was handed in twice.
-func (w *world) wantOnce() {
+func (w *botHarness) wantOnce() {
 	w.Helper()
 	for id, n := range w.counts() {
 		if n != 1 {
@@ -56,9 +56,9 @@ func (w *world) wantOnce() {
 	}
 }
 
-func (w *world) counts() map[chat.MemoryID]int {
+func (w *botHarness) counts() map[chat.MemoryID]int {
 	ids := map[chat.MemoryID]int{}
-	for _, in := range w.inbound() {
+	for _, in := range w.inboundMessages() {
 		if m, ok := in.(chat.Message); ok {
 			ids[m.ID]++
 		}
@@ -69,10 +69,10 @@ func (w *world) counts() map[chat.MemoryID]int {
 // DR-30: the stored sequence is never ahead of what was accepted: a kill while one channel can't be stored, and later events
 // of others were, loses neither.
 func TestWatermarkIsContiguous(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		other := w.fake.AddChannel(w.guild, "other")
-		w.failing(func(in chat.Inbound) error {
+		w.failHandler(func(in chat.Inbound) error {
 			if m, ok := in.(chat.Message); ok && m.Text == "stuck" {
 				return errStore
 			}
@@ -84,7 +84,7 @@ func TestWatermarkIsContiguous(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		w.kill()
-		w.failing(nil)
+		w.failHandler(nil)
 		w.start()
 		if got := w.texts(); !slices.Contains(got, "stuck") || len(got) != 6 {
 			t.Errorf("heard %q", got)
@@ -94,16 +94,16 @@ func TestWatermarkIsContiguous(t *testing.T) {
 
 // DR-30: a stop with a message that is not safe yet leaves it to the next process, with all that came after.
 func TestStopWithUnsafeMessages(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("before")
 		time.Sleep(10 * time.Second)
-		w.failing(func(chat.Inbound) error { return errStore })
+		w.failHandler(func(chat.Inbound) error { return errStore })
 		w.say("one")
 		w.say("two")
 		w.settle()
 		w.restart()
-		w.failing(nil)
+		w.failHandler(nil)
 		w.start()
 		w.wantTexts("before", "one", "two")
 	})
@@ -111,9 +111,9 @@ func TestStopWithUnsafeMessages(t *testing.T) {
 
 // DR-30: messages that a full lane had no room for count as open, until they are fetched.
 func TestKillWithAFullLane(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failing(func(chat.Inbound) error { return errStore })
+		w.failHandler(func(chat.Inbound) error { return errStore })
 		var want []string
 		for i := range 150 {
 			w.say(fmt.Sprint(i))
@@ -121,15 +121,15 @@ func TestKillWithAFullLane(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		w.kill()
-		w.failing(nil)
-		w.comeBack()
+		w.failHandler(nil)
+		w.restartAndWait()
 		w.wantTexts(want...)
 	})
 }
 
 // DR-30: writes are few, however many events come.
 func TestStateIsWrittenSeldom(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		for range 600 {
 			w.say("hello")
@@ -145,7 +145,7 @@ func TestStateIsWrittenSeldom(t *testing.T) {
 // channels of servers that were not, if something was written. What was heard before is not fetched, what others' bots and
 // the bot itself wrote is no question.
 func TestLostSession(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		thread := w.fake.AddThread(w.channel, "topic")
 		other, quiet, bob := w.fake.AddChannel(w.guild, "other"), w.fake.AddChannel(w.guild, "quiet"), w.fake.AddUser("bob")
@@ -162,7 +162,7 @@ func TestLostSession(t *testing.T) {
 		w.fake.Say(other, w.ann, "four")
 		w.fake.Say(dm, w.fake.BotID(), "the bot's own")
 		time.Sleep(10 * time.Minute) // the session can't be resumed any more
-		w.comeBack()
+		w.restartAndWait()
 		got := w.texts()
 		slices.Sort(got)
 		if !slices.Equal(got, []string{"a", "b", "c", "d", "four", "one", "three", "two"}) {
@@ -184,7 +184,7 @@ func TestLostSession(t *testing.T) {
 func TestNothingIsFetched(t *testing.T) {
 	for name, off := range map[string]bool{"first start": false, "off": true} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
+			withBot(t, func(w *botHarness) {
 				if off {
 					w.catchUp = 0
 					w.restart()
@@ -195,7 +195,7 @@ func TestNothingIsFetched(t *testing.T) {
 				}
 				w.say("missed", discordfake.MentionBot())
 				time.Sleep(10 * time.Minute)
-				w.comeBack()
+				w.restartAndWait()
 				if n := w.count(discordfake.GetMessages); n != 0 || slices.Contains(w.texts(), "missed") {
 					t.Errorf("%d fetches, heard %q", n, w.texts())
 				}
@@ -206,7 +206,7 @@ func TestNothingIsFetched(t *testing.T) {
 
 // DR-30: what is fetched is bounded: by age, by number, and by when the channel was used.
 func TestCatchUpIsBounded(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		bob, eve := w.fake.AddUser("bob"), w.fake.AddUser("eve")
 		dm, busy := w.fake.AddDM(bob), w.fake.AddDM(eve)
@@ -222,7 +222,7 @@ func TestCatchUpIsBounded(t *testing.T) {
 			w.fake.Say(busy, eve, fmt.Sprint(i))
 		}
 		time.Sleep(10 * time.Minute)
-		w.comeBack()
+		w.restartAndWait()
 		got := w.texts()
 		if len(got) != 102 || got[2] != "20" || got[101] != "119" {
 			t.Errorf("heard %d: %q", len(got), got)
@@ -235,7 +235,7 @@ func TestCatchUpIsBounded(t *testing.T) {
 
 // DR-30: fetches are paced, and a process that ends in the middle of them leaves the rest to the next.
 func TestCatchUpIsPacedAndResumed(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		var chats []string
 		var want []string
@@ -260,7 +260,7 @@ func TestCatchUpIsPacedAndResumed(t *testing.T) {
 			t.Errorf("%d fetches in three seconds", n)
 		}
 		w.kill()
-		w.comeBack()
+		w.restartAndWait()
 		got := w.texts()
 		slices.Sort(got)
 		slices.Sort(want)
@@ -273,7 +273,7 @@ func TestCatchUpIsPacedAndResumed(t *testing.T) {
 // DR-30: an outage in which one session is lost after another misses nothing, and a server that is described late is
 // searched late.
 func TestSessionsLostInARow(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("before")
 		time.Sleep(20 * time.Second)
@@ -291,7 +291,7 @@ func TestSessionsLostInARow(t *testing.T) {
 
 // Channels that were fetched in a session's beginning hand in what is live behind it.
 func TestLiveMessagesDuringCatchUp(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("before")
 		time.Sleep(2 * time.Minute)
@@ -314,7 +314,7 @@ func TestLiveMessagesDuringCatchUp(t *testing.T) {
 
 // State that can't be read is not used, and said to be lost; state that can't be stored is logged.
 func TestBrokenState(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.kept["discord/"+w.fake.BotID()+"/session"] = "{"
 		w.start()
 		w.say("hello")

@@ -20,12 +20,12 @@ import (
 )
 
 // guildOn adds a server on a shard, and returns a channel there.
-func (w *world) guildOn(shard, shards int) string {
+func (w *botHarness) guildOn(shard, shards int) string {
 	return w.fake.AddChannel(w.fake.AddGuildOn(fmt.Sprint("guild ", shard), shard, shards), "general")
 }
 
 // wantShards wants exactly all shards of a division to be connected.
-func (w *world) wantShards(n int) {
+func (w *botHarness) wantShards(n int) {
 	w.Helper()
 	var want [][2]int
 	for i := range n {
@@ -37,7 +37,7 @@ func (w *world) wantShards(n int) {
 }
 
 // wantSpaced wants that no login was earlier than Discord allows.
-func (w *world) wantSpaced() {
+func (w *botHarness) wantSpaced() {
 	w.Helper()
 	for i, id := range w.fake.Identifies() {
 		if !id.Accepted {
@@ -48,7 +48,7 @@ func (w *world) wantSpaced() {
 
 // crowd says things in several channels.
 type crowd struct {
-	*world
+	*botHarness
 	channels []string
 	said     []string
 }
@@ -72,7 +72,7 @@ func (c *crowd) heard() {
 
 // DR-17, DR-20: a process alone has all shards that Discord recommends, logs in one after the other, and hears each message once.
 func TestShards(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.launch()
 		time.Sleep(12 * time.Second)
 		synctest.Wait()
@@ -98,7 +98,7 @@ func TestShards(t *testing.T) {
 		w.fake.Say(w.fake.AddDM(w.ann), w.ann, "direct")
 		w.settle()
 		w.wantTexts(append(want, "direct")...)
-		if n := len(w.inbound()); n != 5 {
+		if n := len(w.inboundMessages()); n != 5 {
 			t.Errorf("%d events", n)
 		}
 	}, discordfake.WithShards(4))
@@ -106,7 +106,7 @@ func TestShards(t *testing.T) {
 
 // DR-17: as many logins at a time as Discord allows.
 func TestShardsLogInInParallel(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.launch()
 		time.Sleep(7 * time.Second)
 		synctest.Wait()
@@ -120,8 +120,8 @@ func TestShardsLogInInParallel(t *testing.T) {
 
 // DR-15: each shard resumes its own session, in the next process too.
 func TestShardsResume(t *testing.T) {
-	play(t, func(w *world) {
-		all := crowd{world: w, channels: []string{w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3)}}
+	withBot(t, func(w *botHarness) {
+		all := crowd{botHarness: w, channels: []string{w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3)}}
 		w.launch()
 		time.Sleep(20 * time.Second)
 		w.wantShards(3)
@@ -147,8 +147,8 @@ func TestShardsResume(t *testing.T) {
 // DR-16, DR-20: a bot that is in too many servers gets more shards, which search for what was missed meanwhile in all channels. It
 // stays with their number.
 func TestTooFewShards(t *testing.T) {
-	play(t, func(w *world) {
-		all := crowd{world: w, channels: []string{w.channel, w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3), w.fake.AddDM(w.ann)}}
+	withBot(t, func(w *botHarness) {
+		all := crowd{botHarness: w, channels: []string{w.channel, w.guildOn(0, 3), w.guildOn(1, 3), w.guildOn(2, 3), w.fake.AddDM(w.ann)}}
 		w.start()
 		all.everywhere("before ")
 		time.Sleep(20 * time.Second)
@@ -157,7 +157,7 @@ func TestTooFewShards(t *testing.T) {
 		w.guildOn(0, 3) // one more than a shard takes
 		w.fake.SetShards(3)
 		time.Sleep(10 * time.Minute) // the session is over
-		w.born()
+		w.beginRun()
 		w.launch()
 		time.Sleep(40 * time.Second)
 		w.wantShards(3)
@@ -174,7 +174,7 @@ func TestTooFewShards(t *testing.T) {
 
 // DR-16: if Discord demands more shards and recommends no more, their number is doubled.
 func TestTooFewShardsAreRecommended(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		for i := range 8 {
 			w.guildOn(i, 8)
 		}
@@ -186,7 +186,7 @@ func TestTooFewShardsAreRecommended(t *testing.T) {
 
 // The number of shards of the settings counts, whatever Discord recommends, and one that is too small is an error.
 func TestShardsOfTheSettings(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.shards = 2
 		w.restart()
 		w.launch()
@@ -214,7 +214,7 @@ func TestShardsOfTheSettings(t *testing.T) {
 // Two processes that enlarge at once can store different numbers of shards under the same names. A session of the one is not
 // resumed for the other: it has other servers.
 func TestSessionOfAnotherDivision(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.launch()
 		time.Sleep(20 * time.Second)
 		w.wantShards(2)
@@ -226,7 +226,7 @@ func TestSessionOfAnotherDivision(t *testing.T) {
 			}
 		}
 		w.mu.Unlock()
-		w.born()
+		w.beginRun()
 		w.launch()
 		time.Sleep(30 * time.Second)
 		w.wantShards(3)
@@ -238,7 +238,7 @@ func TestSessionOfAnotherDivision(t *testing.T) {
 
 // DR-17: the last logins of a day are never used. The others wait for the next day, say so once in the log, and at /readyz.
 func TestLastLoginsAreKept(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.launch()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
@@ -261,7 +261,7 @@ func TestLastLoginsAreKept(t *testing.T) {
 
 // replicas are processes of one bot with one store.
 type replicas struct {
-	*world
+	*botHarness
 	store connectortest.Leases
 	ends  map[string]func()
 
@@ -269,8 +269,8 @@ type replicas struct {
 	seen map[chat.MemoryID]string // who was first to hear a message
 }
 
-func (w *world) replicas() *replicas {
-	return &replicas{world: w, ends: map[string]func(){}, seen: map[chat.MemoryID]string{}}
+func (w *botHarness) replicas() *replicas {
+	return &replicas{botHarness: w, ends: map[string]func(){}, seen: map[chat.MemoryID]string{}}
 }
 
 // begin starts a process.
@@ -308,9 +308,9 @@ func (r *replicas) begin(name string) *discord.Discord {
 // DI-08, DR-20: several processes share the shards. When one of them dies, the others take its shards when its leases have ended,
 // resume its sessions, and nothing is lost or heard twice.
 func TestReplicasShareShards(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		r := w.replicas()
-		all := crowd{world: w}
+		all := crowd{botHarness: w}
 		for i := range 4 {
 			all.channels = append(all.channels, w.guildOn(i, 4))
 		}
@@ -348,7 +348,7 @@ func TestReplicasShareShards(t *testing.T) {
 
 // DR-16, DR-20: if one process learns that there are too few shards, all begin again with the same number.
 func TestReplicasEnlarge(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		r := w.replicas()
 		r.begin("a")
 		r.begin("b")

@@ -21,8 +21,8 @@ func part(text string) progressive.Part { return progressive.Part{Text: text} }
 
 func containsWord(s, word string) bool { return strings.Contains(s, word) }
 
-// asked starts the bot, asks it something, and opens the conversation.
-func (w *world) asked() progressive.Sink {
+// askedSink starts the bot, asks it something, and opens the conversation.
+func (w *botHarness) askedSink() progressive.Sink {
 	w.Helper()
 	w.start()
 	w.say("question")
@@ -30,7 +30,7 @@ func (w *world) asked() progressive.Sink {
 	return w.open()
 }
 
-func (w *world) post(s progressive.Sink, text, nonce string) string {
+func (w *botHarness) post(s progressive.Sink, text, nonce string) string {
 	w.Helper()
 	id, err := s.Post(w.Context(), part(text), nonce)
 	if err != nil {
@@ -39,14 +39,14 @@ func (w *world) post(s progressive.Sink, text, nonce string) string {
 	return id
 }
 
-func (w *world) edit(s progressive.Sink, id, text string) error {
+func (w *botHarness) edit(s progressive.Sink, id, text string) error {
 	return s.(progressive.Editor).Edit(w.Context(), id, part(text))
 }
 
 // A message that the agent starts is not a reply.
 func TestSaidUnasked(t *testing.T) {
-	play(t, func(w *world) {
-		w.asked()
+	withBot(t, func(w *botHarness) {
+		w.askedSink()
 		s := w.openAt(w.newest().Here().Address)
 		if _, err := s.Post(w.Context(), progressive.Part{Text: "by myself", ReplyTo: true}, "run/0"); err != nil {
 			t.Fatal(err)
@@ -58,8 +58,8 @@ func TestSaidUnasked(t *testing.T) {
 }
 
 func TestSink(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		id, err := s.Post(w.Context(), progressive.Part{Text: "an answer", ReplyTo: true}, "run/0")
 		if err != nil {
 			t.Fatal(err)
@@ -90,8 +90,8 @@ func TestSink(t *testing.T) {
 
 // DR-09, DR-13, SE-01: every request disables mentions and previews.
 func TestNobodyIsPinged(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		evil := fmt.Sprintf("@everyone @here <@%s> <@&%s> @\u200beveryone https://example.com", w.ann, w.guild)
 		id := w.post(s, evil, "n")
 		if err := w.edit(s, id, evil+" again"); err != nil {
@@ -147,8 +147,8 @@ func TestErrors(t *testing.T) {
 		"an answer without an id": {create, discordfake.Respond(200, nil, "{}"), progressive.ErrAmbiguous},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
-				s := w.asked()
+			withBot(t, func(w *botHarness) {
+				s := w.askedSink()
 				id := w.post(s, "first", "n")
 				w.fake.Fault(discordfake.Match{Route: c.route}, c.fault)
 				var err error
@@ -175,8 +175,8 @@ func TestErrors(t *testing.T) {
 
 // DR-04: where the bot may not write it is refused once.
 func TestForbiddenIsNotAskedAgain(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		w.fake.Deny(w.channel, discordfake.SendMessages)
 		_, _ = s.(progressive.Typer).Typing(w.Context())
 		for range 3 {
@@ -192,8 +192,8 @@ func TestForbiddenIsNotAskedAgain(t *testing.T) {
 
 // A reply needs a right of its own: without it the answer just stands there.
 func TestReplyWithoutTheRight(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		p := progressive.Part{Text: "an answer", ReplyTo: true}
 		w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.ErrorCode(400, 160002, "You cannot reply"))
 		if _, err := s.Post(w.Context(), p, "n"); err == nil || errors.Is(err, progressive.ErrForbidden) {
@@ -207,8 +207,8 @@ func TestReplyWithoutTheRight(t *testing.T) {
 
 // DR-08: a create whose answer was lost is one message.
 func TestNonce(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.DropAfter())
 		if _, err := s.Post(w.Context(), part("once"), "run/0"); !errors.Is(err, progressive.ErrAmbiguous) {
 			t.Fatal(err)
@@ -227,8 +227,8 @@ func TestNonce(t *testing.T) {
 
 // Where nothing was sent the error says so.
 func TestNoConnection(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		w.fake.Close()
 		_ = w.bot.Close()
 		time.Sleep(time.Minute)
@@ -241,9 +241,9 @@ func TestNoConnection(t *testing.T) {
 
 // DR-01: the bot keeps within limits that it was not told of before, and a spent bucket holds its channel only.
 func TestSpentBucket(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.fake.ShareBucket("shared", discordfake.Limit{Requests: 3, Per: 10 * time.Second}, discordfake.CreateMessage, discordfake.EditMessage)
-		s := w.asked()
+		s := w.askedSink()
 		id := w.post(s, "one", "1")
 		_ = w.edit(s, id, "two")
 		_ = w.edit(s, id, "three")
@@ -270,9 +270,9 @@ func TestSpentBucket(t *testing.T) {
 
 // DR-01: what a reply says of its bucket is passed on, once, for the kind of request that it was.
 func TestLearns(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		w.fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
-		s := w.asked()
+		s := w.askedSink()
 		id := w.post(s, "one", "1")
 		for left := 1; left >= 0; left-- {
 			if err := w.edit(s, id, fmt.Sprint("left ", left)); err != nil {
@@ -307,8 +307,8 @@ func TestTooManyRequests(t *testing.T) {
 		"DR-05 without time": {discordfake.HeaderlessLimit(), bot, time.Minute, 90 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
-				s := w.asked()
+			withBot(t, func(w *botHarness) {
+				s := w.askedSink()
 				id := w.post(s, "text", "n")
 				w.fake.Fault(discordfake.Match{Route: discordfake.EditMessage}, c.fault)
 				var slow progressive.RetryAfter
@@ -336,8 +336,8 @@ func TestTooManyRequests(t *testing.T) {
 
 // DR-05: a ban's wait grows.
 func TestBan(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		id := w.post(s, "text", "n")
 		w.fake.Ban(20 * time.Minute)
 		var last time.Duration
@@ -385,7 +385,7 @@ func TestBudgets(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	play(t, func(w *world) {
+	withBot(t, func(w *botHarness) {
 		found, err := w.bot.Check(w.Context())
 		if err != nil || !strings.Contains(found.Text, "1000 of 1000 logins") || !strings.Contains(found.Text, "invite") || found.Unheard != "" {
 			t.Errorf("%q, %v", found, err)

@@ -15,10 +15,10 @@ import (
 func defaults() discord.Config { return configtest.Defaults[discord.Config](discord.Section()) }
 
 func TestSuite(t *testing.T) {
-	connectortest.Suite[*discordworld.World]{
+	connectortest.Suite[*discordworld.Platform]{
 		At:  "discord.test:80",
 		New: discordworld.New,
-		Connect: func(w *discordworld.World, net *sim.Net) connectortest.Bot {
+		Connect: func(w *discordworld.Platform, net *sim.Net) connectortest.Bot {
 			return discord.New(discord.Config{Token: sections.Secret(w.Fake.Token()), APIURL: "http://discord.test"}, connectortest.Deps(net.Dial))
 		},
 		Budgets: new(defaults()).Budgets(),

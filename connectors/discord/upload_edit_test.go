@@ -18,7 +18,7 @@ func filePart(name, kind, data string) progressive.Part {
 }
 
 // showsFile posts a file and returns its message.
-func (w *world) showsFile(s progressive.Sink) (id string) {
+func (w *botHarness) showsFile(s progressive.Sink) (id string) {
 	w.Helper()
 	id, err := s.Post(w.Context(), filePart("one.png", "image/png", "1"), "run/files.1/0")
 	if err != nil {
@@ -27,14 +27,14 @@ func (w *world) showsFile(s progressive.Sink) (id string) {
 	return id
 }
 
-func (w *world) replace(s progressive.Sink, id string, p progressive.Part) error {
+func (w *botHarness) replace(s progressive.Sink, id string, p progressive.Part) error {
 	return s.(progressive.Editor).Edit(w.Context(), id, p)
 }
 
 // ST-01, DR-09, DR-13: a message that shows a file shows another in its place, of any type, without mentions.
 func TestFileIsReplaced(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		id := w.showsFile(s)
 		for _, next := range []progressive.Part{
 			filePart("two.png", "image/png", "22"), filePart("report.pdf", "application/pdf", "333"),
@@ -69,8 +69,8 @@ func TestFileIsReplaced(t *testing.T) {
 
 // SE-05: neither a file's name nor its type says more than it may.
 func TestFileNamesEndNoHeader(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		evil := filePart("a\"; name=\"b\r\nX-Evil: 1\r\n\r\nпривет😀.png", "image/png\r\nX-Evil: 1", "1")
 		id, err := s.Post(w.Context(), evil, "run/files.1/0")
 		if err != nil {
@@ -103,8 +103,8 @@ func TestFileEditErrors(t *testing.T) {
 		"cut off":            {discordfake.DropAfter(), 10, progressive.ErrAmbiguous},
 		"a proxy":            {discordfake.Respond(502, nil, "<h1>502</h1>"), 10, progressive.ErrAmbiguous},
 	} {
-		play(t, func(w *world) {
-			s := w.asked()
+		withBot(t, func(w *botHarness) {
+			s := w.askedSink()
 			id := w.showsFile(s)
 			w.fake.Fault(discordfake.Match{Route: discordfake.EditMessage}, c.fault)
 			if err := w.replace(s, id, filePart("two.png", "image/png", strings.Repeat("2", c.size))); !errors.Is(err, c.want) {
@@ -122,8 +122,8 @@ func TestFileEditErrors(t *testing.T) {
 
 // DR-01, I6: a rate limit applies to its request; a deleted message is reported as gone.
 func TestFileEditWaitsAndEnds(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		id := w.showsFile(s)
 		w.fake.Fault(discordfake.Match{Route: discordfake.EditMessage}, discordfake.TooManyRequests(discordfake.ScopeUser, 7*time.Second))
 		var wait progressive.RetryAfter

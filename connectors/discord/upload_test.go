@@ -18,8 +18,8 @@ func picture(size int) progressive.Part {
 
 // DR-07, DR-08, DR-09, DR-13: a file is one message without a text, without mentions; its nonce prevents duplicates.
 func TestUpload(t *testing.T) {
-	play(t, func(w *world) {
-		s := w.asked()
+	withBot(t, func(w *botHarness) {
+		s := w.askedSink()
 		first, err := s.Post(w.Context(), picture(10<<20), "run/files.1/0")
 		again, err2 := s.Post(w.Context(), picture(10<<20), "run/files.1/0")
 		if err != nil || err2 != nil || first != again {
@@ -51,8 +51,8 @@ func TestUploadIsRefused(t *testing.T) {
 		"not liked":          {discordfake.ErrorCode(400, 50035, "Invalid Form Body"), 10},
 		"too large":          {discordfake.Fault{}, 10<<20 + 1},
 	} {
-		play(t, func(w *world) {
-			s := w.asked()
+		withBot(t, func(w *botHarness) {
+			s := w.askedSink()
 			w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, c.fault)
 			if _, err := s.Post(w.Context(), picture(c.size), "run/files.1/0"); !errors.Is(err, progressive.ErrUnparsable) {
 				t.Errorf("%s: %v", name, err)
@@ -68,8 +68,8 @@ func TestUploadIsRefused(t *testing.T) {
 
 // What is too large is said under the text, not sent.
 func TestTooLargePicture(t *testing.T) {
-	play(t, func(w *world) {
-		parts := w.asked().Render(withPictures(10<<20, 10<<20+1))
+	withBot(t, func(w *botHarness) {
+		parts := w.askedSink().Render(withPictures(10<<20, 10<<20+1))
 		texts := slices.DeleteFunc(slices.Clone(parts), func(p progressive.Part) bool { return p.File != nil })
 		if len(parts) != 2 || len(texts) != 1 || !containsWord(texts[0].Text, "too large") {
 			t.Errorf("%d parts, of text %+v", len(parts), texts)

@@ -22,7 +22,7 @@ import (
 	"parley/sim"
 )
 
-const server = "example.test:80"
+const address = "example.test:80"
 
 // load reads a configuration with the platforms of the catalog and this one, which can be among them.
 func load(t *testing.T, yaml string) (config.Config, error) {
@@ -38,9 +38,9 @@ func TestSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := configtest.Section[example.Config](cfg.Connectors)
-	connectortest.Suite[*world]{
-		At: server, New: newWorld, Budgets: settings.Budgets(),
-		Connect: func(_ *world, net *sim.Net) connectortest.Bot {
+	connectortest.Suite[*fakeServer]{
+		At: address, New: newFakeServer, Budgets: settings.Budgets(),
+		Connect: func(_ *fakeServer, net *sim.Net) connectortest.Bot {
 			return example.New(*settings, connectors.Deps{Dial: net.Dial, Log: slog.New(slog.DiscardHandler)})
 		},
 	}.Run(t)
@@ -73,7 +73,7 @@ func TestConfig(t *testing.T) {
 }
 
 // story plays with a whole gateway, which has this platform besides those of the catalog.
-func story(t *testing.T, play func(w *world, model *modelfake.Server, stop func())) {
+func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop func())) {
 	synctest.Test(t, func(t *testing.T) {
 		network := sim.NewNet()
 		listen := func(address string) net.Listener {
@@ -83,8 +83,8 @@ func story(t *testing.T, play func(w *world, model *modelfake.Server, stop func(
 			}
 			return l
 		}
-		w, _ := newWorld()
-		connectortest.Serve(t, listen(server), w.Handler())
+		w, _ := newFakeServer()
+		connectortest.Serve(t, listen(address), w.Handler())
 		defer w.Close()
 		model := modelfake.New(modelfake.Options{Key: "sk-0123456789"})
 		defer model.Serve(listen("model.test:80"))()
@@ -114,7 +114,7 @@ func story(t *testing.T, play func(w *world, model *modelfake.Server, stop func(
 
 // A question in a group gets an answer that grows in one message; a stranger gets none, but in private a code.
 func TestStory(t *testing.T) {
-	story(t, func(w *world, model *modelfake.Server, _ func()) {
+	story(t, func(w *fakeServer, model *modelfake.Server, _ func()) {
 		model.Queue(modelfake.Script{
 			modelfake.Text("Once upon a time there was a fox."), modelfake.Pause(5 * time.Second), modelfake.Text(" It was quick."),
 		})
@@ -122,14 +122,14 @@ func TestStory(t *testing.T) {
 		w.Mention(connectortest.Eve, lounge, "Me too")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		own := w.Sees(lounge)[2:]
+		own := w.Messages(lounge)[2:]
 		if len(own) != 1 || own[0].Text != "Once upon a time there was a fox. It was quick." || len(own[0].Versions) != 2 {
 			t.Errorf("people see %+v", own)
 		}
 		w.Say(connectortest.Eve, w.Direct(connectortest.Eve), "Hello?")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if own := connectortest.Own(w, w.Direct(connectortest.Eve)); len(own) != 1 || !strings.Contains(own[0], "code") {
+		if own := connectortest.BotTexts(w, w.Direct(connectortest.Eve)); len(own) != 1 || !strings.Contains(own[0], "code") {
 			t.Errorf("Eve reads %q", own)
 		}
 		if n := len(model.Requests()); n != 1 {
@@ -140,7 +140,7 @@ func TestStory(t *testing.T) {
 
 // gateway check tries the platform, and gateway chat leaves it out.
 func TestCommands(t *testing.T) {
-	w, _ := newWorld()
+	w, _ := newFakeServer()
 	defer w.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

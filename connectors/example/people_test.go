@@ -10,30 +10,30 @@ import (
 	"parley/sim"
 )
 
-const lounge connectortest.Place = "lounge"
+const lounge connectortest.Room = "lounge"
 
-func (w *world) Account(who connectortest.Who) string {
+func (w *fakeServer) Account(who connectortest.User) string {
 	return "example:" + strings.ToLower(string(who))
 }
 
-func (w *world) Direct(who connectortest.Who) connectortest.Place {
-	return connectortest.Place(strings.ToLower(string(who)))
+func (w *fakeServer) Direct(who connectortest.User) connectortest.Room {
+	return connectortest.Room(strings.ToLower(string(who)))
 }
 
-func (w *world) Group() connectortest.Place { return lounge }
+func (w *fakeServer) Group() connectortest.Room { return lounge }
 
-func (w *world) Say(from connectortest.Who, in connectortest.Place, text string) {
+func (w *fakeServer) Say(from connectortest.User, in connectortest.Room, text string) {
 	w.say(from, in, text, false)
 }
 
-func (w *world) Mention(from connectortest.Who, in connectortest.Place, text string) {
+func (w *fakeServer) Mention(from connectortest.User, in connectortest.Room, text string) {
 	w.say(from, in, text, true)
 }
 
-func (w *world) say(from connectortest.Who, in connectortest.Place, text string, mention bool) {
+func (w *fakeServer) say(from connectortest.User, in connectortest.Room, text string, mention bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m := w.add(in, connectortest.Line{Own: from == connectortest.Self})
+	m := w.add(in, connectortest.Message{Own: from == connectortest.Self})
 	m.set(content{Text: text})
 	w.tell(map[string]any{
 		"id": m.ID, "room": in, "private": in != lounge, "author": strings.ToLower(string(from)), "name": from, "bot": from == connectortest.Self || from == connectortest.Robot,
@@ -42,7 +42,7 @@ func (w *world) say(from connectortest.Who, in connectortest.Place, text string,
 }
 
 // tell adds an event. The lock is held.
-func (w *world) tell(e map[string]any) {
+func (w *fakeServer) tell(e map[string]any) {
 	w.number++
 	e["number"] = w.number
 	w.events = append(w.events, e)
@@ -50,7 +50,7 @@ func (w *world) tell(e map[string]any) {
 	w.news = make(chan struct{})
 }
 
-func (w *world) Twice(say func()) {
+func (w *fakeServer) DeliverTwice(say func()) {
 	say()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,51 +58,52 @@ func (w *world) Twice(say func()) {
 }
 
 // Example tells its bots of messages only.
-func (w *world) Show(connectortest.Who, connectortest.Place, string, connectortest.File)        {}
-func (w *world) Reply(connectortest.Who, connectortest.Place, connectortest.Line, string)       {}
-func (w *world) Edit(connectortest.Place, connectortest.Line, string)                           {}
-func (w *world) React(connectortest.Who, connectortest.Place, connectortest.Line, string, bool) {}
-func (w *world) Remove(connectortest.Place, connectortest.Line)                                 {}
-func (w *world) LoseFiles()                                                                     {}
-func (w *world) SlowFiles(time.Duration)                                                        {}
-func (w *world) Pings() []string                                                                { return nil }
+func (w *fakeServer) SendFile(connectortest.User, connectortest.Room, string, connectortest.File) {}
+func (w *fakeServer) Reply(connectortest.User, connectortest.Room, connectortest.Message, string) {}
+func (w *fakeServer) Edit(connectortest.Room, connectortest.Message, string)                      {}
+func (w *fakeServer) React(connectortest.User, connectortest.Room, connectortest.Message, string, bool) {
+}
+func (w *fakeServer) Remove(connectortest.Room, connectortest.Message) {}
+func (w *fakeServer) LoseFiles()                                       {}
+func (w *fakeServer) SlowFiles(time.Duration)                          {}
+func (w *fakeServer) Pings() []string                                  { return nil }
 
-func (w *world) Spoil(f connectortest.Fault) {
+func (w *fakeServer) InjectFault(f connectortest.Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faults = append(w.faults, f)
 }
 
-func (w *world) ClearFaults() {
+func (w *fakeServer) ClearFaults() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faults = nil
 }
 
-func (w *world) Places() []connectortest.Place {
+func (w *fakeServer) Rooms() []connectortest.Room {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Sorted(maps.Keys(w.rooms))
 }
 
-func (w *world) Sees(in connectortest.Place) (all []connectortest.Line) {
+func (w *fakeServer) Messages(in connectortest.Room) (all []connectortest.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.rooms[in] {
-		l := m.Line
+		l := m.Message
 		l.Versions = slices.Clone(l.Versions)
 		all = append(all, l)
 	}
 	return all
 }
 
-func (w *world) Requests() []sim.Request {
+func (w *fakeServer) Requests() []sim.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.requests)
 }
 
-func (w *world) Refused() []string {
+func (w *fakeServer) Refused() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.refused)

@@ -15,7 +15,7 @@ import (
 )
 
 // crowd are so many chats with a message that has buttons.
-func (r *rig) crowd(chats int) (all []telegramfake.Message, by []telegramfake.User) {
+func (r *botHarness) crowd(chats int) (all []telegramfake.Message, by []telegramfake.User) {
 	for n := range chats {
 		u := r.AddUser(fmt.Sprint("Person ", n), fmt.Sprint("person", n))
 		s := newSink(r.bot, address{Chat: r.AddPrivate(u).ID, Message: 1, Kind: private})
@@ -30,7 +30,7 @@ func (r *rig) crowd(chats int) (all []telegramfake.Message, by []telegramfake.Us
 }
 
 // takes has the handler take every choice, which is not confirmed before.
-func (r *rig) takes() (choices *atomic.Int64) {
+func (r *botHarness) takes() (choices *atomic.Int64) {
 	n := &atomic.Int64{}
 	r.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 		if len(r.Unconfirmed()) == 0 {
@@ -45,7 +45,7 @@ func (r *rig) takes() (choices *atomic.Int64) {
 // TR-34: 900 presses whose answers take 100 ms each do not delay other updates. They are answered by a few requests at a time, in order within
 // a chat.
 func TestPressesHoldNobodyUp(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		const chats, presses = 9, 100
 		messages, people := r.crowd(chats)
 		bob := r.AddUser("Bob", "bob")
@@ -84,7 +84,7 @@ func TestPressesHoldNobodyUp(t *testing.T) {
 }
 
 // atOnce is how many requests of a method were under way together.
-func (r *rig) atOnce(method string) (most int) {
+func (r *botHarness) atOnce(method string) (most int) {
 	log := slices.DeleteFunc(r.Log(), func(q telegramfake.Request) bool { return q.Method != method })
 	for _, q := range log {
 		n := 0
@@ -100,7 +100,7 @@ func (r *rig) atOnce(method string) (most int) {
 
 // TR-34: an answer that comes too late is not sent, and no more than the bound wait; each choice is taken all the same.
 func TestPressesExpire(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		const presses = mostAnswers + 200
 		messages, people := r.crowd(1)
 		r.Fault(telegramfake.Fault{Method: "answerCallbackQuery", Times: -1, DelayAnswer: 100 * time.Millisecond})
@@ -128,7 +128,7 @@ func TestPressesExpire(t *testing.T) {
 
 // TR-34: the server's wish for a pause is heard, for all presses.
 func TestPressesPause(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		messages, people := r.crowd(3)
 		r.takes()
 		r.Fault(telegramfake.Fault{Method: "answerCallbackQuery", Status: http.StatusTooManyRequests,
@@ -151,7 +151,7 @@ func TestPressesPause(t *testing.T) {
 
 // TR-34: a stop sends what can be sent within moments, and waits no longer.
 func TestPressesAtAStop(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		messages, people := r.crowd(1)
 		r.Fault(telegramfake.Fault{Method: "answerCallbackQuery", Times: -1, DelayAnswer: 100 * time.Millisecond})
 		r.takes()
@@ -175,7 +175,7 @@ func TestPressesAtAStop(t *testing.T) {
 
 // TR-34: a press does not overtake what its chat waits for.
 func TestPressesStayInOrder(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		messages, people := r.crowd(2)
 		r.refuse(func(chat.Inbound) error { return errDown })
 		chosen := r.takes()

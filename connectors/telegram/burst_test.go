@@ -19,7 +19,7 @@ import (
 // a chat that was never refused.
 func TestBurstOfRefusals(t *testing.T) {
 	for _, seconds := range []int{1, 3, 5, 30} {
-		bubble(t, func(t *testing.T, r *rig) {
+		withBot(t, func(t *testing.T, r *botHarness) {
 			budgets := new(configtest.Defaults[Config](Section())).Budgets()
 			gate := progressive.NewGate(func(s progressive.Scope) progressive.Budget {
 				kind, _, _ := strings.Cut(string(s), "/")

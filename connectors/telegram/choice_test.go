@@ -15,7 +15,7 @@ var offer = &answer.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{
 
 // Buttons come with the last word and its last message, and go with the next edit.
 func TestButtons(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		chat, s := r.private()
 		v := view("Let Eve in?")
 		v.Choices, v.Outcome = offer, answer.Outcome{Status: answer.Completed, Offer: offer}
@@ -58,7 +58,7 @@ func TestPresses(t *testing.T) {
 		}, notTaken, chooseTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
+			withBot(t, func(t *testing.T, r *botHarness) {
 				ada := r.AddUser("Ada", "ada")
 				forum := r.AddSupergroup("Forum", true)
 				topic := r.AddTopic(forum, "One")

@@ -15,7 +15,7 @@ import (
 // A new connection costs a handshake. One is made for requests that follow each other, however long their responses are,
 // and as many as the budget sends at the same time are kept.
 func TestConnectionsAreReused(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		var dials atomic.Int64
 		bot := New(Config{Token: sections.Secret(r.Token()), APIURL: "http://" + site}, connectortest.Deps(
 			func(ctx context.Context, network, address string) (net.Conn, error) {

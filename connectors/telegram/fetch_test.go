@@ -18,7 +18,7 @@ import (
 )
 
 func TestFetch(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		id := r.AddFile("photo.jpg", []byte("picture"), 0)
 		got, err := r.bot.Fetch(t.Context(), chat.Attachment{Ref: id, Name: "mine", Type: "image/jpeg"}, 100)
 		if err != nil || string(got.Data) != "picture" || got.Name != "mine" || got.Type != "image/jpeg" {
@@ -33,7 +33,7 @@ func TestFetch(t *testing.T) {
 // TR-31: A file over the limit is not requested, no matter where its size comes from.
 func TestFetchTooMuch(t *testing.T) {
 	const much = 21 << 20
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		id := r.AddFile("film.mp4", []byte("x"), much)
 		for name, f := range map[string]chat.Attachment{"the message says so": {Ref: id, Size: much}, "the server says so": {Ref: id}} {
 			if _, err := r.bot.Fetch(t.Context(), f, 1<<30); !errors.Is(err, chat.ErrTooLarge) {
@@ -63,7 +63,7 @@ func TestFetchFails(t *testing.T) {
 		"gone":             {telegramfake.Fault{Method: telegramfake.Download, Status: 404}, chat.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
+			withBot(t, func(t *testing.T, r *botHarness) {
 				r.Fault(c.fault)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()

@@ -16,7 +16,7 @@ import (
 
 // TR-01, TR-02, TR-11, TR-12, I6: an answer that grows in four topics and a private chat at once.
 func TestAnswersGrow(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
 		forum, room := r.AddSupergroup("Forum", true), r.AddPrivate(ada)
@@ -90,7 +90,7 @@ func TestAnswersGrow(t *testing.T) {
 func plainOf(markdown string) string { return strings.TrimSpace(rendered(markdown)[0].Plain) }
 
 // answers are the bot's messages.
-func (r *rig) answers(c telegramfake.Chat) (texts []string) {
+func (r *botHarness) answers(c telegramfake.Chat) (texts []string) {
 	for _, m := range r.Messages(c) {
 		if m.From.ID == r.Bot().ID && m.Service == "" {
 			texts = append(texts, m.Text)

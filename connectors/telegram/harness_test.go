@@ -24,8 +24,8 @@ import (
 
 const site = "telegram.test:80"
 
-// rig is a bot and its server, in one bubble.
-type rig struct {
+// botHarness is a bot and its server, in one bubble.
+type botHarness struct {
 	*telegramfake.Server
 	t      *testing.T
 	net    *sim.Net
@@ -38,8 +38,8 @@ type rig struct {
 	got []chat.Inbound
 }
 
-// bubble runs f with virtual time. Afterwards no request was wrong in form, and the log holds no token.
-func bubble(t *testing.T, f func(*testing.T, *rig), opts ...telegramfake.Option) {
+// withBot runs f with virtual time. Afterwards no request was wrong in form, and the log holds no token.
+func withBot(t *testing.T, f func(*testing.T, *botHarness), opts ...telegramfake.Option) {
 	t.Helper()
 	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
 		spec, err := telegramfake.LoadSpec(dir)
@@ -49,7 +49,7 @@ func bubble(t *testing.T, f func(*testing.T, *rig), opts ...telegramfake.Option)
 		opts = append(opts, telegramfake.WithSpec(spec))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &sim.Log{}}
+		r := &botHarness{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &sim.Log{}}
 		r.serve()
 		r.bot = r.another()
 		f(t, r)
@@ -67,7 +67,7 @@ func bubble(t *testing.T, f func(*testing.T, *rig), opts ...telegramfake.Option)
 	})
 }
 
-func (r *rig) serve() {
+func (r *botHarness) serve() {
 	l, err := r.net.Listen("tcp", site)
 	if err != nil {
 		r.t.Fatal(err)
@@ -89,7 +89,7 @@ func newBot(token, base string, dial connectors.Dialer) *Telegram {
 }
 
 // another is one more process for the same bot.
-func (r *rig) another() *Telegram {
+func (r *botHarness) another() *Telegram {
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	deps := connectortest.Deps(r.net.Dial)
 	deps.Log = log
@@ -99,7 +99,7 @@ func (r *rig) another() *Telegram {
 }
 
 // run starts bot; stop ends it and returns what Run did.
-func (r *rig) run(bot *Telegram) (stop func() error) {
+func (r *botHarness) run(bot *Telegram) (stop func() error) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- bot.Run(ctx, r.handle) }()
@@ -114,7 +114,7 @@ func (r *rig) run(bot *Telegram) (stop func() error) {
 	return stop
 }
 
-func (r *rig) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+func (r *botHarness) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	if c, ok := in.(chat.Choice); ok {
 		return r.choose(ctx, c)
 	}
@@ -130,14 +130,14 @@ func (r *rig) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error
 }
 
 // refuse changes what the handler answers.
-func (r *rig) refuse(take func(chat.Inbound) error) {
+func (r *botHarness) refuse(take func(chat.Inbound) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take = take
 }
 
 // texts are the messages that the handler took, in order; a command is its name after a slash.
-func (r *rig) texts() (out []string) {
+func (r *botHarness) texts() (out []string) {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *rig) texts() (out []string) {
 	return out
 }
 
-func (r *rig) want(texts ...string) {
+func (r *botHarness) want(texts ...string) {
 	r.t.Helper()
 	if got := r.texts(); !slices.Equal(got, texts) {
 		r.t.Errorf("handed over %q, want %q", got, texts)
@@ -162,7 +162,7 @@ func (r *rig) want(texts ...string) {
 }
 
 // last is the message that was handed over last.
-func (r *rig) last() chat.Message {
+func (r *botHarness) last() chat.Message {
 	r.t.Helper()
 	synctest.Wait()
 	r.mu.Lock()
@@ -174,14 +174,14 @@ func (r *rig) last() chat.Message {
 }
 
 // ask sends a message as a user, and opens the conversation that it begins.
-func (r *rig) ask(c telegramfake.Chat, from telegramfake.User, text string, opts ...telegramfake.SayOption) *sink {
+func (r *botHarness) ask(c telegramfake.Chat, from telegramfake.User, text string, opts ...telegramfake.SayOption) *sink {
 	r.t.Helper()
 	synctest.Wait() // messages of several chats that come together are handed over in any order
 	r.Say(c, from, text, opts...)
 	return r.open(r.last().Address)
 }
 
-func (r *rig) open(a chat.Address) *sink {
+func (r *botHarness) open(a chat.Address) *sink {
 	r.t.Helper()
 	s, err := r.bot.Open(r.t.Context(), a)
 	if err != nil {
@@ -191,13 +191,13 @@ func (r *rig) open(a chat.Address) *sink {
 }
 
 // private is a person and their chat with the bot, and the conversation there.
-func (r *rig) private() (telegramfake.Chat, *sink) {
+func (r *botHarness) private() (telegramfake.Chat, *sink) {
 	u := r.AddUser("Ada", "ada")
 	c := r.AddPrivate(u)
 	return c, newSink(r.bot, address{Chat: c.ID, Message: 1, Kind: private})
 }
 
-func (r *rig) post(s *sink, markdown string) string {
+func (r *botHarness) post(s *sink, markdown string) string {
 	r.t.Helper()
 	id, err := s.Post(r.t.Context(), s.Render(view(markdown))[0], "")
 	if err != nil {
@@ -211,7 +211,7 @@ func view(markdown string) answer.View {
 }
 
 // count counts the requests of a method.
-func (r *rig) count(method string) (n int) {
+func (r *botHarness) count(method string) (n int) {
 	for _, q := range r.Log() {
 		if q.Method == method {
 			n++
@@ -221,7 +221,7 @@ func (r *rig) count(method string) (n int) {
 }
 
 // final is the last request of a method.
-func (r *rig) final(method string) telegramfake.Request {
+func (r *botHarness) final(method string) telegramfake.Request {
 	r.t.Helper()
 	log := r.Log()
 	for i := len(log) - 1; i >= 0; i-- {

@@ -364,7 +364,7 @@ func FuzzInbound(f *testing.F) {
 
 // The fake's own messages, as they come over the wire.
 func TestOverTheWire(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
 		forum := r.AddSupergroup("Forum", true)

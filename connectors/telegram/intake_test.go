@@ -21,7 +21,7 @@ import (
 
 // Updates of different chats are accepted at the same time, those of one in order.
 func TestChatsAtTheSameTime(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		const chats = 50
 		var mu sync.Mutex
 		got := map[chat.RoomID]string{}
@@ -68,7 +68,7 @@ type stranger struct {
 	room telegramfake.Chat
 }
 
-func (r *rig) strangers(n int) (all []stranger) {
+func (r *botHarness) strangers(n int) (all []stranger) {
 	for i := range n {
 		u := r.AddUser(fmt.Sprint("Ada ", i), "")
 		all = append(all, stranger{u, r.AddPrivate(u)})
@@ -78,7 +78,7 @@ func (r *rig) strangers(n int) (all []stranger) {
 
 // IN-01: no offset confirms an update that is still being stored, however many later ones are.
 func TestOffsetStaysBehindASlowChat(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		all := r.strangers(10)
 		slow := all[3]
 		release := make(chan struct{})
@@ -116,7 +116,7 @@ func TestOffsetStaysBehindASlowChat(t *testing.T) {
 
 // IN-11: an update on which the handler panics is dropped; the process and the chat go on.
 func TestPanicInTheHandler(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
 		r.refuse(func(in chat.Inbound) error {

@@ -118,7 +118,7 @@ func TestOddFields(t *testing.T) {
 
 // A location is answered; that it moves is no new question.
 func TestLiveLocation(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		r.run(r.bot)

@@ -15,7 +15,7 @@ import (
 )
 
 // handed are the inbounds that came since the last call.
-func (r *rig) handed() []chat.Inbound {
+func (r *botHarness) handed() []chat.Inbound {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,7 +24,7 @@ func (r *rig) handed() []chat.Inbound {
 	return all
 }
 
-func (r *rig) gets(want ...chat.Inbound) {
+func (r *botHarness) gets(want ...chat.Inbound) {
 	r.t.Helper()
 	if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)); diff != "" {
 		r.t.Errorf("handed over (-want +got):\n%s", diff)
@@ -33,7 +33,7 @@ func (r *rig) gets(want ...chat.Inbound) {
 
 // Who comes and goes, the bot itself included, and what that means for a room.
 func TestComesAndGoes(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		conv, club := r.AddPrivate(ada), r.AddGroup("Club")
 		r.run(r.bot)
@@ -64,7 +64,7 @@ func TestComesAndGoes(t *testing.T) {
 
 // What was not taken comes again, in order with what follows.
 func TestMembershipComesAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		club := r.AddGroup("Club")
 		refused := 0
@@ -90,7 +90,7 @@ func TestMembershipComesAgain(t *testing.T) {
 
 // Each added or removed emoji is one reaction. The bot's own and anonymous reactions are ignored.
 func TestReactions(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		conv := r.AddPrivate(ada)
 		r.run(r.bot)
@@ -161,7 +161,7 @@ func (m *memo) broken(err error) {
 
 // TR-24: where the new ids of groups can't be read, nothing is answered or saved as if there were none.
 func TestMigrationsThatCantBeRead(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		book, down := &memo{kept: map[string]string{}}, errors.New("the disk is gone")
 		r.bot.moves = newMoves(r.bot.account, book)
@@ -193,7 +193,7 @@ func TestMigrationsThatCantBeRead(t *testing.T) {
 // TR-24, IN-15: a group that got a new id is the room that it was, also in the next process; what can't be kept is not
 // confirmed.
 func TestMigrationIsKept(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		club := r.AddGroup("Club")
 		book := &memo{kept: map[string]string{}}

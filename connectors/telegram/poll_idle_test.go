@@ -9,12 +9,12 @@ import (
 )
 
 // impatient makes the server answer every poll at once, for so many polls, with nothing.
-func (r *rig) impatient(times int) {
+func (r *botHarness) impatient(times int) {
 	r.Fault(telegramfake.Fault{Method: "getUpdates", Times: times, Status: http.StatusOK, Body: `{"ok":true,"result":[]}`})
 }
 
 // polls returns the pauses between the polls since then.
-func (r *rig) polls(since time.Time) (pauses []time.Duration) {
+func (r *botHarness) polls(since time.Time) (pauses []time.Duration) {
 	var last time.Time
 	for _, q := range r.Log() {
 		if q.Method != "getUpdates" || q.At.Before(since) {
@@ -30,7 +30,7 @@ func (r *rig) polls(since time.Time) (pauses []time.Duration) {
 
 // TR-33: a server that does not wait for updates is asked more and more seldom, and what it then has is taken soon.
 func TestPollHasAFloor(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		r.impatient(-1)
@@ -62,7 +62,7 @@ func TestPollHasAFloor(t *testing.T) {
 
 // TR-33: a poll that waited as long as it may ends the pauses; a server that works is never kept waiting.
 func TestPollFloorEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.impatient(4)
 		r.run(r.bot)
 		wait(10 * time.Minute)
@@ -84,7 +84,7 @@ func TestPollFloorEnds(t *testing.T) {
 
 // TR-33: a server that tells confirmed updates again and again is no busier.
 func TestPollFloorOfOldUpdates(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		r.run(r.bot)

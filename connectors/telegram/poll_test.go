@@ -15,7 +15,7 @@ import (
 var errDown = errors.New("the store is down")
 
 func TestHandsOverInOrder(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		r.Say(chat, ada, "before the start")
@@ -35,7 +35,7 @@ func TestHandsOverInOrder(t *testing.T) {
 
 // What was taken just before the end is confirmed, what came behind it is not.
 func TestEndConfirms(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestEndConfirms(t *testing.T) {
 
 // TR-17: what was not taken is not confirmed; it comes again, here and in the next process.
 func TestKeepsWhatIsNotTaken(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
 		r.refuse(func(chat.Inbound) error { return errDown })
@@ -88,7 +88,7 @@ func TestKeepsWhatIsNotTaken(t *testing.T) {
 
 // TR-17, IN-01: a crash after the message was stored, and before that was confirmed.
 func TestComesAgainAfterACrash(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
 		r.run(r.bot)
@@ -110,7 +110,7 @@ func TestComesAgainAfterACrash(t *testing.T) {
 
 // One room that can't be stored does not stop the others, and keeps its own order.
 func TestOneRoomDoesNotStopOthers(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada, bob := r.AddUser("Ada", "ada"), r.AddUser("Bob", "bob")
 		bad, good := r.AddPrivate(ada), r.AddPrivate(bob)
 		r.refuse(func(in chat.Inbound) error {
@@ -133,7 +133,7 @@ func TestOneRoomDoesNotStopOthers(t *testing.T) {
 }
 
 func TestGivesUpWhatAloneFails(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada, bob := r.AddUser("Ada", "ada"), r.AddUser("Bob", "bob")
 		bad, good := r.AddPrivate(ada), r.AddPrivate(bob)
 		r.refuse(func(in chat.Inbound) error {
@@ -160,7 +160,7 @@ func TestGivesUpWhatAloneFails(t *testing.T) {
 }
 
 func TestSkipsWhatItCannotRead(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		body := `{"ok":true,"result":[{"update_id":7,"message":{"message_id":"no number"}},` +
 			`{"update_id":8,"message":{"message_id":1,"date":1,"text":"hi","from":{"id":5,"first_name":"Ada"},` +
@@ -176,7 +176,7 @@ func TestSkipsWhatItCannotRead(t *testing.T) {
 
 // TR-18: after a week without updates their numbers start again, lower.
 func TestNumbersStartAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		r.run(r.bot)
@@ -204,7 +204,7 @@ func TestNumbersStartAgain(t *testing.T) {
 func TestConflicts(t *testing.T) {
 	const other = `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request; ` +
 		`make sure that only one bot instance is running"}`
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		r.Fault(telegramfake.Fault{Method: "getUpdates", Times: 2, Status: 409, Body: other})
@@ -231,7 +231,7 @@ func TestConflicts(t *testing.T) {
 
 // TR-19: a webhook is removed, at the start and later, and what waits is kept.
 func TestWebhook(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		r.hook()
@@ -248,7 +248,7 @@ func TestWebhook(t *testing.T) {
 	})
 }
 
-func (r *rig) hook() {
+func (r *botHarness) hook() {
 	r.t.Helper()
 	var done bool
 	if err := r.bot.client.call(r.t.Context(), "setWebhook", map[string]string{"url": "https://example.org/secret"}, &done); err != nil {
@@ -268,7 +268,7 @@ func TestServerFaults(t *testing.T) {
 	} {
 		for _, method := range []string{"getMe", "getUpdates"} {
 			t.Run(name+" "+method, func(t *testing.T) {
-				bubble(t, func(t *testing.T, r *rig) {
+				withBot(t, func(t *testing.T, r *botHarness) {
 					ada := r.AddUser("Ada", "ada")
 					chat := r.AddPrivate(ada)
 					f.Method = method
@@ -285,7 +285,7 @@ func TestServerFaults(t *testing.T) {
 
 // TR-03: the server's word on when to come back is kept.
 func TestPollIsToldToWait(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.Fault(telegramfake.Fault{Method: "getUpdates", RetryAfter: 120})
 		r.run(r.bot)
 		wait(119 * time.Second)
@@ -304,7 +304,7 @@ func TestRefusedToken(t *testing.T) {
 	const unauthorized = `{"ok":false,"error_code":401,"description":"Unauthorized"}`
 	for _, method := range []string{"getMe", "getUpdates", "sendMessage"} {
 		t.Run(method, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
+			withBot(t, func(t *testing.T, r *botHarness) {
 				_, s := r.private()
 				ended := make(chan error, 1)
 				go func() { ended <- r.bot.Run(t.Context(), r.handle) }()
@@ -354,7 +354,7 @@ func TestTokenForm(t *testing.T) {
 
 // TR-22: each poll names the kinds that have a handler, and no others.
 func TestAllowedUpdates(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		const want = `["message","channel_post","edited_message","message_reaction","my_chat_member","chat_member","callback_query"]`
 		if got := r.final("getUpdates").Params["allowed_updates"]; got != want {
@@ -379,7 +379,7 @@ func TestAllowedUpdates(t *testing.T) {
 
 // TR-27
 func TestSaysWhoItIs(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		for _, want := range []string{"https://t.me/parley_bot", "/setprivacy"} {
 			if !strings.Contains(r.log.String(), want) {
@@ -391,7 +391,7 @@ func TestSaysWhoItIs(t *testing.T) {
 			t.Errorf("%q, %v", found, err)
 		}
 	})
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.hook()
 		found, err := r.bot.Check(t.Context())
 		if err != nil || found.Unheard != "" || !strings.Contains(found.Text, "webhook") {
@@ -413,7 +413,7 @@ func TestSaysWhoItIs(t *testing.T) {
 
 // IN-12: an edit is handed over as one, of the memory that the message is, in order.
 func TestEdits(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
 		r.run(r.bot)

@@ -71,7 +71,7 @@ func TestAnswers(t *testing.T) {
 		"half json":      {200, `{"ok":true,"result":{"mess`, ambiguous, ambiguous, ambiguous},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
+			withBot(t, func(t *testing.T, r *botHarness) {
 				_, s := r.private()
 				id := r.post(s, "hello")
 				r.Fault(telegramfake.Fault{Times: -1, Status: c.status, Body: c.body})
@@ -90,7 +90,7 @@ func TestAnswers(t *testing.T) {
 
 // TR-03: a refusal says for how long. What it applies to is for the gate to find out.
 func TestTold(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		_, s := r.private()
 		r.Fault(telegramfake.Fault{Method: "sendMessage", RetryAfter: 33})
 		_, err := s.Post(t.Context(), part("x"), "")
@@ -113,7 +113,7 @@ func TestTransport(t *testing.T) {
 		"too late":      {telegramfake.Fault{DelayAnswer: time.Minute}, progressive.ErrAmbiguous, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
+			withBot(t, func(t *testing.T, r *botHarness) {
 				chat, s := r.private()
 				c.fault.Method = "sendMessage"
 				r.Fault(c.fault)
@@ -194,7 +194,7 @@ func TestErrorsKeepTheToken(t *testing.T) {
 		{Drop: true}, {Half: true}, {Status: 502}, {Delay: time.Hour}, {Status: 302, Body: "x"},
 		{Status: 400, Body: bad("what is bot" + token + "?")}, {Status: 200, Body: token}, {RetryAfter: 3},
 	} {
-		bubble(t, func(t *testing.T, r *rig) {
+		withBot(t, func(t *testing.T, r *botHarness) {
 			_, s := r.private()
 			f.Times = -1
 			r.Fault(f)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestPostEditDelete(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		chat, s := r.private()
 		id := r.post(s, "**hi** there")
 		m := r.Messages(chat)[0]
@@ -44,7 +44,7 @@ func TestPostEditDelete(t *testing.T) {
 
 // TR-06, TR-07: what is there already was wanted.
 func TestNotModified(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		_, s := r.private()
 		id := r.post(s, "hello")
 		for _, text := range []string{"hello", "hello \n", "hel\rlo"} {
@@ -60,7 +60,7 @@ func TestNotModified(t *testing.T) {
 
 // TR-25: answers go where the question stands.
 func TestWhereAnswersGo(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
 		forum, group, chat := r.AddSupergroup("Forum", true), r.AddGroup("Group"), r.AddPrivate(ada)
@@ -115,7 +115,7 @@ func TestOnlyTheFirstPartReplies(t *testing.T) {
 
 // TR-08: an answer to what was deleted stands alone.
 func TestQuestionIsGone(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
 		group := r.AddSupergroup("Group", false)
@@ -138,7 +138,7 @@ func TestQuestionIsGone(t *testing.T) {
 
 // A message to a deleted topic of a private chat goes into the chat; in a group it is refused. A message that a user deletes there stays deleted.
 func TestTopicIsGone(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
 		for _, c := range []telegramfake.Chat{r.AddPrivate(ada), r.AddSupergroup("Forum", true)} {
@@ -163,7 +163,7 @@ func TestTopicIsGone(t *testing.T) {
 // TR-24: a group that got a new id is written to there, once, and keeps its room.
 func TestMigration(t *testing.T) {
 	for _, told := range []bool{true, false} {
-		bubble(t, func(t *testing.T, r *rig) {
+		withBot(t, func(t *testing.T, r *botHarness) {
 			stop := r.run(r.bot)
 			ada := r.AddUser("Ada", "ada")
 			old := r.AddGroup("Group")
@@ -210,7 +210,7 @@ func TestMigration(t *testing.T) {
 
 // TR-30
 func TestTyping(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		chat, s := r.private()
 		stays, err := s.Typing(t.Context())
 		if err != nil || stays <= 0 || stays > 5*time.Second || len(r.Actions(chat)) != 1 {
@@ -262,7 +262,7 @@ func TestOpen(t *testing.T) {
 
 // SE-21, I11: a link to a user is shown without a notification; only the asking user can be mentioned by name.
 func TestMentions(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		ada, eve := r.AddUser("Ada", "ada"), r.AddUser("Eve", "eve")
 		group := r.AddSupergroup("Group", false)
 		r.run(r.bot)

@@ -12,10 +12,10 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	connectortest.Suite[*telegramworld.World]{
+	connectortest.Suite[*telegramworld.Platform]{
 		At:  "telegram.test:80",
 		New: telegramworld.New,
-		Connect: func(w *telegramworld.World, net *sim.Net) connectortest.Bot {
+		Connect: func(w *telegramworld.Platform, net *sim.Net) connectortest.Bot {
 			return telegram.New(telegram.Config{Token: sections.Secret(w.Fake.Token()), APIURL: "http://telegram.test"}, connectortest.Deps(net.Dial))
 		},
 		Budgets: new(configtest.Defaults[telegram.Config](telegram.Section())).Budgets(),

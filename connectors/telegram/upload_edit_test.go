@@ -15,7 +15,7 @@ func filePart(name, kind, data string) progressive.Part {
 }
 
 // showsFile posts a picture and returns its message.
-func (r *rig) showsFile(s *sink) (id string) {
+func (r *botHarness) showsFile(s *sink) (id string) {
 	r.t.Helper()
 	id, err := s.Post(r.t.Context(), picture(r.t, 4, 3), "")
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *rig) showsFile(s *sink) (id string) {
 // ST-01, TR-07, TR-25: a message that shows a file shows another in its place, of whatever kind, in a topic too. What can be
 // heard is for the player.
 func TestFileIsReplaced(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
 		forum := r.AddSupergroup("Forum", true)
@@ -66,7 +66,7 @@ func TestFileIsReplaced(t *testing.T) {
 
 // The kinds of files are posted by the same rule.
 func TestFilesArePosted(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		chat, s := r.private()
 		for _, c := range []struct {
 			part         progressive.Part
@@ -108,7 +108,7 @@ func TestFileEditErrors(t *testing.T) {
 		"a proxy":          {502, "", false, progressive.ErrAmbiguous},
 		"cut off":          {0, "", true, progressive.ErrAmbiguous},
 	} {
-		bubble(t, func(t *testing.T, r *rig) {
+		withBot(t, func(t *testing.T, r *botHarness) {
 			_, s := r.private()
 			id := r.showsFile(s)
 			r.Fault(telegramfake.Fault{Method: "editMessageMedia", Status: c.status, Body: c.body, Drop: c.drop, Apply: c.drop})
@@ -122,7 +122,7 @@ func TestFileEditErrors(t *testing.T) {
 // TR-03, TR-08, TR-24: a rate limit closes the chat; a message that was deleted, or that stayed behind when its group
 // moved, is gone.
 func TestFileEditWaitsAndEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
 		group := r.AddGroup("Group")

@@ -34,7 +34,7 @@ func TestUpload(t *testing.T) {
 		"a long one":       {210, 10, 0, "sendDocument"},
 		"one of many dots": {9000, 1001, 0, "sendDocument"},
 	} {
-		bubble(t, func(t *testing.T, r *rig) {
+		withBot(t, func(t *testing.T, r *botHarness) {
 			r.run(r.bot)
 			ada := r.AddUser("Ada", "ada")
 			forum := r.AddSupergroup("Forum", true)
@@ -78,7 +78,7 @@ func TestUploadIsRefused(t *testing.T) {
 		"a proxy":          {telegramfake.Fault{Method: "sendPhoto", Status: 502}, progressive.ErrAmbiguous},
 		"cut off":          {telegramfake.Fault{Method: "sendPhoto", Drop: true, Apply: true}, progressive.ErrAmbiguous},
 	} {
-		bubble(t, func(t *testing.T, r *rig) {
+		withBot(t, func(t *testing.T, r *botHarness) {
 			_, s := r.private()
 			r.Fault(c.fault)
 			if _, err := s.Post(t.Context(), picture(t, 4, 3), ""); !errors.Is(err, c.want) {
@@ -86,7 +86,7 @@ func TestUploadIsRefused(t *testing.T) {
 			}
 		})
 	}
-	bubble(t, func(t *testing.T, r *rig) {
+	withBot(t, func(t *testing.T, r *botHarness) {
 		_, s := r.private()
 		r.Fault(telegramfake.Fault{Method: "sendPhoto", RetryAfter: 7})
 		_, err := s.Post(t.Context(), picture(t, 4, 3), "")

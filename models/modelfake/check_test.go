@@ -81,7 +81,7 @@ func TestStrictMessages(t *testing.T) {
 func (all verdicts) hold(t *testing.T) {
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
+			inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
 				resp, body, err := s.say(t, c.body)
 				if err != nil {
 					t.Fatal(err)

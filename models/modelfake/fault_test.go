@@ -60,7 +60,7 @@ func TestAfter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			real := onLoopback(t, modelfake.Options{})
 			for k := range all + 2 {
-				inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
+				inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
 					disturbed(t, s, modelfake.Script{modelfake.After(k, fault), answer}, name, k, all)
 				})
 				disturbed(t, real, modelfake.Script{modelfake.After(k, fault), answer}, name, k, all)
@@ -69,7 +69,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-func disturbed(t *testing.T, s site, script modelfake.Script, fault string, k, all int) {
+func disturbed(t *testing.T, s endpoint, script modelfake.Script, fault string, k, all int) {
 	t.Helper()
 	s.Queue(script)
 	_, body, err := s.say(t, askStream)
@@ -110,7 +110,7 @@ func TestStall(t *testing.T) {
 		"late fault":       {modelfake.Script{modelfake.After(2, modelfake.Stall()), modelfake.Text("one two", modelfake.ByWord)}, true, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
+			inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
 				s.Queue(c.script)
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 				defer cancel()
@@ -142,7 +142,7 @@ func TestStall(t *testing.T) {
 
 // TestCancelledIsCharged covers LM-12: an answer that is broken off costs what was generated.
 func TestCancelledIsCharged(t *testing.T) {
-	inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
+	inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
 		s.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(strings.Repeat("word ", 100), modelfake.ByWord), modelfake.ReportUsage(1000, 1000)})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
 		defer cancel()

@@ -20,8 +20,8 @@ const (
 	askUsage  = `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi there"}]}`
 )
 
-// site is where a server can be reached.
-type site struct {
+// endpoint is where a server can be reached.
+type endpoint struct {
 	*modelfake.Server
 	stop   func()
 	client *http.Client
@@ -29,7 +29,7 @@ type site struct {
 }
 
 // inBubble runs test against a server on a network in memory, where time is the bubble's.
-func inBubble(t *testing.T, o modelfake.Options, test func(*testing.T, site)) {
+func inBubble(t *testing.T, o modelfake.Options, test func(*testing.T, endpoint)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n, srv := sim.NewNet(), modelfake.New(o)
@@ -43,20 +43,20 @@ func inBubble(t *testing.T, o modelfake.Options, test func(*testing.T, site)) {
 			transport.CloseIdleConnections()
 			stop()
 		})
-		test(t, site{srv, stop, &http.Client{Transport: transport}, "http://model.test"})
+		test(t, endpoint{srv, stop, &http.Client{Transport: transport}, "http://model.test"})
 	})
 }
 
 // onLoopback gives a server on a real socket.
-func onLoopback(t *testing.T, o modelfake.Options) site {
+func onLoopback(t *testing.T, o modelfake.Options) endpoint {
 	t.Helper()
 	srv := modelfake.New(o)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	return site{srv, web.Close, web.Client(), web.URL}
+	return endpoint{srv, web.Close, web.Client(), web.URL}
 }
 
-func (s site) post(ctx context.Context, t *testing.T, body string) (*http.Response, error) {
+func (s endpoint) post(ctx context.Context, t *testing.T, body string) (*http.Response, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
@@ -71,7 +71,7 @@ func (s site) post(ctx context.Context, t *testing.T, body string) (*http.Respon
 }
 
 // say gives the status and the body of the answer, and what broke it off.
-func (s site) say(t *testing.T, body string) (*http.Response, string, error) {
+func (s endpoint) say(t *testing.T, body string) (*http.Response, string, error) {
 	t.Helper()
 	resp, err := s.post(t.Context(), t, body)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestQueueThenChooseThenLog(t *testing.T) {
 
 // TestServeStops shows that stop ends what is under way, and that a bubble is left empty (a goroutine left would fail it).
 func TestServeStops(t *testing.T) {
-	inBubble(t, modelfake.Options{Choose: func(modelfake.Request) modelfake.Script { return modelfake.Script{modelfake.Open(), modelfake.Stall()} }}, func(t *testing.T, s site) {
+	inBubble(t, modelfake.Options{Choose: func(modelfake.Request) modelfake.Script { return modelfake.Script{modelfake.Open(), modelfake.Stall()} }}, func(t *testing.T, s endpoint) {
 		var clients sync.WaitGroup
 		for range 3 {
 			resp, err := s.post(t.Context(), t, askStream)

@@ -45,7 +45,7 @@ func TestWire(t *testing.T) {
 		"error_whole":      {ask, modelfake.Script{modelfake.Text("one"), modelfake.ErrorEvent("overloaded", "Too many.")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, modelfake.Options{}, func(t *testing.T, s site) {
+			inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
 				if c.script != nil {
 					s.Queue(c.script)
 				}
@@ -101,7 +101,7 @@ func TestPieces(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	for _, body := range []string{ask, askStream} {
-		inBubble(t, modelfake.Options{}, func(t *testing.T, s site) { // LM-03: one token each 50 s
+		inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) { // LM-03: one token each 50 s
 			s.Queue(modelfake.Script{modelfake.Pause(time.Second), modelfake.Pace(50 * time.Second), modelfake.Text("a b c", modelfake.ByWord), modelfake.Pace(0), modelfake.Text("d e", modelfake.ByWord)})
 			start := time.Now()
 			if _, _, err := s.say(t, body); err != nil || time.Since(start) != 151*time.Second {

@@ -11,10 +11,10 @@ import (
 // Facts are noted for one room, once for each person, and go with the message that they came from. Who asks can have their own replaced and
 // forgotten, and no others'.
 func TestRememberAndForgetFacts(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		known := func(want ...string) {
 			t.Helper()
-			w.hear(tea, "ada", "hello")
+			w.send(tea, "ada", "hello")
 			got := w.prompt()
 			for _, fact := range []string{"bob: drinks Assam", "bob: drinks Sencha", "room: meets on Mondays", "eve: has a dog"} {
 				n, wanted := strings.Count(got, "- "+fact), 0
@@ -28,28 +28,28 @@ func TestRememberAndForgetFacts(t *testing.T) {
 				}
 			}
 		}
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"drinks Assam"}`, "Remembered: bob: drinks Assam")
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"Drinks  Assam!"}`, "Remembered")
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"drinks Assam"}`, "Remembered")
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"meets on Mondays","about":"room"}`, "Remembered: room: meets on Mondays")
-		w.wants(tea, "eve", "REMEMBER_FACT", `{"fact":"meets never","about":"room"}`, "Error: the user is a guest")
-		w.wants(tea, "eve", "REMEMBER_FACT", `{"fact":"has a dog"}`, "Remembered: eve: has a dog")
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":" ?! "}`, "Error: there is no fact to remember")
-		w.wants(tea, "eve", "REMEMBER_FACT", `{"fact":"drinks Assam"}`, "Remembered: eve: drinks Assam") // both do
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"drinks Assam"}`, "Remembered: bob: drinks Assam")
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"Drinks  Assam!"}`, "Remembered")
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"drinks Assam"}`, "Remembered")
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"meets on Mondays","about":"room"}`, "Remembered: room: meets on Mondays")
+		w.wantResult(tea, "eve", "REMEMBER_FACT", `{"fact":"meets never","about":"room"}`, "Error: the user is a guest")
+		w.wantResult(tea, "eve", "REMEMBER_FACT", `{"fact":"has a dog"}`, "Remembered: eve: has a dog")
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":" ?! "}`, "Error: there is no fact to remember")
+		w.wantResult(tea, "eve", "REMEMBER_FACT", `{"fact":"drinks Assam"}`, "Remembered: eve: drinks Assam") // both do
 		known("bob: drinks Assam", "room: meets on Mondays", "eve: has a dog")
-		w.hear(garden, "ada", "hello")
+		w.send(garden, "ada", "hello")
 		if got := w.prompt(); strings.Contains(got, "Assam") {
 			t.Errorf("another room knows it:\n%s", got)
 		}
-		w.wants(tea, "eve", "FORGET_FACT", `{"fact":"bob: drinks Assam"}`, "Error: that fact is about someone else")
-		w.wants(tea, "eve", "FORGET_FACT", `{"fact":"drinks Assam"}`, "Forgotten.")
-		w.wants(tea, "eve", "FORGET_FACT", `{"fact":"drinks Assam"}`, "Error: that fact is about someone else")
-		w.wants(tea, "eve", "FORGET_FACT", `{"fact":"room: meets on Mondays"}`, "Error: that fact is about someone else")
-		w.wants(tea, "bob", "FORGET_FACT", `{"fact":"drinks water"}`, "Error: no such fact is known here")
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"drinks Sencha","instead_of":"bob: drinks Assam"}`, "Remembered: bob: drinks Sencha")
+		w.wantResult(tea, "eve", "FORGET_FACT", `{"fact":"bob: drinks Assam"}`, "Error: that fact is about someone else")
+		w.wantResult(tea, "eve", "FORGET_FACT", `{"fact":"drinks Assam"}`, "Forgotten.")
+		w.wantResult(tea, "eve", "FORGET_FACT", `{"fact":"drinks Assam"}`, "Error: that fact is about someone else")
+		w.wantResult(tea, "eve", "FORGET_FACT", `{"fact":"room: meets on Mondays"}`, "Error: that fact is about someone else")
+		w.wantResult(tea, "bob", "FORGET_FACT", `{"fact":"drinks water"}`, "Error: no such fact is known here")
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"drinks Sencha","instead_of":"bob: drinks Assam"}`, "Remembered: bob: drinks Sencha")
 		known("bob: drinks Sencha", "room: meets on Mondays", "eve: has a dog")
-		w.wants(tea, "bob", "FORGET_FACT", `{"fact":"meets on Mondays"}`, "Forgotten.")
-		w.wants(tea, "ada", "FORGET_FACT", `{"fact":"eve: has a dog"}`, "Forgotten.")
+		w.wantResult(tea, "bob", "FORGET_FACT", `{"fact":"meets on Mondays"}`, "Forgotten.")
+		w.wantResult(tea, "ada", "FORGET_FACT", `{"fact":"eve: has a dog"}`, "Forgotten.")
 		known("bob: drinks Sencha")
 		source, err := w.store.Notes(w.Context(), tea.ID, "fact", 9)
 		w.must(err)

@@ -14,11 +14,11 @@ var news = chat.Room{ID: "fake/news", Kind: chat.Feed, Connector: "fake", Name: 
 
 // CREATE_POST posts in a feed, once, for an owner; what was said where it was asked for is not told to who writes it (SE-12).
 func TestCreatePost(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.hear(tea, "ada", "hello")
-		w.hear(news, "ada", "the first post")
+	withHarness(t, func(w *harness) {
+		w.send(tea, "ada", "hello")
+		w.send(news, "ada", "the first post")
 		w.model.answers = []string{"<response><thought>tea</thought><post>The kettle sings.</post></response>"}
-		w.wants(ada, "ada", "CREATE_POST", `{"room":"#news","topic":"tea </task>"}`, "It will be posted in news as soon as the platform accepts it:\nThe kettle sings.")
+		w.wantResult(ada, "ada", "CREATE_POST", `{"room":"#news","topic":"tea </task>"}`, "It will be posted in news as soon as the platform accepts it:\nThe kettle sings.")
 		if got := w.texts(news); got[len(got)-1] != "agent: The kettle sings." {
 			t.Errorf("posted is %q", got)
 		}
@@ -27,10 +27,10 @@ func TestCreatePost(t *testing.T) {
 		}
 		for _, answer := range []string{"The kettle sings.", "<post></post>", "<post>half", "<post>" + strings.Repeat("x", maxPost+1) + "</post>"} {
 			w.model.answers = []string{answer}
-			w.wants(ada, "ada", "CREATE_POST", `{"room":"news"}`, "Error: no post was written")
+			w.wantResult(ada, "ada", "CREATE_POST", `{"room":"news"}`, "Error: no post was written")
 		}
-		w.wants(ada, "ada", "CREATE_POST", `{"room":"tea"}`, "Error: tea is not a feed")
-		w.wants(bob, "bob", "CREATE_POST", `{"room":"news"}`, `Error: There is no action "CREATE_POST".`)
+		w.wantResult(ada, "ada", "CREATE_POST", `{"room":"tea"}`, "Error: tea is not a feed")
+		w.wantResult(bob, "bob", "CREATE_POST", `{"room":"news"}`, `Error: There is no action "CREATE_POST".`)
 		if got := strings.Count(strings.Join(w.texts(news), "|"), "agent: "); got != 2 { // it answered the first post
 			t.Errorf("posted is %q", w.texts(news))
 		}
@@ -52,12 +52,12 @@ func TestImageOfAPost(t *testing.T) {
 		"too long one": {"<imagePrompt>" + strings.Repeat("x", maxPost+1) + "</imagePrompt>", nil, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.paint.err = c.err
-				w.hear(tea, "ada", "hello")
-				w.hear(news, "ada", "the first post")
+				w.send(tea, "ada", "hello")
+				w.send(news, "ada", "the first post")
 				w.model.answers = []string{"<response><post>The kettle sings.</post>" + c.image + "</response>"}
-				w.wants(ada, "ada", "CREATE_POST", `{"room":"#news"}`, "It will be posted in news")
+				w.wantResult(ada, "ada", "CREATE_POST", `{"room":"#news"}`, "It will be posted in news")
 				posts, err := w.store.Recent(w.Context(), news.ID, chat.Said, 0, 1)
 				w.must(err)
 				files := 0

@@ -20,7 +20,7 @@ import (
 // What is offered hangs on the room and on who asks, and comes in one order.
 func TestOffered(t *testing.T) {
 	rooms := []string{"FOLLOW_ROOM", "UNFOLLOW_ROOM", "MUTE_ROOM", "UNMUTE_ROOM"}
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		for _, c := range []struct {
 			in   chat.Room
 			who  chat.EntityID
@@ -61,8 +61,8 @@ func TestEndings(t *testing.T) {
 		{"REPLY", `{"text":"Hello."}`, answer.Completed, "Hello.", chat.Normal},
 		{"respond", `{}`, answer.Ignored, "", chat.Normal},
 	} {
-		inWorld(t, func(w *world) {
-			status, _, said := w.does(tea, "bob", c.action, c.params)
+		withHarness(t, func(w *harness) {
+			status, _, said := w.runAction(tea, "bob", c.action, c.params)
 			then, err := w.store.Attention(w.Context(), tea.ID)
 			w.must(err)
 			if remembered, err := w.store.Recent(w.Context(), tea.ID, chat.ActionResult, 0, 9); len(remembered) > 0 != (c.action == "REPLY" || c.action == "respond") || err != nil {
@@ -85,12 +85,12 @@ func TestRoomActions(t *testing.T) {
 		"FOLLOW_ROOM": chat.Ambient, "UNFOLLOW_ROOM": chat.Unfollowed, "MUTE_ROOM": chat.Muted, "UNMUTE_ROOM": chat.Normal,
 	} {
 		for params, in := range map[string]chat.Room{`{}`: tea, `{"room":"#Tea"}`: tea, `{"room":"tea"}`: ada, `{"room":"#tea"}`: ada, `{"room":"fake/tea"}`: ada} {
-			inWorld(t, func(w *world) {
-				w.hear(tea, "bob", "hello")
+			withHarness(t, func(w *harness) {
+				w.send(tea, "bob", "hello")
 				if action == "UNMUTE_ROOM" && in.ID != tea.ID {
 					w.must(w.store.SetAttention(w.Context(), tea.ID, chat.Muted))
 				}
-				w.wants(in, "ada", action, params, " tea")
+				w.wantResult(in, "ada", action, params, " tea")
 				if got, err := w.store.Attention(w.Context(), tea.ID); got != want || err != nil {
 					t.Errorf("%s %s in %s: %q, %v", action, params, in.ID, got, err)
 				}
@@ -101,14 +101,14 @@ func TestRoomActions(t *testing.T) {
 
 // A muted room stays muted for all its members, and a member can unmute it from another room.
 func TestMuted(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.hear(tea, "bob", "hello")
-		w.wants(tea, "bob", "MUTE_ROOM", "{}", "I've muted tea.")
-		if acc := w.hear(tea, "ada", "are you there?"); acc.Run != "" {
+	withHarness(t, func(w *harness) {
+		w.send(tea, "bob", "hello")
+		w.wantResult(tea, "bob", "MUTE_ROOM", "{}", "I've muted tea.")
+		if acc := w.send(tea, "ada", "are you there?"); acc.Run != "" {
 			t.Errorf("it is answered in %s", acc.Run)
 		}
-		w.wants(bob, "bob", "UNMUTE_ROOM", `{"room":"tea"}`, "I answer in tea again.")
-		if acc := w.hear(tea, "ada", "and now?"); acc.Run == "" {
+		w.wantResult(bob, "bob", "UNMUTE_ROOM", `{"room":"tea"}`, "I answer in tea again.")
+		if acc := w.send(tea, "ada", "and now?"); acc.Run == "" {
 			t.Error("it is not answered")
 		}
 	})
@@ -116,23 +116,23 @@ func TestMuted(t *testing.T) {
 
 // Rooms are those that the asker takes part in (SE-08); an owner may mean any.
 func TestWhichRooms(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.hear(tea, "bob", "hello")
-		w.hear(garden, "guest", "hello")
+	withHarness(t, func(w *harness) {
+		w.send(tea, "bob", "hello")
+		w.send(garden, "guest", "hello")
 		twin := chat.Room{ID: "other/tea", Kind: chat.Group, Connector: "other", Name: "tea"}
 		w.must(w.store.SaveRoom(w.Context(), twin))
 		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: "fake/pond1", Kind: chat.Group, Connector: "fake", Name: "pond"}))
 		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: "fake/pond2", Kind: chat.Group, Connector: "fake", Name: "pond"}))
-		w.wants(bob, "bob", "MUTE_ROOM", `{}`, "Error: that is a private conversation")
-		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"garden"}`, `Error: there is no room "garden" that the user is a member of`)
-		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"fake/garden"}`, `Error: there is no room "fake/garden"`)
-		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"tea"}`, "muted tea")
-		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"garden"}`, "muted garden")
-		w.wants(ada, "ada", "UNMUTE_ROOM", `{"room":"garden"}`, "in garden")
-		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"tea"}`, "muted tea") // the one of the same connector
-		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"pond"}`, `use an id: fake/pond1, fake/pond2`)
-		w.wants(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: the user is a guest")
-		w.wants(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are invalid")
+		w.wantResult(bob, "bob", "MUTE_ROOM", `{}`, "Error: that is a private conversation")
+		w.wantResult(bob, "bob", "MUTE_ROOM", `{"room":"garden"}`, `Error: there is no room "garden" that the user is a member of`)
+		w.wantResult(bob, "bob", "MUTE_ROOM", `{"room":"fake/garden"}`, `Error: there is no room "fake/garden"`)
+		w.wantResult(bob, "bob", "MUTE_ROOM", `{"room":"tea"}`, "muted tea")
+		w.wantResult(ada, "ada", "MUTE_ROOM", `{"room":"garden"}`, "muted garden")
+		w.wantResult(ada, "ada", "UNMUTE_ROOM", `{"room":"garden"}`, "in garden")
+		w.wantResult(ada, "ada", "MUTE_ROOM", `{"room":"tea"}`, "muted tea") // the one of the same connector
+		w.wantResult(ada, "ada", "MUTE_ROOM", `{"room":"pond"}`, `use an id: fake/pond1, fake/pond2`)
+		w.wantResult(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: the user is a guest")
+		w.wantResult(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are invalid")
 		if got, err := w.store.Attention(w.Context(), twin.ID); got != chat.Normal || err != nil {
 			t.Errorf("the other tea: %q, %v", got, err)
 		}
@@ -140,17 +140,17 @@ func TestWhichRooms(t *testing.T) {
 }
 
 func TestSendMessage(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.hear(tea, "bob", "hello")
-		w.hear(garden, "guest", "hello")
+	withHarness(t, func(w *harness) {
+		w.send(tea, "bob", "hello")
+		w.send(garden, "guest", "hello")
 		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: "fake/attic", Kind: chat.Group, Connector: "fake", Name: "attic"}))
-		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "The message will be sent to tea")
-		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"garden","text":"I am the owner."}`, "Error: there is no room")
-		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is the current room")
-		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, "Error: The parameters are invalid: text: minLength")
-		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"garden","text":"Come in."}`, "The message will be sent to garden")
-		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"attic","text":"Anybody?"}`, "Error: there is no message in attic yet")
-		w.wants(garden, "guest", "SEND_MESSAGE", `{"room":"tea","text":"Hello."}`, `Error: There is no action "SEND_MESSAGE".`)
+		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "The message will be sent to tea")
+		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"garden","text":"I am the owner."}`, "Error: there is no room")
+		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is the current room")
+		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, "Error: The parameters are invalid: text: minLength")
+		w.wantResult(ada, "ada", "SEND_MESSAGE", `{"room":"garden","text":"Come in."}`, "The message will be sent to garden")
+		w.wantResult(ada, "ada", "SEND_MESSAGE", `{"room":"attic","text":"Anybody?"}`, "Error: there is no message in attic yet")
+		w.wantResult(garden, "guest", "SEND_MESSAGE", `{"room":"tea","text":"Hello."}`, `Error: There is no action "SEND_MESSAGE".`)
 		if diff := cmp.Diff([]string{"bob: hello", "agent: Done.", "agent: Tea is ready."}, w.texts(tea)); diff != "" {
 			t.Errorf("tea (-want +got):\n%s", diff)
 		}
@@ -163,8 +163,8 @@ func TestSendMessage(t *testing.T) {
 // CHOOSE_OPTION asks the author of the message, and their choice continues as their message. Too few and too many
 // options are refused.
 func TestChooseOption(t *testing.T) {
-	inWorld(t, func(w *world) {
-		status, _, said := w.does(tea, "bob", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)
+	withHarness(t, func(w *harness) {
+		status, _, said := w.runAction(tea, "bob", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)
 		if status != answer.Completed || said != "Which tea?" || w.model.asked != 1 {
 			t.Errorf("%s, %q after %d rounds", status, said, w.model.asked)
 		}
@@ -179,8 +179,8 @@ func TestChooseOption(t *testing.T) {
 		if got := w.texts(tea); !cmp.Equal(got[len(got)-2:], []string{"bob: Sencha", "agent: Done."}) {
 			t.Errorf("said was %q", got)
 		}
-		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":["Yes"]}`, "Error: The parameters are invalid")
-		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without text")
+		w.wantResult(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":["Yes"]}`, "Error: The parameters are invalid")
+		w.wantResult(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without text")
 	})
 	choose := actiontest.Named(t, New(Deps{}), "CHOOSE_OPTION")
 	if made := actiontest.Make(t, choose, actiontest.Call{Scene: action.TurnContext{Room: chat.Room{Kind: chat.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {

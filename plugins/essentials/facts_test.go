@@ -22,12 +22,12 @@ func TestScopesOfFacts(t *testing.T) {
 		Everywhere: {"tea": "group", "garden": "group", "bob": "secret group"},
 	} {
 		t.Run(string(scope), func(t *testing.T) {
-			inWorldWith(t, Deps{FactScope: scope}, func(w *world) {
-				w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"likes group tea"}`, "Remembered")
-				w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"is our place","about":"room"}`, "Remembered")
-				w.wants(bob, "bob", "REMEMBER_FACT", `{"fact":"has a secret cat"}`, "Remembered")
+			withHarnessAnd(t, Deps{FactScope: scope}, func(w *harness) {
+				w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"likes group tea"}`, "Remembered")
+				w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"is our place","about":"room"}`, "Remembered")
+				w.wantResult(bob, "bob", "REMEMBER_FACT", `{"fact":"has a secret cat"}`, "Remembered")
 				for name, room := range map[string]chat.Room{"tea": tea, "garden": garden, "bob": bob} {
-					w.hear(room, "bob", "hello")
+					w.send(room, "bob", "hello")
 					prompt, list := w.prompt(), w.replies(room, "bob", "/memory", "")
 					for word, fact := range map[string]string{"group": "- bob: likes group tea", "secret": "- bob: has a secret cat"} {
 						if used := strings.Contains(want[name], word); strings.Contains(prompt, fact) != used || strings.Contains(list, fact[2:]) != used {
@@ -41,11 +41,11 @@ func TestScopesOfFacts(t *testing.T) {
 						t.Errorf("in %s, the message is quoted: %v\n%s", name, quoted, list)
 					}
 				}
-				w.hear(garden, "ada", "hello") // who is not bob
+				w.send(garden, "ada", "hello") // who is not bob
 				if got := w.prompt(); strings.Contains(got, "group tea") || strings.Contains(got, "secret") {
 					t.Errorf("another asker gets to know of bob:\n%s", got)
 				}
-				w.hear(ada, "ada", "hello")
+				w.send(ada, "ada", "hello")
 				if got := w.prompt(); strings.Contains(got, "group tea") || strings.Contains(got, "secret") {
 					t.Errorf("in private, another asker gets to know of bob:\n%s", got)
 				}
@@ -56,17 +56,17 @@ func TestScopesOfFacts(t *testing.T) {
 
 // A person can have facts forgotten from wherever they are used; a schedule is not a person.
 func TestForgetFactsFromElsewhere(t *testing.T) {
-	inWorldWith(t, Deps{FactScope: Everywhere}, func(w *world) {
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"likes tea"}`, "Remembered")
-		w.wants(garden, "eve", "FORGET_FACT", `{"fact":"likes tea"}`, "Error: no such fact")
-		w.wants(garden, "bob", "REMEMBER_FACT", `{"fact":"likes tea"}`, "Remembered") // twice in the store, once in a prompt
-		w.hear(bob, "bob", "hello")
+	withHarnessAnd(t, Deps{FactScope: Everywhere}, func(w *harness) {
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"likes tea"}`, "Remembered")
+		w.wantResult(garden, "eve", "FORGET_FACT", `{"fact":"likes tea"}`, "Error: no such fact")
+		w.wantResult(garden, "bob", "REMEMBER_FACT", `{"fact":"likes tea"}`, "Remembered") // twice in the store, once in a prompt
+		w.send(bob, "bob", "hello")
 		if n := strings.Count(w.prompt(), "likes tea"); n != 2 {
 			t.Errorf("it stands %d times in the prompt", n) // of two rooms, elsewhere
 		}
-		w.wants(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Forgotten.")
-		w.wants(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Forgotten.")
-		w.wants(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Error: no such fact")
+		w.wantResult(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Forgotten.")
+		w.wantResult(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Forgotten.")
+		w.wantResult(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Error: no such fact")
 		d := Deps{Store: w.store, FactScope: Everywhere}
 		if _, elsewhere, err := d.factsFor(w.Context(), bob, "schedule/tea"); err != nil || elsewhere != nil {
 			t.Errorf("a schedule gets %v, %v", elsewhere, err)
@@ -76,10 +76,10 @@ func TestForgetFactsFromElsewhere(t *testing.T) {
 
 // Facts expire as the owner has set it, or after the days that the fact names.
 func TestFactsExpire(t *testing.T) {
-	inWorldWith(t, Deps{FactLife: 10 * time.Minute}, func(w *world) {
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"likes Assam"}`, "Remembered")
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"is in Rome","days":2}`, "Remembered")
-		w.wants(tea, "bob", "REMEMBER_FACT", `{"fact":"is in Oslo","days":0}`, "Error")
+	withHarnessAnd(t, Deps{FactLife: 10 * time.Minute}, func(w *harness) {
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"likes Assam"}`, "Remembered")
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"is in Rome","days":2}`, "Remembered")
+		w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"is in Oslo","days":0}`, "Error")
 		if got := w.replies(tea, "bob", "/memory", ""); !strings.Contains(got, "Assam") || !strings.Contains(got, ", until 3 Jan 2000)") || strings.Contains(got, "Oslo") {
 			t.Errorf("the list is %s", got)
 		}
@@ -112,8 +112,8 @@ func TestReflectionReplaces(t *testing.T) {
 		"someone who is called replace": {"replace x: sings\nremove: y", false, false, []string{"bob: likes tea", "eve: owns a dog", "room: is green"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				his, hers := w.hear(tea, "bob", "hello"), w.hear(tea, "eve", "hello")
+			withHarness(t, func(w *harness) {
+				his, hers := w.send(tea, "bob", "hello"), w.send(tea, "eve", "hello")
 				for i, text := range []string{"bob: likes tea", "eve: owns a dog", "room: is green"} {
 					about := []chat.EntityID{"bob", "eve", ""}[i]
 					w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: tea.ID, Kind: chat.FactNote, Key: text, About: about, Text: text, At: time.Now()}))
@@ -161,10 +161,10 @@ func TestReflectionReplaces(t *testing.T) {
 func TestReflectionOnOneName(t *testing.T) {
 	for _, name := range []string{"Bob", "room"} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				s := action.TurnContext{Room: tea, Allowed: true}
 				for _, id := range []chat.EntityID{"eve", "bob"} {
-					m, err := w.store.Memory(w.Context(), w.hear(tea, id, "hello").Memory)
+					m, err := w.store.Memory(w.Context(), w.send(tea, id, "hello").Memory)
 					w.must(err)
 					if id == "eve" {
 						m.Name = name
@@ -200,8 +200,8 @@ func TestPoisonedFactsAreQuoted(t *testing.T) {
 
 // A reflection on messages that were just deleted notes nothing, and the fact that it would have replaced stays.
 func TestReflectionOnDeletedMessages(t *testing.T) {
-	inWorld(t, func(w *world) {
-		his := w.hear(tea, "bob", "hello")
+	withHarness(t, func(w *harness) {
+		his := w.send(tea, "bob", "hello")
 		m, err := w.store.Memory(w.Context(), his.Memory)
 		w.must(err)
 		w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: tea.ID, Kind: chat.FactNote, Key: "k", About: "bob", Text: "bob: likes tea", At: time.Now()}))

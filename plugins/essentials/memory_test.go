@@ -10,7 +10,7 @@ import (
 )
 
 // replies returns the reply to a command, which replies to a message if that is not empty.
-func (w *world) replies(in chat.Room, author chat.EntityID, command string, to chat.MemoryID) string {
+func (w *harness) replies(in chat.Room, author chat.EntityID, command string, to chat.MemoryID) string {
 	w.Helper()
 	id := chat.MemoryID(string(in.ID) + "/" + command + "/" + time.Now().Format(time.RFC3339))
 	acc, err := w.rt.ProcessMessage(w.Context(), chat.Message{
@@ -25,23 +25,23 @@ func (w *world) replies(in chat.Room, author chat.EntityID, command string, to c
 }
 
 // notes stores a fact about bob in a room, from a message.
-func (w *world) notes(in chat.Room, about chat.EntityID, text string, from chat.MemoryID) {
+func (w *harness) notes(in chat.Room, about chat.EntityID, text string, from chat.MemoryID) {
 	w.Helper()
 	w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: in.ID, Kind: chat.FactNote, Key: text, About: about, Text: text, First: from, Last: from, At: time.Now()}))
 }
 
 // /memory lists what is noted about who asks, in that room; /forget forgets that and nothing else.
 func TestMemoryAndForget(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.hear(tea, "ada", "hello")
-		w.hear(bob, "bob", "hello")
-		first := w.hear(tea, "bob", "I like Assam")
+	withHarness(t, func(w *harness) {
+		w.send(tea, "ada", "hello")
+		w.send(bob, "bob", "hello")
+		first := w.send(tea, "bob", "I like Assam")
 		w.notes(tea, "bob", "bob: likes Assam", first.Memory)
 		w.notes(tea, "bob", "bob: has a cat", "")
 		w.notes(tea, "ada", "ada: likes Sencha", "")
 		w.notes(tea, "", "room: meets on Mondays", "")
 		w.notes(bob, "bob", "bob: has a secret", "")
-		w.wants(bob, "bob", "UPDATE_ENTITY", `{"about":"language","value":"French"}`, "Saved")
+		w.wantResult(bob, "bob", "UPDATE_ENTITY", `{"about":"language","value":"French"}`, "Saved")
 		list := func(want ...string) {
 			t.Helper()
 			got := w.replies(tea, "bob", "/memory", "")
@@ -93,12 +93,12 @@ func TestMemoryAndForget(t *testing.T) {
 
 // /forget as a reply forgets a message of one's own, with its answer and what was noted from it; owners can do that for all.
 func TestForgetAMessage(t *testing.T) {
-	inWorld(t, func(w *world) {
+	withHarness(t, func(w *harness) {
 		gone := func(id chat.MemoryID) bool {
 			_, err := w.store.Memory(w.Context(), id)
 			return errors.Is(err, chat.ErrNotFound)
 		}
-		his, hers := w.hear(tea, "bob", "I like Assam"), w.hear(tea, "ada", "I like Sencha")
+		his, hers := w.send(tea, "bob", "I like Assam"), w.send(tea, "ada", "I like Sencha")
 		w.notes(tea, "bob", "bob: likes Assam", his.Memory)
 		if got := w.replies(tea, "bob", "/forget", hers.Memory); got != "You can only have your own messages forgotten." || gone(hers.Memory) {
 			t.Errorf("forgetting hers says %q", got)
@@ -112,7 +112,7 @@ func TestForgetAMessage(t *testing.T) {
 		if got := w.replies(tea, "bob", "/memory", ""); strings.Contains(got, "Assam") {
 			t.Errorf("what was noted from it stays: %q", got)
 		}
-		other := w.hear(tea, "bob", "I like coffee too")
+		other := w.send(tea, "bob", "I like coffee too")
 		if got := w.replies(tea, "ada", "/forget", other.Memory); !strings.HasPrefix(got, "Forgotten, ") || !gone(other.Memory) {
 			t.Errorf("the owner reads %q", got)
 		}

@@ -12,8 +12,8 @@ import (
 	"parley/internal/quiethours"
 )
 
-// hooked returns tasks with a hook, in UTC with quiet hours from 22 to 7.
-func (w *world) hooked(t *testing.T, h Hook) *Tasks {
+// withHook returns tasks with a hook, in UTC with quiet hours from 22 to 7.
+func (w *fakeGateway) withHook(t *testing.T, h Hook) *Tasks {
 	t.Helper()
 	hours, err := quiethours.Parse("22:00-07:00", time.UTC)
 	if err != nil {
@@ -41,9 +41,9 @@ func TestAuthorized(t *testing.T) {
 // In quiet hours a call is for later, or left out; too many are refused, and one key is one call.
 func TestReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{state: map[string]string{}}
+		w := &fakeGateway{state: map[string]string{}}
 		h := Hook{Name: "ci", PerMinute: 3, What: What{Room: "fake:1", Text: "It is {{status}}."}}
-		tasks := w.hooked(t, h)
+		tasks := w.withHook(t, h)
 		body := []byte(`{"status":"red"}`)
 		for range 3 {
 			if acc, err := tasks.Receive(t.Context(), "ci", "1", body); err != nil || acc.Run == "" {
@@ -63,7 +63,7 @@ func TestReceive(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		h.Drop = true
-		if acc, err := w.hooked(t, h).Receive(t.Context(), "ci", "3", body); err != nil || acc.Run != "" || len(w.done) != 1 {
+		if acc, err := w.withHook(t, h).Receive(t.Context(), "ci", "3", body); err != nil || acc.Run != "" || len(w.done) != 1 {
 			t.Errorf("dropped: %+v, %v", acc, err)
 		}
 		time.Sleep(8 * time.Hour)

@@ -18,8 +18,8 @@ import (
 	"parley/sim"
 )
 
-// world takes tasks and keeps state, like the gateway of several replicas.
-type world struct {
+// fakeGateway takes tasks and keeps state, like the gateway of several replicas.
+type fakeGateway struct {
 	mu    sync.Mutex
 	state map[string]string
 	done  []chat.Task
@@ -28,14 +28,14 @@ type world struct {
 	log   sim.Log
 }
 
-func (w *world) Keep(_ context.Context, name, value string) error {
+func (w *fakeGateway) Keep(_ context.Context, name, value string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state[name] = value
 	return nil
 }
 
-func (w *world) Swap(_ context.Context, name, old, value string) (bool, error) {
+func (w *fakeGateway) Swap(_ context.Context, name, old, value string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	swaps := w.state[name] == old
@@ -45,24 +45,24 @@ func (w *world) Swap(_ context.Context, name, old, value string) (bool, error) {
 	return swaps, nil
 }
 
-func (w *world) Kept(_ context.Context, name string) (string, error) {
+func (w *fakeGateway) Kept(_ context.Context, name string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.state[name], nil
 }
 
-func (w *world) ChatRoom(_ context.Context, connector, id string) (chat.Room, error) {
+func (w *fakeGateway) ChatRoom(_ context.Context, connector, id string) (chat.Room, error) {
 	if id == "unknown" {
 		return chat.Room{}, chat.ErrNotFound
 	}
 	return chat.Room{ID: chat.RoomID(connector + "/" + id)}, nil
 }
 
-func (w *world) DirectRoom(context.Context, chat.EntityID) (chat.Room, error) {
+func (w *fakeGateway) DirectRoom(context.Context, chat.EntityID) (chat.Room, error) {
 	return chat.Room{}, chat.ErrNotFound
 }
 
-func (w *world) task(_ context.Context, t chat.Task) (chat.Accepted, error) {
+func (w *fakeGateway) task(_ context.Context, t chat.Task) (chat.Accepted, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.down {
@@ -76,8 +76,8 @@ func (w *world) task(_ context.Context, t chat.Task) (chat.Accepted, error) {
 	return chat.Accepted{Memory: id, Run: "run"}, nil
 }
 
-// runs runs replicas of a schedule until stop is called.
-func (w *world) runs(t *testing.T, replicas int, s Schedule) (stop func()) {
+// startReplicas runs replicas of a schedule until stop is called.
+func (w *fakeGateway) startReplicas(t *testing.T, replicas int, s Schedule) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -122,8 +122,8 @@ func TestDaysWithAnotherClock(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Until(begin))
-			w := &world{state: map[string]string{}}
-			stop := w.runs(t, 3, s)
+			w := &fakeGateway{state: map[string]string{}}
+			stop := w.startReplicas(t, 3, s)
 			time.Sleep(72 * time.Hour)
 			stop()
 			var got []string
@@ -142,8 +142,8 @@ func TestJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule(t, "0 * * * *", "UTC")
 		s.Jitter = 30 * time.Minute
-		w := &world{state: map[string]string{}}
-		stop := w.runs(t, 3, s)
+		w := &fakeGateway{state: map[string]string{}}
+		stop := w.startReplicas(t, 3, s)
 		time.Sleep(12*time.Hour - time.Minute)
 		stop()
 		delays := map[time.Duration]bool{}
@@ -163,10 +163,10 @@ func TestJitter(t *testing.T) {
 // What fails is tried again while it is not missed, and an expression that is changed makes nothing missed.
 func TestRetriesAndChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{state: map[string]string{}, down: true}
+		w := &fakeGateway{state: map[string]string{}, down: true}
 		s := schedule(t, "0 * * * *", "UTC")
 		s.Once = true
-		stop := w.runs(t, 1, s)
+		stop := w.startReplicas(t, 1, s)
 		time.Sleep(time.Hour + time.Minute)
 		if len(w.done) != 0 || !strings.Contains(w.log.String(), "it will be retried") {
 			t.Errorf("while nothing can be stored: %v", w.done)
@@ -185,7 +185,7 @@ func TestRetriesAndChanges(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		changed := schedule(t, "30 * * * *", "UTC")
 		changed.Once = true
-		stop = w.runs(t, 1, changed)
+		stop = w.startReplicas(t, 1, changed)
 		time.Sleep(time.Minute)
 		stop()
 		if len(w.done) != 1 {
@@ -193,7 +193,7 @@ func TestRetriesAndChanges(t *testing.T) {
 		}
 		time.Sleep(3 * time.Hour)
 		changed.Room = "fake:unknown"
-		stop = w.runs(t, 1, changed)
+		stop = w.startReplicas(t, 1, changed)
 		time.Sleep(time.Minute)
 		stop()
 		if len(w.done) != 1 || strings.Count(w.log.String(), "is not known") != 1 {

@@ -16,7 +16,7 @@ import (
 )
 
 // check returns one line for each violation of the invariants.
-func (w *world) check() (wrong []string) {
+func (w *simulation) check() (wrong []string) {
 	runs := map[chat.RoomID][]chat.Run{}
 	e := sim.Evidence{Stored: func(id chat.MemoryID) (chat.Memory, bool) {
 		m, err := w.store.Memory(context.Background(), id)
@@ -53,7 +53,7 @@ func (w *world) check() (wrong []string) {
 }
 
 // runsOf returns the runs of a room, in turn order.
-func (w *world) runsOf(r *room) (all []chat.Run) {
+func (w *simulation) runsOf(r *room) (all []chat.Run) {
 	for i := range 2*len(r.sent) + 5 {
 		if run, err := w.store.Run(context.Background(), chat.RunID(fmt.Sprintf("%s#%d", r.id, i))); err == nil {
 			all = append(all, run)
@@ -105,7 +105,7 @@ func (r *room) excused(run chat.Run, last bool) []string {
 }
 
 // shows is I2, I3 and I8 for what people see of a run at the end.
-func (w *world) shows(run chat.Run, said string) (wrong []string) {
+func (w *simulation) shows(run chat.Run, said string) (wrong []string) {
 	said, unconfirmed := strings.CutSuffix(said, "\n\n"+answer.Unconfirmed)
 	if unconfirmed && w.log.doubts[run.ID] == 0 {
 		wrong = append(wrong, fmt.Sprintf("I3: run %s is stored as unconfirmed, and the fate of each of its messages is known", run.ID))
@@ -195,7 +195,7 @@ func (r *room) readRight(stored func(chat.MemoryID) (chat.Memory, bool)) (wrong 
 }
 
 // ordered is I8 across the turns of a room: what belongs to a later turn stands below.
-func (w *world) ordered(r *room) (wrong []string) {
+func (w *simulation) ordered(r *room) (wrong []string) {
 	w.platform.mu.Lock()
 	defer w.platform.mu.Unlock()
 	var last chat.ResponseID

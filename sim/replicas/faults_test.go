@@ -6,7 +6,7 @@ import (
 )
 
 // disturb lets things happen to the processes for a while.
-func (w *world) disturb(luck *rand.Rand) {
+func (w *simulation) disturb(luck *rand.Rand) {
 	for end := w.began.Add(length); ; {
 		time.Sleep(time.Duration(luck.Int64N(int64(25 * time.Second))))
 		left := time.Until(end)
@@ -45,7 +45,7 @@ func (w *world) disturb(luck *rand.Rand) {
 }
 
 // revive starts a process that has ended again.
-func (w *world) revive(slot int) {
+func (w *simulation) revive(slot int) {
 	w.reviving.Lock()
 	defer w.reviving.Unlock()
 	p := w.at(slot)
@@ -58,7 +58,7 @@ func (w *world) revive(slot int) {
 }
 
 // heal ends all faults, and sees to it that all processes live.
-func (w *world) heal() {
+func (w *simulation) heal() {
 	w.note(nil, "the faults are over")
 	for slot := range w.slots {
 		p := w.at(slot)

@@ -24,7 +24,7 @@ type lookup struct{ last chat.ResponseID }
 
 // linear checks that the effects in a room have an order in which each was made by the process that then held the turn, and that the
 // latest response stands at the end.
-func (w *world) linear(r *room) []string {
+func (w *simulation) linear(r *room) []string {
 	ops := w.operations(r)
 	result, info := porcupine.CheckOperationsVerbose(roomModel(), ops, time.Minute)
 	if result == porcupine.Ok {
@@ -50,7 +50,7 @@ func longest(info porcupine.LinearizationInfo) (n int) {
 	return n
 }
 
-func (w *world) operations(r *room) (ops []porcupine.Operation) {
+func (w *simulation) operations(r *room) (ops []porcupine.Operation) {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	clients := map[string]int{}
@@ -74,7 +74,7 @@ func (w *world) operations(r *room) (ops []porcupine.Operation) {
 }
 
 // lastShown returns the turn of the last message in a room.
-func (w *world) lastShown(r *room) (last chat.ResponseID) {
+func (w *simulation) lastShown(r *room) (last chat.ResponseID) {
 	w.platform.mu.Lock()
 	defer w.platform.mu.Unlock()
 	for _, m := range w.platform.posts {

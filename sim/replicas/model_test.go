@@ -92,7 +92,7 @@ func (l *ledger) add(id string) {
 }
 
 // luckOf returns the luck of a question: it depends on the seed and the question alone.
-func (w *world) luckOf(id string) *rand.Rand {
+func (w *simulation) luckOf(id string) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, id)
 	return rand.New(rand.NewPCG(w.seed, h.Sum64()))

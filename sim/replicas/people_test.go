@@ -20,7 +20,7 @@ const (
 
 // room is where one person writes. What the network loses is sent again, to any process.
 type room struct {
-	w     *world
+	w     *simulation
 	id    chat.RoomID
 	place chat.Room
 	luck  *rand.Rand
@@ -43,7 +43,7 @@ type sent struct {
 }
 
 // newRooms returns the rooms of a seed.
-func newRooms(w *world, luck *rand.Rand) (all []*room) {
+func newRooms(w *simulation, luck *rand.Rand) (all []*room) {
 	for _, c := range []struct {
 		name, connector string
 		kind            chat.RoomKind

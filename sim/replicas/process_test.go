@@ -33,7 +33,7 @@ const silence = 5 * time.Second
 // process is one life of a gateway.
 type process struct {
 	*core.Runtime
-	w     *world
+	w     *simulation
 	name  string
 	life  context.Context // until it dies or is told to stop
 	kill  context.CancelFunc

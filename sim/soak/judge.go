@@ -30,7 +30,7 @@ type report struct {
 }
 
 // judge checks every question.
-func (w *world) judge(kills []kill) *report {
+func (w *environment) judge(kills []kill) *report {
 	r := &report{kills: kills, by: map[string]*numbers{telegram: {}, discord: {}, web: {}}}
 	all := w.views()
 	pages, err := w.reload()
@@ -137,7 +137,7 @@ type create struct {
 
 // underWay returns the creates, by question, that were in progress when the replica that sent them was killed. The end of a create
 // is the time at which its sender has stored the outcome.
-func (w *world) underWay(kills []kill) map[string][]create {
+func (w *environment) underWay(kills []kill) map[string][]create {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	words := map[string][]string{}
@@ -163,7 +163,7 @@ func (w *world) underWay(kills []kill) map[string][]create {
 const slack = 300 * time.Millisecond
 
 // judgeOthers counts the agent's messages that are no answer to a question of the room.
-func (w *world) judgeOthers(r *report, v *view) {
+func (w *environment) judgeOthers(r *report, v *view) {
 	n := r.by[v.room.platform]
 	for _, m := range v.messages {
 		switch {

@@ -25,14 +25,14 @@ const (
 
 // evidence is what a soak leaves behind in one room.
 type evidence struct {
-	w    *world
+	w    *environment
 	room *room
 }
 
-// newEvidence returns a world with one question, whose answer is [whole], and two replicas.
+// newEvidence returns an environment with one question, whose answer is [whole], and two replicas.
 func newEvidence(t *testing.T, platform string) *evidence {
 	t.Helper()
-	w := &world{o: options{latency: 150 * time.Millisecond}, telegram: telegramfake.New(), discord: discordfake.New(), calls: map[string]int{},
+	w := &environment{o: options{latency: 150 * time.Millisecond}, telegram: telegramfake.New(), discord: discordfake.New(), calls: map[string]int{},
 		telegramAt: []string{"one.example", "two.example"}}
 	t.Cleanup(w.discord.Close)
 	w.rooms = []*room{{platform: platform, name: "room"}}

@@ -24,7 +24,7 @@ type plannedFault struct {
 }
 
 // plan replaces all faults by the given ones and the latency of each request.
-func (w *world) plan(onTelegram []telegramfake.Fault, onDiscord ...plannedFault) {
+func (w *environment) plan(onTelegram []telegramfake.Fault, onDiscord ...plannedFault) {
 	half := w.o.latency / 2
 	w.telegram.ClearFaults()
 	for _, f := range append(onTelegram, telegramfake.Fault{Times: -1, DelayAnswer: half}) {
@@ -38,7 +38,7 @@ func (w *world) plan(onTelegram []telegramfake.Fault, onDiscord ...plannedFault)
 }
 
 // limitRates refuses requests with 429 now and then, in one room or in all of them, until ctx is done.
-func (w *world) limitRates(ctx context.Context) {
+func (w *environment) limitRates(ctx context.Context) {
 	for w.o.limits > 0 && sleep(ctx, w.o.limits) {
 		hold := 1 + rand.IntN(3) // seconds
 		if rand.IntN(3) == 0 {
@@ -54,7 +54,7 @@ func (w *world) limitRates(ctx context.Context) {
 }
 
 // limitAll refuses the next requests in all rooms. On Telegram the budget of the bot shrinks to one request.
-func (w *world) limitAll(ctx context.Context, hold int) {
+func (w *environment) limitAll(ctx context.Context, hold int) {
 	lasts := time.Duration(hold) * time.Second
 	w.plan(nil, plannedFault{Fault: discordfake.TooManyRequests(discordfake.ScopeGlobal, lasts)})
 	f := flood()

@@ -48,7 +48,7 @@ func (q *question) say() { q.room.say("Please tell me about " + q.id) }
 var questionID = regexp.MustCompile(`q[0-9]{4}`)
 
 // ask starts asking in all rooms until ctx is done.
-func (w *world) ask(ctx context.Context) {
+func (w *environment) ask(ctx context.Context) {
 	for _, r := range w.rooms {
 		w.work.Go(func() {
 			for sleep(ctx, r.every) {
@@ -79,7 +79,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // question creates a new question.
-func (w *world) question(r *room) *question {
+func (w *environment) question(r *room) *question {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id := fmt.Sprintf("q%04d", len(w.questions)+1)
@@ -93,7 +93,7 @@ func (w *world) question(r *room) *question {
 }
 
 // length returns how many words a new answer has. Now and then, it has more than one message of the platform can hold.
-func (w *world) length(r *room) int {
+func (w *environment) length(r *room) int {
 	const bytes = len("q0001.000 ")
 	if r.most > 0 && w.luck.Float64() < w.o.long {
 		return (r.most + w.luck.IntN(r.most+1)) / bytes * 11 / 10
@@ -102,7 +102,7 @@ func (w *world) length(r *room) int {
 }
 
 // write is the model: it answers the last question in the prompt, word by word.
-func (w *world) write(r modelfake.Request) modelfake.Script {
+func (w *environment) write(r modelfake.Request) modelfake.Script {
 	ids := questionID.FindAllString(r.LastUser(), -1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *world) write(r modelfake.Request) modelfake.Script {
 
 // settle waits until every question has its answer and ten more seconds have passed, for at most the given time. It
 // returns how long the answers took.
-func (w *world) settle(ctx context.Context, most time.Duration) (took time.Duration) {
+func (w *environment) settle(ctx context.Context, most time.Duration) (took time.Duration) {
 	start, calm := time.Now(), 0
 	for calm < 10 && time.Since(start) < most && ctx.Err() == nil {
 		time.Sleep(time.Second)
@@ -132,7 +132,7 @@ func (w *world) settle(ctx context.Context, most time.Duration) (took time.Durat
 }
 
 // answered reports whether every question has its whole answer, or its author was asked to repeat it.
-func (w *world) answered() bool {
+func (w *environment) answered() bool {
 	for _, v := range w.views() {
 		if slices.ContainsFunc(v.questions, v.missing) {
 			return false

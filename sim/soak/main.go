@@ -136,7 +136,7 @@ func soak(ctx context.Context, o options, out io.Writer) (bool, error) {
 }
 
 // storm asks and kills until the time is over, and leaves a running gateway behind.
-func storm(ctx context.Context, o options, w *world, p *fleet) error {
+func storm(ctx context.Context, o options, w *environment, p *fleet) error {
 	asking, stop := context.WithTimeout(ctx, o.length)
 	defer stop()
 	w.ask(asking)

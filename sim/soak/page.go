@@ -12,7 +12,7 @@ import (
 )
 
 // openConversations starts the web conversations, once the gateway listens.
-func (w *world) openConversations(ctx context.Context) error {
+func (w *environment) openConversations(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, r := range w.rooms {
@@ -34,7 +34,7 @@ func (w *world) openConversations(ctx context.Context) error {
 
 // askOnPage sends a question like the page, and returns when the gateway has it. It keeps following the answer,
 // reconnecting as needed.
-func (w *world) askOnPage(q *question) {
+func (w *environment) askOnPage(q *question) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.o.length+w.o.quiet)
 	w.work.Go(func() {
 		defer cancel()
@@ -46,7 +46,7 @@ func (w *world) askOnPage(q *question) {
 	}
 }
 
-func (w *world) follow(ctx context.Context, q *question) {
+func (w *environment) follow(ctx context.Context, q *question) {
 	accepted := false
 	for tries := 0; ctx.Err() == nil; tries++ {
 		wait := time.Duration(float64(min(30*time.Second, 500*time.Millisecond<<min(tries, 10))) * (0.5 + rand.Float64()))
@@ -76,7 +76,7 @@ func (w *world) follow(ctx context.Context, q *question) {
 }
 
 // listen sends the question once and reads the stream. A lost connection is not an error.
-func (w *world) listen(ctx context.Context, q *question, accept func()) (heard, done bool, err error) {
+func (w *environment) listen(ctx context.Context, q *question, accept func()) (heard, done bool, err error) {
 	s, err := w.browser.Send(ctx, q.room.name, q.id, "Please tell me about "+q.id)
 	switch {
 	case err != nil:

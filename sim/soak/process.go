@@ -27,7 +27,7 @@ type kill struct {
 }
 
 // launch starts the gateways of w.
-func launch(binary string, w *world) (*fleet, error) {
+func launch(binary string, w *environment) (*fleet, error) {
 	f := &fleet{o: w.o, died: make(chan error, 1)}
 	for i, at := range w.webAt {
 		log, err := os.OpenFile(filepath.Join(w.o.dir, fmt.Sprintf("gateway%d.log", i)), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)

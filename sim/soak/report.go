@@ -56,7 +56,7 @@ func (r *report) save(path string) error {
 }
 
 // tell describes a question and all requests for its answer, on one timeline with the kills.
-func (w *world) tell(q *question, s *standing, kills []kill, wrong []string) string {
+func (w *environment) tell(q *question, s *standing, kills []kill, wrong []string) string {
 	var b strings.Builder
 	at := func(t time.Time) string { return fmt.Sprintf("%+.3f s", t.Sub(q.asked).Seconds()) }
 	fmt.Fprintf(&b, "%s %s in %s (%d words, %d model calls), asked at %s: %s\n", q.room.platform, q.id, q.room.name,
@@ -94,7 +94,7 @@ func short(text string) string {
 }
 
 // inform adds notable facts that are not failures.
-func (w *world) inform(r *report) {
+func (w *environment) inform(r *report) {
 	held, early := 0, 0
 	for _, q := range w.telegram.Log() {
 		held += b2i(q.RetryAfter > 0)
@@ -118,7 +118,7 @@ func (w *world) inform(r *report) {
 }
 
 // takeovers returns how long after a kill the answers on the web were complete that needed another call of the model, sorted.
-func (w *world) takeovers(kills []kill) (took []time.Duration) {
+func (w *environment) takeovers(kills []kill) (took []time.Duration) {
 	for _, q := range w.questions {
 		if q.room.platform != web || w.calls[q.id] < 2 || q.ended.IsZero() {
 			continue

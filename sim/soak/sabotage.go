@@ -17,9 +17,9 @@ import (
 
 // sabotage makes the gateway look broken, so that the soak must fail. The zero value does nothing.
 type sabotage struct {
-	front func(http.Handler) http.Handler // between the gateways and Telegram
-	say   func(w *world, q *question)     // in place of asking q on a chat platform
-	kills func([]kill)                    // changes the record of the kills
+	front func(http.Handler) http.Handler   // between the gateways and Telegram
+	say   func(w *environment, q *question) // in place of asking q on a chat platform
+	kills func([]kill)                      // changes the record of the kills
 }
 
 // sabotages returns the kinds by name.
@@ -37,13 +37,13 @@ func sabotages() map[string]sabotage {
 
 const someOf = 8 // one of that many questions is spoiled
 
-func loseSome(w *world, q *question) {
+func loseSome(w *environment, q *question) {
 	if rand.IntN(someOf) > 0 {
 		q.say()
 	}
 }
 
-func excuseSome(w *world, q *question) {
+func excuseSome(w *environment, q *question) {
 	if rand.IntN(someOf) > 0 {
 		q.say()
 		return
@@ -58,9 +58,9 @@ func excuseSome(w *world, q *question) {
 }
 
 // swapSome asks some questions only after the next one of their room.
-func swapSome() func(*world, *question) {
+func swapSome() func(*environment, *question) {
 	held := map[*room]*question{}
-	return func(w *world, q *question) {
+	return func(w *environment, q *question) {
 		w.mu.Lock()
 		before := held[q.room]
 		delete(held, q.room)

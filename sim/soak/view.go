@@ -17,8 +17,8 @@ type view struct {
 	answers   map[string]*standing
 }
 
-// views returns what the rooms of chat platforms show. The world is not locked.
-func (w *world) views() (all []*view) {
+// views returns what the rooms of chat platforms show. The environment is not locked.
+func (w *environment) views() (all []*view) {
 	for _, r := range w.rooms {
 		if r.own == nil {
 			continue
@@ -32,8 +32,8 @@ func (w *world) views() (all []*view) {
 	return all
 }
 
-// reload returns what the pages show after a reload. The world is not locked.
-func (w *world) reload() (all []*view, err error) {
+// reload returns what the pages show after a reload. The environment is not locked.
+func (w *environment) reload() (all []*view, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, r := range w.rooms {
@@ -65,7 +65,7 @@ func (w *world) reload() (all []*view, err error) {
 const fullPage = 200
 
 // view returns an empty view of r with its questions.
-func (w *world) view(r *room) *view {
+func (w *environment) view(r *room) *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	v := &view{room: r, answers: map[string]*standing{}}

@@ -8,8 +8,8 @@ import (
 	"parley/connectors/discord/discordfake"
 )
 
-// Show implements [connectortest.People].
-func (w *World) Show(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) {
+// SendFile implements [connectortest.People].
+func (w *Platform) SendFile(from connectortest.User, in connectortest.Room, text string, f connectortest.File) {
 	with := attached(f)
 	if in == w.group {
 		with = append(with, discordfake.MentionBot())
@@ -27,26 +27,26 @@ func attached(f connectortest.File) []discordfake.SayOption {
 }
 
 // Attach sends a file without a mention.
-func (w *World) Attach(from connectortest.Who, in connectortest.Place, f connectortest.File) {
+func (w *Platform) Attach(from connectortest.User, in connectortest.Room, f connectortest.File) {
 	w.say(from, in, "", attached(f)...)
 }
 
 // Unheard sends a file of which the bot is not told.
-func (w *World) Unheard(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) connectortest.Line {
-	return connectortest.Line{ID: w.say(from, in, text, append(attached(f), discordfake.Unheard())...)}
+func (w *Platform) Unheard(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message {
+	return connectortest.Message{ID: w.say(from, in, text, append(attached(f), discordfake.Unheard())...)}
 }
 
 // Send writes text with what else a message of Discord's can have.
-func (w *World) Send(from connectortest.Who, in connectortest.Place, text string, with ...discordfake.SayOption) connectortest.Line {
-	return connectortest.Line{ID: w.say(from, in, text, with...)}
+func (w *Platform) Send(from connectortest.User, in connectortest.Room, text string, with ...discordfake.SayOption) connectortest.Message {
+	return connectortest.Message{ID: w.say(from, in, text, with...)}
 }
 
 // LoseFiles implements [connectortest.Weather].
-func (w *World) LoseFiles() {
+func (w *Platform) LoseFiles() {
 	w.Fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Respond(http.StatusNotFound, nil, ""))
 }
 
 // SlowFiles implements [connectortest.Weather].
-func (w *World) SlowFiles(by time.Duration) {
+func (w *Platform) SlowFiles(by time.Duration) {
 	w.Fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Delay(by))
 }

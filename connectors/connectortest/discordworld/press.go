@@ -3,7 +3,7 @@ package discordworld
 import "parley/connectors/connectortest"
 
 // Press presses a button under the newest message that has one.
-func (w *World) Press(from connectortest.Who, in connectortest.Place, option int) {
+func (w *Platform) Press(from connectortest.User, in connectortest.Room, option int) {
 	all := w.Fake.Messages(string(in))
 	for i := len(all) - 1; i >= 0; i-- {
 		if buttons := all[i].Buttons(); len(buttons) > option {
@@ -14,7 +14,7 @@ func (w *World) Press(from connectortest.Who, in connectortest.Place, option int
 }
 
 // Buttons are the labels of all that can be pressed.
-func (w *World) Buttons(in connectortest.Place) (labels []string) {
+func (w *Platform) Buttons(in connectortest.Room) (labels []string) {
 	for _, m := range w.Fake.Messages(string(in)) {
 		for _, b := range m.Buttons() {
 			labels = append(labels, b.Label)
@@ -24,13 +24,13 @@ func (w *World) Buttons(in connectortest.Place) (labels []string) {
 }
 
 // PressAgain presses a button as a client does that still shows it.
-func (w *World) PressAgain(from connectortest.Who, in connectortest.Place, data string) {
+func (w *Platform) PressAgain(from connectortest.User, in connectortest.Room, data string) {
 	all := w.Fake.Messages(string(in))
 	w.Fake.Press(all[len(all)-1].ID, w.users[from], data)
 }
 
 // Told are the words that people were told in private when they pressed; empty if nothing.
-func (w *World) Told() (all []string) {
+func (w *Platform) Told() (all []string) {
 	for _, a := range w.Fake.PressAnswers() {
 		all = append(all, a.Content)
 	}

@@ -19,8 +19,8 @@ func route(op progressive.Op) discordfake.Route {
 	}[op]
 }
 
-// Spoil implements [connectortest.Weather]. No markup is refused here.
-func (w *World) Spoil(f connectortest.Fault) {
+// InjectFault implements [connectortest.Weather]. No markup is refused here.
+func (w *Platform) InjectFault(f connectortest.Fault) {
 	var out discordfake.Fault
 	html := http.Header{"Content-Type": {"text/html"}}
 	switch {
@@ -48,19 +48,19 @@ func (w *World) Spoil(f connectortest.Fault) {
 }
 
 // ClearFaults implements [connectortest.Weather]. The fake lifts its holds too.
-func (w *World) ClearFaults() { w.Fake.ClearFaults() }
+func (w *Platform) ClearFaults() { w.Fake.ClearFaults() }
 
-// Places implements [connectortest.Witness].
-func (w *World) Places() []connectortest.Place {
+// Rooms implements [connectortest.Witness].
+func (w *Platform) Rooms() []connectortest.Room {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.places)
 }
 
-// Sees implements [connectortest.Witness].
-func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
+// Messages implements [connectortest.Witness].
+func (w *Platform) Messages(in connectortest.Room) (all []connectortest.Message) {
 	for _, m := range w.Fake.Messages(string(in)) {
-		out := connectortest.Line{ID: m.ID, Own: m.ByBot, Text: m.Content, Files: files(m.Attachments)}
+		out := connectortest.Message{ID: m.ID, Own: m.ByBot, Text: m.Content, Files: files(m.Attachments)}
 		for _, v := range w.Fake.History(m.ID) {
 			if !v.Deleted {
 				out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Content, Files: files(v.Attachments)})
@@ -79,7 +79,7 @@ func files(of []discordfake.Attachment) (all []connectortest.File) {
 }
 
 // Requests implements [connectortest.Witness].
-func (w *World) Requests() (all []sim.Request) {
+func (w *Platform) Requests() (all []sim.Request) {
 	for _, q := range w.Fake.Log() {
 		if !changes(q.Route) {
 			continue
@@ -106,7 +106,7 @@ func changes(r discordfake.Route) bool {
 }
 
 // Refused implements [connectortest.Witness].
-func (w *World) Refused() (all []string) {
+func (w *Platform) Refused() (all []string) {
 	for _, r := range w.Fake.Rejected() {
 		all = append(all, fmt.Sprintf("%s %s: %s", r.Request.Method, r.Request.Path, r.Reason))
 	}
@@ -119,7 +119,7 @@ func (w *World) Refused() (all []string) {
 }
 
 // Pings implements [connectortest.Witness].
-func (w *World) Pings() (all []string) {
+func (w *Platform) Pings() (all []string) {
 	for _, p := range w.Fake.Pings() {
 		all = append(all, fmt.Sprintf("%s %s in message %s", p.Kind, p.Target, p.Message))
 	}

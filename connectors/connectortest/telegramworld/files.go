@@ -8,8 +8,8 @@ import (
 	"parley/connectors/telegram/telegramfake"
 )
 
-// Show implements [connectortest.People].
-func (w *World) Show(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) {
+// SendFile implements [connectortest.People].
+func (w *Platform) SendFile(from connectortest.User, in connectortest.Room, text string, f connectortest.File) {
 	w.visit(in)
 	if in == w.Group() {
 		text = "@" + w.Fake.Bot().Username + " " + text
@@ -18,18 +18,18 @@ func (w *World) Show(from connectortest.Who, in connectortest.Place, text string
 }
 
 // Attach sends a file without a mention.
-func (w *World) Attach(from connectortest.Who, in connectortest.Place, f connectortest.File) {
+func (w *Platform) Attach(from connectortest.User, in connectortest.Room, f connectortest.File) {
 	w.Send(from, in, "", telegramfake.WithMedia(w.media(f)))
 }
 
 // Unheard sends a file of which the bot is not told.
-func (w *World) Unheard(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) connectortest.Line {
+func (w *Platform) Unheard(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message {
 	m := w.Send(from, in, text, telegramfake.WithMedia(w.media(f)), telegramfake.Unheard())
-	return connectortest.Line{ID: messageID(m.Chat, m.ID)}
+	return connectortest.Message{ID: messageID(m.Chat, m.ID)}
 }
 
 // media are the fields by which a message has f.
-func (w *World) media(f connectortest.File) map[string]any {
+func (w *Platform) media(f connectortest.File) map[string]any {
 	id := w.Fake.AddFile(f.Name, f.Data, 0)
 	fields := map[string]any{"file_id": id, "file_unique_id": "u" + id, "file_size": len(f.Data)}
 	switch {
@@ -45,7 +45,7 @@ func (w *World) media(f connectortest.File) map[string]any {
 }
 
 // LoseFiles implements [connectortest.Weather].
-func (w *World) LoseFiles() {
+func (w *Platform) LoseFiles() {
 	w.Fake.Fault(telegramfake.Fault{
 		Method: "getFile", Times: -1, Status: 400,
 		Body: `{"ok":false,"error_code":400,"description":"Bad Request: wrong file_id or the file is temporarily unavailable"}`,
@@ -53,6 +53,6 @@ func (w *World) LoseFiles() {
 }
 
 // SlowFiles implements [connectortest.Weather].
-func (w *World) SlowFiles(by time.Duration) {
+func (w *Platform) SlowFiles(by time.Duration) {
 	w.Fake.Fault(telegramfake.Fault{Method: telegramfake.Download, Times: -1, Delay: by})
 }

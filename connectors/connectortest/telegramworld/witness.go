@@ -27,8 +27,8 @@ var posts = []string{"sendPhoto", "sendAudio", "sendDocument"}
 // replace shows another file in its place.
 const replace = "editMessageMedia"
 
-// Spoil implements [connectortest.Weather].
-func (w *World) Spoil(f connectortest.Fault) {
+// InjectFault implements [connectortest.Weather].
+func (w *Platform) InjectFault(f connectortest.Fault) {
 	out := telegramfake.Fault{
 		Method: method(f.Op), Nth: f.Nth + 1, Delay: f.Delay, DelayAnswer: f.Mute, RetryAfter: int(f.Hold / time.Second),
 		Drop: (f.Lost || f.Dropped) && !f.BadGateway, Apply: f.Lost, ParseError: f.Markup,
@@ -70,22 +70,22 @@ func (w *World) Spoil(f connectortest.Fault) {
 }
 
 // ClearFaults implements [connectortest.Weather].
-func (w *World) ClearFaults() { w.Fake.ClearFaults() }
+func (w *Platform) ClearFaults() { w.Fake.ClearFaults() }
 
-// Places implements [connectortest.Witness].
-func (w *World) Places() []connectortest.Place {
+// Rooms implements [connectortest.Witness].
+func (w *Platform) Rooms() []connectortest.Room {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.places)
 }
 
-// Sees implements [connectortest.Witness].
-func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
+// Messages implements [connectortest.Witness].
+func (w *Platform) Messages(in connectortest.Room) (all []connectortest.Message) {
 	for _, m := range w.Fake.Messages(Chat(in)) {
 		if m.Service != "" {
 			continue
 		}
-		out := connectortest.Line{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text, Files: files(m.Upload)}
+		out := connectortest.Message{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text, Files: files(m.Upload)}
 		for _, v := range w.Fake.History(m) {
 			out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Text, Files: files(v.Upload)})
 		}
@@ -102,7 +102,7 @@ func files(u *telegramfake.Upload) []connectortest.File {
 }
 
 // Requests implements [connectortest.Witness].
-func (w *World) Requests() (all []sim.Request) {
+func (w *Platform) Requests() (all []sim.Request) {
 	for _, q := range w.Fake.Log() {
 		if !charged(q.Method) || q.Chat == 0 {
 			continue
@@ -134,7 +134,7 @@ func charged(name string) bool {
 }
 
 // Refused implements [connectortest.Witness].
-func (w *World) Refused() (all []string) {
+func (w *Platform) Refused() (all []string) {
 	for _, r := range w.Fake.Rejected() {
 		all = append(all, fmt.Sprintf("%s %v: %s", r.Method, r.Params, r.Reason))
 	}
@@ -147,7 +147,7 @@ func (w *World) Refused() (all []string) {
 }
 
 // Pings implements [connectortest.Witness]. A mention of a person who has written into the chat was asked for.
-func (w *World) Pings() (all []string) {
+func (w *Platform) Pings() (all []string) {
 	for _, p := range w.Fake.Pings() {
 		if !p.Asked {
 			all = append(all, fmt.Sprintf("%q (%d) in %d", p.Name, p.User, p.Chat))

@@ -22,7 +22,7 @@ type Server struct {
 	host    string // under which it was asked last
 	bot     *user
 	ids     snowflakes
-	world   world
+	world   state
 	limits  limiter
 	nonces  nonceMemory
 	faults  faultPlan
@@ -114,7 +114,7 @@ func New(opts ...Option) *Server {
 	now := time.Now()
 	s := &Server{
 		opts: o, routes: endpoints(), done: make(chan struct{}), token: o.token,
-		ids: newSnowflakes(now), world: newWorld(), limits: newLimiter(),
+		ids: newSnowflakes(now), world: newState(), limits: newLimiter(),
 		nonces: nonceMemory{}, hub: newHub(o.identifies, now),
 	}
 	s.hub.starts.left -= o.spent

@@ -39,53 +39,53 @@ const (
 	webAt     = "127.0.0.1:8080"
 )
 
-// story is a whole gateway with fakes of everything around it, in a bubble where hours take milliseconds.
-type story struct {
+// harness is a whole gateway with fakes of everything around it, in a bubble where hours take milliseconds.
+type harness struct {
 	*gatewaytest.Harness
-	net       *sim.Net
-	model     *modelfake.Server
-	choose    func(modelfake.Request) modelfake.Script // what the model says where nothing is queued
-	browser   *sim.Browser
-	cfg       config.Config
-	events    events
-	extra     sim.Evidence // what other fakes have to tell
-	secrets   []string
-	servers   []string                                                                // that a crash cuts off, beside the model
-	looks     []func(*sim.Evidence) []string                                          // what else is wrong at the end
-	openStore func(context.Context, string, backends.Options) (backends.Store, error) // in place of the usual one
-	fuse      atomic.Pointer[fuse]                                                    // counts the moments between two effects; nil is none
-	down      atomic.Pointer[string]                                                  // the address where connections are refused; nil is none
+	net         *sim.Net
+	model       *modelfake.Server
+	choose      func(modelfake.Request) modelfake.Script // what the model says where nothing is queued
+	browser     *sim.Browser
+	cfg         config.Config
+	events      eventLog
+	extra       sim.Evidence // what other fakes have to tell
+	secrets     []string
+	servers     []string                                                                // that a crash cuts off, beside the model
+	checks      []func(*sim.Evidence) []string                                          // what else is wrong at the end
+	openStore   func(context.Context, string, backends.Options) (backends.Store, error) // in place of the usual one
+	crashPoint  atomic.Pointer[crashPoint]                                              // counts the moments between two effects; nil is none
+	unreachable atomic.Pointer[string]                                                  // the address where connections are refused; nil is none
 
-	node     *node
-	store    atomic.Pointer[witness] // of this life, from its beginning
-	mu       sync.Mutex              // guards what the stores of all lives witnessed
+	node     *process
+	store    atomic.Pointer[recordingStore] // of the newest process
+	mu       sync.Mutex                     // guards the fields below
 	accepted map[chat.MemoryID]chat.RoomID
 	answers  map[chat.MemoryID]chat.RunID // what was to become of them
 	deleted  []chat.MemoryID
 }
 
-// node is one life of the gateway.
-type node struct {
+// process is one process of the gateway.
+type process struct {
 	*parley.Gateway
 	*gatewaytest.Process
-	store *witness
+	store *recordingStore
 }
 
-// tell plays a story and checks every invariant at its end.
-func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
+// withGateway runs a test of a whole gateway and checks every invariant at its end.
+func withGateway(t *testing.T, edit func(*config.Config), play func(*harness)) {
 	t.Helper()
-	tellIn(t, func(s *story) {
+	withPreparedGateway(t, func(s *harness) {
 		if edit != nil {
 			edit(&s.cfg)
 		}
 	}, play)
 }
 
-// tellIn plays a story in a world that has other things in it too: prepare adds them before the gateway starts.
-func tellIn(t *testing.T, prepare, play func(*story)) {
+// withPreparedGateway runs a test of a gateway with other fakes: prepare adds them before the gateway starts.
+func withPreparedGateway(t *testing.T, prepare, play func(*harness)) {
 	t.Helper()
 	gatewaytest.Run(t, func(h *gatewaytest.Harness) {
-		s := &story{Harness: h, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}, choose: modelfake.Echo}
+		s := &harness{Harness: h, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}, choose: modelfake.Echo}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey, Choose: func(r modelfake.Request) modelfake.Script { return s.choose(r) }})
 		stopModel := s.model.Serve(s.listen(modelAt))
 		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
@@ -100,22 +100,22 @@ func tellIn(t *testing.T, prepare, play func(*story)) {
 		s.browser = &sim.Browser{HTTP: client, Base: "http://" + webAt}
 		s.start()
 		play(s)
-		s.end()
+		s.stopAndCheck()
 		client.CloseIdleConnections()
 		stopModel()
 	})
 }
 
-func (s *story) listen(address string) net.Listener {
+func (s *harness) listen(address string) net.Listener {
 	l, err := s.net.Listen("tcp", address)
 	s.Must(err)
 	return l
 }
 
-// start lives a new life on the same store.
-func (s *story) start() {
+// start starts a process on the same store.
+func (s *harness) start() {
 	s.Helper()
-	n := &node{}
+	n := &process{}
 	open := s.openStore
 	if open == nil {
 		open = s.openAudited
@@ -124,7 +124,7 @@ func (s *story) start() {
 		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: s.Logger(slog.LevelDebug), Observers: []event.Observer{&s.events},
 		Parser: inProcess{},
 		Wrap: func(st storage.Store) storage.Store {
-			n.store = newWitness(s, st)
+			n.store = newRecordingStore(s, st)
 			s.store.Store(n.store)
 			return n.store
 		},
@@ -135,42 +135,42 @@ func (s *story) start() {
 }
 
 // openAudited opens the store, and has the cache of SQLite compared with the file.
-func (s *story) openAudited(ctx context.Context, address string, o backends.Options) (backends.Store, error) {
+func (s *harness) openAudited(ctx context.Context, address string, o backends.Options) (backends.Store, error) {
 	if path := backends.Path(address); path != "" {
 		return sqlite.Open(ctx, path, sqlitetest.Audited(s.T))
 	}
 	return backends.Open(ctx, address, o)
 }
 
-// dial reaches the world, while this life lasts.
-func (n *node) dial(s *story) connectors.Dialer {
+// dial connects to the fakes while the process lives.
+func (n *process) dial(s *harness) connectors.Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if err := n.store.Killed(); err != nil {
 			return nil, err
 		}
-		if down := s.down.Load(); down != nil && *down == address {
+		if down := s.unreachable.Load(); down != nil && *down == address {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 		}
 		return s.net.Dial(ctx, network, address)
 	}
 }
 
-// refuse breaks all connections to address and refuses new ones, until it is called with another address.
-func (s *story) refuse(address string) {
-	s.down.Store(&address)
+// refuseConnections breaks all connections to address and refuses new ones, until it is called with another address.
+func (s *harness) refuseConnections(address string) {
+	s.unreachable.Store(&address)
 	if address != "" {
 		s.net.Cut(address)
 	}
 }
 
-// shutdown ends this life as SIGTERM would.
-func (s *story) shutdown() {
+// shutdown stops the process as SIGTERM does.
+func (s *harness) shutdown() {
 	s.Helper()
 	s.Must(s.node.Stop())
 }
 
-// crash ends this life as SIGKILL would: from now on nothing it does has any effect on what outlives it.
-func (s *story) crash() {
+// crash stops the process as SIGKILL does: from now on it has no effect on the store or the fakes.
+func (s *harness) crash() {
 	s.node.store.Kill()
 	s.net.Cut(webAt)
 	for _, server := range append(s.servers, modelAt) {
@@ -179,12 +179,12 @@ func (s *story) crash() {
 	_ = s.node.Stop()
 }
 
-// end collects the evidence and holds it against the invariants.
-func (s *story) end() {
+// stopAndCheck collects the evidence and checks the invariants.
+func (s *harness) stopAndCheck() {
 	s.Helper()
 	synctest.Wait()
 	e := s.extra
-	e.Accepted, e.Deleted = s.witnessed()
+	e.Accepted, e.Deleted = s.acceptedAndDeleted()
 	for _, room := range s.rooms() {
 		recent, err := s.Store.Recent(s.Context(), room, chat.Said, 0, 1000)
 		s.Must(err)
@@ -196,7 +196,7 @@ func (s *story) end() {
 	}
 	e.Leaks = append(e.Leaks, sim.Leak("the log", s.Logged.String(), s.secrets...)...)
 	var wrong []string
-	for _, look := range s.looks {
+	for _, look := range s.checks {
 		wrong = append(wrong, look(&e)...)
 	}
 	wrong = append(wrong, e.Check()...) // read before the store closes
@@ -206,8 +206,8 @@ func (s *story) end() {
 	}
 }
 
-// witnessed are the messages that were accepted, and those that were deleted with what was to become of them.
-func (s *story) witnessed() (accepted []chat.MemoryID, deleted map[chat.MemoryID]chat.RunID) {
+// acceptedAndDeleted are the messages that were accepted, and those that were deleted with what was to become of them.
+func (s *harness) acceptedAndDeleted() (accepted []chat.MemoryID, deleted map[chat.MemoryID]chat.RunID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	deleted = map[chat.MemoryID]chat.RunID{}
@@ -217,14 +217,14 @@ func (s *story) witnessed() (accepted []chat.MemoryID, deleted map[chat.MemoryID
 	return slices.Sorted(maps.Keys(s.accepted)), deleted
 }
 
-func (s *story) rooms() []chat.RoomID {
+func (s *harness) rooms() []chat.RoomID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Compact(slices.Sorted(maps.Values(s.accepted)))
 }
 
-// open starts a conversation on the web.
-func (s *story) open() string {
+// newConversation starts a conversation on the web.
+func (s *harness) newConversation() string {
 	s.Helper()
 	id, err := s.browser.Open(s.Context())
 	s.Must(err)
@@ -233,7 +233,7 @@ func (s *story) open() string {
 }
 
 // send says something on the web.
-func (s *story) send(conversation, key, text string) *sim.Stream {
+func (s *harness) send(conversation, key, text string) *sim.Stream {
 	s.Helper()
 	st, err := s.browser.Send(s.Context(), conversation, key, text)
 	s.Must(err)
@@ -243,8 +243,8 @@ func (s *story) send(conversation, key, text string) *sim.Stream {
 	return st
 }
 
-// all reads a stream to its end and returns its last frame.
-func (s *story) all(st *sim.Stream) sim.Event {
+// readAll reads a stream to its end and returns its last frame.
+func (s *harness) readAll(st *sim.Stream) sim.Event {
 	s.Helper()
 	events, err := st.All()
 	s.Must(err)
@@ -262,8 +262,8 @@ var tokens = regexp.MustCompile(`Tokens":[0-9]+`)
 // tokenless returns a frame without numbers of tokens.
 func tokenless(raw string) string { return tokens.ReplaceAllString(raw, `Tokens":N`) }
 
-// until reads a stream until its text holds part.
-func (s *story) until(st *sim.Stream, part string) {
+// readUntil reads a stream until its text holds part.
+func (s *harness) readUntil(st *sim.Stream, part string) {
 	s.Helper()
 	for !strings.Contains(st.Text(), part) {
 		_, err := st.Next()
@@ -271,31 +271,31 @@ func (s *story) until(st *sim.Stream, part string) {
 	}
 }
 
-// witness sees what the runtime is told to be safe, and can be killed. It has what the gateway asks of a store of its own.
-type witness struct {
+// recordingStore sees what the runtime is told to be safe, and can be killed. It has what the gateway asks of a store of its own.
+type recordingStore struct {
 	*gatewaytest.Faults
 	*storagetest.Interceptor
 	base  storage.Store
-	story *story
+	story *harness
 	mu    sync.Mutex
 	began int // runs that this process started
 }
 
-func newWitness(s *story, base storage.Store) *witness {
-	w := &witness{Faults: &gatewaytest.Faults{Around: s.moment}, base: base, story: s}
+func newRecordingStore(s *harness, base storage.Store) *recordingStore {
+	w := &recordingStore{Faults: &gatewaytest.Faults{Around: s.countMoment}, base: base, story: s}
 	w.Interceptor = w.Faults.Store(recorder{base, w})
 	return w
 }
 
-// moment is one at which the process may die.
-func (s *story) moment() {
-	if f := s.fuse.Load(); f != nil {
+// countMoment is one at which the process may die.
+func (s *harness) countMoment() {
+	if f := s.crashPoint.Load(); f != nil {
 		f.moment()
 	}
 }
 
 // Keep implements connectors.StateStore: what connectors store dies with the process too.
-func (w *witness) Keep(ctx context.Context, name, value string) error {
+func (w *recordingStore) Keep(ctx context.Context, name, value string) error {
 	if err := w.Killed(); err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (w *witness) Keep(ctx context.Context, name, value string) error {
 }
 
 // Swap implements connectors.SharedState.
-func (w *witness) Swap(ctx context.Context, name, old, value string) (bool, error) {
+func (w *recordingStore) Swap(ctx context.Context, name, old, value string) (bool, error) {
 	if err := w.Killed(); err != nil {
 		return false, err
 	}
@@ -311,14 +311,14 @@ func (w *witness) Swap(ctx context.Context, name, old, value string) (bool, erro
 }
 
 // Kept implements connectors.StateStore.
-func (w *witness) Kept(ctx context.Context, name string) (string, error) {
+func (w *recordingStore) Kept(ctx context.Context, name string) (string, error) {
 	return w.base.(connectors.StateStore).Kept(ctx, name)
 }
 
 // recorder records what the store has done, also if the process dies before the runtime is told.
 type recorder struct {
 	storage.Store
-	w *witness
+	w *recordingStore
 }
 
 func (r recorder) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error) {
@@ -352,25 +352,25 @@ func (r recorder) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 }
 
 // answers reports whether the process has started a run.
-func (w *witness) answers() bool {
+func (w *recordingStore) answers() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.began > 0
 }
 
-func (w *witness) windows() progressive.Windows { return w.base.(progressive.Windows) }
+func (w *recordingStore) windows() progressive.Windows { return w.base.(progressive.Windows) }
 
-func (w *witness) BeginWindows(ctx context.Context) (progressive.SavedWindows, error) {
+func (w *recordingStore) BeginWindows(ctx context.Context) (progressive.SavedWindows, error) {
 	return w.windows().BeginWindows(ctx)
 }
 
-func (w *witness) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
+func (w *recordingStore) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
 	if err := w.Killed(); err != nil {
 		return err
 	}
 	return w.windows().SaveWindows(ctx, changed, end)
 }
 
-func (w *witness) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
+func (w *recordingStore) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
 	w.windows().WithCommits(take)
 }

@@ -63,7 +63,7 @@ type channel struct {
 	typing           []TypingMark
 }
 
-type world struct {
+type state struct {
 	users    map[string]*user
 	guilds   map[string]*guild
 	order    []*guild
@@ -71,27 +71,27 @@ type world struct {
 	messages map[string]*message
 }
 
-func newWorld() world {
-	return world{
+func newState() state {
+	return state{
 		users: map[string]*user{}, guilds: map[string]*guild{},
 		channels: map[string]*channel{}, messages: map[string]*message{},
 	}
 }
 
-func (w *world) addUser(id, name string, bot bool) *user {
+func (w *state) addUser(id, name string, bot bool) *user {
 	u := &user{id: id, name: name, bot: bot}
 	w.users[id] = u
 	return u
 }
 
-func (w *world) addChannel(c *channel) {
+func (w *state) addChannel(c *channel) {
 	w.channels[c.id] = c
 	if c.guild != nil {
 		c.guild.channels = append(c.guild.channels, c)
 	}
 }
 
-func (w *world) dm(u *user) *channel {
+func (w *state) dm(u *user) *channel {
 	for _, c := range w.channels {
 		if c.recipient == u {
 			return c

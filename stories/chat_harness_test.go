@@ -24,33 +24,33 @@ import (
 	"parley/sim"
 )
 
-// site is a platform that stories are told on.
-type site struct {
-	name  string
-	at    string // where its server listens
-	world func() (connectortest.World, error)
-	use   func(c *config.Config, w connectortest.World, url string) (token string) // turns the connector on
+// platform is a platform that tests run on.
+type platform struct {
+	name      string
+	address   string // where its server listens
+	newServer func() (connectortest.Platform, error)
+	enable    func(c *config.Config, w connectortest.Platform, url string) (token string) // turns the connector on
 	// orphans reports that a create whose fate is unknown can't be asked for again (TR-12): what it may have left stays, and
 	// a last word is sent once more, marked.
-	orphans bool
+	noLookup bool
 }
 
-func sites() []site {
-	return []site{
+func platforms() []platform {
+	return []platform{
 		{
-			name: "telegram", at: "telegram.test:80", orphans: true,
-			world: func() (connectortest.World, error) { return telegramworld.New() },
-			use: func(c *config.Config, w connectortest.World, url string) string {
-				token := w.(*telegramworld.World).Fake.Token()
+			name: "telegram", address: "telegram.test:80", noLookup: true,
+			newServer: func() (connectortest.Platform, error) { return telegramworld.New() },
+			enable: func(c *config.Config, w connectortest.Platform, url string) string {
+				token := w.(*telegramworld.Platform).Fake.Token()
 				configtest.Section[telegram.Config](c.Connectors).Token, configtest.Section[telegram.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
 			},
 		},
 		{
-			name: "discord", at: "discord.test:80",
-			world: func() (connectortest.World, error) { return discordworld.New() },
-			use: func(c *config.Config, w connectortest.World, url string) string {
-				token := w.(*discordworld.World).Fake.Token()
+			name: "discord", address: "discord.test:80",
+			newServer: func() (connectortest.Platform, error) { return discordworld.New() },
+			enable: func(c *config.Config, w connectortest.Platform, url string) string {
+				token := w.(*discordworld.Platform).Fake.Token()
 				configtest.Section[discord.Config](c.Connectors).Token, configtest.Section[discord.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
 			},
@@ -58,60 +58,60 @@ func sites() []site {
 	}
 }
 
-// chatStory is a story with people on a platform.
-type chatStory struct {
-	*story
-	connectortest.World
-	site
-	ada, group connectortest.Place
+// chatHarness is a harness with users on a platform.
+type chatHarness struct {
+	*harness
+	connectortest.Platform
+	platform
+	ada, group connectortest.Room
 
-	orphans   int             // messages that belong to no run, as far as they can't be avoided
-	forgotten map[string]bool // messages that are shown although the store has forgotten them
+	allowedOrphans int             // messages that belong to no run, as far as they can't be avoided
+	forgotten      map[string]bool // messages that are shown although the store has forgotten them
 }
 
-// vague reports whether people can see something else of a run than what is remembered: it is forgotten, an orphan, or was
+// isInexact reports whether people can see something else of a run than what is remembered: it is forgotten, an orphan, or was
 // refused.
-func (c *chatStory) vague(run chat.Run) bool {
+func (c *chatHarness) isInexact(run chat.Run) bool {
 	if len(run.Shown) == 0 {
 		return c.forgotten[""]
 	}
-	return slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return c.forgotten[s.ID] || s.ID == "" && c.orphans > 0 })
+	return slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return c.forgotten[s.ID] || s.ID == "" && c.allowedOrphans > 0 })
 }
 
-// onEach plays a story on every platform. Ada and Bob are invited, Eve is a stranger.
-func onEach(t *testing.T, edit func(*config.Config), play func(*chatStory)) {
+// onEachPlatform runs a test on every platform. Ada and Bob are invited, Eve is a stranger.
+func onEachPlatform(t *testing.T, edit func(*config.Config), play func(*chatHarness)) {
 	t.Helper()
-	for _, p := range sites() {
-		t.Run(p.name, func(t *testing.T) { on(t, p, edit, play) })
+	for _, p := range platforms() {
+		t.Run(p.name, func(t *testing.T) { onPlatform(t, p, edit, play) })
 	}
 }
 
-func on(t *testing.T, p site, edit func(*config.Config), play func(*chatStory)) {
+func onPlatform(t *testing.T, p platform, edit func(*config.Config), play func(*chatHarness)) {
 	t.Helper()
-	onWrapped(t, p, edit, nil, play)
+	onPlatformBehind(t, p, edit, nil, play)
 }
 
-// onWrapped puts something between the gateway and the platform's server.
-func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.Handler) http.Handler, play func(*chatStory)) {
+// onPlatformBehind puts something between the gateway and the platform's server.
+func onPlatformBehind(t *testing.T, p platform, edit func(*config.Config), wrap func(http.Handler) http.Handler, play func(*chatHarness)) {
 	t.Helper()
-	c := &chatStory{site: p}
-	tellIn(t, func(s *story) {
-		w, err := p.world()
+	c := &chatHarness{platform: p}
+	withPreparedGateway(t, func(s *harness) {
+		w, err := p.newServer()
 		s.Must(err)
-		c.story, c.World = s, w
+		c.harness, c.Platform = s, w
 		h := w.Handler()
 		if wrap != nil {
 			h = wrap(h)
 		}
-		connectortest.Serve(s.T, s.listen(p.at), h)
+		connectortest.Serve(s.T, s.listen(p.address), h)
 		s.Cleanup(w.Close)
-		c.invite(&s.cfg, "http://"+strings.TrimSuffix(p.at, ":80"))
+		c.invite(&s.cfg, "http://"+strings.TrimSuffix(p.address, ":80"))
 		if edit != nil {
 			edit(&s.cfg)
 		}
-		s.servers = append(s.servers, p.at)
-		s.looks = append(s.looks, c.look)
-	}, func(*story) {
+		s.servers = append(s.servers, p.address)
+		s.checks = append(s.checks, c.collectEvidence)
+	}, func(*harness) {
 		c.Pass(10 * time.Second) // to log in
 		play(c)
 		c.Pass(time.Minute)
@@ -120,46 +120,46 @@ func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.H
 }
 
 // invite turns the connector on, and lets Ada and Bob in.
-func (c *chatStory) invite(cfg *config.Config, url string) {
+func (c *chatHarness) invite(cfg *config.Config, url string) {
 	c.ada, c.group = c.Direct(connectortest.Ada), c.Group()
-	c.secrets = append(c.secrets, c.use(cfg, c.World, url))
-	for _, who := range []connectortest.Who{connectortest.Ada, connectortest.Bob} {
+	c.secrets = append(c.secrets, c.enable(cfg, c.Platform, url))
+	for _, who := range []connectortest.User{connectortest.Ada, connectortest.Bob} {
 		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account(c.Account(who)))
 	}
 }
 
-// read waits until the bot's last message in a room holds part.
-func (c *chatStory) read(in connectortest.Place, part string) {
+// waitShown waits until the bot's last message in a room holds part.
+func (c *chatHarness) waitShown(in connectortest.Room, part string) {
 	c.Helper()
 	for range 20 * 3600 {
 		synctest.Wait()
-		if own := connectortest.Own(c, in); len(own) > 0 && strings.Contains(own[len(own)-1], part) {
+		if own := connectortest.BotTexts(c, in); len(own) > 0 && strings.Contains(own[len(own)-1], part) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	c.Fatalf("%q was not shown, but %q", part, connectortest.Own(c, in))
+	c.Fatalf("%q was not shown, but %q", part, connectortest.BotTexts(c, in))
 }
 
-// want waits until nothing is owed, and compares what the bot's messages in a room say.
-func (c *chatStory) want(in connectortest.Place, texts ...string) {
+// wantShown waits until nothing is owed, and compares what the bot's messages in a room say.
+func (c *chatHarness) wantShown(in connectortest.Room, texts ...string) {
 	c.Helper()
 	c.WaitIdle()
-	if got := connectortest.Own(c, in); !slices.Equal(got, texts) {
+	if got := connectortest.BotTexts(c, in); !slices.Equal(got, texts) {
 		c.Errorf("in %s people read %q; want %q", in, got, texts)
 	}
 }
 
-// asked wants the model to have been asked so often.
-func (c *chatStory) asked(times int) {
+// wantModelCalls wants the model to have been asked so often.
+func (c *chatHarness) wantModelCalls(times int) {
 	c.Helper()
 	if n := len(c.model.Requests()); n != times {
 		c.Errorf("the model was asked %d times; want %d", n, times)
 	}
 }
 
-// prompt is the n-th question to the model.
-func (c *chatStory) prompt(n int) string {
+// modelRequest is the n-th question to the model.
+func (c *chatHarness) modelRequest(n int) string {
 	c.Helper()
 	all := c.model.Requests()
 	if n >= len(all) {
@@ -168,17 +168,17 @@ func (c *chatStory) prompt(n int) string {
 	return string(all[n].Raw)
 }
 
-// look adds what the world has seen to the evidence, and says what is wrong beyond its rules.
-func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
+// collectEvidence adds what the platform has seen to the evidence, and returns violations that its rules do not cover.
+func (c *chatHarness) collectEvidence(e *sim.Evidence) (wrong []string) {
 	e.Requests = append(e.Requests, c.Requests()...)
 	e.Refused = append(e.Refused, c.Refused()...)
-	e.Work = append(e.Work, c.work(e)...)
+	e.Work = append(e.Work, c.modelWork(e)...)
 	for _, p := range c.Pings() {
 		wrong = append(wrong, "I11: an unasked ping of "+p)
 	}
-	standing := map[string]connectortest.Line{}
-	for _, in := range c.Places() {
-		for _, m := range c.Sees(in) {
+	standing := map[string]connectortest.Message{}
+	for _, in := range c.Rooms() {
+		for _, m := range c.Messages(in) {
 			if m.Own {
 				standing[m.ID] = m
 			}
@@ -197,9 +197,9 @@ func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
 		if run.Kind != chat.RunChoiceResult && len(run.Shown) > 0 && carried[run.Shown[0].ID] {
 			continue
 		}
-		wrong = append(wrong, c.sights(e, run, standing)...)
+		wrong = append(wrong, c.collectSights(e, run, standing)...)
 	}
-	if len(standing) > c.orphans {
+	if len(standing) > c.allowedOrphans {
 		wrong = append(wrong, fmt.Sprintf("I2: messages that belong to no run: %v", standing))
 	}
 	return wrong
@@ -209,8 +209,8 @@ func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
 // one begins.
 const full = 1500
 
-// sights tells what people saw of a run, and takes its messages out of standing.
-func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]connectortest.Line) (wrong []string) {
+// collectSights tells what people saw of a run, and takes its messages out of standing.
+func (c *chatHarness) collectSights(e *sim.Evidence, run chat.Run, standing map[string]connectortest.Message) (wrong []string) {
 	var texts []string
 	var files []connectortest.File
 	var at time.Time
@@ -241,7 +241,7 @@ func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]co
 	switch {
 	case o.Withdrawn && len(texts) > 0:
 		wrong = append(wrong, fmt.Sprintf("run %s was withdrawn, but %q stands", run.ID, texts))
-	case !o.Done() || o.Withdrawn || o.Status == answer.Ignored || c.vague(run):
+	case !o.Done() || o.Withdrawn || o.Status == answer.Ignored || c.isInexact(run):
 	case len(texts) == 0:
 		wrong = append(wrong, fmt.Sprintf("I2: nothing is shown of run %s (%+v), shown %+v", run.ID, o, run.Shown))
 	default:
@@ -296,8 +296,8 @@ func bare(text string) string {
 	}, text)
 }
 
-// work tells the calls of the model that can be told apart by their question.
-func (c *chatStory) work(e *sim.Evidence) (all []sim.Work) {
+// modelWork tells the calls of the model that can be told apart by their question.
+func (c *chatHarness) modelWork(e *sim.Evidence) (all []sim.Work) {
 	asked := map[string]chat.RoomID{}
 	for _, run := range e.Runs {
 		for _, in := range run.Inputs {
@@ -309,14 +309,14 @@ func (c *chatStory) work(e *sim.Evidence) (all []sim.Work) {
 	for _, q := range c.model.Requests() {
 		for text, room := range asked {
 			if strings.HasSuffix(q.LastUser(), text) {
-				all = append(all, sim.Work{Room: room, From: q.At, To: until(q)})
+				all = append(all, sim.Work{Room: room, From: q.At, To: endOf(q)})
 			}
 		}
 	}
 	return all
 }
 
-func until(q modelfake.Request) time.Time {
+func endOf(q modelfake.Request) time.Time {
 	if !q.Cancelled.IsZero() {
 		return q.Cancelled
 	}

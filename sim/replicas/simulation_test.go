@@ -35,8 +35,8 @@ const (
 	agent     = "agent"
 )
 
-// world is one seed.
-type world struct {
+// simulation is one seed.
+type simulation struct {
 	*testing.T
 	seed     uint64
 	missing  string // a guard that the store does without
@@ -63,7 +63,7 @@ type world struct {
 func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 	synctest.Test(t, func(t *testing.T) {
 		luck := rand.New(rand.NewPCG(seed, 0))
-		w := &world{T: t, seed: seed, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
+		w := &simulation{T: t, seed: seed, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
 		w.platform = &platform{requests: map[chat.RoomID]int{}}
 		w.policy = []schedule.Policy{schedule.Supersede, schedule.Supersede, schedule.Queue, schedule.Collect}[luck.IntN(4)]
 		w.store = w.open(luck.IntN(8) == 0)
@@ -105,7 +105,7 @@ func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 }
 
 // open returns an empty store: the model of one, which is fast, or SQLite.
-func (w *world) open(real bool) storage.Store {
+func (w *simulation) open(real bool) storage.Store {
 	if !real {
 		return storagetest.NewStoreModel()
 	}
@@ -118,7 +118,7 @@ func (w *world) open(real bool) storage.Store {
 }
 
 // note adds a line to the story.
-func (w *world) note(p *process, format string, args ...any) {
+func (w *simulation) note(p *process, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	who := "all"
@@ -129,7 +129,7 @@ func (w *world) note(p *process, format string, args ...any) {
 }
 
 // called counts the calls of models about a question.
-func (w *world) called(id string) int {
+func (w *simulation) called(id string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls[id]++
@@ -137,7 +137,7 @@ func (w *world) called(id string) int {
 }
 
 // start begins a life in a slot.
-func (w *world) start(slot int) {
+func (w *simulation) start(slot int) {
 	w.mu.Lock()
 	w.lives++
 	p := &process{w: w, name: fmt.Sprintf("node%d.%d", slot, w.lives), ended: make(chan struct{}), cut: map[port]bool{}}
@@ -171,19 +171,19 @@ func (w *world) start(slot int) {
 	}()
 }
 
-func (w *world) logger(p *process) *slog.Logger {
+func (w *simulation) logger(p *process) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w.logged, nil)).With("process", p.name)
 }
 
 // at returns the process in a slot now.
-func (w *world) at(slot int) *process {
+func (w *simulation) at(slot int) *process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.slots[slot]
 }
 
 // settle waits until every run has ended.
-func (w *world) settle() {
+func (w *simulation) settle() {
 	for begun := time.Now(); time.Since(begun) < settling; time.Sleep(time.Second) {
 		if open, err := w.store.OpenRooms(context.Background()); err == nil && len(open) == 0 {
 			return
@@ -192,9 +192,9 @@ func (w *world) settle() {
 }
 
 // follow reads an answer to its end, as a live stream does, from any process, and returns what the reader saw last.
-func (w *world) follow(ctx context.Context, luck *rand.Rand, id chat.RunID) (answer.View, error) {
+func (w *simulation) follow(ctx context.Context, luck *rand.Rand, id chat.RunID) (answer.View, error) {
 	for {
-		v, err := read(ctx, w.at(luck.IntN(processes)), id)
+		v, err := readAnswer(ctx, w.at(luck.IntN(processes)), id)
 		if err == nil || ctx.Err() != nil {
 			return v, err
 		}
@@ -204,7 +204,7 @@ func (w *world) follow(ctx context.Context, luck *rand.Rand, id chat.RunID) (ans
 	}
 }
 
-func read(ctx context.Context, p *process, id chat.RunID) (answer.View, error) {
+func readAnswer(ctx context.Context, p *process, id chat.RunID) (answer.View, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)() // the connection goes with the process

@@ -25,9 +25,9 @@ import (
 	"parley/internal/schema"
 )
 
-// world is a runtime with this plugin, a group, a direct chat with Ada, who is the owner, and one with Bob, who is
+// harness is a runtime with this plugin, a group, a direct chat with Ada, who is the owner, and one with Bob, who is
 // approved.
-type world struct {
+type harness struct {
 	*testing.T
 	store *sqlite.Store
 	model *model
@@ -43,13 +43,13 @@ var (
 	bob    = chat.Room{ID: "fake/bob", Kind: chat.Direct, Connector: "fake"}
 )
 
-func inWorld(t *testing.T, play func(w *world)) {
+func withHarness(t *testing.T, play func(w *harness)) {
 	t.Helper()
-	inWorldWith(t, Deps{}, play)
+	withHarnessAnd(t, Deps{}, play)
 }
 
-// inWorldWith is inWorld with a plugin that d sets up.
-func inWorldWith(t *testing.T, d Deps, play func(w *world)) {
+// withHarnessAnd is inWorld with a plugin that d sets up.
+func withHarnessAnd(t *testing.T, d Deps, play func(w *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t))
@@ -58,7 +58,7 @@ func inWorldWith(t *testing.T, d Deps, play func(w *world)) {
 		}
 		defer store.Close()
 		d.Store = store
-		w := &world{T: t, store: store, model: &model{}, paint: &illustrator{}}
+		w := &harness{T: t, store: store, model: &model{}, paint: &illustrator{}}
 		w.rt, err = core.New(core.Config{
 			Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
 			Models: llm.Models{Large: w.model, Painter: w.paint}, Plugins: []action.Plugin{New(d)}, Schema: schema.Compile,
@@ -77,15 +77,15 @@ func inWorldWith(t *testing.T, d Deps, play func(w *world)) {
 	})
 }
 
-func (w *world) must(err error) {
+func (w *harness) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
 	}
 }
 
-// hear delivers a message with text, addressed to the agent.
-func (w *world) hear(in chat.Room, author chat.EntityID, text string) chat.Accepted {
+// send delivers a message with text, addressed to the agent.
+func (w *harness) send(in chat.Room, author chat.EntityID, text string) chat.Accepted {
 	w.Helper()
 	w.said++
 	id := chat.MemoryID(fmt.Sprintf("%s/%d", in.ID, w.said))
@@ -99,13 +99,13 @@ func (w *world) hear(in chat.Room, author chat.EntityID, text string) chat.Accep
 	return acc
 }
 
-// does has the model call an action in reply to a message, and returns the run's status, the call's result for the
+// runAction has the model call an action in reply to a message, and returns the run's status, the call's result for the
 // model and the final text. The model then says "Done."
-func (w *world) does(in chat.Room, author chat.EntityID, action, params string) (status answer.Status, told, said string) {
+func (w *harness) runAction(in chat.Room, author chat.EntityID, action, params string) (status answer.Status, told, said string) {
 	w.Helper()
 	w.model.calls = []llm.CallDelta{{ID: "c", Name: action, Parameters: params}}
 	w.model.told = ""
-	acc := w.hear(in, author, "please "+action)
+	acc := w.send(in, author, "please "+action)
 	run, err := w.rt.Watch(w.Context(), acc.Run)
 	if errors.Is(err, chat.ErrNotFound) || acc.Run == "" {
 		return "", "", ""
@@ -117,16 +117,16 @@ func (w *world) does(in chat.Room, author chat.EntityID, action, params string) 
 	return run.View().Outcome.Status, w.model.told, run.View().Text()
 }
 
-// wants fails unless a call goes so: with a part of what the model is told.
-func (w *world) wants(in chat.Room, author chat.EntityID, action, params, told string) {
+// wantResult fails unless a call goes so: with a part of what the model is told.
+func (w *harness) wantResult(in chat.Room, author chat.EntityID, action, params, told string) {
 	w.Helper()
-	if _, got, _ := w.does(in, author, action, params); !strings.Contains(got, told) {
+	if _, got, _ := w.runAction(in, author, action, params); !strings.Contains(got, told) {
 		w.Errorf("%s %s by %s in %s: the model was told %q, want %q", action, params, author, in.ID, got, told)
 	}
 }
 
 // texts are what was said in a room.
-func (w *world) texts(in chat.Room) (all []string) {
+func (w *harness) texts(in chat.Room) (all []string) {
 	w.Helper()
 	ms, err := w.store.Recent(w.Context(), in.ID, chat.Said, 0, 100)
 	w.must(err)
@@ -137,9 +137,9 @@ func (w *world) texts(in chat.Room) (all []string) {
 }
 
 // tools returns the names of the tools that the model is offered in reply to a message.
-func (w *world) tools(in chat.Room, author chat.EntityID) (names []string) {
+func (w *harness) tools(in chat.Room, author chat.EntityID) (names []string) {
 	w.Helper()
-	w.hear(in, author, "hello")
+	w.send(in, author, "hello")
 	for _, s := range w.model.last.Tools {
 		names = append(names, s.Name)
 	}

@@ -10,57 +10,57 @@ import (
 	"parley/sim"
 )
 
-// World is a platform from outside the bot: a server with one bot, some users, and rooms. Its rate limits are on. It is
+// Platform is a platform from outside the bot: a server with one bot, some users, and rooms. Its rate limits are on. It is
 // safe for concurrent use.
-type World interface {
-	People
-	Weather
-	Witness
+type Platform interface {
+	Users
+	FaultInjector
+	Observer
 	// Handler returns the server.
 	Handler() http.Handler
 	// Close stops the server's background work.
 	Close()
 }
 
-// Who is a user.
-type Who string
+// User is a user.
+type User string
 
 // All users. Self is the bot's own account, Robot another bot.
 const (
-	Ada   Who = "Ada"
-	Bob   Who = "Bob"
-	Eve   Who = "Eve"
-	Self  Who = "Self"
-	Robot Who = "Robot"
+	Ada   User = "Ada"
+	Bob   User = "Bob"
+	Eve   User = "Eve"
+	Self  User = "Self"
+	Robot User = "Robot"
 )
 
-// Place is a room's id on the platform.
-type Place string
+// Room is a room's id on the platform.
+type Room string
 
-// People acts as the users.
-type People interface {
+// Users acts as the users.
+type Users interface {
 	// Account returns a user's name in the configuration.
-	Account(Who) string
+	Account(User) string
 	// Direct returns a user's conversation with the bot.
-	Direct(Who) Place
+	Direct(User) Room
 	// Group returns the room with all users and the bot, which can read everything there.
-	Group() Place
+	Group() Room
 	// Say sends a message.
-	Say(from Who, in Place, text string)
+	Say(from User, in Room, text string)
 	// Mention sends a message that mentions the bot.
-	Mention(from Who, in Place, text string)
-	// Show sends a file, with or without text; a voice message has none. In a group it mentions the bot, like Mention.
-	Show(from Who, in Place, text string, f File)
-	// Twice makes the platform deliver each message sent by say twice.
-	Twice(say func())
+	Mention(from User, in Room, text string)
+	// SendFile sends a file, with or without text; a voice message has none. In a group it mentions the bot, like Mention.
+	SendFile(from User, in Room, text string, f File)
+	// DeliverTwice makes the platform deliver each message sent by say twice.
+	DeliverTwice(say func())
 	// Reply sends a reply to a message.
-	Reply(from Who, in Place, to Line, text string)
+	Reply(from User, in Room, to Message, text string)
 	// Edit changes the text of a user's own message.
-	Edit(in Place, m Line, text string)
+	Edit(in Room, m Message, text string)
 	// React adds or removes a reaction.
-	React(from Who, in Place, m Line, emoji string, added bool)
+	React(from User, in Room, m Message, emoji string, added bool)
 	// Remove deletes a message, as an authorized user.
-	Remove(in Place, m Line)
+	Remove(in Room, m Message)
 }
 
 // File is a file from a user.
@@ -70,10 +70,10 @@ type File struct {
 	Voice      bool
 }
 
-// Weather injects faults.
-type Weather interface {
-	// Spoil adds a fault.
-	Spoil(Fault)
+// FaultInjector injects faults.
+type FaultInjector interface {
+	// InjectFault adds a fault.
+	InjectFault(Fault)
 	// LoseFiles makes all files unavailable on the server; SlowFiles delays their downloads.
 	LoseFiles()
 	SlowFiles(by time.Duration)
@@ -84,9 +84,9 @@ type Weather interface {
 // Fault is what happens to one request of the bot.
 type Fault struct {
 	Op   progressive.Op
-	File bool  // it affects file requests, where those differ from text requests
-	In   Place // empty is any room
-	Nth  int   // which of the matching requests; 0 is the next
+	File bool // it affects file requests, where those differ from text requests
+	In   Room // empty is any room
+	Nth  int  // which of the matching requests; 0 is the next
 
 	// One of these, or Delay alone:
 	Hold       time.Duration // refused, with the demand to wait; whole seconds
@@ -104,13 +104,13 @@ type Fault struct {
 	Mute  time.Duration // after it was applied, before the response
 }
 
-// Witness reports what happened.
-type Witness interface {
-	// Places returns all rooms with messages.
-	Places() []Place
-	// Sees returns the messages that a room shows now, oldest first.
-	Sees(Place) []Line
-	// Requests returns the requests that changed a room, or tried to, oldest first. Scope is the Place.
+// Observer reports what happened.
+type Observer interface {
+	// Rooms returns all rooms with messages.
+	Rooms() []Room
+	// Messages returns the messages that a room shows now, oldest first.
+	Messages(Room) []Message
+	// Requests returns the requests that changed a room, or tried to, oldest first. Scope is the Room.
 	Requests() []sim.Request
 	// Refused returns the requests that a correct bot would not have made, and the reasons: malformed ones, and those
 	// that exceeded a rate limit without an injected fault, or came before the end of a hold.
@@ -119,8 +119,8 @@ type Witness interface {
 	Pings() []string
 }
 
-// Line is one message of a room.
-type Line struct {
+// Message is one message of a room.
+type Message struct {
 	ID       string // the id that the connector's sink uses
 	Own      bool   // sent by the bot
 	Text     string // the current text
@@ -135,9 +135,9 @@ type Version struct {
 	Files []File
 }
 
-// Own returns the texts of the bot's messages that a room shows now, oldest first.
-func Own(w Witness, in Place) (texts []string) {
-	for _, m := range w.Sees(in) {
+// BotTexts returns the texts of the bot's messages that a room shows now, oldest first.
+func BotTexts(w Observer, in Room) (texts []string) {
+	for _, m := range w.Messages(in) {
 		if m.Own {
 			texts = append(texts, m.Text)
 		}

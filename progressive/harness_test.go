@@ -18,8 +18,8 @@ import (
 	"parley/progressive/progressivetest"
 )
 
-// story is one answer on its way into one chat.
-type story struct {
+// delivery is one answer on its way into one chat.
+type delivery struct {
 	*testing.T
 	chat *progressivetest.Chat
 	sink progressive.Sink
@@ -36,12 +36,12 @@ type story struct {
 	options []progressive.Option
 }
 
-// tell runs a story to its end and holds the chat against the rules.
-func tell(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, f func(*story)) {
+// withDelivery delivers an answer to its end and checks the rules of the chat.
+func withDelivery(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, f func(*delivery)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		room := progressivetest.NewChat()
-		s := &story{T: t, chat: room, sink: sink(room), gate: progressive.NewGate(room.Budget),
+		s := &delivery{T: t, chat: room, sink: sink(room), gate: progressive.NewGate(room.Budget),
 			run: chat.Run{ID: "run", Opened: time.Now()}}
 		f(s)
 		for _, p := range room.Problems() {
@@ -80,11 +80,11 @@ func resending(c *progressivetest.Chat) progressive.Sink {
 func again(text string) string { return text + "\n\n" + progressive.Repetition }
 
 // show starts a holder of the run, with a new answer.
-func (s *story) show() { s.showTo(slog.New(slog.DiscardHandler)) }
+func (s *delivery) show() { s.showTo(slog.New(slog.DiscardHandler)) }
 
-func (s *story) showTo(log *slog.Logger) { s.showNoting(log, s.note) }
+func (s *delivery) showTo(log *slog.Logger) { s.showNoting(log, s.note) }
 
-func (s *story) showNoting(log *slog.Logger, note func(chat.Shown) error) {
+func (s *delivery) showNoting(log *slog.Logger, note func(chat.Shown) error) {
 	ctx, cancel := context.WithCancelCause(s.Context())
 	s.a, s.cancel, s.over = &answer.Answer{}, cancel, make(chan struct{})
 	s.chat.Open()
@@ -98,7 +98,7 @@ func (s *story) showNoting(log *slog.Logger, note func(chat.Shown) error) {
 }
 
 // note keeps what the journal would.
-func (s *story) note(h chat.Shown) error {
+func (s *delivery) note(h chat.Shown) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse != nil {
@@ -115,10 +115,10 @@ func (s *story) note(h chat.Shown) error {
 	return nil
 }
 
-func (s *story) say(text string) { s.a.Apply(answer.Change{Kind: answer.Text, Text: text}) }
+func (s *delivery) say(text string) { s.a.Apply(answer.Change{Kind: answer.Text, Text: text}) }
 
 // stream says text a word each pause.
-func (s *story) stream(text string, pause time.Duration) {
+func (s *delivery) stream(text string, pause time.Duration) {
 	for w := range strings.SplitAfterSeq(text, " ") {
 		s.say(w)
 		time.Sleep(pause)
@@ -126,19 +126,19 @@ func (s *story) stream(text string, pause time.Duration) {
 }
 
 // end ends the answer and waits for its last word.
-func (s *story) end(o answer.Outcome) error {
+func (s *delivery) end(o answer.Outcome) error {
 	s.run.Verdict = &chat.Verdict{Outcome: o}
 	s.a.End(o)
 	return s.wait()
 }
 
-func (s *story) wait() error {
+func (s *delivery) wait() error {
 	<-s.over
 	return s.err
 }
 
 // finish ends the answer as completed, with no error but that people removed it, or may not see its end.
-func (s *story) finish() {
+func (s *delivery) finish() {
 	s.Helper()
 	if err := s.end(answer.Outcome{Status: answer.Completed}); err != nil && !errors.Is(err, core.ErrRemoved) && !errors.Is(err, core.ErrUnconfirmed) {
 		s.Error(err)
@@ -146,7 +146,7 @@ func (s *story) finish() {
 }
 
 // wantShown compares what the reader sees.
-func (s *story) wantShown(want ...string) {
+func (s *delivery) wantShown(want ...string) {
 	s.Helper()
 	if got := s.chat.Shown(); !slices.Equal(got, want) {
 		s.Errorf("shown %q, want %q", got, want)
@@ -154,7 +154,7 @@ func (s *story) wantShown(want ...string) {
 }
 
 // fail makes the nth request of a kind meet f, counted from 0; n below 0 is all of them.
-func (s *story) fail(op progressive.Op, n int, f progressivetest.Fault) {
+func (s *delivery) fail(op progressive.Op, n int, f progressivetest.Fault) {
 	seen := 0
 	s.chat.ChangeFate(func(before func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
 		return func(r progressivetest.Request) progressivetest.Fault {
@@ -171,6 +171,6 @@ func (s *story) fail(op progressive.Op, n int, f progressivetest.Fault) {
 	})
 }
 
-func (s *story) count(op progressive.Op) int { return len(s.chat.Log(op)) }
+func (s *delivery) count(op progressive.Op) int { return len(s.chat.Log(op)) }
 
 const prose = "This is an answer of some words, told one after the other until there are enough of them."

@@ -22,8 +22,8 @@ import (
 
 const token = "MTIzNDU2Nzg5MDEyMzQ1Njc4.a-secret.that-must-stay-hidden"
 
-// world is a Discord, a bot there, and what the gateway was told.
-type world struct {
+// botHarness is a Discord, a bot there, and what the gateway was told.
+type botHarness struct {
 	*testing.T
 	net     *sim.Net
 	fake    *discordfake.Server
@@ -32,16 +32,16 @@ type world struct {
 	channel string
 	ann     string
 
-	mu     sync.Mutex
-	heard  []chat.Inbound
-	fail   func(chat.Inbound) error
-	choose func(context.Context, chat.Choice) (chat.Accepted, error)
-	log    sim.Log
-	kept   map[string]string // what the bot's processes have stored
-	writes int               // of that
-	life   *life
-	cancel context.CancelFunc
-	ended  chan error
+	mu       sync.Mutex
+	received []chat.Inbound
+	fail     func(chat.Inbound) error
+	choose   func(context.Context, chat.Choice) (chat.Accepted, error)
+	log      sim.Log
+	kept     map[string]string // what the bot's processes have stored
+	writes   int               // of that
+	life     *life
+	cancel   context.CancelFunc
+	ended    chan error
 
 	catchUp time.Duration
 	shards  int // of the settings; 0 is auto
@@ -73,14 +73,14 @@ func specOnce(dir string) (*discordfake.Spec, error) {
 	return s, err
 }
 
-// play tells a story in a bubble. At its end nothing may have been refused as malformed, no ping sent, no secret
+// withBot runs a test in a bubble. At its end nothing may have been refused as malformed, no ping sent, no secret
 // logged, and no goroutine be left.
-func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
+func withBot(t *testing.T, tell func(w *botHarness), opts ...discordfake.Option) {
 	t.Helper()
 	spec := loadSpec(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(27 * 365 * 24 * time.Hour) // a bubble begins in 2000, Discord's ids in 2015
-		w := &world{T: t, net: sim.NewNet(), catchUp: time.Hour}
+		w := &botHarness{T: t, net: sim.NewNet(), catchUp: time.Hour}
 		w.fake = discordfake.New(append([]discordfake.Option{discordfake.WithToken(token), discordfake.WithSpec(spec)}, opts...)...)
 		w.guild = w.fake.AddGuild("guild")
 		w.channel, w.ann = w.fake.AddChannel(w.guild, "general"), w.fake.AddUser("ann")
@@ -91,7 +91,7 @@ func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
 		served := make(chan error, 1)
 		go func() { served <- w.fake.Serve(l) }()
 		w.kept = map[string]string{}
-		w.born()
+		w.beginRun()
 		tell(w)
 		w.stop()
 		_ = w.bot.Close()
@@ -103,7 +103,7 @@ func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
 
 // life is one process of the bot, as the store sees it.
 type life struct {
-	w    *world
+	w    *botHarness
 	dead bool
 }
 
@@ -124,14 +124,14 @@ func (l *life) Kept(_ context.Context, name string) (string, error) {
 }
 
 // written is how often the bot's processes have stored something.
-func (w *world) written() int {
+func (w *botHarness) written() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.writes
 }
 
-// born makes the bot of a new process.
-func (w *world) born() {
+// beginRun makes the bot of a new process.
+func (w *botHarness) beginRun() {
 	w.life = &life{w: w}
 	config := discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp}
 	if w.shards > 0 {
@@ -144,15 +144,15 @@ func (w *world) born() {
 }
 
 // restart stops the bot as a deployment does; the next start is another process.
-func (w *world) restart() {
+func (w *botHarness) restart() {
 	w.Helper()
 	w.stop()
 	_ = w.bot.Close()
-	w.born()
+	w.beginRun()
 }
 
 // kill ends the process at once: nothing is accepted or stored any more, and no connection is closed in order.
-func (w *world) kill() {
+func (w *botHarness) kill() {
 	w.Helper()
 	w.mu.Lock()
 	w.life.dead = true
@@ -161,7 +161,7 @@ func (w *world) kill() {
 	w.restart()
 }
 
-func (w *world) check() {
+func (w *botHarness) check() {
 	w.Helper()
 	for _, r := range w.fake.Rejected() {
 		w.Errorf("rejected: %s %s %s: %s", r.Request.Method, r.Request.Path, r.Request.Body, r.Reason)
@@ -175,7 +175,7 @@ func (w *world) check() {
 }
 
 // start runs the bot and returns when it hears.
-func (w *world) start() {
+func (w *botHarness) start() {
 	w.Helper()
 	w.launch()
 	w.settle()
@@ -184,7 +184,7 @@ func (w *world) start() {
 	}
 }
 
-func (w *world) launch() {
+func (w *botHarness) launch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.cancel, w.ended = cancel, make(chan error, 1)
 	bot, life := w.bot, w.life
@@ -201,7 +201,7 @@ func (w *world) launch() {
 	}()
 }
 
-func (w *world) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+func (w *botHarness) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	if ctx.Err() != nil {
 		return chat.Accepted{}, ctx.Err()
 	}
@@ -215,24 +215,24 @@ func (w *world) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, err
 			return chat.Accepted{}, err
 		}
 	}
-	w.heard = append(w.heard, in)
+	w.received = append(w.received, in)
 	return chat.Accepted{}, nil
 }
 
-func (w *world) failing(f func(chat.Inbound) error) {
+func (w *botHarness) failHandler(f func(chat.Inbound) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fail = f
 }
 
 // settle lets a moment pass.
-func (w *world) settle() {
+func (w *botHarness) settle() {
 	time.Sleep(100 * time.Millisecond)
 	synctest.Wait()
 }
 
 // stop ends the bot, if it runs, and wants that to be quick and without an error.
-func (w *world) stop() {
+func (w *botHarness) stop() {
 	w.Helper()
 	if w.cancel == nil {
 		return
@@ -245,7 +245,7 @@ func (w *world) stop() {
 }
 
 // fatal waits for the bot to give up.
-func (w *world) fatal() string {
+func (w *botHarness) fatal() string {
 	w.Helper()
 	err := <-w.ended
 	w.cancel()
@@ -259,24 +259,24 @@ func (w *world) fatal() string {
 	return err.Error()
 }
 
-func (w *world) inbound() []chat.Inbound {
-	return slices.DeleteFunc(w.everything(), func(in chat.Inbound) bool {
+func (w *botHarness) inboundMessages() []chat.Inbound {
+	return slices.DeleteFunc(w.allInbound(), func(in chat.Inbound) bool {
 		j, ok := in.(chat.Joined)
 		return ok && j.Entity.ID == "" // each session is told where the bot is
 	})
 }
 
-func (w *world) everything() []chat.Inbound {
+func (w *botHarness) allInbound() []chat.Inbound {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.heard)
+	return slices.Clone(w.received)
 }
 
 // texts are the texts of all messages, each once, in the order in which they came first (the runtime knows repeats by
 // their id).
-func (w *world) texts() (texts []string) {
+func (w *botHarness) texts() (texts []string) {
 	seen := map[chat.MemoryID]bool{}
-	for _, in := range w.inbound() {
+	for _, in := range w.inboundMessages() {
 		if m, ok := in.(chat.Message); ok && !seen[m.ID] {
 			seen[m.ID] = true
 			texts = append(texts, m.Text)
@@ -285,24 +285,24 @@ func (w *world) texts() (texts []string) {
 	return texts
 }
 
-func (w *world) wantTexts(want ...string) {
+func (w *botHarness) wantTexts(want ...string) {
 	w.Helper()
 	if got := w.texts(); !slices.Equal(got, want) {
 		w.Errorf("heard %q, want %q", got, want)
 	}
 }
 
-func (w *world) say(text string, with ...discordfake.SayOption) string {
+func (w *botHarness) say(text string, with ...discordfake.SayOption) string {
 	return w.fake.Say(w.channel, w.ann, text, with...)
 }
 
 // open opens the conversation of the last message.
-func (w *world) open() progressive.Sink {
+func (w *botHarness) open() progressive.Sink {
 	w.Helper()
 	return w.openAt(w.newest().Address)
 }
 
-func (w *world) openAt(a chat.Address) progressive.Sink {
+func (w *botHarness) openAt(a chat.Address) progressive.Sink {
 	w.Helper()
 	s, err := w.bot.Open(w.Context(), a)
 	if err != nil {
@@ -312,9 +312,9 @@ func (w *world) openAt(a chat.Address) progressive.Sink {
 }
 
 // newest is the message that was heard last.
-func (w *world) newest() chat.Message {
+func (w *botHarness) newest() chat.Message {
 	w.Helper()
-	all := w.inbound()
+	all := w.inboundMessages()
 	for i := len(all) - 1; i >= 0; i-- {
 		if m, ok := all[i].(chat.Message); ok {
 			return m
@@ -325,7 +325,7 @@ func (w *world) newest() chat.Message {
 }
 
 // count counts the requests of a route.
-func (w *world) count(r discordfake.Route) (n int) {
+func (w *botHarness) count(r discordfake.Route) (n int) {
 	for _, q := range w.fake.Log() {
 		if q.Route == r {
 			n++
@@ -334,7 +334,7 @@ func (w *world) count(r discordfake.Route) (n int) {
 	return n
 }
 
-func (w *world) wantLogged(words ...string) {
+func (w *botHarness) wantLogged(words ...string) {
 	w.Helper()
 	log := w.log.String()
 	for _, s := range words {

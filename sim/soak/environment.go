@@ -21,8 +21,8 @@ import (
 	"parley/sim"
 )
 
-// world is the gateway's environment: two platforms, web pages, a model, and users.
-type world struct {
+// environment is the gateway's environment: two platforms, web pages, a model, and users.
+type environment struct {
 	o          options
 	sabotage   sabotage
 	telegram   *telegramfake.Server
@@ -43,8 +43,8 @@ type world struct {
 	calls     map[string]int // of the model, by question
 }
 
-func newWorld(o options) (*world, error) {
-	w := &world{o: o, sabotage: sabotages()[o.spoil], luck: rand.New(rand.NewPCG(o.seed, 1)), calls: map[string]int{}}
+func newWorld(o options) (*environment, error) {
+	w := &environment{o: o, sabotage: sabotages()[o.spoil], luck: rand.New(rand.NewPCG(o.seed, 1)), calls: map[string]int{}}
 	w.telegram = telegramfake.New(telegramfake.WithFlood(flood()))
 	w.discord = discordfake.New()
 	w.plan(nil)
@@ -85,7 +85,7 @@ func newWorld(o options) (*world, error) {
 }
 
 // serve starts a server on a free port and returns its address.
-func (w *world) serve(h http.Handler) (string, error) {
+func (w *environment) serve(h http.Handler) (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("listen for a fake: %w", err)
@@ -123,7 +123,7 @@ func late(h http.Handler, by time.Duration) http.Handler {
 }
 
 // configure writes the config.yaml of all gateways. Each has an address of Telegram of its own, from the environment.
-func (w *world) configure(discordAt, modelAt string) error {
+func (w *environment) configure(discordAt, modelAt string) error {
 	text := fmt.Sprintf(`agent: {summaries: false}
 providers: {openai: {base_url: "http://%s/v1"}}
 models: {large: {model: %s}}
@@ -143,7 +143,7 @@ log: {format: text}
 
 // populate creates users and rooms. Their intervals stay within the platforms' rate limits, so that only the load decides when the
 // gateway is told to wait.
-func (w *world) populate() {
+func (w *environment) populate() {
 	for i := range 5 {
 		u := w.telegram.AddUser("Tess"+strconv.Itoa(i), "")
 		w.accounts = append(w.accounts, "telegram:"+strconv.FormatInt(u.ID, 10))
@@ -168,7 +168,7 @@ func (w *world) populate() {
 	}
 }
 
-func (w *world) addTelegram(c telegramfake.Chat, u telegramfake.User, before string, every time.Duration) {
+func (w *environment) addTelegram(c telegramfake.Chat, u telegramfake.User, before string, every time.Duration) {
 	w.rooms = append(w.rooms, &room{
 		platform: telegram, every: every, most: 4096, name: strconv.FormatInt(c.ID, 10),
 		say: func(text string) { w.telegram.Say(c, u, before+text) },
@@ -183,7 +183,7 @@ func (w *world) addTelegram(c telegramfake.Chat, u telegramfake.User, before str
 	})
 }
 
-func (w *world) addDiscord(channel, user string, every time.Duration, with ...discordfake.SayOption) {
+func (w *environment) addDiscord(channel, user string, every time.Duration, with ...discordfake.SayOption) {
 	w.rooms = append(w.rooms, &room{
 		platform: discord, every: every, most: 2000, name: channel,
 		say: func(text string) { w.discord.Say(channel, user, text, with...) },
@@ -206,7 +206,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 // close stops the servers. The gateway and everything that waits for it have already ended.
-func (w *world) close() {
+func (w *environment) close() {
 	w.backends.close()
 	w.discord.Close()
 	for _, stop := range w.stops {

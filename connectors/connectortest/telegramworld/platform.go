@@ -1,4 +1,4 @@
-// Package telegramworld is Telegram in stories.
+// Package telegramworld runs Telegram's fake in tests of whole gateways.
 package telegramworld
 
 import (
@@ -13,19 +13,19 @@ import (
 	"parley/connectors/telegram/telegramfake"
 )
 
-// World is Telegram with one bot, which reads everything in its groups.
-type World struct {
+// Platform is Telegram with one bot, which reads everything in its groups.
+type Platform struct {
 	Fake *telegramfake.Server
 
-	users map[connectortest.Who]telegramfake.User
-	chats map[connectortest.Who]telegramfake.Chat
+	users map[connectortest.User]telegramfake.User
+	chats map[connectortest.User]telegramfake.Chat
 
 	mu     sync.Mutex
 	group  telegramfake.Chat
-	places []connectortest.Place
+	places []connectortest.Room
 }
 
-var _ connectortest.World = (*World)(nil)
+var _ connectortest.Platform = (*Platform)(nil)
 
 // spec is the official description of the API; nil if the environment does not say where it is.
 var spec = sync.OnceValues(func() (*telegramfake.Spec, error) {
@@ -36,9 +36,9 @@ var spec = sync.OnceValues(func() (*telegramfake.Spec, error) {
 	return telegramfake.LoadSpec(dir)
 })
 
-// New returns a world without messages. With PARLEY_SPECS in the environment every request is compared
+// New returns a platform without messages. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
-func New() (*World, error) {
+func New() (*Platform, error) {
 	options := []telegramfake.Option{telegramfake.WithReadAllGroupMessages()}
 	s, err := spec()
 	if err != nil {
@@ -48,10 +48,10 @@ func New() (*World, error) {
 		options = append(options, telegramfake.WithSpec(s))
 	}
 	f := telegramfake.New(options...)
-	w := &World{
-		Fake: f, users: map[connectortest.Who]telegramfake.User{}, chats: map[connectortest.Who]telegramfake.Chat{},
+	w := &Platform{
+		Fake: f, users: map[connectortest.User]telegramfake.User{}, chats: map[connectortest.User]telegramfake.Chat{},
 	}
-	for _, who := range []connectortest.Who{connectortest.Ada, connectortest.Bob, connectortest.Eve} {
+	for _, who := range []connectortest.User{connectortest.Ada, connectortest.Bob, connectortest.Eve} {
 		u := f.AddUser(string(who), "")
 		w.users[who], w.chats[who] = u, f.AddPrivate(u)
 	}
@@ -62,28 +62,28 @@ func New() (*World, error) {
 }
 
 // Handler implements [connectortest.World].
-func (w *World) Handler() http.Handler { return w.Fake }
+func (w *Platform) Handler() http.Handler { return w.Fake }
 
 // Close implements [connectortest.World]. It has no background work.
-func (w *World) Close() {}
+func (w *Platform) Close() {}
 
 // Account implements [connectortest.People].
-func (w *World) Account(who connectortest.Who) string {
+func (w *Platform) Account(who connectortest.User) string {
 	return "telegram:" + strconv.FormatInt(w.users[who].ID, 10)
 }
 
 // Direct implements [connectortest.People].
-func (w *World) Direct(who connectortest.Who) connectortest.Place { return place(w.chats[who].ID) }
+func (w *Platform) Direct(who connectortest.User) connectortest.Room { return place(w.chats[who].ID) }
 
 // Group implements [connectortest.People].
-func (w *World) Group() connectortest.Place {
+func (w *Platform) Group() connectortest.Room {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return place(w.group.ID)
 }
 
 // Migrate gives the group a new id (TR-24).
-func (w *World) Migrate() {
+func (w *Platform) Migrate() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.group = w.Fake.Migrate(w.group)
@@ -91,44 +91,44 @@ func (w *World) Migrate() {
 }
 
 // Say implements [connectortest.People].
-func (w *World) Say(from connectortest.Who, in connectortest.Place, text string) {
+func (w *Platform) Say(from connectortest.User, in connectortest.Room, text string) {
 	w.visit(in)
 	w.Fake.Say(Chat(in), w.users[from], text)
 }
 
 // Send writes text with what else a message of Telegram's can have.
-func (w *World) Send(from connectortest.Who, in connectortest.Place, text string, with ...telegramfake.SayOption) telegramfake.Message {
+func (w *Platform) Send(from connectortest.User, in connectortest.Room, text string, with ...telegramfake.SayOption) telegramfake.Message {
 	w.visit(in)
 	return w.Fake.Say(Chat(in), w.users[from], text, with...)
 }
 
 // Mention implements [connectortest.People].
-func (w *World) Mention(from connectortest.Who, in connectortest.Place, text string) {
+func (w *Platform) Mention(from connectortest.User, in connectortest.Room, text string) {
 	w.Say(from, in, w.Mentioning(text))
 }
 
-// Twice implements [connectortest.People].
-func (w *World) Twice(say func()) {
+// DeliverTwice implements [connectortest.People].
+func (w *Platform) DeliverTwice(say func()) {
 	say()
 	all := w.Fake.Updates()
 	w.Fake.Redeliver(all[len(all)-1].ID)
 }
 
 // Reply implements [connectortest.People].
-func (w *World) Reply(from connectortest.Who, in connectortest.Place, to connectortest.Line, text string) {
+func (w *Platform) Reply(from connectortest.User, in connectortest.Room, to connectortest.Message, text string) {
 	w.Send(from, in, text, telegramfake.ReplyTo(w.message(in, to).ID))
 }
 
 // Mentioning returns text with a mention of the bot before it.
-func (w *World) Mentioning(text string) string { return "@" + w.Fake.Bot().Username + " " + text }
+func (w *Platform) Mentioning(text string) string { return "@" + w.Fake.Bot().Username + " " + text }
 
 // Edit implements [connectortest.People].
-func (w *World) Edit(in connectortest.Place, m connectortest.Line, text string) {
+func (w *Platform) Edit(in connectortest.Room, m connectortest.Message, text string) {
 	w.Fake.UserEdit(w.message(in, m), text)
 }
 
 // React implements [connectortest.People].
-func (w *World) React(from connectortest.Who, in connectortest.Place, m connectortest.Line, emoji string, added bool) {
+func (w *Platform) React(from connectortest.User, in connectortest.Room, m connectortest.Message, emoji string, added bool) {
 	var old, now []string
 	if added {
 		now = []string{emoji}
@@ -139,18 +139,18 @@ func (w *World) React(from connectortest.Who, in connectortest.Place, m connecto
 }
 
 // Remove implements [connectortest.People].
-func (w *World) Remove(in connectortest.Place, m connectortest.Line) {
+func (w *Platform) Remove(in connectortest.Room, m connectortest.Message) {
 	w.Fake.UserDelete(w.message(in, m))
 }
 
 // message is m as the server knows it.
-func (w *World) message(in connectortest.Place, m connectortest.Line) telegramfake.Message {
+func (w *Platform) message(in connectortest.Room, m connectortest.Message) telegramfake.Message {
 	all := w.Fake.Messages(Chat(in))
 	i := slices.IndexFunc(all, func(there telegramfake.Message) bool { return messageID(there.Chat, there.ID) == m.ID })
 	return all[i]
 }
 
-func (w *World) visit(in connectortest.Place) {
+func (w *Platform) visit(in connectortest.Room) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, known := range w.places {
@@ -161,12 +161,12 @@ func (w *World) visit(in connectortest.Place) {
 	w.places = append(w.places, in)
 }
 
-func place(chat int64) connectortest.Place {
-	return connectortest.Place(strconv.FormatInt(chat, 10))
+func place(chat int64) connectortest.Room {
+	return connectortest.Room(strconv.FormatInt(chat, 10))
 }
 
 // Chat is the chat of a place.
-func Chat(in connectortest.Place) telegramfake.Chat {
+func Chat(in connectortest.Room) telegramfake.Chat {
 	id, _ := strconv.ParseInt(string(in), 10, 64) // the fake knows no chat 0
 	return telegramfake.Chat{ID: id}
 }
@@ -175,7 +175,7 @@ func Chat(in connectortest.Place) telegramfake.Chat {
 func messageID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
 
 // SayInTopic writes in a topic of a forum.
-func (w *World) SayInTopic(from connectortest.Who, in telegramfake.Chat, topic int, text string) {
+func (w *Platform) SayInTopic(from connectortest.User, in telegramfake.Chat, topic int, text string) {
 	w.visit(place(in.ID))
 	w.Fake.Say(in, w.users[from], text, telegramfake.InTopic(topic))
 }

@@ -22,8 +22,8 @@ import (
 // ending are the last words of each reply.
 const ending = "Have a rest."
 
-// world is everything around the gateways, and the gateways.
-type world struct {
+// cluster is everything around the gateways, and the gateways.
+type cluster struct {
 	o        options
 	postgres *postgrestest.Server
 	redis    *exec.Cmd
@@ -35,8 +35,8 @@ type world struct {
 	rooms    []string // of people on the web
 }
 
-func newWorld(o options) (w *world, err error) {
-	w = &world{o: o}
+func newCluster(o options) (w *cluster, err error) {
+	w = &cluster{o: o}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -78,7 +78,7 @@ func freePort() (string, error) {
 }
 
 // configure writes the gateways' config.yaml: nothing waits for a limit, but limits are counted.
-func (w *world) configure() error {
+func (w *cluster) configure() error {
 	connectors := "{}"
 	if w.telegram != nil {
 		connectors = fmt.Sprintf("{telegram: {token: %q, api_url: %q, limits: {per_second: 100000}}}", w.telegram.fake.Token(), w.telegram.server.URL)
@@ -109,7 +109,7 @@ shared: redis://%s
 }
 
 // launch starts the gateways, waits until all are ready, and opens the conversations.
-func (w *world) launch(ctx context.Context, binary string) error {
+func (w *cluster) launch(ctx context.Context, binary string) error {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.o.people}}
 	for i := range w.o.replicas {
 		at, err := freePort()
@@ -166,7 +166,7 @@ func ready(ctx context.Context, client *http.Client, base string) error {
 }
 
 // ask asks once and returns how long the whole reply took.
-func (w *world) ask(ctx context.Context, person, n int) (time.Duration, error) {
+func (w *cluster) ask(ctx context.Context, person, n int) (time.Duration, error) {
 	text := fmt.Sprintf("What is new, for the time %d?", n)
 	if w.telegram != nil {
 		return w.telegram.ask(ctx, person, text)
@@ -189,7 +189,7 @@ func (w *world) ask(ctx context.Context, person, n int) (time.Duration, error) {
 }
 
 // close ends everything.
-func (w *world) close() {
+func (w *cluster) close() {
 	for _, g := range w.gateways {
 		_ = g.Process.Kill() // what was measured is known
 		_ = g.Wait()         // it was killed

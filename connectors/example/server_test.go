@@ -17,8 +17,8 @@ import (
 
 const token = "example-token-0123456789"
 
-// world is a server with one bot, which enforces the platform's limits, and the people who write there.
-type world struct {
+// fakeServer is a server with one bot, which enforces the platform's limits, and the people who write there.
+type fakeServer struct {
 	mux  http.ServeMux
 	stop chan struct{}
 
@@ -26,16 +26,16 @@ type world struct {
 	news     chan struct{} // closed when there is another event
 	events   []map[string]any
 	number   int
-	rooms    map[connectortest.Place][]*message
+	rooms    map[connectortest.Room][]*message
 	nonces   map[string]*message
 	faults   []connectortest.Fault
-	held     map[connectortest.Place]time.Time
-	writes   map[connectortest.Place][]time.Time
+	held     map[connectortest.Room]time.Time
+	writes   map[connectortest.Room][]time.Time
 	requests []sim.Request
 	refused  []string
 }
 
-type message struct{ connectortest.Line }
+type message struct{ connectortest.Message }
 
 type content struct {
 	Text    string    `json:"text"`
@@ -44,12 +44,12 @@ type content struct {
 	Nonce   string    `json:"nonce"`
 }
 
-var _ connectortest.World = (*world)(nil)
+var _ connectortest.Platform = (*fakeServer)(nil)
 
-func newWorld() (*world, error) {
-	w := &world{
-		stop: make(chan struct{}), news: make(chan struct{}), rooms: map[connectortest.Place][]*message{}, nonces: map[string]*message{},
-		held: map[connectortest.Place]time.Time{}, writes: map[connectortest.Place][]time.Time{},
+func newFakeServer() (*fakeServer, error) {
+	w := &fakeServer{
+		stop: make(chan struct{}), news: make(chan struct{}), rooms: map[connectortest.Room][]*message{}, nonces: map[string]*message{},
+		held: map[connectortest.Room]time.Time{}, writes: map[connectortest.Room][]time.Time{},
 	}
 	w.mux.HandleFunc("GET /me", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("{}")) })
 	w.mux.HandleFunc("GET /events", w.serveEvents)
@@ -59,7 +59,7 @@ func newWorld() (*world, error) {
 	return w, nil
 }
 
-func (w *world) Handler() http.Handler {
+func (w *fakeServer) Handler() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {
 			http.Error(rw, "wrong token", http.StatusUnauthorized)
@@ -69,10 +69,10 @@ func (w *world) Handler() http.Handler {
 	})
 }
 
-func (w *world) Close() { close(w.stop) }
+func (w *fakeServer) Close() { close(w.stop) }
 
 // serveEvents waits for news, and forgets what was accepted.
-func (w *world) serveEvents(rw http.ResponseWriter, r *http.Request) {
+func (w *fakeServer) serveEvents(rw http.ResponseWriter, r *http.Request) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 	late := time.NewTimer(20 * time.Second)
 	defer late.Stop()
@@ -99,7 +99,7 @@ func (w *world) serveEvents(rw http.ResponseWriter, r *http.Request) {
 }
 
 // write serves the requests that change a room.
-func (w *world) write(op progressive.Op) http.HandlerFunc {
+func (w *fakeServer) write(op progressive.Op) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *world) write(op progressive.Op) http.HandlerFunc {
 			w.refuse(rw, http.StatusBadRequest, err.Error())
 			return
 		}
-		in, now := connectortest.Place(r.PathValue("room")), time.Now()
+		in, now := connectortest.Room(r.PathValue("room")), time.Now()
 		q := sim.Request{From: now, To: now, Scope: string(in), Create: op == progressive.Post, Message: r.PathValue("id")}
 		defer func() { w.requests = append(w.requests, q) }()
 		f := w.fault(op, in, c.File != nil)
@@ -135,13 +135,13 @@ func (w *world) write(op progressive.Op) http.HandlerFunc {
 	}
 }
 
-func (w *world) refuse(rw http.ResponseWriter, status int, why string) {
+func (w *fakeServer) refuse(rw http.ResponseWriter, status int, why string) {
 	w.refused = append(w.refused, why)
 	http.Error(rw, why, status)
 }
 
 // fault takes the fault that a request meets.
-func (w *world) fault(op progressive.Op, in connectortest.Place, file bool) (f connectortest.Fault) {
+func (w *fakeServer) fault(op progressive.Op, in connectortest.Room, file bool) (f connectortest.Fault) {
 	for i, f := range w.faults {
 		if f.Op == op && f.File == file && (f.In == "" || f.In == in) {
 			w.faults = slices.Delete(w.faults, i, i+1)
@@ -152,7 +152,7 @@ func (w *world) fault(op progressive.Op, in connectortest.Place, file bool) (f c
 }
 
 // apply carries a request out.
-func (w *world) apply(op progressive.Op, in connectortest.Place, id string, c content, q *sim.Request) (status int) {
+func (w *fakeServer) apply(op progressive.Op, in connectortest.Room, id string, c content, q *sim.Request) (status int) {
 	if known := w.nonces[c.Nonce]; op == progressive.Post && known != nil && time.Since(known.Versions[0].At) < 4*time.Minute {
 		q.Message, q.Create = known.ID, false
 		return http.StatusOK
@@ -160,7 +160,7 @@ func (w *world) apply(op progressive.Op, in connectortest.Place, id string, c co
 	i := slices.IndexFunc(w.rooms[in], func(m *message) bool { return m.ID == id && m.Own })
 	switch {
 	case op == progressive.Post:
-		m := w.add(in, connectortest.Line{Own: true})
+		m := w.add(in, connectortest.Message{Own: true})
 		q.Message, w.nonces[c.Nonce] = m.ID, m
 		m.set(c)
 	case i < 0:
@@ -173,10 +173,10 @@ func (w *world) apply(op progressive.Op, in connectortest.Place, id string, c co
 	return http.StatusOK
 }
 
-func (w *world) add(in connectortest.Place, l connectortest.Line) *message {
+func (w *fakeServer) add(in connectortest.Room, l connectortest.Message) *message {
 	w.number++
 	l.ID = fmt.Sprintf("m%d", w.number)
-	m := &message{Line: l}
+	m := &message{Message: l}
 	w.rooms[in] = append(w.rooms[in], m)
 	return m
 }
