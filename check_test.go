@@ -194,7 +194,7 @@ func TestCheckCluster(t *testing.T) {
 	}
 	wants("the name is free", true)
 	if !server.Empty() {
-		t.Error("the check has left something")
+		t.Error("the check has left keys on the server; want none")
 	}
 	store, err := sqlite.Open(t.Context(), strings.TrimPrefix(check.cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
 	if err != nil {

@@ -99,7 +99,7 @@ func TestInitFails(t *testing.T) {
 		{Name: "cellar", Init: func(context.Context, action.Services) error { calls = append(calls, "cellar"); return nil }},
 	}
 	_, err := parley.Start(t.Context(), cfg, parley.Env{Plugins: plugins, Listen: func(string, string) (net.Listener, error) {
-		t.Error("it listens")
+		t.Error("the gateway listens although a plugin failed to start; want no listener")
 		return nil, net.ErrClosed
 	}})
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "start the plugin window: no ladder") {

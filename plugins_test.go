@@ -29,13 +29,13 @@ func TestEmbeddingEvents(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := observed(brokenEmbedder{}, emit).Embed(t.Context(), []string{"a", "b"}); err == nil {
-		t.Error("the error is lost")
+		t.Error("the observed embedder returned nil; want the error of the embedder")
 	}
 	const start = "EMBEDDING_GENERATION_REQUESTED"
 	if want := []string{start, "EMBEDDING_GENERATION_COMPLETED", start, "EMBEDDING_GENERATION_FAILED"}; !slices.Equal(names, want) {
 		t.Errorf("the events are %q", names)
 	}
 	if observed(nil, emit) != nil {
-		t.Error("no embedder becomes one")
+		t.Error("observed(nil) is not nil; want nil")
 	}
 }

@@ -158,7 +158,7 @@ func TestCheckOfUnusedProvider(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Error("it is not tried")
+			t.Error("the provider is not in the list of checks; want it tried")
 		}
 	}
 }

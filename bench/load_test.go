@@ -128,7 +128,7 @@ func (r *rival) start(b *testing.B) (s *stage, pid int, stop func()) {
 	case at := <-s.polled:
 		r.ready = append(r.ready, at.Sub(began))
 	case <-time.After(20 * time.Second):
-		b.Error("it does not poll")
+		b.Error("the bot has not polled within 20 seconds; want a poll")
 		return s, 0, stop
 	}
 	return s, c.Process.Pid, stop

@@ -56,7 +56,7 @@ func TestTurnStatements(t *testing.T) {
 		select {
 		case <-count.ended:
 		case <-time.After(time.Minute):
-			t.Fatal("a run does not end")
+			t.Fatal("a run has not ended within a minute; want its end")
 		}
 	}
 	commits, others := count.sum()

@@ -283,7 +283,7 @@ func TestIntakeIsBounded(t *testing.T) {
 		b.Settle(time.Minute)
 		b.want(t, 3, "a0", "a1", "a2", "b0", "c0")
 		if !b.put("d1") {
-			t.Error("there is no room when all are done")
+			t.Error("the intake is full after all events are done; want room for one more")
 		}
 	})
 }
@@ -324,7 +324,7 @@ func TestIntakeClose(t *testing.T) {
 		}
 		b.want(t, 3, "a0", "b0", "b1", "c0", "d0")
 		if !b.put("a3", "e0") {
-			t.Error("there is no room after Close")
+			t.Error("the intake is full after Close; want room for more")
 		}
 		time.Sleep(time.Minute)
 		b.want(t, 3, "a0", "b0", "b1", "c0", "d0")

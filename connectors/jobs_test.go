@@ -50,7 +50,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%d jobs of a key ran, in order: %v", len(all), slices.IsSorted(all))
 		}
 		if !jobs.Add(1, func() {}) {
-			t.Error("it takes no more jobs")
+			t.Error("Add refused a job after all others were done; want it accepted")
 		}
 		jobs.Wait()
 	})

@@ -433,7 +433,7 @@ func TestActionAsksInVain(t *testing.T) {
 		time.Sleep(time.Second)
 		n.stopAnswer(room)
 		if w.waitAnswer(acc); asked == nil {
-			w.Error("a question without options is one")
+			w.Error("a question without options was accepted; want an error")
 		}
 		if acc := n.deliver(chat.Choice(pressed(w.question(acc), 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it is open: %+v", acc)

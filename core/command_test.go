@@ -221,7 +221,7 @@ func TestStopFromAnotherReplica(t *testing.T) {
 			w.Errorf("the model went on: %+v", calls)
 		}
 		if w.storedText(m.ID) != "" {
-			w.Error("a stop is remembered")
+			w.Error("the stop command is stored as a message; want it left out")
 		}
 	})
 }
@@ -246,7 +246,7 @@ func TestStopInTrouble(t *testing.T) {
 				time.Sleep(time.Second)
 				down.Store(true)
 				if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "/stop")); err == nil {
-					w.Error("nothing is wrong")
+					w.Error("the stop succeeded although the store is down; want an error")
 				}
 				down.Store(false)
 				w.wantAnswer(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")

@@ -48,14 +48,14 @@ func TestQuoteWaitsWithoutItsRoom(t *testing.T) {
 				first.shutdown()
 				time.Sleep(20 * time.Minute) // longer than any turn
 				if got := second.deliver(chat.Choice{Question: q.ID, Room: q.Room, Author: "bob"}); got.Refused == "" || send.times() > 0 {
-					t.Error("another user can confirm it")
+					t.Error("another user's press confirmed the call; want it refused")
 				}
 				second.deliver(chat.Choice(pressed(q, c.option)))
 				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Well then.") || send.times() != c.times {
 					t.Errorf("it ended as %+v, said %q, and sent %d times", o, said, send.times())
 				}
 				if got := second.deliver(chat.Choice(pressed(q, 1-c.option))); got.Refused == "" {
-					t.Error("it can be chosen twice")
+					t.Error("the second press was accepted; want it refused")
 				}
 				if shown := w.chat.visible(); len(shown) != 2 || !strings.Contains(shown[0], "→ **"+q.Options[c.option]+"**") {
 					t.Errorf("people see %q", shown)
@@ -105,7 +105,7 @@ func TestQuoteIsDenied(t *testing.T) {
 					t.Errorf("ended as %+v, sent %d times", o, send.times())
 				}
 				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
-					t.Error("it can still be chosen")
+					t.Error("the question is still open; want it closed")
 				}
 				if asked := w.model.requests(); c.told != "" && !strings.Contains(string(must(json.Marshal(asked[len(asked)-1].Messages))), c.told) {
 					t.Errorf("the model was told %+v", asked[len(asked)-1].Messages)

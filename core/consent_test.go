@@ -23,24 +23,24 @@ func TestConsentOfAnAction(t *testing.T) {
 		"too late": {-1, "Error: The user did not decide. Nothing was ordered."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			withHarness(t, func(w *harness) {
 				w.cfg.Plugins = append(w.cfg.Plugins, example.New(0))
 				first := w.start()
 				w.model.queue([]step{write(fox), call(0, "o", "ORDER_TEA", `{"tins":2}`)}, []step{write("So be it.")})
-				acc := first.submit(w.addressed("ada", "Order two tins of tea"))
-				q := w.parked(acc)
+				acc := first.send(w.groupMention("ada", "Order two tins of tea"))
+				q := w.waitParked(acc)
 				if !slices.Equal(q.Options, []string{"Order", "Don't"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) {
 					t.Errorf("it asks %+v", q)
 				}
 				second := w.start()
 				first.shutdown()
 				if c.option >= 0 {
-					second.tell(chat.Choice(pressed(q, c.option)))
+					second.deliver(chat.Choice(pressed(q, c.option)))
 				} else {
 					time.Sleep(2 * time.Hour)
 				}
-				o, said := w.ended(acc)
-				asked := w.model.asked()
+				o, said := w.waitAnswer(acc)
+				asked := w.model.requests()
 				told := asked[len(asked)-1].Messages
 				if got := told[len(told)-1].Text; o.Status != answer.Completed || got != c.want || !strings.HasSuffix(said, "So be it.") {
 					t.Errorf("ended as %v, the model was told %q, users see %q; want %q", o.Status, got, said, c.want)

@@ -173,6 +173,6 @@ func (w *harness) wantShown(in []chat.Message) {
 		w.Errorf("the chat shows %q, stored is %q", got, want)
 	}
 	if len(want) == 0 {
-		w.Error("nothing was said")
+		w.Error("no answer is stored; want at least one")
 	}
 }

@@ -118,7 +118,7 @@ func TestAttention(t *testing.T) {
 		w.wantAnswer(n.sendAmbient("Could the robot be quiet?"), answer.Ignored, "")
 		attention(chat.Unfollowed)
 		if acc := n.sendAmbient("Ah, silence."); acc.Run != "" {
-			w.Error("it still listens")
+			w.Error("an ambient message started a run after the agent was told to be quiet; want none")
 		}
 		w.wantAnswer(n.sendMention("Are you there?"), answer.Completed, "You said: ada: Are you there?")
 		attention(chat.Normal)
@@ -137,7 +137,7 @@ func TestAmbientRoom(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		n := w.start()
 		if acc := n.sendAmbient("Hello"); acc.Run != "" {
-			w.Error("it listens to everything")
+			w.Error("an ambient message started a run without the ambient mode; want none")
 		}
 		w.Must(w.Store.SetAttention(w.Context(), group, chat.Ambient))
 		w.model.queue([]step{write("RESPOND")})

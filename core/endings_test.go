@@ -243,7 +243,7 @@ func TestVerdictIsKept(t *testing.T) {
 		acc := n.sendText("A")
 		for w.run(acc).Verdict == nil {
 			if slices.Contains(w.chat.visible(), fox+" The end.") {
-				w.Fatal("the last word is shown before it is journalled")
+				w.Fatal("the last word is shown before its verdict is stored; want it after")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}

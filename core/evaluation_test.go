@@ -35,7 +35,7 @@ func TestEvaluationTemplate(t *testing.T) {
 				}
 				synctest.Wait()
 				if started := slices.ContainsFunc(d.events(), func(e event.Event) bool { _, is := e.(event.EvaluatorStarted); return is }); started || len(small.requests()) > 0 {
-					t.Error("something evaluates without a template")
+					t.Error("an evaluator ran without a template; want none")
 				}
 				w.Must(n.SetTemplates(map[string]string{"evaluationTemplate": judge}))
 				for range 4 {

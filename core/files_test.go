@@ -32,7 +32,7 @@ func TestFilesAreAMessage(t *testing.T) {
 		w.wantAnswer(n.send(with(w.message(room, "ada", "Look"), read)), answer.Completed,
 			"You said: Look\n[File: a photo.jpg, image/jpeg, Mine]\n  A tree.\n  Oak")
 		if acc := n.send(w.message(room, "ada", " ")); acc.Run != "" {
-			w.Error("nothing is answered")
+			w.Error("an empty message started a run; want none")
 		}
 		long := photo
 		long.Ref = strings.Repeat("x", chat.MaxOwn+1)

@@ -115,7 +115,7 @@ func TestPromptOfTheRest(t *testing.T) {
 		got := promptText(w.lastPrompt())
 		golden(t, "continue", got)
 		if strings.Count(got, "</beginning>") != 1 || strings.Count(got, "</results>") != 1 {
-			t.Error("the structure is broken")
+			t.Error("the prompt has its tags more than once; want one </beginning> and one </results>")
 		}
 	})
 }

@@ -154,7 +154,7 @@ func TestStrangersJoinNothing(t *testing.T) {
 		}
 		w.Must(w.Store.SetAttention(w.Context(), group, chat.Muted))
 		if acc := n.send(w.messagePart(group, "and more")); acc.Run != "" {
-			w.Error("what is said in a muted room joins")
+			w.Error("a part joined in a muted room; want no run")
 		}
 		w.waitAnswer(one)
 	})

@@ -51,7 +51,7 @@ func TestEvaluators(t *testing.T) {
 			at := time.Now()
 			w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
 			if time.Since(at) > 5*time.Second {
-				w.Error("a turn waits for an evaluator")
+				w.Error("the turn waited for an evaluator; want its answer within 5 seconds")
 			}
 			time.Sleep(20 * time.Second)
 		}

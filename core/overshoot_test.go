@@ -127,7 +127,7 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 					t.Errorf("billed are %d tokens in %d calls, counted %d", c.p.billed, c.p.calls, spent)
 				}
 				if cut == 0 && !c.p.mute {
-					t.Error("no answer says that a limit has cut it off")
+					t.Error("no answer says that a limit has cut it off; want at least one")
 				}
 			})
 		})

@@ -94,7 +94,7 @@ func TestRunWaitsWithoutItsRoom(t *testing.T) {
 		first.shutdown()
 		time.Sleep(20 * time.Minute) // longer than any turn
 		if shop.times() > 0 {
-			t.Error("it has not waited")
+			t.Error("the call was made before it was approved; want it to wait")
 		}
 		second.deliver(chat.Choice(pressed(q, 0)))
 		o, said := w.waitAnswer(acc)
@@ -102,7 +102,7 @@ func TestRunWaitsWithoutItsRoom(t *testing.T) {
 			t.Errorf("it ended as %+v and said %q", o, said)
 		}
 		if acc := second.deliver(chat.Choice(pressed(q, 2))); acc.Refused == "" {
-			t.Error("it can be decided twice")
+			t.Error("the second decision was accepted; want it refused")
 		}
 		if got := w.decisions(group); shop.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used}) {
 			t.Errorf("made %d times, decided %q", shop.times(), got)
@@ -157,7 +157,7 @@ func TestParkedRunIsDenied(t *testing.T) {
 					t.Errorf("ended as %+v, decided %q, made %d times", o, got, shop.times())
 				}
 				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
-					t.Error("it can still be chosen")
+					t.Error("the question is still open; want it closed")
 				}
 				if name == "cleared" {
 					w.accepted = nil // it was forgotten, perhaps after its end was seen

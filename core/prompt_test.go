@@ -351,7 +351,7 @@ func TestSummary(t *testing.T) {
 				first = acc.Memory
 			}
 			if time.Since(begun) > 2*time.Second {
-				w.Error("a turn waits for the summary")
+				w.Error("the turn waited for the summary; want its answer within 2 seconds")
 			}
 		}
 		time.Sleep(10 * time.Second)

@@ -99,7 +99,7 @@ func TestStopSurvives(t *testing.T) {
 		m := w.message(room, "ada", "/stop")
 		p.BeforeNext(p.Kill) // the tracker is not told any more
 		if _, err := n.ProcessMessage(w.Context(), m); err == nil {
-			w.Error("it is safe")
+			w.Error("ProcessMessage returned nil although the process was killed; want an error")
 		}
 		n.Interrupt()
 		n = w.start()

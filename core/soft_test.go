@@ -104,7 +104,7 @@ func TestSoftLimitAsks(t *testing.T) {
 					t.Errorf("%+v %q", o, said)
 				}
 				if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: c.asker}); acc.Refused == "" && c.press != 0 {
-					t.Error("it can be chosen again")
+					t.Error("the second press was accepted; want it refused")
 				}
 				if len(dear.requests())+len(cheap.requests()) > 1 || len(w.chat.visible()) != 1 {
 					t.Errorf("people see %q", w.chat.visible())
@@ -185,11 +185,11 @@ func TestSoftLimitIsDenied(t *testing.T) {
 					t.Errorf("%+v %q", o, said)
 				}
 				if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"}); acc.Refused == "" {
-					t.Error("the press is not too late")
+					t.Error("a press after the denial was accepted; want it refused")
 				}
 				synctest.Wait()
 				if len(dear.requests()) > 0 {
-					t.Error("it goes on nevertheless")
+					t.Error("the dear model was called after the denial; want no call")
 				}
 			})
 		})

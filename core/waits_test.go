@@ -131,7 +131,7 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 					t.Errorf("the request that was replaced still offers %q", got.Options)
 				}
 				if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
-					t.Error("the request that was replaced can be chosen")
+					t.Error("a press on the replaced request was accepted; want it refused")
 				}
 				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ A later request has replaced this one.") {
 					t.Errorf("people see %q", shown)
@@ -153,7 +153,7 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 						t.Errorf("it ends as %+v, and %d calls were made", o, shop.times())
 					}
 				} else if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
-					t.Error("the first can still be chosen")
+					t.Error("a press on the first request was accepted; want it refused")
 				}
 			})
 		})

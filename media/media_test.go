@@ -182,7 +182,7 @@ func TestUnsupportedPictures(t *testing.T) {
 // TR-31: what is said to be too large is not asked for.
 func TestTooLargeIsNotFetched(t *testing.T) {
 	o := Options{Fetch: func(context.Context, string, chat.Attachment, int64) (llm.File, error) {
-		t.Error("it was fetched")
+		t.Error("a file that is said to be too large was fetched; want no fetch")
 		return llm.File{}, nil
 	}}
 	got := New(o).Read(t.Context(), "fake", []chat.Attachment{{Name: "a.txt", Size: MaxFile + 1}}, "")[0]

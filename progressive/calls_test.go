@@ -91,7 +91,7 @@ func TestUnder(t *testing.T) {
 }
 
 // Who waits for what people see goes on when it stands there, and at once where nothing is shown before the end.
-func TestSeen(t *testing.T) {
+func TestWaiterContinuesWhenTextIsShown(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"full": full, "post only": postOnly} {
 		t.Run(name, func(t *testing.T) {
 			withDelivery(t, sink, func(s *delivery) {

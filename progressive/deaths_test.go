@@ -271,7 +271,7 @@ func TestDeathAfterOwnDeletion(t *testing.T) {
 					s.say(prose[len(half):most1])
 					_ = s.end(completed)
 					if s.count(progressive.Delete) == 0 {
-						t.Fatal("nothing was deleted")
+						t.Fatal("no message was deleted; want at least one deletion")
 					}
 					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
 						return nil

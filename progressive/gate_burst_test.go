@@ -152,7 +152,7 @@ func TestKindLearnsForFiveMinutes(t *testing.T) {
 		says(time.Second, "private/a", "private/b", "private/c")(t, g)
 		begun := time.Now()
 		if ask(t, g, 0); ask(t, g, 0) != time.Second {
-			t.Error("three chats taught nothing")
+			t.Error("the gate learned no limit from three chats; want a wait of one second")
 		}
 		for time.Since(begun) < 5*time.Minute-time.Second {
 			says(time.Second, "private/d")(t, g)

@@ -220,7 +220,7 @@ func TestRefusedCodeOfAnEarlierHolder(t *testing.T) {
 }
 
 // The policy is a limit on code alone, and off unless it is asked for.
-func TestProse(t *testing.T) {
+func TestCodePolicyLeavesProseAlone(t *testing.T) {
 	v := answer.View{Segments: []answer.Segment{{Text: coded(30)}}, Outcome: completed}
 	o := progressive.MarkdownOptions{Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 200}, Reply: true}
 	for code, files := range map[progressive.LongCode]int{"": 0, progressive.InMessages: 0, progressive.InFile: 1} {

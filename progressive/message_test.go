@@ -383,7 +383,7 @@ func TestResumedMessageWaitsForTheLastWord(t *testing.T) {
 }
 
 // A part that was noted without an id and is no longer wanted is found by its nonce and deleted.
-func TestOrphans(t *testing.T) {
+func TestUnwantedOrphanIsDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
 		sink    func(*progressivetest.Chat) progressive.Sink
 		applied bool

@@ -86,7 +86,7 @@ func TestLongAnswersEndInAFile(t *testing.T) {
 				t.Errorf("the file begins with %.40q", last.File.Data)
 			}
 			if again := p.Parts(whole(text)); len(again) != len(parts) || again[0].Text != parts[0].Text {
-				t.Error("asked again it is another one")
+				t.Error("the second call of Parts returned other parts; want the same")
 			}
 			refused := p.Parts(whole(text), "rest-of-answer.md")
 			if n := len(refused); n > 10 || refused[n-1].File != nil || !strings.Contains(refused[n-1].Text, "too long for this chat") {

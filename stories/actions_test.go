@@ -33,7 +33,7 @@ func (c *chatHarness) groupRoom() chat.Room {
 			return r
 		}
 	}
-	c.Fatal("no message in the group")
+	c.Fatal("the store knows no room of the group; want one")
 	return chat.Room{}
 }
 
@@ -175,7 +175,7 @@ func TestGuestsHaveNoRights(t *testing.T) {
 }
 
 // A picture comes with the stream of the page, and stands below the answer in a chat. Without an image model the action is not offered.
-func TestPicture(t *testing.T) {
+func TestPictureStandsBelowTheAnswer(t *testing.T) {
 	withGateway(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *harness) {
 		s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
 		id := s.newConversation()

@@ -72,7 +72,7 @@ func TestChatApprovalOfWebhook(t *testing.T) {
 			called = append(called, string(body.Arguments))
 			mu.Unlock()
 			if r.Header.Get("Parley-Signature") == "" {
-				t.Error("a call is not signed")
+				t.Error("a call has no Parley-Signature; want one")
 			}
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"result":"ordered"}`))

@@ -109,7 +109,7 @@ func (c *chatHarness) waitForRun(so func(chat.Run) bool) {
 		}
 		c.Pass(10 * time.Millisecond)
 	}
-	c.Fatal("no run ever was")
+	c.Fatal("no open run met the condition; want one")
 }
 
 // ST-27: the process dies while the only message of an answer is being posted, before or after the platform has it. The

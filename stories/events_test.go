@@ -74,7 +74,7 @@ func TestChatEvents(t *testing.T) {
 }
 
 // The same on the web.
-func TestEvents(t *testing.T) {
+func TestEventsOfAWebQuestion(t *testing.T) {
 	withGateway(t, nil, func(s *harness) {
 		s.readAll(s.send(s.newConversation(), "1", "Hello"))
 		s.wantEvents("web")

@@ -42,7 +42,7 @@ func TestForgottenIsGone(t *testing.T) {
 						return n
 					}
 					if held() == 0 {
-						t.Fatal("there is nothing to forget")
+						t.Fatal("the store holds no message before it is deleted; want at least one")
 					}
 					forget(s, id)
 					time.Sleep(time.Minute)

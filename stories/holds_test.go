@@ -30,7 +30,7 @@ func TestChatHoldOutlivesACrash(t *testing.T) {
 			}
 		}
 		if until.IsZero() {
-			t.Error("nothing was held")
+			t.Error("no request was held; want one")
 		}
 	})
 }

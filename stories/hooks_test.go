@@ -59,7 +59,7 @@ func (c *chatHarness) restartWithHooks(hooks ...config.Hook) {
 }
 
 // A hook makes the agent answer or speak in a room, once for each key, also after a crash.
-func TestHook(t *testing.T) {
+func TestHookAnswersOncePerKey(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.restartWithHooks(config.Hook{Name: "build", Prompt: "A build ended as {{status}}. Sum it up."}, config.Hook{Name: "alarm", Text: "🚨 {{what}}"})
 		before := len(connectortest.BotTexts(c, c.group))

@@ -476,7 +476,7 @@ func TestChatLongHold(t *testing.T) {
 			t.Errorf("the other answer took %v", took)
 		}
 		if own := connectortest.BotTexts(c, c.ada); own[0] == tale {
-			t.Error("nothing held the first one up")
+			t.Error("the first answer was not held up; want it incomplete by now")
 		}
 		c.wantShown(c.ada, tale)
 	})

@@ -57,7 +57,7 @@ func TestChatQuoteIsConfirmed(t *testing.T) {
 		ownedByAda(c)
 		w := c.askAboutQuote()
 		if c.isSilent() {
-			t.Error("the room is held, or muted already")
+			t.Error("the group is silent before the call; want an answer")
 		}
 		c.crash()
 		c.start()
@@ -65,7 +65,7 @@ func TestChatQuoteIsConfirmed(t *testing.T) {
 		w.Press(connectortest.Bob, c.group, 0)
 		c.Pass(time.Minute)
 		if c.isSilent() {
-			t.Error("another user has confirmed it")
+			t.Error("another user's press confirmed the call; want it ignored")
 		}
 		c.queueForm("I am quiet now.")
 		w.Press(connectortest.Ada, c.group, 0)
@@ -74,7 +74,7 @@ func TestChatQuoteIsConfirmed(t *testing.T) {
 			t.Errorf("people read %q", own)
 		}
 		if !c.isSilent() {
-			t.Error("the call was not made")
+			t.Error("the confirmed call was not made; want the group muted")
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestChatQuoteIsDenied(t *testing.T) {
 					t.Errorf("the buttons are %q", got)
 				}
 				if c.isSilent() {
-					t.Error("the call was made")
+					t.Error("the call was made without a confirmation; want it not made")
 				}
 			})
 		})

@@ -33,7 +33,7 @@ func (c *chatHarness) reminders(in connectortest.Room) (all []string) {
 }
 
 // A reminder is sent once, at its time, also if the process ended or died in between; one that was missed is sent late, with a note.
-func TestReminder(t *testing.T) {
+func TestReminderIsSentOnce(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.setReminder(connectortest.Ada, c.ada, `{"text":"call mum","in_minutes":60}`)
 		c.setReminder(connectortest.Ada, c.group, `{"text":"stretch","in_minutes":120}`)

@@ -40,7 +40,7 @@ func (c *chatHarness) restartWith(edit func(*config.Config)) {
 }
 
 // A schedule makes the agent answer a prompt or say a text in its room, at its times and once, also if the process died in between.
-func TestSchedule(t *testing.T) {
+func TestScheduleRunsOnceAtItsTimes(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.Mention(connectortest.Ada, c.group, "Hello")
 		c.Pass(time.Minute)

@@ -56,7 +56,7 @@ func TestTelegramPollConflict(t *testing.T) {
 		c.Pass(5 * time.Minute)
 		c.wantShown(c.ada, "You said: Hi")
 		if !strings.Contains(c.Logged.String(), "another process") {
-			t.Error("no notice was sent")
+			t.Error("the log does not name the other process; want a notice")
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestTelegramRevoked(t *testing.T) {
 			t.Errorf("%d more requests", more)
 		}
 		if !strings.Contains(c.Logged.String(), "@BotFather") {
-			t.Error("no notice was sent")
+			t.Error("the log does not name @BotFather; want a notice")
 		}
 		conv := c.newConversation()
 		if got := *c.readAll(c.send(conv, "m1", "Hi")).FullText; got != "You said: Hi" {

@@ -227,7 +227,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-func TestStop(t *testing.T) {
+func TestStopEndsTheAnswer(t *testing.T) {
 	withGateway(t, nil, func(s *harness) {
 		c := s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Pause(time.Hour)}, modelfake.Script{modelfake.Open(), modelfake.Stall()})
@@ -251,7 +251,7 @@ func TestStop(t *testing.T) {
 
 // WB-10: answers within the grace are finished, and their readers see the end, since no other gateway could show it. The other
 // streams end with a hint, and their answers are adopted by the next life.
-func TestShutdown(t *testing.T) {
+func TestShutdownFinishesAnswers(t *testing.T) {
 	withGateway(t, func(c *config.Config) { c.Shutdown.Grace = 10 * time.Second }, func(s *harness) {
 		short, endless := s.newConversation(), s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Pace(500 * time.Millisecond), modelfake.Text("This is done in a few seconds.", modelfake.ByWord)})
@@ -287,7 +287,7 @@ func TestShutdown(t *testing.T) {
 
 // LM-01, LM-02, LM-06, LM-14, LM-16, LM-17: one budget of three calls, only while nothing can be seen; people read a sentence, the
 // log has the whole, and neither has the key.
-func TestFailures(t *testing.T) {
+func TestModelFailuresAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		scripts []modelfake.Script
 		calls   int

@@ -47,7 +47,7 @@ func TestBusForgetsReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok := <-ch; ok {
-			t.Error("heard something after the end")
+			t.Error("a frame was received after the end of the subscription; want a closed channel")
 		}
 	})
 }

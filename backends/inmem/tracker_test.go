@@ -60,11 +60,11 @@ func TestSettleMakesNoEntry(t *testing.T) {
 	}
 	tr.Learn("a", "room", Marks{Latest: 4})
 	if len(tr.rooms) != 0 {
-		t.Error("learned of a room without members here")
+		t.Error("the tracker keeps a room without members on this replica; want none")
 	}
 }
 
-func TestHeld(t *testing.T) {
+func TestHeldRoomIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := NewTracker()
 		ctx, cancel := context.WithCancel(t.Context())

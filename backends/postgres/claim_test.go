@@ -8,7 +8,7 @@ import (
 )
 
 // A second gateway with a memory of its own is refused, and the error names the first one. Several can share the database if all of them have [Options.Several].
-func TestClaim(t *testing.T) {
+func TestSecondGatewayWithOwnMemoryIsRefused(t *testing.T) {
 	t.Parallel()
 	url := fresh(t)
 	for _, c := range []struct {

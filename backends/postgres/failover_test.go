@@ -9,7 +9,7 @@ import (
 
 // DI-02: the server dies under load, and its standby takes over. The store, whose address names both, goes on with the standby without
 // being opened again, and everything that was accepted is there.
-func TestFailover(t *testing.T) {
+func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()
 	first := postgrestest.Start(t)
 	at := first.Create(t, "")

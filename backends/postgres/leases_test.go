@@ -56,7 +56,7 @@ func TestLeases(t *testing.T) {
 }
 
 // The holders of a connector's shards are listed without those of other names, of ended leases and of those that were given back.
-func TestHeld(t *testing.T) {
+func TestHoldersOfShardsAreListed(t *testing.T) {
 	url := fresh(t)
 	a, b := open(t, url, Options{Several: true}), open(t, url, Options{Several: true})
 	for name, owner := range map[string]string{"discord": "a", "discord/1": "b", "discord/2": "a", "discord%": "a", "discordant": "a", "telegram": "b"} {

@@ -134,7 +134,7 @@ func TestSameIDInManyRooms(t *testing.T) {
 	wg.Wait()
 	first := slices.IndexFunc(all, func(a chat.Accepted) bool { return !a.Duplicate })
 	if first < 0 {
-		t.Fatal("none was the first")
+		t.Fatal("every accept was a duplicate; want exactly one that is the first")
 	}
 	for i, acc := range all {
 		if i != first && (!acc.Duplicate || acc.Run != all[first].Run) {

@@ -82,6 +82,6 @@ func TestRepeatedValues(t *testing.T) {
 		t.Errorf("it is %q, %v", got, err)
 	}
 	if err := column.Scan(nil); err == nil {
-		t.Error("NULL was read")
+		t.Error("scanning NULL succeeded; want an error")
 	}
 }

@@ -214,7 +214,7 @@ func TestOnlyOneCallWaits(t *testing.T) {
 				synctest.Wait()
 				p.works(calls)
 				if b.Unreachable() {
-					t.Error("Redis counts as unreachable")
+					t.Error("Unreachable is true after Redis answered; want false")
 				}
 			})
 		})

@@ -38,7 +38,7 @@ func TestClusterWithoutAMaster(t *testing.T) {
 		}
 	}
 	if failed == 0 {
-		t.Error("no room was on the master that is away")
+		t.Error("no room failed; want those of the stopped master to fail")
 	}
 	lost.Restart()
 	for _, ctx := range held {

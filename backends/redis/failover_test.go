@@ -41,7 +41,7 @@ func TestFailover(t *testing.T) {
 }
 
 // A name belongs to one store while gateways with that store run.
-func TestName(t *testing.T) {
+func TestNameBelongsToOneStore(t *testing.T) {
 	for name, start := range topologies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -88,8 +88,8 @@ var outages = []struct {
 	{"silent", (*redistest.Server).Pause, (*redistest.Server).Resume},
 }
 
-// TestOutage is DI-03: while Redis is away replicas are on their own, and when it is back they are together again.
-func TestOutage(t *testing.T) {
+// TestReplicasAreAloneWithoutRedis is DI-03: while Redis is away replicas are on their own, and when it is back they are together again.
+func TestReplicasAreAloneWithoutRedis(t *testing.T) {
 	for _, o := range outages {
 		t.Run(o.name, func(t *testing.T) {
 			s := redistest.Start(t)
@@ -162,7 +162,7 @@ func hearsAgain(t *testing.T, from *Backend, frames <-chan relay.Frame) {
 		select {
 		case f, ok := <-frames:
 			if !ok {
-				t.Fatal("the subscription has ended")
+				t.Fatal("the subscription was closed; want it to survive the outage")
 			}
 			if f.Run != "again" {
 				return fmt.Errorf("heard %v", f)

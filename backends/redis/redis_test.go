@@ -32,7 +32,7 @@ func TestOpenRefuses(t *testing.T) {
 			b, err := Open(tt.url, tt.o)
 			if err == nil {
 				_ = b.Close()
-				t.Fatal("opened")
+				t.Fatal("Open succeeded; want an error")
 			}
 			if strings.Contains(err.Error(), "hun") {
 				t.Errorf("the error tells the password: %v", err)

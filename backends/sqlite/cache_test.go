@@ -68,16 +68,16 @@ func TestCacheKnowsWhatIsCurrent(t *testing.T) {
 	c, all := newCache(), []change{{of: room(1)}}
 	before := c.begin(room(1))
 	if !c.current(room(1), before) {
-		t.Error("without a commit, it is not current")
+		t.Error("current is false without a commit; want true")
 	}
 	c.committing(all)
 	during := c.begin(room(1))
 	if c.current(room(1), before) || c.current(room(1), during) {
-		t.Error("during a commit, it is current")
+		t.Error("current is true during a commit; want false")
 	}
 	c.committed(all, true)
 	if c.current(room(1), before) || c.current(room(1), during) {
-		t.Error("after a commit, it is current")
+		t.Error("current is true after a commit of the same room; want false")
 	}
 }
 
@@ -132,7 +132,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	put(100, mostCached/16)
 	if c.get(room(100)) != nil {
-		t.Error("it keeps a large value")
+		t.Error("the cache keeps a value that is too large; want it left out")
 	}
 	c.clear()
 	if c.bytes != 0 || len(c.known) != 0 {

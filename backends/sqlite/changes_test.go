@@ -221,7 +221,7 @@ func TestCacheForgetsWhatFailed(t *testing.T) {
 		refused := errors.New("refused")
 		for n := 2; n < 20; n += 3 {
 			if len(seen(t, s)["messages of a"].([]chat.Memory)) == 0 {
-				t.Fatal("nothing is cached")
+				t.Fatal("the cache has no messages; want those of room a")
 			}
 			s.writes.turn <- struct{}{} // so that the three share a transaction
 			var wg sync.WaitGroup

@@ -82,7 +82,7 @@ func TestKeptStatements(t *testing.T) {
 	}
 	mustExec(t, db, `COMMIT`)
 	if _, err := db.ExecContext(t.Context(), `INSERT INTO numbers VALUES (?)`, 1); err == nil {
-		t.Error("a number is there twice")
+		t.Error("the second insert of a number succeeded; want a conflict")
 	}
 	mustExec(t, db, `INSERT INTO numbers VALUES (?)`, 5)
 	var first int
@@ -110,7 +110,7 @@ func TestStatementsAreKept(t *testing.T) {
 	first := db.known[from]
 	numbers(t, db, from, 3)
 	if first == nil || db.known[from] != first {
-		t.Error("the second time it is prepared again")
+		t.Error("the statement was prepared again; want the one of the first time")
 	}
 }
 
@@ -147,10 +147,10 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		}
 	}
 	if _, err := db.Exec(`SELECT ?, ?`, 1); err == nil {
-		t.Error("a value is missing")
+		t.Error("a statement with a missing argument succeeded; want an error")
 	}
 	if _, err := db.Exec(`SELECT 1; SELECT 2`); err == nil {
-		t.Error("two statements are one")
+		t.Error("two statements in one call succeeded; want an error")
 	}
 	if got := numbers(t, db, `SELECT n FROM numbers WHERE n > ?`, 3); !slices.Equal(got, []int{4}) {
 		t.Errorf("after that there are %d", got)

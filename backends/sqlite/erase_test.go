@@ -86,7 +86,7 @@ func TestDeletedIsGoneFromTheFile(t *testing.T) {
 					}
 				}
 				if len(holds(t, path, "sesame-open")) == 0 {
-					t.Fatal("there is nothing to find")
+					t.Fatal("the file does not hold the secret before it is erased; want it there")
 				}
 				if err := remove(s, run); err != nil {
 					t.Fatal(err)

@@ -49,7 +49,7 @@ func TestHistoryIsWhatWouldBeRead(t *testing.T) {
 			returned, copies = append(returned, got), append(copies, slices.Clone(got))
 		}
 		if !reflect.DeepEqual(returned, copies) {
-			t.Error("what was returned has changed")
+			t.Error("a slice that was returned earlier has changed; want it untouched")
 		}
 		if fresh := newHistory(h.all, h.turns, h.whole); fresh.size != h.size {
 			t.Errorf("it counts %d bytes instead of %d", h.size, fresh.size)
@@ -100,7 +100,7 @@ func TestHistoryIsEnoughForAPrompt(t *testing.T) {
 		}
 	}
 	if h.whole {
-		t.Error("it claims that there are no older ones")
+		t.Error("whole is true although older messages exist; want false")
 	}
 	if copies > 100 {
 		t.Errorf("it was copied %d times", copies)

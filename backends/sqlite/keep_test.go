@@ -26,7 +26,7 @@ func TestKeep(t *testing.T) {
 		wants(value)
 	}
 	if err := s.Keep(t.Context(), "telegram/1", "\xff"); err == nil {
-		t.Error("what could not be read back is kept")
+		t.Error("Keep stored invalid UTF-8; want an error")
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func (c child) kill(t *testing.T) []chat.MemoryID {
 	}
 	rest := c.accepts(-1)
 	if err := c.cmd.Wait(); err == nil {
-		t.Error("the child ended by itself")
+		t.Error("the child ended by itself; want it killed by the test")
 	}
 	return rest
 }

@@ -48,6 +48,6 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 func TestBadRoomIsAnError(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	if err := s.SaveRoom(t.Context(), chat.Room{Kind: chat.Direct, Connector: "c"}); err == nil {
-		t.Error("it says nothing")
+		t.Error("SaveRoom accepted a room without an id; want an error")
 	}
 }

@@ -39,7 +39,7 @@ func TestForgottenWordsAreGone(t *testing.T) {
 		return n
 	}
 	if held("zanzibarine") == 0 || held("quetzalling") == 0 {
-		t.Fatal("there is nothing to forget")
+		t.Fatal("the index does not hold the words before they are deleted; want both")
 	}
 	if err := s.Forget(t.Context(), "a"); err != nil {
 		t.Fatal(err)

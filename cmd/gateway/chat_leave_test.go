@@ -45,7 +45,7 @@ func TestChatIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			if code := status(t, c.Wait()); code < 0 {
-				t.Error("it had to be killed")
+				t.Error("the program had to be killed; want it to exit by itself")
 			}
 			again := command(t, model, "chat", "--continue", "-p", "hello")
 			again.Dir = c.Dir

@@ -32,7 +32,7 @@ var notRun = map[string]string{
 	"docker compose exec gateway1 /gateway --config /etc/parley/config.yaml status": "as above",
 	"gateway migrate --to postgres://parley:PASSWORD@db.example.org/parley":         "the package backends moves stores in its tests",
 	"gateway chat -p": "it is the name of a flag, without its question",
-	`curl https://chat.example.org/api/hooks/build -H "Authorization: Bearer $BUILD_SECRET" \`: "TestHook in the stories calls one",
+	`curl https://chat.example.org/api/hooks/build -H "Authorization: Bearer $BUILD_SECRET" \`: "TestHookAnswersOncePerKey in stories calls one",
 }
 
 // outcome is how a command ends that does not simply work in a folder with an empty store.
@@ -128,7 +128,7 @@ func TestAddressesOfTheReadme(t *testing.T) {
 	}
 	paths := regexp.MustCompile(`http://127\.0\.0\.1:8080(/[\w./-]*)`).FindAllSubmatch(readme, -1)
 	if len(paths) == 0 {
-		t.Fatal("there is none")
+		t.Fatal("the README names no address of the gateway; want at least one")
 	}
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
 	defer g.wait(t)

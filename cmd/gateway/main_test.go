@@ -165,7 +165,7 @@ func TestRunWithNothingConfigured(t *testing.T) {
 
 // A terminal that is closed ends the gateway in order, also where it sends its signal twice and its log has no reader any
 // more. A gateway that ignores the signal, as under nohup, continues.
-func TestHangup(t *testing.T) {
+func TestClosedTerminalShutsDown(t *testing.T) {
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
 	g.ask(t, "hello").Close()
 	for range 2 {

@@ -45,7 +45,7 @@ func TestPairListsNoOne(t *testing.T) {
 }
 
 // A code approves a user through the running gateway, or in its store if none is running.
-func TestPair(t *testing.T) {
+func TestCodeApprovesUser(t *testing.T) {
 	first := command(t, nil, "--listen", "127.0.0.1:0")
 	knock(t, first.Dir, map[chat.EntityID]string{"telegram/1": "AAAABBBB", "telegram/2": "CCCCDDDD", "": "EEEEFFFF"})
 	g := start(t, first)

@@ -15,7 +15,7 @@ import (
 )
 
 // What is stored about a person is exported and deleted: by a running gateway while it writes an answer, and in the store without one.
-func TestPerson(t *testing.T) {
+func TestPersonIsExportedAndDeleted(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{Choose: func(modelfake.Request) modelfake.Script {
 		return modelfake.Script{modelfake.Text("So far"), modelfake.Pace(2 * time.Second), modelfake.Text(" so good", modelfake.ByWord)}
 	}})

@@ -152,7 +152,7 @@ func answerIsWithdrawn(r *suiteRun) {
 	s := r.show(r.Direct(Ada), r.gate())
 	s.grow(20, 200*time.Millisecond)
 	if len(BotTexts(r, s.place)) == 0 {
-		r.Fatal("nothing was shown")
+		r.Fatal("the room shows no message of the bot; want a preview")
 	}
 	s.answer.End(answer.Outcome{Status: answer.Superseded, Withdrawn: true})
 	r.must(<-s.ended)

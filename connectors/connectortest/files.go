@@ -31,7 +31,7 @@ func fileIsReplaced(r *suiteRun) {
 			if i == 0 {
 				r.InjectFault(Fault{Op: progressive.Edit, File: true, In: place, Lost: true}) // the request is retried: TR-07
 				if err := editor.Edit(r.Context(), id, progressive.Part{File: &f}); err == nil {
-					r.Error("the edit was lost, but reported as done")
+					r.Error("an edit whose response was lost returned nil; want an error")
 				}
 				pass(10 * time.Second)
 			}

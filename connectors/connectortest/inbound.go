@@ -59,7 +59,7 @@ func messageComesTwice(r *suiteRun) {
 	pass(time.Minute)
 	got := r.messages()
 	if len(got) == 0 {
-		r.Fatal("nothing was handed over")
+		r.Fatal("the handler got no message within a minute; want one")
 	}
 	for _, m := range got {
 		if m.ID != got[0].ID || m.Text != "once" {

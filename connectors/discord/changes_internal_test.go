@@ -53,7 +53,7 @@ func FuzzChanged(f *testing.F) {
 }
 
 // A server's welcome message announces a new member, unless it is the bot itself or there is no server.
-func TestGreeting(t *testing.T) {
+func TestWelcomeMessageAnnouncesMember(t *testing.T) {
 	for raw, want := range map[string]chat.EntityID{
 		`{"id":"30","channel_id":"20","guild_id":"10","type":7,"author":{"id":"40","username":"ann"}}`:            "discord/40",
 		`{"id":"30","channel_id":"20","guild_id":"10","type":7,"author":{"id":"` + us + `","username":"parley"}}`: "",

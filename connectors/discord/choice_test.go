@@ -84,7 +84,7 @@ func TestPresses(t *testing.T) {
 					t.Errorf("handed over %+v", got)
 				}
 				if strings.Contains(w.log.String(), "secret") {
-					t.Error("the interaction's token is in the log")
+					t.Error("the log holds the interaction's token; want it left out")
 				}
 			})
 		})

@@ -27,7 +27,7 @@ func TestHearsAndAnswers(t *testing.T) {
 }
 
 // DR-14: one missing answer to a heartbeat makes one reconnect, with a close code that keeps the session.
-func TestZombie(t *testing.T) {
+func TestMissingHeartbeatAckReconnects(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
 		time.Sleep(10 * time.Second)
@@ -214,7 +214,7 @@ func TestLongGatewayHold(t *testing.T) {
 		w.wantLogged("the bot is not connected", "wait=22h58m41s")
 		time.Sleep(time.Hour)
 		if w.fake.Sessions() != 1 {
-			t.Error("not connected after the hold")
+			t.Error("the bot is not connected after the hold; want one session")
 		}
 	})
 }
@@ -237,7 +237,7 @@ func TestSpentLogins(t *testing.T) {
 }
 
 // DR-17: a day of connections that end as soon as they stand.
-func TestFlapping(t *testing.T) {
+func TestFlappingConnectionBacksOff(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.launch()
 		for end := time.Now().Add(24 * time.Hour); time.Now().Before(end); {
@@ -270,7 +270,7 @@ func TestLoginsAreSpaced(t *testing.T) {
 }
 
 // DR-21, IN-04: events that come twice, in another order, or never.
-func TestMischief(t *testing.T) {
+func TestDuplicateAndLateEventsAreHeardOnce(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
 		w.say("one")
@@ -301,7 +301,7 @@ func TestMischief(t *testing.T) {
 }
 
 // IN-04: a resume replays what was heard already, with the same ids.
-func TestReplay(t *testing.T) {
+func TestReplayedEventsAreHeardOnce(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
 		var want []string

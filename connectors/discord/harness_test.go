@@ -320,7 +320,7 @@ func (w *botHarness) newest() chat.Message {
 			return m
 		}
 	}
-	w.Fatal("nothing was heard")
+	w.Fatal("the handler got no message; want at least one")
 	return chat.Message{}
 }
 

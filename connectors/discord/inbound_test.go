@@ -210,7 +210,7 @@ func TestMalformedFields(t *testing.T) {
 		}
 	}
 	if _, err := parseMessage([]byte(ordinary[:80])); err == nil {
-		t.Error("what is no JSON is read")
+		t.Error("parsing truncated JSON succeeded; want an error")
 	}
 }
 

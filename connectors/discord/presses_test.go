@@ -61,7 +61,7 @@ func TestPressesHoldNobodyUp(t *testing.T) {
 			t.Errorf("heard %q", texts)
 		}
 		if i := slices.IndexFunc(w.fake.PressAnswers(), func(a discordfake.PressAnswer) bool { return a.User == bob }); i < 0 {
-			t.Error("the press in another channel is not answered")
+			t.Error("Bob's press in another channel got no response; want one")
 		}
 		time.Sleep(time.Minute)
 		if n := chosen.Load(); n != channels*presses+1 {
@@ -110,7 +110,7 @@ func TestPressesAreNotLimited(t *testing.T) {
 		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
 		w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.TooManyRequests(discordfake.ScopeGlobal, 10*time.Second))
 		if _, err := w.open().Post(w.Context(), part("words"), "run/x"); err == nil {
-			t.Fatal("the limit is not met")
+			t.Fatal("the post succeeded despite the rate limit; want it refused")
 		}
 		w.fake.Press(messages[0], w.ann, offer.ID+":1")
 		w.settle()

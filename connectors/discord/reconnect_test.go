@@ -100,7 +100,7 @@ func TestSilentServer(t *testing.T) {
 		w.fake.Silence(0)
 		time.Sleep(2 * time.Minute)
 		if w.fake.Sessions() != 1 {
-			t.Error("not connected")
+			t.Error("the bot is not connected two minutes after the silence; want one session")
 		}
 	})
 }
@@ -115,13 +115,13 @@ func TestPausesBeginAgain(t *testing.T) {
 		w.fake.ClearFaults()
 		time.Sleep(2 * time.Minute)
 		if w.fake.Sessions() != 1 {
-			t.Fatal("not connected after the outage")
+			t.Fatal("the bot is not connected two minutes after the outage; want one session")
 		}
 		for range 5 {
 			w.fake.CutGateway()
 			time.Sleep(3 * time.Second)
 			if w.fake.Sessions() != 1 {
-				t.Error("not connected three seconds after a cut")
+				t.Error("the bot is not connected three seconds after a cut; want one session")
 			}
 			time.Sleep(12 * time.Second)
 		}

@@ -33,7 +33,7 @@ func FuzzRender(f *testing.F) {
 }
 
 // Parts that are complete stay as they are while a text grows.
-func TestGrowing(t *testing.T) {
+func TestCompletePartsStayWhileTextGrows(t *testing.T) {
 	text := strings.Repeat("Some words of a paragraph that goes on.\n\n#### Title\n\n", 100)
 	var before []progressive.Part
 	for n := 0; n <= len(text); n += 97 {

@@ -83,7 +83,7 @@ func TestSink(t *testing.T) {
 			t.Errorf("DR-23: typing %v, %v", stays, err)
 		}
 		if !w.fake.TypingShown(w.channel) {
-			t.Error("no typing is shown")
+			t.Error("the channel shows no typing indicator; want one")
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestReplyWithoutTheRight(t *testing.T) {
 }
 
 // DR-08: a create whose answer was lost is one message.
-func TestNonce(t *testing.T) {
+func TestCreateWithLostResponseIsOneMessage(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		s := w.askedSink()
 		w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.DropAfter())
@@ -269,7 +269,7 @@ func TestSpentBucket(t *testing.T) {
 }
 
 // DR-01: what a reply says of its bucket is passed on, once, for the kind of request that it was.
-func TestLearns(t *testing.T) {
+func TestBucketOfReplyIsReported(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
 		s := w.askedSink()
@@ -335,7 +335,7 @@ func TestTooManyRequests(t *testing.T) {
 }
 
 // DR-05: a ban's wait grows.
-func TestBan(t *testing.T) {
+func TestWaitOfBanGrows(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		s := w.askedSink()
 		id := w.post(s, "text", "n")

@@ -113,7 +113,7 @@ func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop 
 }
 
 // A question in a group gets an answer that grows in one message; a stranger gets none, but in private a code.
-func TestStory(t *testing.T) {
+func TestWholeGatewayAnswersInAGroup(t *testing.T) {
 	story(t, func(w *fakeServer, model *modelfake.Server, _ func()) {
 		model.Queue(modelfake.Script{
 			modelfake.Text("Once upon a time there was a fox."), modelfake.Pause(5 * time.Second), modelfake.Text(" It was quick."),

@@ -34,7 +34,7 @@ func (r *botHarness) takes() (choices *atomic.Int64) {
 	n := &atomic.Int64{}
 	r.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 		if len(r.Unconfirmed()) == 0 {
-			r.t.Error("a press was confirmed before it was safe")
+			r.t.Error("a press was confirmed before it was stored; want it unconfirmed")
 		}
 		n.Add(1)
 		return chat.Accepted{}, nil

@@ -42,7 +42,7 @@ func TestFetchTooMuch(t *testing.T) {
 		}
 		for _, q := range r.Log() {
 			if q.Method == telegramfake.Download {
-				t.Error("it was downloaded")
+				t.Error("the file was downloaded; want no download")
 			}
 		}
 	})

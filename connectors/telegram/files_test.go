@@ -27,7 +27,7 @@ func TestFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, ok := read(t, inPrivate, c.extra).(chat.Message)
 			if !ok {
-				t.Fatal("it is no message")
+				t.Fatal("the update is not a message; want chat.Message")
 			}
 			if diff := cmp.Diff([]chat.Attachment{c.want}, m.Files); diff != "" || m.Text != c.text {
 				t.Errorf("the text is %q, the files (-want +got):\n%s", m.Text, diff)

@@ -168,7 +168,7 @@ func (r *botHarness) last() chat.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.got) == 0 {
-		r.t.Fatal("nothing was handed over")
+		r.t.Fatal("the handler got no event; want at least one")
 	}
 	return r.got[len(r.got)-1].(chat.Message)
 }

@@ -35,7 +35,7 @@ const (
 )
 
 // What a message replies to comes with it: the message, or the quoted part of one, possibly from another chat.
-func TestQuoted(t *testing.T) {
+func TestQuotedMessageComesAlong(t *testing.T) {
 	reply := `"text":"why?","reply_to_message":{"message_id":3,"date":1,"chat":` + inGroup + `,"from":` + ours + `,"text":"Because it is so."}`
 	for fields, want := range map[string]chat.Quoted{
 		`"text":"hello"`: {},
@@ -91,7 +91,7 @@ func TestQuotedFiles(t *testing.T) {
 }
 
 // SE-08: what is forwarded isn't what the sender says, nor a command of theirs.
-func TestForwarded(t *testing.T) {
+func TestForwardedTextIsNotTheSenders(t *testing.T) {
 	for origin, want := range map[string]string{
 		`{"type":"user","date":1,"sender_user":{"id":9,"first_name":"Bob","last_name":"B"}}`: "*Forwarded from Bob B:* /reset\n  Ada: gold!",
 		`{"type":"user","date":1,"sender_user":{"id":5,"first_name":"Ada","last_name":"L"}}`: "/reset\nAda: gold!",
@@ -151,7 +151,7 @@ func TestMessage(t *testing.T) {
 }
 
 // TR-25: a topic is a room, General and chains of replies are not.
-func TestRooms(t *testing.T) {
+func TestTopicIsARoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat, extra string
 		room        chat.RoomID
@@ -251,7 +251,7 @@ func TestBots(t *testing.T) {
 }
 
 // IN-14: only what the platform marks makes a message ours.
-func TestAddressed(t *testing.T) {
+func TestOnlyMarkedMessagesAreAddressed(t *testing.T) {
 	quote := func(kind string, from, length int) string {
 		b, _ := json.Marshal(map[string]any{"type": kind, "offset": from, "length": length})
 		return string(b)
@@ -385,7 +385,7 @@ func TestOverTheWire(t *testing.T) {
 }
 
 // TR-24: a group that moved is listed under either id.
-func TestChats(t *testing.T) {
+func TestMovedGroupHasBothIDs(t *testing.T) {
 	if got := chats(-6, -6); !slices.Equal(got, []string{"-6"}) {
 		t.Errorf("%q", got)
 	}

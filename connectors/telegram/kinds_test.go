@@ -128,7 +128,7 @@ func TestLiveLocation(t *testing.T) {
 		wait(time.Second)
 		r.want("*Location: latitude 1.5, longitude 2*")
 		if strings.Contains(r.log.String(), "left out") {
-			t.Error("a part was left out")
+			t.Error("the log says that a part was left out; want all parts read")
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestKeepsWhatIsNotTaken(t *testing.T) {
 			t.Errorf("%d polls in 30 s", n)
 		}
 		if !strings.Contains(r.log.String(), "level=ERROR") {
-			t.Error("no word to the operator")
+			t.Error("the log has no error for the operator; want one")
 		}
 		stop() // as a crash would
 		if n := len(r.Unconfirmed()); n != 2 {
@@ -146,7 +146,7 @@ func TestGivesUpWhatAloneFails(t *testing.T) {
 		r.run(r.bot)
 		wait(time.Hour)
 		if len(r.Unconfirmed()) != 1 {
-			t.Fatal("dropped although it blocked no other update")
+			t.Fatal("an update that blocked no other was dropped; want it retried")
 		}
 		r.Say(good, bob, "hello")
 		r.Say(bad, ada, "me too")
@@ -169,7 +169,7 @@ func TestSkipsWhatItCannotRead(t *testing.T) {
 		wait(time.Minute)
 		r.want("hi")
 		if !strings.Contains(r.log.String(), "update=7") {
-			t.Error("skipped without a word")
+			t.Error("the log does not name the update that was skipped; want update=7")
 		}
 	})
 }
@@ -230,7 +230,7 @@ func TestConflicts(t *testing.T) {
 }
 
 // TR-19: a webhook is removed, at the start and later, and what waits is kept.
-func TestWebhook(t *testing.T) {
+func TestWebhookIsRemoved(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
@@ -243,7 +243,7 @@ func TestWebhook(t *testing.T) {
 		wait(2 * time.Minute)
 		r.want("one", "two")
 		if r.Webhook() != "" {
-			t.Error("the webhook stands")
+			t.Error("the webhook is still set; want it removed")
 		}
 	})
 }
@@ -313,7 +313,7 @@ func TestRefusedToken(t *testing.T) {
 				if method == "getMe" {
 					go func() { ended <- r.another().Run(t.Context(), r.handle) }()
 				} else if _, err := s.Post(t.Context(), part("hi"), ""); method == "sendMessage" && err == nil {
-					t.Error("posted")
+					t.Error("the post succeeded with a refused token; want an error")
 				}
 				wait(2 * time.Minute)
 				select {
@@ -323,7 +323,7 @@ func TestRefusedToken(t *testing.T) {
 						t.Errorf("no next step: %v", err)
 					}
 				default:
-					t.Fatal("it goes on")
+					t.Fatal("Run still polls with a refused token; want it to return")
 				}
 				if method == "getMe" {
 					return

@@ -12,11 +12,11 @@ import (
 // Telegram itself.
 func TestProxy(t *testing.T) {
 	if proxy(nil) == nil {
-		t.Error("without a dialer no proxy is asked for")
+		t.Error("proxy(nil) is nil; want the proxy of the environment")
 	}
 	dial := func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }
 	var none func(*http.Request) (*url.URL, error)
 	if p := proxy(dial); (p == nil) != (none == nil) {
-		t.Error("with a dialer there is a proxy too")
+		t.Error("proxy(dial) is not nil; want no proxy with a dialer")
 	}
 }

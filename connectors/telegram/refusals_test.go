@@ -89,7 +89,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // TR-03: a refusal says for how long. What it applies to is for the gate to find out.
-func TestTold(t *testing.T) {
+func TestRefusalSaysHowLongToWait(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		_, s := r.private()
 		r.Fault(telegramfake.Fault{Method: "sendMessage", RetryAfter: 33})

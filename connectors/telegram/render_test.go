@@ -197,7 +197,7 @@ func TestManyEntities(t *testing.T) {
 }
 
 // ST-19: while an answer grows, a part that has another behind it stays as it is, and no prefix is refused (TR-09).
-func TestGrows(t *testing.T) {
+func TestPartsStayWhileTextGrows(t *testing.T) {
 	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
 	if err != nil {
 		t.Fatal(err)

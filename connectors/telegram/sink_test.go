@@ -53,7 +53,7 @@ func TestNotModified(t *testing.T) {
 			}
 		}
 		if r.final("editMessageText").Status != 400 {
-			t.Error("the server did not mind")
+			t.Error("the fake accepted the edit; want status 400")
 		}
 	})
 }
@@ -127,11 +127,11 @@ func TestQuestionIsGone(t *testing.T) {
 		}
 		r.Fault(telegramfake.Fault{Method: "sendMessage", Status: 400, Body: bad("message to be replied not found")})
 		if _, err := s.Post(t.Context(), s.Render(view("x"))[0], ""); err == nil {
-			t.Error("posted")
+			t.Error("the post succeeded although the message to reply to is gone; want an error")
 		}
 		r.post(s, "x")
 		if r.final("sendMessage").Params["reply_parameters"] != "" {
-			t.Error("it replies to nothing again")
+			t.Error("the next post replies to the deleted message again; want no reply")
 		}
 	}, telegramfake.WithReadAllGroupMessages())
 }
@@ -161,7 +161,7 @@ func TestTopicIsGone(t *testing.T) {
 }
 
 // TR-24: a group that got a new id is written to there, once, and keeps its room.
-func TestMigration(t *testing.T) {
+func TestMigratedGroupKeepsItsRoom(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		withBot(t, func(t *testing.T, r *botHarness) {
 			stop := r.run(r.bot)

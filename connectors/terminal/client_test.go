@@ -159,7 +159,7 @@ func TestOpen(t *testing.T) {
 	}
 	g.Close()
 	if _, err := Open(t.Context(), g.URL, ""); err == nil {
-		t.Error("the server did not get a request")
+		t.Error("Open succeeded although the server is closed; want an error")
 	}
 }
 

@@ -301,7 +301,7 @@ func (b *backend) choice(t *testing.T) chat.Choice {
 	case c := <-b.chosen:
 		return c
 	case <-time.After(patience):
-		t.Fatal("no option was chosen")
+		t.Fatal("the page has not chosen an option; want one")
 		return chat.Choice{}
 	}
 }
@@ -398,7 +398,7 @@ func (g *gateway) next(t *testing.T) *reply {
 	case r := <-g.asked:
 		return r
 	case <-time.After(patience):
-		t.Fatal("no question was sent")
+		t.Fatal("the page has not sent a question; want one")
 		return nil
 	}
 }

@@ -70,7 +70,7 @@ func playChoices(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.answer').length === 1`)
 	p.is(lines, ended)
 	if len(g.asked)+len(g.chosen) != 0 {
-		t.Error("something was asked or chosen twice")
+		t.Error("the page asked or chose a second time; want once")
 	}
 }
 

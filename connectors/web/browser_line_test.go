@@ -113,7 +113,7 @@ func playRejoinAtTheLimit(t *testing.T, p *tab) {
 	p.wait(`shown('.answer .text') === 'Half and half.' && all('.stop')[0].hidden`)
 	p.is(`all('.question').length`, "1")
 	if len(g.asked) != 0 {
-		t.Error("it was asked again")
+		t.Error("the page asked again; want no second request")
 	}
 }
 

@@ -61,7 +61,7 @@ func TestStreamsOfTheOnlyGateway(t *testing.T) {
 				time.AfterFunc(time.Minute, stop)
 				time.AfterFunc(time.Minute+time.Second, func() {
 					if _, err := client.Get("http://127.0.0.1:8080/readyz"); err == nil {
-						t.Error("it takes new requests")
+						t.Error("the gateway takes new requests while it shuts down; want connections refused")
 					}
 				})
 				time.AfterFunc(2*time.Minute, func() {

@@ -83,7 +83,7 @@ func TestReadersWhoDoNotReadAreLetGo(t *testing.T) {
 				}
 				time.Sleep(2 * time.Second)
 				if open(w) != 0 {
-					t.Error("it is still open")
+					t.Error("the stream is still open; want it closed")
 				}
 				if got, err := io.ReadAll(c); len(got) > 1<<20 {
 					t.Errorf("the reader found %d bytes, %v", len(got), err)

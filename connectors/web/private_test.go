@@ -40,7 +40,7 @@ func TestHideConversations(t *testing.T) {
 		})
 	}
 	if a, b := (hiding{key: []byte("a")}).text(string(room)), (hiding{key: []byte("b")}).text(string(room)); a == b {
-		t.Error("the key makes no difference")
+		t.Error("two keys hide a room in the same way; want different texts")
 	}
 	if s := "telegram/1/42#3, web page, 0123456789abcdef0123456789abcdef"; (hiding{}).text(s) != s {
 		t.Errorf("%q became %q", s, (hiding{}).text(s))
@@ -98,7 +98,7 @@ func TestAddressKeyChangesWithTheDay(t *testing.T) {
 			t.Error("on the next day the name is still the same")
 		}
 		if now := name(&addressKey{memo: m, zone: zone}); now != name(k) {
-			t.Error("with a restart the name of the next day changed")
+			t.Error("a restart changed the name of the address; want the same name on the same day")
 		}
 		if len(m.kept) != 1 || strings.Contains(m.kept[addressKeyName], old) {
 			t.Errorf("stored is %v, with the old key", m.kept)

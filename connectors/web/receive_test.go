@@ -151,7 +151,7 @@ func TestUploadsRefused(t *testing.T) {
 					t.Errorf("%d %v %q", status, file, why)
 				}
 				if file != nil && file["type"] == "image/png" {
-					t.Error("it counts as a picture")
+					t.Error("the file counts as a picture; want it refused as one")
 				}
 				if _, err := kept.Upload(t.Context(), "web/c/k"); c.want != http.StatusCreated && !errors.Is(err, chat.ErrNotFound) {
 					t.Errorf("it is kept: %v", err)

@@ -138,7 +138,7 @@ func TestProgressChoose(t *testing.T) {
 					t.Error(err)
 				}
 				if _, err := p.Choose(t.Context(), "Another?", chat.Question{Options: []string{"a"}}); err == nil {
-					t.Error("it asks after its end")
+					t.Error("Choose succeeded after the end of the call; want an error")
 				}
 				time.Sleep(time.Second)
 				if diff := cmp.Diff(c.want, a.View().History); diff != "" {

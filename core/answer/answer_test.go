@@ -200,7 +200,7 @@ func TestEnded(t *testing.T) {
 	early := a.Ended()
 	select {
 	case <-early:
-		t.Error("ended before the end")
+		t.Error("Ended is closed before the end; want it open")
 	default:
 	}
 	a.End(done)

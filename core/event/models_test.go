@@ -70,7 +70,7 @@ func TestModelUsed(t *testing.T) {
 		}
 	}
 	if b, ok := m.Small.(llm.Bounded); !ok || b.MaxTokens() != 5 {
-		t.Error("the limit of a model is lost")
+		t.Error("the observed model has lost its MaxTokens; want 5")
 	}
 	none := event.Models(llm.Models{Large: f}, func(event.Event) {})
 	if none.Small != nil || none.Vision != nil || none.Transcriber != nil || none.Painter != nil || none.Embedder != nil {

@@ -127,7 +127,7 @@ func TestRecallByMeaning(t *testing.T) {
 		asked = len(e.asked)
 		s.recalls(p, question)
 		if len(e.asked) != asked {
-			t.Error("an embedder that has just failed is asked again")
+			t.Error("an embedder that has just failed was asked again; want a pause")
 		}
 		e.broken = nil
 		time.Sleep(questionRest)

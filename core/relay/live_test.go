@@ -60,7 +60,7 @@ func TestReleasedAnswerIsForgotten(t *testing.T) {
 			t.Errorf("who followed it hears %v", err)
 		}
 		if again == made {
-			t.Error("it is watched after it was released")
+			t.Error("Watch returned the answer that was released; want a new one")
 		}
 		cancel()
 		r.Wait()

@@ -18,16 +18,16 @@ func TestPairBudget(t *testing.T) {
 		}
 	}
 	if turn("room", "bot") {
-		t.Error("one more is not")
+		t.Error("the bot got one turn more than its limit; want it refused")
 	}
 	if !turn("room", "another") || !turn("elsewhere", "bot") {
-		t.Error("others are refused too")
+		t.Error("another bot or room was refused; want both allowed")
 	}
 	if now = now.Add(pairCool - time.Second); turn("room", "bot") {
-		t.Error("the silence is too short")
+		t.Error("the bot got a turn before its pause was over; want it refused")
 	}
 	if now = now.Add(time.Second); !turn("room", "bot") {
-		t.Error("the silence does not end")
+		t.Error("the bot got no turn after its pause; want one")
 	}
 	slow := &Bots{}
 	for i := range 100 {
@@ -51,7 +51,7 @@ func TestChainOfBots(t *testing.T) {
 		}
 	}
 	if turn(9) || b.Turn("room", "bot", now.Add(pairCool-1)) {
-		t.Error("one more is not refused")
+		t.Error("the bot got a turn more than its limit, or during its pause; want both refused")
 	}
 	if b.Person("room"); !b.Turn("room", "bot", now) {
 		t.Error("a person's word does not count")
@@ -60,7 +60,7 @@ func TestChainOfBots(t *testing.T) {
 		b.Turn("room", "bot", now)
 	}
 	if now = now.Add(pairCool); !b.Turn("room", "bot", now) {
-		t.Error("the silence does not end")
+		t.Error("the bot got no turn after its pause; want one")
 	}
 }
 

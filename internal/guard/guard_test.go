@@ -44,7 +44,7 @@ func TestPublic(t *testing.T) {
 		}
 	}
 	if public(netip.Addr{}) {
-		t.Error("nothing counts as public")
+		t.Error("the zero address counts as public; want false")
 	}
 }
 

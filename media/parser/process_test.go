@@ -161,7 +161,7 @@ func white(t *testing.T, width, height int) []byte {
 }
 
 // A large document needs more memory than a process begins with.
-func TestLarge(t *testing.T) {
+func TestLargeDocumentGetsMemory(t *testing.T) {
 	p, clean := isolated(t, "read")
 	const lines = 100_000
 	prose := page(deflated("BT /F1 12 Tf "+strings.Repeat("(Buy tea and milk.) Tj ", lines/2)+"ET"), "/Filter /FlateDecode")
@@ -175,7 +175,7 @@ func TestLarge(t *testing.T) {
 }
 
 // Damaged files and malicious files cause an error in good time, and this process is unaffected (SE-04).
-func TestHarm(t *testing.T) {
+func TestHarmfulFilesAreErrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
@@ -261,7 +261,7 @@ func TestKilledReaderLeavesNothing(t *testing.T) {
 }
 
 // A reader whose parent was killed ends, and removes its files.
-func TestOrphan(t *testing.T) {
+func TestOrphanedReaderEnds(t *testing.T) {
 	_, clean := isolated(t)
 	parent := exec.Command(reader, "parent")
 	out, err := parent.StdoutPipe()
@@ -305,7 +305,7 @@ func TestStartSweeps(t *testing.T) {
 }
 
 // No more processes run at a time than are allowed, and what waits for one ends with its call.
-func TestTogether(t *testing.T) {
+func TestProcessesAreLimited(t *testing.T) {
 	p, clean := isolated(t, "read")
 	for range together {
 		p.places <- struct{}{}

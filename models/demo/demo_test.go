@@ -71,7 +71,7 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("call %q, failure %v", call, r.failure)
 			}
 			if name != "first" && len(test.req.Messages) > 1 && strings.Contains(r.text, introduction) {
-				t.Error("it introduces itself twice")
+				t.Error("the demo introduces itself in a later answer; want it once")
 			}
 		})
 	}

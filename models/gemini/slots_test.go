@@ -28,7 +28,7 @@ func TestTranscribe(t *testing.T) {
 	}
 	server.Close()
 	if _, err := m.Transcribe(t.Context(), "", "audio/ogg", nil); err == nil {
-		t.Error("no server: no error")
+		t.Error("Transcribe succeeded without a server; want an error")
 	}
 }
 

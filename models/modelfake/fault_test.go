@@ -165,7 +165,7 @@ func TestCutOfAWholeAnswer(t *testing.T) {
 		t.Errorf("answers %q", body)
 	}
 	if r := s.Requests()[0]; !r.Cancelled.IsZero() {
-		t.Error("the client is blamed")
+		t.Error("the request counts as cancelled by the client; want the fault of the server")
 	}
 }
 

@@ -183,7 +183,7 @@ func testToolRounds(t *testing.T, s Suite) {
 	for i, c := range a.calls {
 		calls = append(calls, c.Name+string(c.Parameters))
 		if c.ID == "" && !s.NoCalls {
-			t.Error("a call has no id")
+			t.Error("a call has no id; want one for each call")
 		}
 		a.calls[i].ID = string(rune('a' + i)) // the runtime gives ids of its own
 	}
@@ -232,7 +232,7 @@ func testRefusals(t *testing.T, s Suite) {
 	}
 	wrong := s.Open(strings.TrimSuffix("http://127.0.0.1:1", "/"), "model-a")
 	if _, err := ask(t.Context(), wrong, hello); err == nil {
-		t.Error("no server: no error")
+		t.Error("the request succeeded without a server; want an error")
 	}
 	valid(t, fake)
 }
@@ -264,7 +264,7 @@ func testCancel(t *testing.T, s Suite) {
 		t.Error(got)
 	}
 	if <-left == nil {
-		t.Error("the server was not told")
+		t.Error("the server did not see the cancellation; want its request ended")
 	}
 	fake.Queue(Answer{Text: []string{"It"}, Hang: true, Left: left})
 	for c := range m.Generate(t.Context(), hello) { // a reader that leaves ends the request, too
@@ -273,7 +273,7 @@ func testCancel(t *testing.T, s Suite) {
 		}
 	}
 	if <-left == nil {
-		t.Error("the server was not told")
+		t.Error("the server did not see the reader leave; want its request ended")
 	}
 }
 

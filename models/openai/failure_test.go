@@ -177,7 +177,7 @@ func TestNoSecrets(t *testing.T) {
 				}
 			}
 			if generated == nil {
-				t.Error("no error")
+				t.Error("the request succeeded; want an error")
 			}
 		})
 	}

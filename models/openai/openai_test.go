@@ -187,7 +187,7 @@ func TestCancel(t *testing.T) {
 				}
 				synctest.Wait()
 				if r := fake.Requests()[0]; r.Cancelled.IsZero() {
-					t.Error("the provider writes on")
+					t.Error("the provider still writes; want its request cancelled")
 				}
 			})
 		})
@@ -202,7 +202,7 @@ func TestReaderLeaves(t *testing.T) {
 		}
 		synctest.Wait()
 		if r := fake.Requests()[0]; r.Cancelled.IsZero() {
-			t.Error("the provider writes on")
+			t.Error("the provider still writes; want its request cancelled")
 		}
 	})
 }
@@ -260,8 +260,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestEnds: which ends of a stream are complete answers.
-func TestEnds(t *testing.T) {
+// TestOnlyCompleteEndsAreAnswers: which ends of a stream are complete answers.
+func TestOnlyCompleteEndsAreAnswers(t *testing.T) {
 	tests := map[string]struct {
 		steps    []modelfake.Step
 		complete bool

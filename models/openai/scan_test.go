@@ -114,7 +114,7 @@ func BenchmarkChunk(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if !c.scan(data) {
-					b.Fatal("not understood")
+					b.Fatal("scan returned false; want the chunk understood")
 				}
 			}
 		})

@@ -30,7 +30,7 @@ func TestRefusedAbilities(t *testing.T) {
 }
 
 // A misspelled model gets the nearest names, or all of them where none is near.
-func TestMeant(t *testing.T) {
+func TestMisspelledModelGetsSuggestions(t *testing.T) {
 	names := []string{"gpt-4o", "gpt-4o-mini", "o3", "whisper-1"}
 	for wrong, want := range map[string]string{
 		"gpt-4o-mni": "gpt-4o-mini, the nearest of its 4 models", "GPT4o": "gpt-4o, the nearest of its 4 models", "claude-opus": "one of gpt-4o, gpt-4o-mini, o3, whisper-1",

@@ -18,7 +18,7 @@ import (
 )
 
 // What is offered hangs on the room and on who asks, and comes in one order.
-func TestOffered(t *testing.T) {
+func TestOfferDependsOnRoomAndUser(t *testing.T) {
 	rooms := []string{"FOLLOW_ROOM", "UNFOLLOW_ROOM", "MUTE_ROOM", "UNMUTE_ROOM"}
 	withHarness(t, func(w *harness) {
 		for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestOffered(t *testing.T) {
 }
 
 // IGNORE and STOP end a turn without a word and without a further round; REPLY without that round.
-func TestEndings(t *testing.T) {
+func TestEndingActionsNeedNoFurtherRound(t *testing.T) {
 	for _, c := range []struct {
 		action, params string
 		want           answer.Status
@@ -100,7 +100,7 @@ func TestRoomActions(t *testing.T) {
 }
 
 // A muted room stays muted for all its members, and a member can unmute it from another room.
-func TestMuted(t *testing.T) {
+func TestMutedRoomStaysMuted(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		w.send(tea, "bob", "hello")
 		w.wantResult(tea, "bob", "MUTE_ROOM", "{}", "I've muted tea.")
@@ -109,7 +109,7 @@ func TestMuted(t *testing.T) {
 		}
 		w.wantResult(bob, "bob", "UNMUTE_ROOM", `{"room":"tea"}`, "I answer in tea again.")
 		if acc := w.send(tea, "ada", "and now?"); acc.Run == "" {
-			t.Error("it is not answered")
+			t.Error("a message in the unmuted room started no run; want one")
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestGenerateImage(t *testing.T) {
 	}
 	for _, a := range New(Deps{}).Actions {
 		if a.Spec().Name == "GENERATE_IMAGE" {
-			t.Error("without a painter there is the action")
+			t.Error("GENERATE_IMAGE is offered without an image model; want it left out")
 		}
 	}
 }

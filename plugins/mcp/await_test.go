@@ -83,7 +83,7 @@ func TestAwaitIsBounded(t *testing.T) {
 }
 
 // While the gateway starts, an answer waits a moment for the servers: until each was tried once, whatever came of that.
-func TestStarting(t *testing.T) {
+func TestAnswerWaitsForStartingServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		tried  time.Duration // 0: never
 		fails  bool
@@ -115,7 +115,7 @@ func TestStarting(t *testing.T) {
 				cancel()
 				p.Starting(ctx)
 				if time.Since(begun) != c.waited {
-					t.Error("a stopped turn waits")
+					t.Error("a stopped turn waited for the servers; want it to return at once")
 				}
 			})
 		})

@@ -104,6 +104,6 @@ func TestChangedTool(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if called > 0 {
-		t.Error("the server was called")
+		t.Error("the server was called; want no call")
 	}
 }

@@ -197,7 +197,7 @@ func TestStrayLines(t *testing.T) {
 		t.Errorf("a server of noise is %q", line)
 	}
 	if find(p, "fake__one").(action.Conditional).Available(action.TurnContext{}) != true {
-		t.Error("its tool can't be used")
+		t.Error("the tool is not available; want true")
 	}
 }
 

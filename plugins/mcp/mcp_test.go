@@ -82,7 +82,7 @@ func TestCallTool(t *testing.T) {
 		t.Errorf("%q, %v", r.Text, r.Err)
 	}
 	if r := actiontest.Make(t, echo, actiontest.Call{Parameters: `{"text":5}`}); r.Err == nil {
-		t.Error("parameters that don't fit were sent")
+		t.Error("parameters that don't fit the schema were sent; want an error")
 	}
 	if find(p, "fake__huge") != nil {
 		t.Error("a denied tool is there")
@@ -180,7 +180,7 @@ func TestCancelAndProgress(t *testing.T) {
 }
 
 // A server that ends, or sends 50 MB, is started again. The call that was under way is not repeated, and the model is told so.
-func TestRestart(t *testing.T) {
+func TestEndedServerIsStartedAgain(t *testing.T) {
 	for _, fatal := range []string{"exit", "huge"} {
 		t.Run(fatal, func(t *testing.T) {
 			p := started(t, Options{Servers: []Server{fake(t, "good")}})
@@ -308,7 +308,7 @@ func TestCallMCPTool(t *testing.T) {
 }
 
 // A remote server gets the headers of the configuration; another one, to which it redirects, gets nothing.
-func TestRemote(t *testing.T) {
+func TestRemoteServerGetsHeaders(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "remote", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "hello", InputSchema: json.RawMessage(anyObject)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text1("hello"), nil
@@ -351,7 +351,7 @@ func TestRemote(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if reached > 0 {
-		t.Error("a redirect was followed to another server")
+		t.Error("the redirect to another server was followed; want it refused")
 	}
 }
 

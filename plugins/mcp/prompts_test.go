@@ -88,7 +88,7 @@ func TestPromptText(t *testing.T) {
 		t.Errorf("a guest gets %s", got)
 	}
 	if provider.Spec().Own {
-		t.Error("its text counts as the operator's")
+		t.Error("the provider's text counts as the operator's own; want it as foreign")
 	}
 }
 

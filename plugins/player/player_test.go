@@ -170,7 +170,7 @@ func TestPlayFromFolder(t *testing.T) {
 }
 
 // Which of several is meant is asked, of those whose title fits as well as any.
-func TestWhich(t *testing.T) {
+func TestAmbiguousTitleIsAskedAbout(t *testing.T) {
 	music := folder(t, map[string]string{"blue_monk.mp3": "monk", "blue_train.mp3": "train", "blue_in_green.mp3": "green"})
 	const (
 		which = "❓ Which one?"

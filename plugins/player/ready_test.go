@@ -142,7 +142,7 @@ func secret(err error) bool {
 }
 
 // Why no connection came about decides too.
-func TestUnreached(t *testing.T) {
+func TestCauseDecidesAboutRetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error // nil: the request is canceled
 		again bool

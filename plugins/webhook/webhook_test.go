@@ -160,7 +160,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	if len(thief.got) > 0 {
-		t.Error("a redirect was followed to another server")
+		t.Error("the redirect to another server was followed; want it refused")
 	}
 	gone := e.tool("/json", action.Reads)
 	e.Close()

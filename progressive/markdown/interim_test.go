@@ -7,7 +7,7 @@ import (
 )
 
 // ST-13: what is open is closed, and what could mean anything is not shown.
-func TestInterim(t *testing.T) {
+func TestOpenMarkupIsClosed(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                "",
 		"**bo":                            "<b>bo</b>",

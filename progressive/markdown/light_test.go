@@ -67,7 +67,7 @@ func TestLightEscapes(t *testing.T) {
 }
 
 // What is shown as it was written reads so in every dialect, within limits.
-func TestVerbatim(t *testing.T) {
+func TestVerbatimReadsAsWritten(t *testing.T) {
 	l := markdown.Limits{Length: 64, Raw: 512, Entities: 40}
 	for _, text := range []string{"***", "- - -", "#", "```\n```", "~~~", ">", "||||", "[]()", "$$", "* * *\n\n* * *", strings.Repeat("**", 200)} {
 		for _, d := range dialects() {

@@ -28,7 +28,7 @@ func TestRandomDocuments(t *testing.T) {
 }
 
 // The same for text that no one would write.
-func TestNoise(t *testing.T) {
+func TestNoiseKeepsTheRules(t *testing.T) {
 	for seed := range uint64(documents / 5) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		text := noise(r)

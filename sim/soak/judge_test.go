@@ -208,7 +208,7 @@ func TestOrder(t *testing.T) {
 }
 
 // Ten questions wait for their answers; the next one gets none.
-func TestExcuse(t *testing.T) {
+func TestWaitingQuestionsExcuseNoAnswer(t *testing.T) {
 	asked := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 60}
 	answered := func(from, n int) (all []say) {
 		for i := range n {

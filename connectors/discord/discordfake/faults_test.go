@@ -89,7 +89,7 @@ func TestDelayedRequestOutlivesItsSender(t *testing.T) {
 		defer cancel()
 		r := newRequest(t, s, "POST", "/channels/"+channel+"/messages", `{"content":"x"}`).WithContext(ctx)
 		if _, err := exchange(client, r); err == nil {
-			t.Error("no timeout")
+			t.Error("the request got a response; want a timeout")
 		}
 		if n := len(s.Messages(channel)); n != 0 {
 			t.Errorf("%d messages too early", n)

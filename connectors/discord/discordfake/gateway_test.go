@@ -183,7 +183,7 @@ func TestGatewayFaults(t *testing.T) {
 			t.Errorf("503: %v %v", resp, err)
 		}
 		if _, _, err := dialer.Dial("ws://gateway.test/?v=9&encoding=json", nil); err == nil {
-			t.Error("drop: connected")
+			t.Error("the dropped connection was opened; want an error")
 		}
 		ws, _, err := dialer.Dial("ws://gateway.test/?v=6", nil)
 		if err != nil {

@@ -100,55 +100,55 @@ func TestLongestTextAndMissingReplyPass(t *testing.T) {
 
 // Refusals by right: DR-24 and DR-27.
 func TestRefusals(t *testing.T) {
-	type world struct {
+	type fixture struct {
 		s             *discordfake.Server
 		channel, mine string
 		theirs        string
 		ann           string
 	}
-	create := func(t *testing.T, w world) answer {
+	create := func(t *testing.T, w fixture) answer {
 		return send(t, w.s, "POST", "/channels/"+w.channel+"/messages", `{"content":"x"}`)
 	}
-	edit := func(id func(world) string) func(*testing.T, world) answer {
-		return func(t *testing.T, w world) answer {
+	edit := func(id func(fixture) string) func(*testing.T, fixture) answer {
+		return func(t *testing.T, w fixture) answer {
 			return send(t, w.s, "PATCH", "/channels/"+w.channel+"/messages/"+id(w), `{"content":"x"}`)
 		}
 	}
-	mine, theirs := func(w world) string { return w.mine }, func(w world) string { return w.theirs }
+	mine, theirs := func(w fixture) string { return w.mine }, func(w fixture) string { return w.theirs }
 	for name, test := range map[string]struct {
-		prepare func(*world)
-		act     func(*testing.T, world) answer
+		prepare func(*fixture)
+		act     func(*testing.T, fixture) answer
 		status  int
 		code    int
 	}{
-		"unknown channel": {func(w *world) { w.channel = "5" }, create, 404, 10003},
-		"no access":       {func(w *world) { w.s.Deny(w.channel, discordfake.ViewChannel) }, create, 403, 50001},
-		"no right":        {func(w *world) { w.s.Deny(w.channel, discordfake.SendMessages) }, create, 403, 50013},
-		"closed DM": {func(w *world) {
+		"unknown channel": {func(w *fixture) { w.channel = "5" }, create, 404, 10003},
+		"no access":       {func(w *fixture) { w.s.Deny(w.channel, discordfake.ViewChannel) }, create, 403, 50001},
+		"no right":        {func(w *fixture) { w.s.Deny(w.channel, discordfake.SendMessages) }, create, 403, 50013},
+		"closed DM": {func(w *fixture) {
 			w.channel = w.s.AddDM(w.ann)
 			w.s.CloseDMs(w.ann)
 		}, create, 403, 50007},
-		"AutoMod":       {func(w *world) { w.s.AutoMod("x") }, create, 400, 200000},
-		"forum":         {func(w *world) { w.channel = w.s.AddForum(w.s.AddGuild("g"), "forum") }, create, 400, 50008},
-		"locked thread": {func(w *world) { w.channel = w.s.AddThread(w.channel, "th"); w.s.SetThread(w.channel, true, true) }, create, 400, 160005},
-		"archived thread": {func(w *world) {
+		"AutoMod":       {func(w *fixture) { w.s.AutoMod("x") }, create, 400, 200000},
+		"forum":         {func(w *fixture) { w.channel = w.s.AddForum(w.s.AddGuild("g"), "forum") }, create, 400, 50008},
+		"locked thread": {func(w *fixture) { w.channel = w.s.AddThread(w.channel, "th"); w.s.SetThread(w.channel, true, true) }, create, 400, 160005},
+		"archived thread": {func(w *fixture) {
 			w.channel = w.s.AddThread(w.channel, "th")
 			w.mine = send(t, w.s, "POST", "/channels/"+w.channel+"/messages", `{"content":"x"}`).id()
 			w.s.SetThread(w.channel, true, false)
 		}, edit(mine), 400, 50083},
-		"foreign message": {func(*world) {}, edit(theirs), 403, 50005},
-		"old message": {func(w *world) {
+		"foreign message": {func(*fixture) {}, edit(theirs), 403, 50005},
+		"old message": {func(w *fixture) {
 			w.s.LimitOldEdits(time.Minute)
 			time.Sleep(time.Hour + time.Second) // the bubble's clock
 		}, edit(mine), 429, 30046},
-		"foreign delete": {func(*world) {}, func(t *testing.T, w world) answer {
+		"foreign delete": {func(*fixture) {}, func(t *testing.T, w fixture) answer {
 			return send(t, w.s, "DELETE", "/channels/"+w.channel+"/messages/"+w.theirs, "")
 		}, 403, 50013},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, channel, ann := room(t)
-				w := world{s: s, channel: channel, ann: ann, mine: post(t, s, channel, `{"content":"mine"}`)}
+				w := fixture{s: s, channel: channel, ann: ann, mine: post(t, s, channel, `{"content":"mine"}`)}
 				w.theirs = s.Say(channel, ann, "theirs")
 				test.prepare(&w)
 				if a := test.act(t, w); a.status != test.status || a.code() != test.code {

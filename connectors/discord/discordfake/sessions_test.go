@@ -135,7 +135,7 @@ func TestHeartbeats(t *testing.T) {
 		g, _ := login(t, mem, allIntents)
 		beat := func() { g.send(`{"op":1,"d":2}`) }
 		if beat(); g.next().Op != 11 {
-			t.Error("no ACK")
+			t.Error("the heartbeat got no ACK; want op 11")
 		}
 		s.DropAcks(1)
 		beat()
@@ -145,7 +145,7 @@ func TestHeartbeats(t *testing.T) {
 			t.Errorf("the dropped ACK came: %+v", f)
 		}
 		if beat(); g.next().Op != 11 {
-			t.Error("no ACK again")
+			t.Error("the heartbeat after the dropped ACK got no ACK; want op 11")
 		}
 		s.RequestReconnect()
 		if f := g.next(); f.Op != 7 {

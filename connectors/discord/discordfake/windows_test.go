@@ -147,7 +147,7 @@ func TestNonce(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		if id := post(t, s, channel, body("fourth")); id == first {
-			t.Error("the window never ends")
+			t.Error("the nonce still returns the first message; want a new one after its window")
 		}
 		if id := post(t, s, channel, `{"content":"fifth","nonce":"run-1"}`); len(s.Messages(channel)) != 2 {
 			t.Errorf("a nonce that is not enforced: %s in %+v", id, s.Messages(channel))

@@ -39,7 +39,7 @@ func TestChannel(t *testing.T) {
 		}
 		b.clean()
 		if b.call("sendChatAction", params{"chat_id": news.ID, "action": "typing"}).OK || len(b.Rejected()) != 1 {
-			t.Error("it may type in a channel")
+			t.Error("the bot may type in a channel; want a refusal")
 		}
 	})
 }

@@ -67,7 +67,7 @@ func TestFaultOnTheKth(t *testing.T) {
 		b.Fault(telegramfake.Fault{Times: -1, Drop: true})
 		for range 3 {
 			if _, err := b.try("getMe", nil); err == nil {
-				t.Error("not dropped")
+				t.Error("the request got a response; want a dropped connection")
 			}
 		}
 		b.ClearFaults()
@@ -89,7 +89,7 @@ func TestChosenRetryAfter(t *testing.T) {
 			}
 			time.Sleep(time.Duration(seconds)*time.Second - time.Millisecond)
 			if b.typing(chat) == 0 || !b.Log()[1].Early {
-				t.Error("served during the hold")
+				t.Error("a request was served during the hold; want it refused as early")
 			}
 			time.Sleep(4 * time.Hour)
 			if wait := b.typing(chat); wait != 0 {

@@ -125,7 +125,7 @@ func TestNotModified(t *testing.T) {
 }
 
 // TR-08: definite refusals.
-func TestGone(t *testing.T) {
+func TestMissingMessagesAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bot) {
 		ann := b.AddUser("Ann", "ann")
 		chat, group := b.AddPrivate(ann), b.AddGroup("g")

@@ -195,7 +195,7 @@ func TestAbandonedPollEnds(t *testing.T) {
 			strings.NewReader("timeout=50"))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if _, err := b.http.Do(req); err == nil {
-			t.Fatal("the request was not cut")
+			t.Fatal("the request got a response; want it cut")
 		}
 		synctest.Wait()
 		b.updates(params{"timeout": 5})

@@ -67,7 +67,7 @@ func next(t *testing.T, ch <-chan relay.Frame) (relay.Frame, bool) {
 	case f, ok := <-ch:
 		return f, ok
 	case <-patient():
-		t.Fatal("nothing is heard")
+		t.Fatal("no frame arrived; want one")
 		return relay.Frame{}, false
 	}
 }
@@ -76,7 +76,7 @@ func heard(t *testing.T, ch <-chan relay.Frame, want relay.Frame) {
 	t.Helper()
 	got, ok := next(t, ch)
 	if !ok {
-		t.Fatal("closed early, though nothing is broken")
+		t.Fatal("the subscription was closed without a fault; want it open")
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("heard something else (-want +got):\n%s", d)
@@ -125,7 +125,7 @@ func ascending(t *testing.T, ch <-chan relay.Frame, last answer.Cursor) (frames 
 	for {
 		f, ok := next(t, ch)
 		if !ok {
-			t.Fatal("closed early, though nothing is broken")
+			t.Fatal("the subscription was closed without a fault; want it open")
 		}
 		frames++
 		if before, seen := at[f.Run]; seen && f.From <= before {

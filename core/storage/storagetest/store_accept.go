@@ -29,7 +29,7 @@ func acceptOpens(t *testing.T, s store) {
 	acc := s.accept(in, chat.JoinRule{Window: time.Second})
 	s.same("accepted", acc, chat.Accepted{Memory: in.ID, Run: acc.Run, Response: 1})
 	if acc.Run == "" {
-		t.Error("it has no run")
+		t.Error("the accepted message has no run; want one")
 	}
 	want := chat.Run{ID: acc.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: in.Address, Author: "ada",
 		Inputs: []chat.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now().Add(time.Second)}

@@ -83,7 +83,7 @@ func parkUntil(t *testing.T, s store) {
 	_, err = s.Continuation(t.Context(), r.ID)
 	s.fails(err, chat.ErrNotFound)
 	if s.runOf(chat.Accepted{Run: r.ID}).Continues {
-		t.Error("it still has what it needed the first time")
+		t.Error("Continues is true after the second parking; want false")
 	}
 }
 

@@ -79,7 +79,7 @@ func noteVerdict(t *testing.T, s store) {
 	s.note(r, chat.Note{Text: "more"})
 	got := s.openRuns("room")[0]
 	if got.Verdict == nil {
-		t.Fatal("there is no verdict")
+		t.Fatal("the open run has no verdict; want the one that was noted")
 	}
 	s.same("the verdict", *got.Verdict, want)
 	s.same("the outcome before the end", got.Outcome, answer.Outcome{})

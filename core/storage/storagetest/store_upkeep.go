@@ -80,11 +80,11 @@ func eraseOpen(t *testing.T, s store) {
 	_, err = s.Clear(t.Context(), "room")
 	s.must(err)
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Verdict == nil {
-		t.Error("an open run has lost its last word")
+		t.Error("an open run has lost its verdict; want it kept")
 	}
 	s.finish(r, answerOf(r, "the answer"))
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Verdict == nil {
-		t.Error("what was chosen can't be carried out any more")
+		t.Error("the run has lost its verdict; want it until the run of the choice has ended")
 	}
 	_, err = s.QuestionOf(t.Context(), acc.Run)
 	s.must(err)
@@ -107,7 +107,7 @@ func eraseRetired(t *testing.T, s store) {
 	s.must(err)
 	carrier := s.start(acc.Run, "owner")
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Verdict == nil {
-		t.Error("the options can't be taken away any more")
+		t.Error("the run has lost its verdict; want it until the options are removed")
 	}
 	s.note(carrier, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "the answer"}})
 	s.finish(carrier, answerOf(carrier, "the answer"))

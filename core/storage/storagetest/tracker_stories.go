@@ -106,7 +106,7 @@ func contextIsChild(t *testing.T, r replicas) {
 		t.Fatal(err)
 	}
 	if first.Value(key{}) != "kept" {
-		t.Error("the child has lost its parent's values")
+		t.Error("the child context has lost its parent's values; want them kept")
 	}
 	second, err := r.at(1).Claim(parent, agent, "room", 2)
 	if err != nil {
