@@ -181,7 +181,7 @@ func TestDeployedProxy(t *testing.T) {
 	}
 }
 
-// The image is built from what there is, with the Go of go.mod, and does not run as root.
+// The image is built from what there is, with the Go of go.mod. It has no other program, checks its health, and does not run as root.
 func TestDockerfile(t *testing.T) {
 	text := deployFile(t, "Dockerfile")
 	mod, err := os.ReadFile(filepath.Join(top, "go.mod"))
@@ -195,7 +195,7 @@ func TestDockerfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"FROM golang:" + version + " AS build\n", "CGO_ENABLED=0 go build", "-o " + program[0] + " ./cmd/gateway\n",
-		"COPY --from=build " + program[0] + " " + program[0] + "\n", "USER nonroot"} {
+		"COPY --from=build " + program[0] + " " + program[0] + "\n", "FROM scratch\n", "USER 65532:65532\n", "CMD [\"" + program[0] + "\", \"health\"]\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it lacks %q", part)
 		}

@@ -44,6 +44,7 @@ type outcome struct {
 // outcomes lists those commands. Words in capitals stand for something that the folder does not have.
 var outcomes = map[string]outcome{
 	"gateway pair":      {1, "no code given"},
+	"gateway health":    {1, "name it with --listen"}, // TestHealth asks gateways
 	"gateway pair CODE": {1, "code"},
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
 	"gateway pair --remove browser:3f2a9c1b":   {1, "no browser 3f2a9c1b is logged in"},

@@ -45,6 +45,7 @@ type cli struct {
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Log in to MCP servers."`
 	Migrate migrateCmd `cmd:"" help:"Update the store ahead of a new version, or move it from SQLite to PostgreSQL."`
 	Status  statusCmd  `cmd:"" help:"List the gateways that share the store, what they hold, and what waits."`
+	Health  healthCmd  `cmd:"" help:"Report whether the gateway is ready: exit code 0 if it is, 1 otherwise."`
 	Backup  backupCmd  `cmd:"" help:"Copy the SQLite store to a file, also while the gateway runs."`
 	Restore restoreCmd `cmd:"" help:"Replace the SQLite store by a backup."`
 	Person  personCmd  `cmd:"" help:"Export or delete everything that is stored about a person."`

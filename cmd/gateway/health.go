@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// healthTime limits a health check. It is below the time that containers give theirs.
+const healthTime = 4 * time.Second
+
+// healthCmd asks a running gateway whether it is ready, for health checks in images that have no other program.
+type healthCmd struct {
+	Listen string `placeholder:"HOST:PORT" help:"The address of the gateway (default: web.listen)."`
+}
+
+// Run prints that the gateway is ready, or returns an error with the reason why it isn't.
+func (h *healthCmd) Run(ctx context.Context, c *cli) error {
+	if h.Listen == "" {
+		cfg, _, err := c.load()
+		if err != nil {
+			return err
+		}
+		h.Listen = cfg.Web.Listen
+	}
+	address, err := dialable(h.Listen)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	res, err := (&http.Client{Transport: &http.Transport{}}).Do(req) // without a proxy
+	if err != nil {
+		return fmt.Errorf("no gateway answers at %s: %w", address, errors.Unwrap(err))
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // the status decides; the text is only shown
+	if text := strings.TrimSpace(string(body)); res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the gateway at %s: %s", address, text)
+	}
+	fmt.Println("ready")
+	return nil
+}
+
+// dialable returns the address at which this machine reaches a listener: one on all interfaces is reached on loopback.
+func dialable(listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%q is no address of the form HOST:PORT", listen)
+	case port == "0":
+		return "", errors.New("the gateway chooses its port: name it with --listen HOST:PORT")
+	case host == "", host == "0.0.0.0":
+		host = "127.0.0.1"
+	case host == "::":
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
