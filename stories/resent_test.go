@@ -2,6 +2,7 @@ package stories_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,21 @@ func (s *harness) forgetConversation(id string) {
 	if resp.StatusCode != http.StatusOK {
 		s.Fatalf("to forget is %d", resp.StatusCode)
 	}
+}
+
+// A reader that comes when the answer has ended, also from the next process, reads its usage as the first one did.
+func TestUsageOfAnEndedAnswer(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		id := s.open()
+		first := string(s.all(s.send(id, "k1", "Hello")).Raw)
+		later := string(s.all(s.send(id, "k1", "Hello")).Raw)
+		s.shutdown()
+		s.start()
+		next := string(s.all(s.send(id, "k1", "Hello")).Raw)
+		if !strings.Contains(first, `"usage":{`) || later != first || next != first {
+			t.Errorf("it ends with\n%s\n%s\n%s", first, later, next)
+		}
+	})
 }
 
 // IN-17: a page that sends a message again whose conversation was forgotten meanwhile gets no second answer, also from the next

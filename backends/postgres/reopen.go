@@ -79,7 +79,7 @@ func reopen(ctx context.Context, q querier, run record.HeldRun) error {
 		run.Text = run.Verdict.Text
 	}
 	_, err := q.Exec(ctx, `
-		UPDATE runs SET epoch = epoch + 1, owner = $1, status = '', failure = '', partial = false, counted = false, text = $2, verdict = '', deaths = 0, blamed = 0, risk = '', lasting = false, attempts = 0,
+		UPDATE runs SET epoch = epoch + 1, owner = $1, status = '', failure = '', partial = false, outcome = '', counted = false, text = $2, verdict = '', deaths = 0, blamed = 0, risk = '', lasting = false, attempts = 0,
 			parked = false, ending = '', continuation = ''
 		WHERE id = $3`, run.Owner, run.Text, run.ID)
 	if err == nil {

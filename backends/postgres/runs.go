@@ -23,7 +23,7 @@ const selectRuns = `
 		r.epoch, r.epoch > 0 AND r.status = '' AND coalesce(o.alive_until > $1::bigint, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND coalesce(o.alive_until <= $1 AND NOT o.leaving, FALSE))::int,
 		r.blamed, r.attempts, r.retried,
-		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.lasting, r.ending, r.continuation <> '',
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.lasting, r.ending, r.continuation <> '', r.outcome,
 		(SELECT coalesce(json_agg(m.id ORDER BY m.seq)::text, '') FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
@@ -247,9 +247,9 @@ func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o a
 	var room chat.RoomID
 	var turn chat.ResponseID
 	err = q.QueryRow(ctx, `
-		UPDATE runs SET status = $1, failure = $2, withdrawn = $3, partial = $4, parked = false, ending = '', continuation = ''
+		UPDATE runs SET status = $1, failure = $2, withdrawn = $3, partial = $4, outcome = $7, parked = false, ending = '', continuation = ''
 		WHERE id = $5 AND epoch = $6 AND status = ''
-		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
+		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch, record.OutcomeOf(o, epoch)).Scan(&room, &turn)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, answer.ErrLost

@@ -6,6 +6,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/llm"
 )
 
 // verdict is the stored form of a [chat.Verdict]. It has the same fields, so that one converts to the other, and the
@@ -29,6 +30,22 @@ func Verdict(v *chat.Verdict) string {
 		return ""
 	}
 	return JSON(verdict(*v))
+}
+
+// outcome is the stored form of the parts of an outcome that no query compares. The epoch is that of the end: a process of an earlier
+// version reopens and ends a run without it, and what it finds there is that of an earlier end.
+type outcome struct {
+	Epoch  chat.Epoch    `json:"epoch"`
+	Usage  *llm.UsageSum `json:"usage,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+}
+
+// OutcomeOf returns the stored form of the parts of o that have no column of their own, for a run that ends in that epoch; "" if all are empty.
+func OutcomeOf(o answer.Outcome, epoch chat.Epoch) string {
+	if o.Usage == nil && o.Reason == "" {
+		return ""
+	}
+	return JSON(outcome{epoch, o.Usage, o.Reason})
 }
 
 // content is the stored form of the fields of a memory that no query compares, in one column.

@@ -91,13 +91,17 @@ type HeldRun struct {
 // status. Without a row the error is [chat.ErrNotFound].
 func ScanRun(r Row) (run HeldRun, err error) {
 	var v verdict
+	var o outcome
 	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, JSONInto(&run.Address), &run.Author, TimeInto(&run.Opened),
 		TimeInto(&run.Ready), &run.Kind, &run.Epoch, &run.Held, &run.Owner,
 		&run.Deaths, &run.Blamed, &run.Attempts, &run.Retried,
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
-		JSONInto(&run.Shown), &run.Text, &run.Acting, &run.Acted, JSONInto(&v), &run.Parked, &run.Lasting, &run.Ending, &run.Continues, JSONInto(&run.Inputs))
+		JSONInto(&run.Shown), &run.Text, &run.Acting, &run.Acted, JSONInto(&v), &run.Parked, &run.Lasting, &run.Ending, &run.Continues, JSONInto(&o), JSONInto(&run.Inputs))
 	if v.Outcome.Done() {
 		run.Verdict = (*chat.Verdict)(&v)
+	}
+	if o.Epoch == run.Epoch {
+		run.Outcome.Usage, run.Outcome.Reason = o.Usage, o.Reason
 	}
 	return run, Found(err)
 }

@@ -33,7 +33,7 @@ func Tables() []Table {
 		table("rooms", 1, "id world kind connector name created turns attention chats address gone"),
 		table("memories", 1, "seq id room turn role kind author name text in_reply_to at history interrupted failure content"),
 		table("runs", 1, "seq id room turn kind address author opened ready duty epoch owner status failure withdrawn partial shown text "+
-			"acting acted verdict deaths attempts retried counted parked ending continuation blamed risk lasting"),
+			"acting acted verdict deaths attempts retried counted parked ending continuation blamed risk lasting outcome"),
 		table("owners", 1, "id alive_until leaving died_with"),
 		files,
 		table("room_notes", 1, "seq room kind key about text first last first_turn last_turn at expires"),

@@ -83,7 +83,7 @@ func reopen(ctx context.Context, tx *conn, run record.HeldRun) error {
 		run.Text = run.Verdict.Text
 	}
 	_, err := tx.ExecContext(ctx, `
-		UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, counted = 0, text = ?, verdict = '', deaths = 0, blamed = 0, risk = '', lasting = 0, attempts = 0,
+		UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, outcome = '', counted = 0, text = ?, verdict = '', deaths = 0, blamed = 0, risk = '', lasting = 0, attempts = 0,
 			parked = 0, ending = '', continuation = ''
 		WHERE id = ?`, run.Owner, run.Text, run.ID)
 	if err == nil {

@@ -23,7 +23,7 @@ const selectRuns = `
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?1, FALSE), r.owner,
 		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND ifnull(o.alive_until <= ?1 AND o.leaving = 0, FALSE)),
 		r.blamed, r.attempts, r.retried,
-		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.lasting, r.ending, r.continuation <> '',
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict, r.parked, r.lasting, r.ending, r.continuation <> '', r.outcome,
 		(SELECT json_group_array(m.id ORDER BY m.seq) FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
@@ -260,10 +260,10 @@ func endRun(ctx context.Context, tx *conn, id chat.RunID, epoch chat.Epoch, o an
 	var room chat.RoomID
 	var turn chat.ResponseID
 	err = tx.QueryRowContext(ctx, `
-		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ?, parked = 0, ending = '', continuation = ''
+		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ?, outcome = ?, parked = 0, ending = '', continuation = ''
 		WHERE id = ? AND epoch = ? AND status = ''
 		RETURNING room, turn, EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role = 'input')`,
-		o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn, &asked)
+		o.Status, o.Failure, o.Withdrawn, o.Partial, record.OutcomeOf(o, epoch), id, epoch).Scan(&room, &turn, &asked)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, answer.ErrLost

@@ -160,14 +160,21 @@ func finishNeedsStatus(t *testing.T, s store) {
 }
 
 func finishOutcomes(t *testing.T, s store) {
+	var last chat.Run
 	for n, o := range []answer.Outcome{
 		{Status: answer.Ignored}, {Status: answer.Superseded, Withdrawn: true}, {Status: answer.Failed, Failure: llm.NoProvider, Partial: true},
+		{Status: answer.Ignored, Reason: "It is over.", Usage: &llm.UsageSum{Calls: 2, Prompt: 90, Completion: 10, Cached: 40, Provider: "p", Model: "m", Estimated: true}},
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
 		got, err := s.Run(t.Context(), r.ID)
 		s.must(err)
 		s.same("the outcome", got.Outcome, o)
+		last = r
 	}
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2"})
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2", "message 3"})
+	s.must(s.Reopen(t.Context(), last.ID))
+	s.same("the outcome of a reopened run", s.reread(last.ID).Outcome, answer.Outcome{})
+	s.finish(s.start(last.ID, "owner"), chat.Memory{})
+	s.same("the outcome of its second end", s.reread(last.ID).Outcome, done)
 }
