@@ -26,13 +26,13 @@ func (s *harness) forgetConversation(id string) {
 
 // A reader that comes when the answer has ended, also from the next process, reads its usage as the first one did.
 func TestUsageOfAnEndedAnswer(t *testing.T) {
-	tell(t, nil, func(s *story) {
-		id := s.open()
-		first := string(s.all(s.send(id, "k1", "Hello")).Raw)
-		later := string(s.all(s.send(id, "k1", "Hello")).Raw)
+	withGateway(t, nil, func(s *harness) {
+		id := s.newConversation()
+		first := string(s.readAll(s.send(id, "k1", "Hello")).Raw)
+		later := string(s.readAll(s.send(id, "k1", "Hello")).Raw)
 		s.shutdown()
 		s.start()
-		next := string(s.all(s.send(id, "k1", "Hello")).Raw)
+		next := string(s.readAll(s.send(id, "k1", "Hello")).Raw)
 		if !strings.Contains(first, `"usage":{`) || later != first || next != first {
 			t.Errorf("it ends with\n%s\n%s\n%s", first, later, next)
 		}
