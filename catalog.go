@@ -263,6 +263,12 @@ func LoadConfig(path string, getenv func(string) (string, bool)) (config.Config,
 	return withVision(cfg), err
 }
 
+// ParseConfig reads a configuration from data, like [LoadConfig]; see [config.Parse].
+func ParseConfig(name string, data []byte, dir string, getenv func(string) (string, bool)) (config.Config, error) {
+	cfg, err := config.Parse(name, data, dir, getenv, described()...)
+	return withVision(cfg), err
+}
+
 // DefaultConfig returns the configuration without a file. It fails like [config.Default].
 func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, described()...)

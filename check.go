@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +25,16 @@ type Finding struct {
 	OK    bool
 	Doubt bool   // it works, but possibly not as intended; then OK is set too
 	Text  string // the result, or the problem and its remedy
+	Link  string // of a bot: see [connectors.CheckResult], as is CodeLink
+	// CodeLink, with a pairing code after it, sends the code to the bot.
+	CodeLink string
 }
 
 // Check tests cfg against the real services without disturbing users. It opens the store unless a running gateway has
 // it, contacts Redis, tries each model at little cost, looks up the bots on their platforms, and checks that someone
-// is allowed to talk to them. Parts are tested one after the other, each for at most twenty seconds.
-func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
+// is allowed to talk to them. Parts are tested one after the other, each for at most twenty seconds. With the names of parts,
+// such as "store" or "models.large", only those are tested.
+func Check(ctx context.Context, cfg config.Config, env Env, only ...string) []Finding {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
 	quiet := env
@@ -55,14 +60,17 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	if cfg.Agent.Recall == config.RecallMeaning {
 		parts = append(parts, part{"agent.recall", with(&store, func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) })})
 	}
+	links := map[string]connectors.CheckResult{}
 	on, err := allPlatforms(cfg, func(string) connectors.Deps { return connectors.Deps{Log: env.Log, Dial: env.Dial} }, env)
 	if err != nil {
 		parts = append(parts, part{"connectors", func(context.Context) (string, error) { return "", err }})
 	}
 	for _, p := range on {
 		if c, ok := p.Connector.(connectors.Checker); ok {
-			parts = append(parts, part{"connectors." + p.Name(), func(ctx context.Context) (string, error) {
-				return checkPlatform(ctx, c, allEars(cfg.Access, p.Name()))
+			name := "connectors." + p.Name()
+			parts = append(parts, part{name, func(ctx context.Context) (text string, err error) {
+				text, links[name], err = checkPlatform(ctx, c, allEars(cfg.Access, p.Name()))
+				return text, err
 			}})
 		}
 	}
@@ -71,7 +79,12 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	}
 	var all []Finding
 	for _, p := range parts {
-		all = append(all, p.try(ctx))
+		if len(only) > 0 && !slices.Contains(only, p.name) {
+			continue
+		}
+		f := p.try(ctx)
+		f.Link, f.CodeLink = links[p.name].Link, links[p.name].CodeLink
+		all = append(all, f)
 	}
 	return all
 }
@@ -209,17 +222,17 @@ func checkWeb(ctx context.Context, cfg config.Config, env Env) (string, error) {
 
 // checkPlatform looks up a bot. If key, a setting, requires messages that the platform doesn't deliver to the bot, it
 // returns a warning.
-func checkPlatform(ctx context.Context, c connectors.Checker, key string) (string, error) {
-	found, err := c.Check(ctx)
+func checkPlatform(ctx context.Context, c connectors.Checker, key string) (text string, found connectors.CheckResult, err error) {
+	found, err = c.Check(ctx)
 	switch {
 	case err != nil:
-		return "", err
+		return "", found, err
 	case found.Unheard == "":
-		return found.Text, nil
+		return found.Text, found, nil
 	case key == "":
-		return found.Text + "; " + found.Unheard, nil
+		return found.Text + "; " + found.Unheard, found, nil
 	}
-	return "", warning(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
+	return "", found, warning(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
 }
 
 // allEars returns the setting that makes the agent read messages of a platform that don't mention it; "" if none does.

@@ -83,6 +83,9 @@ type CheckResult struct {
 	// Unheard describes which group messages the bot does not receive, and how to change that; empty if it receives
 	// all.
 	Unheard string
+	Link    string // where users meet the bot, or invite it
+	// CodeLink, with a pairing code after it, is a link that sends the code to the bot; empty if the platform has none.
+	CodeLink string
 }
 
 // StateStore persists small, rarely written state of connectors. Names begin with the connector's own. It is safe for

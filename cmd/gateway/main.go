@@ -38,6 +38,7 @@ type cli struct {
 	Config  string           `short:"c" placeholder:"FILE" help:"Config file (default: ./config.yaml if present, otherwise built-in defaults)."`
 	Version kong.VersionFlag `help:"Print the version."`
 
+	Init    initCmd    `cmd:"" help:"Set up a gateway: ask for a token, a model and a name, try them, and write config.yaml and .env."`
 	Run     runCmd     `cmd:"" default:"withargs" help:"Run the gateway until interrupted (the default)."`
 	Chat    chatCmd    `cmd:"" help:"Chat with the agent in this terminal, whether or not the gateway is running."`
 	Check   checkCmd   `cmd:"" help:"Check the configuration against the real services."`
@@ -53,15 +54,20 @@ type cli struct {
 	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a file from standard input and write what it contains. For internal use."`
 }
 
-// load reads the configuration and returns where it came from. Only the default file may be missing.
+// load reads the configuration and returns where it came from. Only the default file may be missing. Variables come from
+// the environment, and from the file .env next to the configuration.
 func (c *cli) load() (config.Config, string, error) {
+	getenv, err := config.WithDotEnv(filesFor(cmp.Or(c.Config, defaultFile)).env, os.LookupEnv)
+	if err != nil {
+		return config.Config{}, "", err
+	}
 	if c.Config != "" {
-		cfg, err := parley.LoadConfig(c.Config, os.LookupEnv)
+		cfg, err := parley.LoadConfig(c.Config, getenv)
 		return cfg, c.Config, err
 	}
-	cfg, err := parley.LoadConfig(defaultFile, os.LookupEnv)
+	cfg, err := parley.LoadConfig(defaultFile, getenv)
 	if errors.Is(err, fs.ErrNotExist) {
-		cfg, err = parley.DefaultConfig(os.LookupEnv)
+		cfg, err = parley.DefaultConfig(getenv)
 		return cfg, "the defaults", err
 	}
 	return cfg, defaultFile, err

@@ -122,7 +122,9 @@ func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err
 	if err != nil {
 		return found, advise(err)
 	}
-	found.Text = fmt.Sprintf("@%s answers at https://t.me/%s", me.UserName, me.UserName)
+	found.Link = "https://t.me/" + me.UserName
+	found.CodeLink = found.Link + "?start="
+	found.Text = fmt.Sprintf("@%s answers at %s", me.UserName, found.Link)
 	if hook != "" {
 		found.Text += "; its webhook will be removed at startup; waiting messages are kept"
 	}

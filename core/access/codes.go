@@ -29,10 +29,11 @@ func newCode() string {
 // ShownCode returns a code in the form for users.
 func ShownCode(code string) string { return code[:codeLength/2] + "-" + code[codeLength/2:] }
 
-// codeIn finds the code in text, with or without /pair before it; meant reports that the text can't be anything else.
+// codeIn finds the code in text, with or without /pair before it, or /start, which links and QR codes
+// make of it on some platforms; meant reports that the text can't be anything else.
 func codeIn(text string) (code string, meant bool) {
 	text = strings.ToUpper(strings.Trim(strings.TrimSpace(text), "`*"))
-	rest, meant := strings.CutPrefix(text, "/PAIR")
+	rest, meant := strings.CutPrefix(strings.TrimPrefix(text, "/START "), "/PAIR")
 	code = strings.ReplaceAll(strings.ReplaceAll(rest, "-", ""), " ", "") // this runs for every message: building a Replacer takes 6 KB
 	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
 		return "", meant

@@ -62,6 +62,16 @@ func WebCode(ctx context.Context, cfg config.Config) (string, error) {
 	return reply.Web, err
 }
 
+// A setup comes before the first start, so this command creates the store.
+var ownerCode = command[struct{}, string]{name: "owner-code", creates: true, do: func(ctx context.Context, _ Store, rt Runtime, _ struct{}) (string, error) {
+	return rt.OwnerCode(ctx)
+}}
+
+// OwnerCode returns the code that makes the first user who sends it the owner, in the same way. It is empty if there is an owner.
+func OwnerCode(ctx context.Context, cfg config.Config) (string, error) {
+	return ownerCode.run(ctx, cfg, struct{}{})
+}
+
 // ListPeople returns the approved and waiting users, in the same way. It fails if neither a gateway nor its store can
 // be reached.
 func ListPeople(ctx context.Context, cfg config.Config) (People, error) {

@@ -11,6 +11,7 @@ import (
 	"parley/backends"
 	"parley/config"
 	"parley/connectors/web"
+	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/intake"
 	"parley/internal/settings"
@@ -26,6 +27,8 @@ type Runtime interface {
 	SaveUsage(ctx context.Context) error
 	// Overdue returns the number of open runs that wait longer than a turn can take.
 	Overdue() int
+	// OwnerCode returns the code that makes its sender the owner; empty if there is one.
+	OwnerCode(ctx context.Context) (string, error)
 }
 
 // Store has the methods of a store that the commands need. Contracts and errors are those of package storage.
@@ -46,18 +49,23 @@ type Store interface {
 
 // offline is the Runtime of a store that no gateway has open. The next gateway finds the changes when it starts.
 type offline struct {
-	store Store
-	agent chat.Agent
+	store backends.Store
+	cfg   config.Config
 }
 
 func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) {
-	return intake.Approve(ctx, o.store, o.agent, code)
+	return intake.Approve(ctx, o.store, settings.Agent(o.cfg), code)
 }
 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
 
 // SaveUsage does nothing: this process has asked no model.
 func (offline) SaveUsage(context.Context) error { return nil }
+
+// OwnerCode implements Runtime.
+func (o offline) OwnerCode(ctx context.Context) (string, error) {
+	return (&access.Pairing{Store: o.store, Policy: settings.Access(o.cfg)}).OwnerCode(ctx)
+}
 
 // Overdue returns 0: nothing runs that could know.
 func (offline) Overdue() int { return 0 }
@@ -87,7 +95,7 @@ func (c command[Request, Reply]) run(ctx context.Context, cfg config.Config, req
 		if err != nil {
 			return out.Reply, fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
 		}
-		out.Reply, err = c.do(ctx, store, offline{store, settings.Agent(cfg)}, req)
+		out.Reply, err = c.do(ctx, store, offline{store, cfg}, req)
 		return out.Reply, errors.Join(err, store.Close())
 	}
 	if err == nil && out.Error != "" {
@@ -119,6 +127,7 @@ const maxRequest = 256 << 10 // bytes
 func Handler(store Store, rt Runtime) http.Handler {
 	mux := http.NewServeMux()
 	pair.serve(mux, store, rt)
+	ownerCode.serve(mux, store, rt)
 	runs.serve(mux, store, rt)
 	status.serve(mux, store, rt)
 	person.serve(mux, store, rt)

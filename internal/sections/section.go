@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -43,6 +44,20 @@ type Section struct {
 
 // Format prints the name only, because some verbs of package fmt would print the secrets that Values points to.
 func (s Section) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), s.Name) }
+
+var reference = regexp.MustCompile(`^\$\{env:(\w+)`)
+
+// Variable returns the environment variable that the section's secret comes from by default; "" if there is none.
+func (s Section) Variable() string {
+	fields := reflect.TypeOf(s.Values).Elem()
+	for i := range fields.NumField() {
+		tag := fields.Field(i).Tag
+		if m := reference.FindStringSubmatch(tag.Get("default")); m != nil && tag.Get("yaml") == s.Secret {
+			return m[1]
+		}
+	}
+	return ""
+}
 
 // Ability is a task that models of a provider can do.
 type Ability string

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley"
+	"parley/config"
+)
+
+// setup is what was answered so far. Its methods that ask leave it as it was after an error.
+type setup struct {
+	listen          string
+	platform        string // "" is none
+	apiURL          string
+	provider, model string // "" is openai, which is the demo without a key and a server
+	base            string // address of a server of the owner's
+	name, system    string
+	env             map[string]string // secrets, by variable
+	link, codeLink  string            // of the bot
+}
+
+// config returns the configuration, in at most twelve lines.
+func (s *setup) config() string {
+	var b strings.Builder
+	b.WriteString("# Written by gateway init. docs/getting-started.md lists the keys; a config.yaml with all of them comes with Parley.\n")
+	pairs := func(head string, pairs ...string) {
+		var all []string
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i+1] != "" {
+				all = append(all, pairs[i]+": "+strconv.Quote(pairs[i+1]))
+			}
+		}
+		if len(all) > 0 {
+			b.WriteString(fmt.Sprintf(head, strings.Join(all, ", ")) + "\n")
+		}
+	}
+	literal := strings.NewReplacer("${", "$${").Replace
+	if s.platform != "" {
+		pairs("connectors:\n  "+s.platform+": {%s}", "token", "${env:"+variableOf(s.platform)+"}", "api_url", literal(s.apiURL))
+	}
+	pairs("providers:\n  openai: {%s}", "base_url", literal(s.base))
+	pairs("models:\n  large: {%s}", "provider", s.provider, "model", literal(s.model))
+	pairs("agent: {%s}", "name", literal(s.name), "system", literal(s.system))
+	pairs("web: {%s}", "listen", literal(s.listen))
+	return b.String()
+}
+
+// variableOf returns the environment variable with the secret of a platform or provider.
+func variableOf(name string) string {
+	for _, s := range append(parley.Platforms(), parley.Providers()...) {
+		if s.Name == name {
+			return s.Variable()
+		}
+	}
+	return "OPENAI_API_KEY"
+}
+
+// parse reads the configuration as it is now. Of the environment it only takes addresses of servers, so that no other bot and no
+// other key is tried.
+func (s *setup) parse() (config.Config, error) {
+	return parley.ParseConfig("the answers", []byte(s.config()), ".", func(name string) (string, bool) {
+		if value, ok := s.env[name]; ok || !strings.HasSuffix(name, "_BASE_URL") {
+			return value, ok
+		}
+		return os.LookupEnv(name)
+	})
+}
+
+// try tests a part of the configuration at the real service.
+func (s *setup) try(ctx context.Context, part string) error {
+	cfg, err := s.parse()
+	if err != nil {
+		return err
+	}
+	for _, f := range parley.Check(ctx, cfg, parley.Env{Log: logger(cfg.Log)}, part) {
+		if !f.OK {
+			return errors.New(f.Text)
+		}
+		fmt.Printf("ok    %s\n", f.Text)
+		if f.Link != "" {
+			s.link, s.codeLink = f.Link, f.CodeLink
+		}
+	}
+	return nil
+}
+
+// keep makes next the answers, if it works.
+func (s *setup) keep(ctx context.Context, next setup, part string) error {
+	err := next.try(ctx, part)
+	if err == nil {
+		*s = next
+	}
+	return err
+}
+
+// with returns a copy of s with another secret.
+func (s *setup) with(variable, secret string) setup {
+	next := *s
+	next.env = map[string]string{variable: secret}
+	for name, value := range s.env {
+		next.env[name] = cmp.Or(next.env[name], value)
+	}
+	return next
+}
+
+// askWeb checks the address of the web chat.
+func (s *setup) askWeb(ctx context.Context, i *initCmd, _ *asker) error {
+	next := *s
+	next.listen = i.Listen
+	return s.keep(ctx, next, "web")
+}
+
+// askBot asks for the token, whose form tells the platform.
+func (s *setup) askBot(ctx context.Context, i *initCmd, ask *asker) error {
+	var titles []string
+	for _, p := range parley.Platforms() {
+		titles = append(titles, p.Title)
+	}
+	platforms := strings.Join(titles, " or ")
+	token := ask.or(i.Token, fmt.Sprintf("Token of your bot on %s (Enter: only the web chat):", platforms))
+	if token == "" || token == "none" {
+		return nil
+	}
+	for _, p := range parley.Platforms() {
+		next := s.with(p.Variable(), token)
+		next.platform = p.Name
+		if _, err := next.parse(); err == nil { // with the platform's own server, it checks the form
+			next.apiURL = i.APIURL
+			return s.keep(ctx, next, "connectors."+p.Name)
+		}
+	}
+	return fmt.Errorf("this is not a token of %s; copy the whole token", platforms)
+}
+
+// The servers that people run on their own machine, where these listen by default.
+var localServers = []struct{ title, base string }{
+	{"Ollama", "http://127.0.0.1:11434/v1"},
+	{"LM Studio", "http://127.0.0.1:1234/v1"},
+}
+
+// Providers by the beginning of their keys, longest first, and the models that are chosen for them.
+var knownKeys = []struct{ prefix, provider, model string }{
+	{"sk-ant-", "anthropic", "claude-haiku-4-5"},
+	{"sk-or-", "openrouter", "openrouter/auto"},
+	{"gsk_", "groq", "llama-3.3-70b-versatile"},
+	{"AIza", "gemini", "gemini-2.5-flash"},
+	{"sk-", "", "gpt-4.1-mini"},
+}
+
+// askModel asks for a model. Servers on this machine are found and offered.
+func (s *setup) askModel(ctx context.Context, i *initCmd, ask *asker) error {
+	answer := i.Model
+	if answer == "" {
+		question, standard := "API key of OpenAI, Anthropic, Gemini, Groq or OpenRouter, or the address of a server (Enter: %s):", "demo"
+		for _, server := range localServers {
+			if _, err := firstModel(ctx, server.base); err == nil {
+				fmt.Printf("%s runs at %s.\n", server.title, server.base)
+				if standard == "demo" {
+					standard = server.base
+				}
+			}
+		}
+		answer, _ = ask.line(fmt.Sprintf(question, standard))
+		answer = cmp.Or(answer, standard)
+	}
+	if answer == "demo" {
+		return nil
+	}
+	next, err := s.withModel(ctx, answer, i.ModelName)
+	if err != nil {
+		return err
+	}
+	return s.keep(ctx, next, "models.large")
+}
+
+// withModel returns s with the model that an answer means: an address, a key, or a provider and a key.
+func (s *setup) withModel(ctx context.Context, answer, model string) (next setup, err error) {
+	next = *s
+	if strings.HasPrefix(answer, "http://") || strings.HasPrefix(answer, "https://") {
+		next.base, next.model = answer, model
+		if model == "" {
+			next.model, err = firstModel(ctx, answer)
+		}
+		return next, err
+	}
+	if provider, key, ok := strings.Cut(answer, " "); ok {
+		next = s.with(variableOf(provider), strings.TrimSpace(key))
+		next.provider, next.model = provider, model
+		return next, nil
+	}
+	for _, known := range knownKeys {
+		if strings.HasPrefix(answer, known.prefix) {
+			next = s.with(variableOf(known.provider), answer)
+			next.provider, next.model = known.provider, cmp.Or(model, known.model)
+			return next, nil
+		}
+	}
+	return next, errors.New("the provider of this key is unknown; write its name before the key, such as: mistral KEY")
+}
+
+// maxModels is the maximum size of a list of models, in bytes.
+const maxModels = 1 << 20
+
+// firstModel returns the first model that a server lists and that can answer.
+func firstModel(ctx context.Context, base string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+"/models", nil)
+	if err != nil {
+		return "", fmt.Errorf("%s is not an address of a server; it looks like http://127.0.0.1:11434/v1", base)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its models: %w; check that the server runs", base, err)
+	}
+	defer resp.Body.Close()
+	var list struct {
+		Data []struct{ ID string } `json:"data"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxModels)).Decode(&list); err != nil || resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s does not list its models (status %d); check the address, or name the model with --model-name", base, resp.StatusCode)
+	}
+	for _, m := range list.Data {
+		if !strings.Contains(m.ID, "embed") {
+			return m.ID, nil
+		}
+	}
+	return "", fmt.Errorf("%s has no model; load one there first", base)
+}
+
+// askCharacter asks who the agent is.
+func (s *setup) askCharacter(_ context.Context, i *initCmd, ask *asker) error {
+	next := *s
+	next.name, next.system = i.Name, i.Character
+	if next.name == "" && next.system == "" {
+		answer, _ := ask.line("Name of the agent, and who it is, such as: Ada, a patient teacher (Enter: Parley, a helpful assistant):")
+		name, who, _ := strings.Cut(answer, ",")
+		if next.name = strings.TrimSpace(name); who != "" {
+			next.system = "You are " + next.name + ", " + strings.TrimSpace(who)
+		}
+	}
+	_, err := next.parse()
+	if err == nil {
+		*s = next
+	}
+	return err
+}
