@@ -25,6 +25,7 @@ vet:
 
 lint:
 	@./tools/timed.sh staticcheck go tool -modfile=tools/go.mod staticcheck ./...
+	@./tools/timed.sh words ./tools/words.sh -check
 
 unit:
 	@./tools/timed.sh tests ./tools/unit.sh
