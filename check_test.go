@@ -22,6 +22,7 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/gatewaytest"
 	"parley/models/modelfake"
 )
 
@@ -167,15 +168,12 @@ func TestCheckListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
+	process := gatewaytest.Start(t.Context(), g.Run)
 	check.cfg.Web.Listen = g.Addr().String()
 	if f := check.finds("web"); !f.OK || !strings.Contains(f.Text, "running gateway") {
 		t.Errorf("its own port: %+v", f)
 	}
-	stop()
-	if err := <-ended; err != nil {
+	if err := process.Stop(); err != nil {
 		t.Error(err)
 	}
 }

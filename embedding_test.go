@@ -17,6 +17,7 @@ import (
 	"parley/config"
 	"parley/core/action"
 	"parley/core/llm"
+	"parley/gatewaytest"
 )
 
 // embedding is the configuration of a gateway that a program embeds.
@@ -37,12 +38,9 @@ func life(t *testing.T, cfg config.Config, env parley.Env, use func(*parley.Gate
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
+	process := gatewaytest.Start(t.Context(), g.Run)
 	use(g)
-	stop()
-	if err := <-ended; err != nil {
+	if err := process.Stop(); err != nil {
 		t.Error(err)
 	}
 }

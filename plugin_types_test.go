@@ -11,6 +11,7 @@ import (
 	"parley/config"
 	"parley/core/action"
 	"parley/core/llm"
+	"parley/gatewaytest"
 )
 
 // keeper is a model that keeps the system prompts it was asked with.
@@ -43,15 +44,12 @@ func TestTemplatesOfAType(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- g.Run(ctx) }()
+		process := gatewaytest.Start(t.Context(), g.Run)
 		door.ask("Hi")
 		if got := <-model.systems; !strings.Contains(got, "\n\n"+want+"\n") {
 			t.Errorf("the system prompt of an agent of type %q is %q; want %q", agentType, got, want)
 		}
-		stop()
-		if err := <-ended; err != nil {
+		if err := process.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
