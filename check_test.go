@@ -132,7 +132,7 @@ func TestCheckOwner(t *testing.T) {
 				panic(err)
 			}
 			defer store.Close()
-			if _, err := store.Own(context.Background(), chat.Person{ID: "telegram/7", Name: "Ada"}); err != nil {
+			if _, err := store.SetOwner(context.Background(), chat.Person{ID: "telegram/7", Name: "Ada"}); err != nil {
 				panic(err)
 			}
 		}, false, "telegram:7"},

@@ -41,7 +41,7 @@ func filled(t *testing.T) string {
 			Place: chat.Room{ID: "room", Kind: chat.Group, Connector: "fake"}, Address: chat.Address{Connector: "fake", Room: "room", ConnectorData: []byte{0, 0xff}}}
 		must(s.Accept(ctx, in, chat.JoinRule{NoRun: n > 2}))
 	}
-	must(nil, s.Beat(ctx, "owner", time.Now().Add(time.Minute)))
+	must(nil, s.RenewLease(ctx, "owner", time.Now().Add(time.Minute)))
 	run, err := s.Start(ctx, "room#1", "owner")
 	must(nil, err)
 	done := answer.Outcome{Status: answer.Completed}
@@ -53,8 +53,8 @@ func filled(t *testing.T) string {
 	must(s.Start(ctx, "room#2", "owner"))
 	_, _, err = s.RequestPairing(ctx, chat.PairingRequest{Person: chat.Person{ID: "eve"}, Code: "code", Ends: time.Now().Add(time.Hour)}, chat.PairingRule{Limit: 3})
 	must(nil, err)
-	must(s.Own(ctx, chat.Person{ID: "ada"}))
-	must(s.Meet(ctx, chat.Entity{ID: "ada", Names: []string{"Ada"}}))
+	must(s.SetOwner(ctx, chat.Person{ID: "ada"}))
+	must(s.SaveEntity(ctx, chat.Entity{ID: "ada", Names: []string{"Ada"}}))
 	must(s.SaveWorld(ctx, chat.World{ID: "world", Name: "World"}))
 	must(s.SaveMember(ctx, chat.Member{World: "world", Entity: "ada", Role: "admin"}))
 	must(nil, s.SaveNote(ctx, chat.RoomNote{Room: "room", Kind: chat.SettingNote, Key: "k", Text: "t"}))

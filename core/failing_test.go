@@ -13,7 +13,7 @@ import (
 var errOnce = errors.New("the store failed once")
 
 // periodic are calls that are made again soon: tests do not fail each of them. Tests of leases and upkeep do that.
-var periodic = []string{"Beat", "OpenRooms", "Expire"}
+var periodic = []string{"RenewLease", "OpenRooms", "Expire"}
 
 // failingStore makes one call of a store fail, once, before the store has done anything. The call is named by its method, because calls of
 // different goroutines have no fixed order.

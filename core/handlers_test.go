@@ -350,7 +350,7 @@ func TestClearedEntirely(t *testing.T) {
 			cleared chat.Cleared
 			left    int
 		}{{chat.Cleared{Room: room}, 1}, {chat.Cleared{Room: room, Entirely: true, Person: fred}, 0}} {
-			if _, err := w.Store.Meet(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
+			if _, err := w.Store.SaveEntity(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {

@@ -21,11 +21,11 @@ type farStore struct {
 	cut atomic.Bool
 }
 
-func (s *farStore) Beat(ctx context.Context, owner string, until time.Time) error {
+func (s *farStore) RenewLease(ctx context.Context, owner string, until time.Time) error {
 	if s.cut.Load() {
 		return errDown
 	}
-	return s.Store.Beat(ctx, owner, until)
+	return s.Store.RenewLease(ctx, owner, until)
 }
 
 func (s *farStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {

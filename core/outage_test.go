@@ -210,7 +210,7 @@ func TestLostRun(t *testing.T) {
 // hungStore answers no beat.
 type hungStore struct{ storage.Store }
 
-func (hungStore) Beat(ctx context.Context, _ string, _ time.Time) error {
+func (hungStore) RenewLease(ctx context.Context, _ string, _ time.Time) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -74,7 +74,7 @@ func TestPairing(t *testing.T) {
 		m := w.message(group, "eve", "And here?")
 		m.Addressed = true
 		w.wantAnswer(n.send(m), answer.Completed, "You said: eve: And here?")
-		w.Must(w.Store.Dismiss(w.Context(), "eve"))
+		w.Must(w.Store.RemoveUser(w.Context(), "eve"))
 		if other := w.codeIn(n.chatAs("eve", "I am out?")); other == code {
 			w.Error("a code lets a user in twice")
 		}

@@ -183,7 +183,7 @@ func (w *harness) storePoison(m chat.Message, evil, name string) {
 	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
 		w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{Room: m.Room, Kind: kind, Key: "x " + name, About: m.Author, Text: name + ": " + evil, At: time.Now()}))
 	}
-	_, err := w.Store.Meet(w.Context(), chat.Entity{ID: m.Author, Names: []string{name}, Details: map[string]string{"language": evil}})
+	_, err := w.Store.SaveEntity(w.Context(), chat.Entity{ID: m.Author, Names: []string{name}, Details: map[string]string{"language": evil}})
 	w.Must(err)
 }
 

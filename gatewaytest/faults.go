@@ -146,7 +146,7 @@ func (f *Faults) Store(s storage.Store) *storagetest.Interceptor {
 			return f.Do(noteName(c.Args[2].(chat.Note)), do)
 		case "OpenRuns":
 			err = cmp.Or(f.Killed(), f.refused("open"))
-		case "Beat", "Leave":
+		case "RenewLease", "Leave":
 			err = f.Killed()
 		default:
 			if effect, ok := effects[c.Method]; ok {

@@ -13,7 +13,7 @@ import (
 // BenchmarkTurns is what a turn writes at least, in many rooms at once: accepted, started, its verdict noted, finished.
 func BenchmarkTurns(b *testing.B) {
 	s := open(b, fresh(b), Options{})
-	if err := s.Beat(b.Context(), "owner", time.Now().Add(time.Hour)); err != nil {
+	if err := s.RenewLease(b.Context(), "owner", time.Now().Add(time.Hour)); err != nil {
 		b.Fatal(err)
 	}
 	done := answer.Outcome{Status: answer.Completed}

@@ -51,7 +51,7 @@ func TestClaimLost(t *testing.T) {
 	t.Parallel()
 	url := fresh(t)
 	s := open(t, url, Options{})
-	beat := func() error { return s.Beat(t.Context(), "owner", time.Now().Add(time.Minute)) }
+	beat := func() error { return s.RenewLease(t.Context(), "owner", time.Now().Add(time.Minute)) }
 	cut := func() {
 		_, err := s.pool.Exec(t.Context(), `SELECT pg_terminate_backend($1, 5000)`, s.claim.conn.PgConn().PID())
 		if err != nil {

@@ -20,8 +20,8 @@ func findEntity(ctx context.Context, q querier, id chat.EntityID) (chat.Entity, 
 	return record.ScanEntity(q.QueryRow(ctx, `SELECT id, connector, names, bot, details FROM entities WHERE id = $1`, id))
 }
 
-// Meet implements [storage.Directory].
-func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
+// SaveEntity implements [storage.Directory].
+func (s *directory) SaveEntity(ctx context.Context, e chat.Entity) (chat.News, error) {
 	err := record.CheckText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
 	for about, text := range e.Details {
 		err = errors.Join(err, record.CheckText(about, text))

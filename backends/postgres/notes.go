@@ -11,7 +11,7 @@ import (
 	"parley/core/chat"
 )
 
-// Notes implements [storage.Notebook].
+// Notes implements [storage.RoomNotes].
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
@@ -25,7 +25,7 @@ func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKi
 	return all, wrap(err, "reading the notes on %q", room)
 }
 
-// NotesAbout implements [storage.Notebook].
+// NotesAbout implements [storage.RoomNotes].
 func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
@@ -40,7 +40,7 @@ func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind ch
 	return all, wrap(err, "reading the notes about %q", person)
 }
 
-// SaveNote implements [storage.Notebook].
+// SaveNote implements [storage.RoomNotes].
 func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	err := record.CheckText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {

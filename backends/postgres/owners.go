@@ -30,10 +30,10 @@ func buryOwners(ctx context.Context, q querier, now int64, several bool) error {
 	return err
 }
 
-// Beat implements [storage.Leases]. The lease ends by the clock of the database: until is converted to a duration,
+// RenewLease implements [storage.Leases]. The lease ends by the clock of the database: until is converted to a duration,
 // which the statement adds to its own present. It also checks the claim, because a heartbeat is what notices that the
 // database was unreachable.
-func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
+func (s *journal) RenewLease(ctx context.Context, owner string, until time.Time) error {
 	err := s.write(ctx, nil, func(ctx context.Context, q querier) error { return s.beat(ctx, q, owner, until) })
 	return wrap(errors.Join(err, s.claim.keep(ctx)), "renewing the lease of %q", owner)
 }

@@ -22,9 +22,9 @@ type replicas struct {
 	storage.Memories
 	storage.Rooms
 	storage.RoomFinder
-	storage.Attentions
+	storage.RoomAttentions
 	storage.Directory
-	storage.Notebook
+	storage.RoomNotes
 	storage.WordIndex
 	storage.VectorIndex
 	storage.VectorBackfill
@@ -65,9 +65,9 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	for range n {
 		r.all = append(r.all, open(t, url, o))
 	}
-	r.Memories, r.Rooms, r.RoomFinder, r.Attentions, r.Directory = r.one(), r.one(), r.one(), r.one(), r.one()
+	r.Memories, r.Rooms, r.RoomFinder, r.RoomAttentions, r.Directory = r.one(), r.one(), r.one(), r.one(), r.one()
 	r.WordIndex, r.VectorIndex, r.VectorBackfill, r.pieces = r.one(), r.one(), r.one(), r.one()
-	r.Notebook, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
+	r.RoomNotes, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.reminding, r.Uploads, r.Parking, r.PersonalData = r.one(), r.one(), r.one(), r.one()
 	return r
@@ -95,8 +95,8 @@ func (r *replicas) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, 
 	return r.one().Finish(ctx, id, epoch, o, out)
 }
 
-func (r *replicas) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
-	return r.one().Meet(ctx, e)
+func (r *replicas) SaveEntity(ctx context.Context, e chat.Entity) (chat.News, error) {
+	return r.one().SaveEntity(ctx, e)
 }
 
 func (r *replicas) Spend(ctx context.Context, day string, charges ...quota.Charge) (string, error) {
@@ -150,7 +150,7 @@ func TestMeetAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
-			if _, err := r.Meet(t.Context(), chat.Entity{ID: "ada", Details: map[string]string{fmt.Sprint(i): "known"}}); err != nil {
+			if _, err := r.SaveEntity(t.Context(), chat.Entity{ID: "ada", Details: map[string]string{fmt.Sprint(i): "known"}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -179,7 +179,7 @@ func TestClocksApart(t *testing.T) {
 		if wait := run.Ready.Sub(b.clock.now()); err != nil || (wait-time.Hour).Abs() > time.Minute {
 			t.Errorf("the other waits for %v, %v; want about an hour", wait, err)
 		}
-		if err := a.Beat(t.Context(), "owner of a", a.clock.now().Add(time.Minute)); err != nil {
+		if err := a.RenewLease(t.Context(), "owner of a", a.clock.now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := a.Start(t.Context(), acc.Run, "owner of a"); err != nil {
@@ -188,7 +188,7 @@ func TestClocksApart(t *testing.T) {
 		if _, err := b.Start(t.Context(), acc.Run, "owner of b"); !errors.Is(err, chat.ErrBusy) {
 			t.Errorf("a lease of a minute has ended for the other: %v", err)
 		}
-		if err := a.Beat(t.Context(), "owner of a", a.clock.now().Add(-time.Second)); err != nil {
+		if err := a.RenewLease(t.Context(), "owner of a", a.clock.now().Add(-time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if run, err := b.Start(t.Context(), acc.Run, "owner of b"); err != nil || run.Deaths != 1 {

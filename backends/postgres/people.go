@@ -63,8 +63,8 @@ func approve(ctx context.Context, q querier, p chat.Person) error {
 	return err
 }
 
-// Own implements [storage.People].
-func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
+// SetOwner implements [storage.People].
+func (s *people) SetOwner(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
 		err = s.write(ctx, peopleLock, func(ctx context.Context, q querier) (err error) {
 			owns, err = makeOwner(ctx, q, p)
@@ -91,8 +91,8 @@ func makeOwner(ctx context.Context, q querier, p chat.Person) (bool, error) {
 	return err == nil, err
 }
 
-// Dismiss implements [storage.People].
-func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
+// RemoveUser implements [storage.People].
+func (s *people) RemoveUser(ctx context.Context, id chat.EntityID) error {
 	err := s.write(ctx, peopleLock, func(ctx context.Context, q querier) error {
 		gone := int64(0)
 		for _, from := range []string{`DELETE FROM people WHERE id = $1`, `DELETE FROM knocks WHERE id = $1`} {

@@ -84,7 +84,7 @@ func saveRoom(ctx context.Context, q querier, r chat.Room) error {
 	return err
 }
 
-// Attention implements [storage.Attentions].
+// Attention implements [storage.RoomAttentions].
 func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		return record.Found(q.QueryRow(ctx, `SELECT attention FROM rooms WHERE id = $1`, room).Scan(&a))
@@ -95,7 +95,7 @@ func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Att
 	return a, wrap(err, "reading the attention for the room %q", room)
 }
 
-// SetAttention implements [storage.Attentions].
+// SetAttention implements [storage.RoomAttentions].
 func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	err := s.write(ctx, roomScope(room), func(ctx context.Context, q querier) error {
 		return record.Found(q.QueryRow(ctx, `UPDATE rooms SET attention = $1 WHERE id = $2 RETURNING id`, a, room).Scan(&room))

@@ -179,7 +179,7 @@ func TestRestoreRepeatsDeletions(t *testing.T) {
 	_, err = s.DeletePersonal(t.Context(), "bob")
 	must(err)
 	must(s.Approve(t.Context(), chat.Person{ID: "bob"}))
-	must(s.Dismiss(t.Context(), "bob"))
+	must(s.RemoveUser(t.Context(), "bob"))
 	old := s.ID()
 	must(s.Close())
 	r, err := Restore(t.Context(), backup, path, RestoreOptions{Drop: []string{"stream/"}})

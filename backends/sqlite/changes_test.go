@@ -87,7 +87,7 @@ func TestNothingCachedOutlivesAChange(t *testing.T) {
 			if _, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Meet(t.Context(), chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}); err != nil {
+			if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: "k", Text: "fact", At: time.Now()}); err != nil {

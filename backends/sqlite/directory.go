@@ -32,8 +32,8 @@ func findEntity(ctx context.Context, q *conn, id chat.EntityID) (e chat.Entity, 
 	return e, record.Found(err)
 }
 
-// Meet implements [storage.Directory].
-func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
+// SaveEntity implements [storage.Directory].
+func (s *directory) SaveEntity(ctx context.Context, e chat.Entity) (chat.News, error) {
 	err := record.CheckText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
 	for about, text := range e.Details {
 		err = errors.Join(err, record.CheckText(about, text))

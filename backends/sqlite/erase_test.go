@@ -48,7 +48,7 @@ func confide(t *testing.T, s *Store, room chat.RoomID, n int) chat.RunID {
 	}}
 	acc, err := s.Accept(ctx, in, chat.JoinRule{})
 	must(err)
-	must(s.Beat(ctx, "owner", time.Now().Add(time.Hour)))
+	must(s.RenewLease(ctx, "owner", time.Now().Add(time.Hour)))
 	run, err := s.Start(ctx, acc.Run, "owner")
 	must(err)
 	must(s.Note(ctx, run.ID, run.Epoch, chat.Note{Text: secret(n), Acting: "a", Acted: secret(n)}))
@@ -111,7 +111,7 @@ func TestRoomThatIsGoneIsGoneFromTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
 	confide(t, s, "room", 300)
-	if _, err := s.Meet(t.Context(), chat.Entity{ID: "ada", Names: []string{secret(1)}, Details: map[string]string{"language": secret(300)}}); err != nil {
+	if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Names: []string{secret(1)}, Details: map[string]string{"language": secret(300)}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
@@ -168,12 +168,12 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // moves the name from the log into the file
 				t.Fatal(err)
 			}
-			if err := s.Dismiss(t.Context(), "eve"); err != nil {
+			if err := s.RemoveUser(t.Context(), "eve"); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"a stranger": func(t *testing.T, s *Store) {
-			if _, err := s.Meet(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
+			if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -214,7 +214,7 @@ func TestReplacedIsGoneFromTheFile(t *testing.T) {
 		},
 		"a detail that a person deletes": func(t *testing.T, s *Store) {
 			for _, text := range []string{secret(300), ""} {
-				if _, err := s.Meet(t.Context(), chat.Entity{ID: "eve", Details: map[string]string{"language": text}}); err != nil {
+				if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Details: map[string]string{"language": text}}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -65,7 +65,7 @@ func TestWhatIsKnownIsNotWritten(t *testing.T) {
 
 var saves = []func(context.Context, *Store) (chat.News, error){
 	func(ctx context.Context, s *Store) (chat.News, error) {
-		return s.Meet(ctx, chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}})
+		return s.SaveEntity(ctx, chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}})
 	},
 	func(ctx context.Context, s *Store) (chat.News, error) {
 		return s.SaveWorld(ctx, chat.World{ID: "world", Connector: "fake", Name: "The world"})

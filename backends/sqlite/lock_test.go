@@ -34,7 +34,7 @@ func acceptForever(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Beat(ctx, "child", time.Now().Add(time.Hour)); err != nil {
+	if err := s.RenewLease(ctx, "child", time.Now().Add(time.Hour)); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {

@@ -217,7 +217,7 @@ func TestAfterClose(t *testing.T) {
 		"Start":      second(s.Start(ctx, "room#1", "owner")),
 		"Note":       s.Note(ctx, "room#1", 1, chat.Note{}),
 		"Finish":     s.Finish(ctx, "room#1", 1, answer.Outcome{Status: answer.Completed}, chat.Memory{}),
-		"Beat":       s.Beat(ctx, "owner", time.Now()),
+		"RenewLease": s.RenewLease(ctx, "owner", time.Now()),
 		"Close once": s.Close(), // may be repeated
 	} {
 		if want := name != "Close once"; errors.Is(err, ErrClosed) != want {

@@ -39,7 +39,7 @@ func TestDeathsOutliveTheStore(t *testing.T) {
 	}
 	for life, want := range []int{0, 1, 1, 2} {
 		owner := string(rune('a' + life))
-		if err := s.Beat(t.Context(), owner, time.Now().Add(time.Hour)); err != nil {
+		if err := s.RenewLease(t.Context(), owner, time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if run, err := s.Start(t.Context(), runs[0], owner); err != nil || run.Deaths != want {

@@ -63,8 +63,8 @@ func approve(ctx context.Context, tx *conn, p chat.Person) error {
 	return err
 }
 
-// Own implements [storage.People].
-func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
+// SetOwner implements [storage.People].
+func (s *people) SetOwner(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *conn) (err error) {
 			owns, err = makeOwner(ctx, tx, p)
@@ -91,8 +91,8 @@ func makeOwner(ctx context.Context, tx *conn, p chat.Person) (bool, error) {
 	return err == nil, err
 }
 
-// Dismiss implements [storage.People]. The name and the address of a revoked user leave the write-ahead log too.
-func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
+// RemoveUser implements [storage.People]. The name and the address of a revoked user leave the write-ahead log too.
+func (s *people) RemoveUser(ctx context.Context, id chat.EntityID) error {
 	err := s.burying(ctx, tombstone{Kind: accessRevoked, ID: string(id)}, func(ctx context.Context, tx *conn) error {
 		gone := 0
 		for _, from := range []string{`DELETE FROM people WHERE id = ?`, `DELETE FROM knocks WHERE id = ?`} {

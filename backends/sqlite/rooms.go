@@ -85,7 +85,7 @@ func saveRoom(ctx context.Context, tx *conn, r chat.Room) error {
 	return err
 }
 
-// Attention implements [storage.Attentions].
+// Attention implements [storage.RoomAttentions].
 func (s *directory) Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error) {
 	a, err := cached(ctx, s.database, subject{cachedAttention, string(room), ""}, nil, func(ctx context.Context, db *conn) (a attention, err error) {
 		err = record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
@@ -97,7 +97,7 @@ func (s *directory) Attention(ctx context.Context, room chat.RoomID) (chat.Atten
 	return chat.Attention(a), wrap(err, "reading the attention for the room %q", room)
 }
 
-// SetAttention implements [storage.Attentions].
+// SetAttention implements [storage.RoomAttentions].
 func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		return record.Found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))

@@ -298,8 +298,8 @@ func carriesOut(ctx context.Context, tx *conn, id chat.RunID) (carried bool, err
 	return carried, err
 }
 
-// Beat implements [storage.Leases].
-func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
+// RenewLease implements [storage.Leases].
+func (s *journal) RenewLease(ctx context.Context, owner string, until time.Time) error {
 	err := s.write(ctx, func(ctx context.Context, tx *conn) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO owners (id, alive_until) VALUES (?, ?)

@@ -199,7 +199,7 @@ func (s *Store) repeat(ctx context.Context, t tombstone) (err error) {
 			more = d.More
 		}
 	case accessRevoked:
-		err = chat.Unless(s.Dismiss(ctx, chat.EntityID(t.ID)), chat.ErrNotFound)
+		err = chat.Unless(s.RemoveUser(ctx, chat.EntityID(t.ID)), chat.ErrNotFound)
 	}
 	return err
 }

@@ -35,7 +35,7 @@ type ApprovalStore interface {
 type PairingStore interface {
 	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
 	Owner(ctx context.Context) (chat.Person, error)
-	Own(ctx context.Context, p chat.Person) (bool, error)
+	SetOwner(ctx context.Context, p chat.Person) (bool, error)
 	ApprovalStore
 	Reject(ctx context.Context, code string) error
 	RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error)
@@ -145,7 +145,7 @@ func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line str
 		}
 		return "", nil
 	}
-	owns, err := d.Store.Own(ctx, g.Person)
+	owns, err := d.Store.SetOwner(ctx, g.Person)
 	if err != nil || !owns {
 		return "", err
 	}

@@ -18,7 +18,7 @@ const meetTimeout = time.Second
 // RosterStore contains the store methods of [Roster]. Errors are those of package storage; saving an unchanged value
 // returns [chat.Nothing].
 type RosterStore interface {
-	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
+	SaveEntity(ctx context.Context, e chat.Entity) (chat.News, error)
 	World(ctx context.Context, id chat.WorldID) (chat.World, error)
 	SaveWorld(ctx context.Context, w chat.World) (chat.News, error)
 	SaveMember(ctx context.Context, m chat.Member) (chat.News, error)
@@ -111,7 +111,7 @@ func (ro *Roster) saveRoom(ctx context.Context, r chat.Room) error {
 
 // enroll saves a user or a bot, and their membership of a world, if there is one. It fails with the error of the store.
 func (ro *Roster) enroll(ctx context.Context, world chat.WorldID, e chat.Entity, role string) error {
-	news, err := ro.Store.Meet(ctx, e)
+	news, err := ro.Store.SaveEntity(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (h *Heartbeat) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, HeartbeatEvery/2)
 	defer cancel()
 	until := time.Now().Add(LeaseTTL) // measured before the write: it must not last longer here than in the store
-	if err := h.Store.Beat(ctx, h.Owner, until); err != nil {
+	if err := h.Store.RenewLease(ctx, h.Owner, until); err != nil {
 		if h.outage.Failed() {
 			h.Log.Error("can't renew the process lease in the store; trying again", "err", err)
 		}
@@ -82,7 +82,7 @@ func (h *Heartbeat) leaving(ctx context.Context) {
 func (h *Heartbeat) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leavingTimeout)
 	defer cancel()
-	if err := h.Store.Beat(ctx, h.Owner, time.Now()); err != nil {
+	if err := h.Store.RenewLease(ctx, h.Owner, time.Now()); err != nil {
 		h.Log.Warn("can't end the process lease in the store", "err", err)
 	}
 }

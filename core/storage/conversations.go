@@ -12,9 +12,9 @@ import (
 type Directory interface {
 	// Entity returns an entity, or [chat.ErrNotFound].
 	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
-	// Meet stores e and reports the change. Earlier names are kept, and so are stored details that e lacks; a detail with an
+	// SaveEntity stores e and reports the change. Earlier names are kept, and so are stored details that e lacks; a detail with an
 	// empty text is deleted.
-	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
+	SaveEntity(ctx context.Context, e chat.Entity) (chat.News, error)
 	// World returns a world, or [chat.ErrNotFound].
 	World(ctx context.Context, id chat.WorldID) (chat.World, error)
 	// SaveWorld stores w and reports the change. If w has no name, the stored name is kept.
@@ -28,13 +28,13 @@ type Directory interface {
 	RoomsOf(ctx context.Context, world chat.WorldID) ([]chat.RoomID, error)
 }
 
-// Notebook stores notes of rooms. A note is deleted with its sources:
+// RoomNotes stores notes of rooms. A note is deleted with its sources:
 //
 //	note                            deleted when
 //	with First and Last             a memory of the turns from First to Last is deleted or edited, or the room is cleared
 //	without First and Last          the room is cleared
 //	a [chat.SettingNote]            the room is cleared entirely
-type Notebook interface {
+type RoomNotes interface {
 	// Notes returns the newest limit notes of a kind that have not expired, oldest first.
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
 	// NotesAbout returns the newest limit notes of a kind about a person, of all rooms, that have not expired, oldest first. If
@@ -155,8 +155,8 @@ type RoomFinder interface {
 	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
 }
 
-// Attentions stores the agent's attention in each room.
-type Attentions interface {
+// RoomAttentions stores the agent's attention in each room.
+type RoomAttentions interface {
 	// Attention returns the attention in a room; [chat.Normal] if the room is unknown.
 	Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error)
 	// SetAttention stores the attention in a room. It fails with [chat.ErrNotFound] if there is no such room.

@@ -130,8 +130,8 @@ type Parking interface {
 
 // Leases records the leases of processes.
 type Leases interface {
-	// Beat sets the end of owner's lease. A process calls it before it starts a run.
-	Beat(ctx context.Context, owner string, until time.Time) error
+	// RenewLease sets the end of owner's lease. A process calls it before it starts a run.
+	RenewLease(ctx context.Context, owner string, until time.Time) error
 	// Leave records a planned exit of owner: Start counts no crash for any of its runs. The lease itself remains valid until it
 	// expires. Leave does nothing for an owner that never had a lease.
 	Leave(ctx context.Context, owner string) error

@@ -16,10 +16,10 @@ type People interface {
 	Approve(ctx context.Context, p chat.Person) error
 	// Owner returns the owner, or [chat.ErrNotFound].
 	Owner(ctx context.Context) (chat.Person, error)
-	// Own makes p the owner if there is none, and reports whether it did. It closes all requests for an owner.
-	Own(ctx context.Context, p chat.Person) (bool, error)
-	// Dismiss deletes an approved user, or the request of a user. It fails with [chat.ErrNotFound] if there is neither.
-	Dismiss(ctx context.Context, id chat.EntityID) error
+	// SetOwner makes p the owner if there is none, and reports whether it did. It closes all requests for an owner.
+	SetOwner(ctx context.Context, p chat.Person) (bool, error)
+	// RemoveUser deletes an approved user, or the request of a user. It fails with [chat.ErrNotFound] if there is neither.
+	RemoveUser(ctx context.Context, id chat.EntityID) error
 	// Reject deletes the code of a request; the user receives no other code until the request has expired. It fails with
 	// [chat.ErrNotFound] if no request has this code.
 	Reject(ctx context.Context, code string) error

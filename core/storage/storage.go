@@ -13,9 +13,9 @@ type Store interface {
 	Memories
 	Rooms
 	RoomFinder
-	Attentions
+	RoomAttentions
 	Directory
-	Notebook
+	RoomNotes
 	WordIndex
 	VectorIndex
 	VectorBackfill

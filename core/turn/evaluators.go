@@ -21,7 +21,7 @@ import (
 
 // SummaryStore contains the store methods of [Evaluators].
 type SummaryStore interface {
-	storage.Notebook
+	storage.RoomNotes
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 }
 

@@ -102,7 +102,7 @@ func pairAt(ctx context.Context, store Store, rt Runtime, req pairRequest) (repl
 		}
 		return reply, err
 	case req.Remove != "":
-		if err = store.Dismiss(ctx, settings.Entity(req.Remove)); errors.Is(err, chat.ErrNotFound) {
+		if err = store.RemoveUser(ctx, settings.Entity(req.Remove)); errors.Is(err, chat.ErrNotFound) {
 			err = fmt.Errorf("%s has no approval to revoke; gateway pair --list shows approved users, and config.yaml may allow more", req.Remove)
 		}
 		return reply, err

@@ -42,7 +42,7 @@ func updateEntity(store Store) namedAction {
 			if err == nil {
 				// Meet merges: an empty value removes this detail, and details that are not named stay.
 				e.Details = map[string]string{p.About: text.Label(p.Value)}
-				_, err = store.Meet(ctx, e)
+				_, err = store.SaveEntity(ctx, e)
 			}
 			if err != nil {
 				return action.Result{}, fmt.Errorf("save the fact: %w", err)

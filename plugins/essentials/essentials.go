@@ -37,7 +37,7 @@ type Store interface {
 	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
 	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error
 	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
-	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
+	SaveEntity(ctx context.Context, e chat.Entity) (chat.News, error)
 	World(ctx context.Context, id chat.WorldID) (chat.World, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)

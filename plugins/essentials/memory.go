@@ -57,7 +57,7 @@ func (d Deps) about(ctx context.Context, c action.CommandCall) (all []remembered
 			forget: func(ctx context.Context) error {
 				changed := e
 				changed.Details = map[string]string{detail.key: ""}
-				_, err := d.Store.Meet(ctx, changed)
+				_, err := d.Store.SaveEntity(ctx, changed)
 				return err
 			},
 		})

@@ -84,11 +84,11 @@ func (j journal) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answ
 	return err
 }
 
-func (j journal) Beat(ctx context.Context, owner string, until time.Time) error {
+func (j journal) RenewLease(ctx context.Context, owner string, until time.Time) error {
 	if j.p.w.missing == noLeases {
 		until = time.Now()
 	}
-	return j.Store.Beat(ctx, owner, until)
+	return j.Store.RenewLease(ctx, owner, until)
 }
 
 // remoteStore returns the store that all processes share, as p reaches it.
@@ -119,7 +119,7 @@ func (p *process) overNetwork(ctx context.Context, c storagetest.Call, do func()
 
 // subject returns what a call is about: its first argument, if that is a name, or the room or the id of a message.
 func subject(c storagetest.Call) string {
-	if len(c.Args) == 0 || c.Method == "Beat" || c.Method == "Leave" {
+	if len(c.Args) == 0 || c.Method == "RenewLease" || c.Method == "Leave" {
 		return ""
 	}
 	switch of := c.Args[0].(type) {

@@ -52,10 +52,6 @@ func (s *Interceptor) BackfillSize(ctx context.Context, a1 int) (int, int, error
 	return intercept2(ctx, s, Call{"BackfillSize", []any{a1}}, func() (int, int, error) { return s.Store.BackfillSize(ctx, a1) })
 }
 
-func (s *Interceptor) Beat(ctx context.Context, a1 string, a2 time.Time) error {
-	return intercept(ctx, s, Call{"Beat", []any{a1, a2}}, func() error { return s.Store.Beat(ctx, a1, a2) })
-}
-
 func (s *Interceptor) BeginUpload(ctx context.Context, a1 chat.Upload, a2 chat.UploadRule) (chat.Upload, error) {
 	return intercept1(ctx, s, Call{"BeginUpload", []any{a1, a2}}, func() (chat.Upload, error) { return s.Store.BeginUpload(ctx, a1, a2) })
 }
@@ -94,10 +90,6 @@ func (s *Interceptor) DeletePersonal(ctx context.Context, a1 chat.EntityID) (cha
 
 func (s *Interceptor) DirectRoom(ctx context.Context, a1 chat.EntityID) (chat.Room, error) {
 	return intercept1(ctx, s, Call{"DirectRoom", []any{a1}}, func() (chat.Room, error) { return s.Store.DirectRoom(ctx, a1) })
-}
-
-func (s *Interceptor) Dismiss(ctx context.Context, a1 chat.EntityID) error {
-	return intercept(ctx, s, Call{"Dismiss", []any{a1}}, func() error { return s.Store.Dismiss(ctx, a1) })
 }
 
 func (s *Interceptor) DropUpload(ctx context.Context, a1 string, a2 string) error {
@@ -160,10 +152,6 @@ func (s *Interceptor) Mark(ctx context.Context, a1 chat.RoomID, a2 chat.MemoryID
 	return intercept1(ctx, s, Call{"Mark", []any{a1, a2}}, func() (chat.Accepted, error) { return s.Store.Mark(ctx, a1, a2) })
 }
 
-func (s *Interceptor) Meet(ctx context.Context, a1 chat.Entity) (chat.News, error) {
-	return intercept1(ctx, s, Call{"Meet", []any{a1}}, func() (chat.News, error) { return s.Store.Meet(ctx, a1) })
-}
-
 func (s *Interceptor) Members(ctx context.Context, a1 chat.WorldID, a2 chat.EntityID, a3 int) ([]chat.Member, error) {
 	return intercept1(ctx, s, Call{"Members", []any{a1, a2, a3}}, func() ([]chat.Member, error) { return s.Store.Members(ctx, a1, a2, a3) })
 }
@@ -206,10 +194,6 @@ func (s *Interceptor) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 
 func (s *Interceptor) OpenRuns(ctx context.Context, a1 chat.RoomID) ([]chat.Run, error) {
 	return intercept1(ctx, s, Call{"OpenRuns", []any{a1}}, func() ([]chat.Run, error) { return s.Store.OpenRuns(ctx, a1) })
-}
-
-func (s *Interceptor) Own(ctx context.Context, a1 chat.Person) (bool, error) {
-	return intercept1(ctx, s, Call{"Own", []any{a1}}, func() (bool, error) { return s.Store.Own(ctx, a1) })
 }
 
 func (s *Interceptor) Owner(ctx context.Context) (chat.Person, error) {
@@ -276,6 +260,14 @@ func (s *Interceptor) Reminders(ctx context.Context, a1 chat.RoomID, a2 chat.Ent
 	return intercept1(ctx, s, Call{"Reminders", []any{a1, a2}}, func() ([]chat.Reminder, error) { return s.Store.Reminders(ctx, a1, a2) })
 }
 
+func (s *Interceptor) RemoveUser(ctx context.Context, a1 chat.EntityID) error {
+	return intercept(ctx, s, Call{"RemoveUser", []any{a1}}, func() error { return s.Store.RemoveUser(ctx, a1) })
+}
+
+func (s *Interceptor) RenewLease(ctx context.Context, a1 string, a2 time.Time) error {
+	return intercept(ctx, s, Call{"RenewLease", []any{a1, a2}}, func() error { return s.Store.RenewLease(ctx, a1, a2) })
+}
+
 func (s *Interceptor) Reopen(ctx context.Context, a1 chat.RunID) error {
 	return intercept(ctx, s, Call{"Reopen", []any{a1}}, func() error { return s.Store.Reopen(ctx, a1) })
 }
@@ -332,6 +324,10 @@ func (s *Interceptor) RunShowing(ctx context.Context, a1 chat.RoomID, a2 bool, a
 	return intercept1(ctx, s, Call{"RunShowing", []any{a1, a2, a3, a4}}, func() (chat.Run, error) { return s.Store.RunShowing(ctx, a1, a2, a3, a4) })
 }
 
+func (s *Interceptor) SaveEntity(ctx context.Context, a1 chat.Entity) (chat.News, error) {
+	return intercept1(ctx, s, Call{"SaveEntity", []any{a1}}, func() (chat.News, error) { return s.Store.SaveEntity(ctx, a1) })
+}
+
 func (s *Interceptor) SaveMember(ctx context.Context, a1 chat.Member) (chat.News, error) {
 	return intercept1(ctx, s, Call{"SaveMember", []any{a1}}, func() (chat.News, error) { return s.Store.SaveMember(ctx, a1) })
 }
@@ -362,6 +358,10 @@ func (s *Interceptor) SetAside(ctx context.Context, a1 int) ([]chat.Run, error) 
 
 func (s *Interceptor) SetAttention(ctx context.Context, a1 chat.RoomID, a2 chat.Attention) error {
 	return intercept(ctx, s, Call{"SetAttention", []any{a1, a2}}, func() error { return s.Store.SetAttention(ctx, a1, a2) })
+}
+
+func (s *Interceptor) SetOwner(ctx context.Context, a1 chat.Person) (bool, error) {
+	return intercept1(ctx, s, Call{"SetOwner", []any{a1}}, func() (bool, error) { return s.Store.SetOwner(ctx, a1) })
 }
 
 func (s *Interceptor) ShownIn(ctx context.Context, a1 chat.RoomID, a2 int) (map[chat.RunID][]chat.Shown, error) {

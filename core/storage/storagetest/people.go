@@ -68,7 +68,7 @@ func peopleOneOwner(t *testing.T, s store) {
 	for n := range 8 {
 		p := person(chat.EntityID(fmt.Sprint("person ", n)))
 		all.Go(func() {
-			owns, err := s.Own(context.WithoutCancel(t.Context()), p)
+			owns, err := s.SetOwner(context.WithoutCancel(t.Context()), p)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -98,19 +98,19 @@ func peopleOneOwner(t *testing.T, s store) {
 }
 
 func peopleDismissed(t *testing.T, s store) {
-	s.fails(s.Dismiss(t.Context(), "ada"), chat.ErrNotFound)
-	owns, err := s.Own(t.Context(), person("ada"))
+	s.fails(s.RemoveUser(t.Context(), "ada"), chat.ErrNotFound)
+	owns, err := s.SetOwner(t.Context(), person("ada"))
 	s.must(err)
 	s.same("Ada is the owner", owns, true)
-	s.must(s.Dismiss(t.Context(), "ada"))
+	s.must(s.RemoveUser(t.Context(), "ada"))
 	_, err = s.Person(t.Context(), "ada")
 	s.fails(err, chat.ErrNotFound)
-	owns, err = s.Own(t.Context(), person("bob"))
+	owns, err = s.SetOwner(t.Context(), person("bob"))
 	s.must(err)
 	s.same("then Bob is", owns, true)
 	_, _, err = s.RequestPairing(t.Context(), request("eve", "E"), chat.PairingRule{Limit: 1})
 	s.must(err)
-	s.must(s.Dismiss(t.Context(), "eve"))
+	s.must(s.RemoveUser(t.Context(), "eve"))
 	waiting, err := s.PairingRequests(t.Context())
 	s.must(err)
 	s.same("who waits", waiting, []chat.PairingRequest{})
@@ -209,7 +209,7 @@ func requestRejected(t *testing.T, s store) {
 	s.must(err)
 	s.must(s.Reject(t.Context(), "A"))
 	s.must(s.Approve(t.Context(), person("ada")))
-	s.must(s.Dismiss(t.Context(), "ada"))
+	s.must(s.RemoveUser(t.Context(), "ada"))
 	got, tell, err = s.RequestPairing(t.Context(), request("ada", "B"), chat.PairingRule{Limit: 9})
 	s.must(err)
 	s.same("who was approved after all and dismissed may request", got.Code == "B" && tell, true)

@@ -130,7 +130,7 @@ func (s store) finish(r chat.Run, out chat.Memory) {
 // beat says that owner is alive for some time.
 func (s store) beat(owner string, d time.Duration) {
 	s.t.Helper()
-	s.must(s.Beat(s.t.Context(), owner, time.Now().Add(d)))
+	s.must(s.RenewLease(s.t.Context(), owner, time.Now().Add(d)))
 }
 
 func (s store) openRuns(room chat.RoomID) []chat.Run {

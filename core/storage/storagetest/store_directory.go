@@ -25,7 +25,7 @@ func directoryChecks() []storeCheck {
 
 func (s store) meets(e chat.Entity, want chat.News) {
 	s.t.Helper()
-	news, err := s.Meet(s.t.Context(), e)
+	news, err := s.SaveEntity(s.t.Context(), e)
 	s.must(err)
 	s.same("the news of "+string(e.ID), news, want)
 }
@@ -48,7 +48,7 @@ func meetNames(t *testing.T, s store) {
 	got, err = s.Entity(t.Context(), "ada")
 	s.must(err)
 	s.same("whether it is a bot", got.Bot, true)
-	_, err = s.Meet(t.Context(), chat.Entity{ID: "bob", Names: []string{"\xff"}})
+	_, err = s.SaveEntity(t.Context(), chat.Entity{ID: "bob", Names: []string{"\xff"}})
 	if err == nil {
 		t.Error("a name that can't be read back is stored")
 	}
@@ -68,7 +68,7 @@ func meetDetails(t *testing.T, s store) {
 	got, err := s.Entity(t.Context(), "ada")
 	s.must(err)
 	s.same("ada", got, with(map[string]string{"name": "Addy"}))
-	if _, err := s.Meet(t.Context(), with(map[string]string{"name": "\xff"})); err == nil {
+	if _, err := s.SaveEntity(t.Context(), with(map[string]string{"name": "\xff"})); err == nil {
 		t.Error("a detail that can't be read back is stored")
 	}
 }
@@ -77,7 +77,7 @@ func meetManyNames(t *testing.T, s store) {
 	var want []string
 	for i := range chat.MaxNames + 3 {
 		want = append(want, fmt.Sprint("name ", i))
-		_, err := s.Meet(t.Context(), chat.Entity{ID: "ada", Names: want[i:]})
+		_, err := s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Names: want[i:]})
 		s.must(err)
 	}
 	got, err := s.Entity(t.Context(), "ada")
@@ -198,9 +198,9 @@ func directoryModelCheck(t *testing.T, s storage.Store) {
 				e := chat.Entity{ID: who(), Connector: "fake", Bot: rapid.Bool().Draw(rt, "bot"),
 					Names:   rapid.SliceOfN(rapid.SampledFrom([]string{"", "A", "B", "C", "D"}), 0, 3).Draw(rt, "names"),
 					Details: rapid.MapOfN(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "A", "B"}), 0, 2).Draw(rt, "details")}
-				got, gotErr := s.Meet(t.Context(), e)
-				want, wantErr := model.Meet(t.Context(), e)
-				p.agree(rt, "Meet", got, want, gotErr, wantErr)
+				got, gotErr := s.SaveEntity(t.Context(), e)
+				want, wantErr := model.SaveEntity(t.Context(), e)
+				p.agree(rt, "SaveEntity", got, want, gotErr, wantErr)
 			},
 			"entity": func(rt *rapid.T) {
 				id := who()

@@ -41,7 +41,7 @@ func (d directoryModel) Entity(_ context.Context, id chat.EntityID) (chat.Entity
 	return e, nil
 }
 
-func (d directoryModel) Meet(_ context.Context, e chat.Entity) (chat.News, error) {
+func (d directoryModel) SaveEntity(_ context.Context, e chat.Entity) (chat.News, error) {
 	d.guard.Lock()
 	defer d.guard.Unlock()
 	old, known := d.people[e.ID]

@@ -29,7 +29,7 @@ func Linearizable(t *testing.T, seed uint64, stores ...storage.Store) {
 	t.Helper()
 	h := &history{began: time.Now(), stores: stores}
 	for i := range stores {
-		if err := stores[i].Beat(t.Context(), ownerOf(i), time.Now().Add(time.Hour)); err != nil {
+		if err := stores[i].RenewLease(t.Context(), ownerOf(i), time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}

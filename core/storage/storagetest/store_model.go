@@ -80,7 +80,7 @@ func newStoreModel(rest func(context.Context, Call, func() error) error) *storeM
 	return s
 }
 
-// Notes implements [storage.Notebook]: there are none.
+// Notes implements [storage.RoomNotes]: there are none.
 func (s *storeModel) Notes(context.Context, chat.RoomID, chat.NoteKind, int) ([]chat.RoomNote, error) {
 	return nil, nil
 }
@@ -461,7 +461,7 @@ func (s *storeModel) ShownIn(_ context.Context, room chat.RoomID, most int) (map
 	return all, nil
 }
 
-func (s *storeModel) Beat(_ context.Context, owner string, until time.Time) error {
+func (s *storeModel) RenewLease(_ context.Context, owner string, until time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owners[owner] = until

@@ -105,7 +105,7 @@ func (s personalStore) fill(person chat.EntityID) {
 	s.answers(by(person, room, chat.Direct, 1))
 	group := s.answers(by(person, "group", chat.Group, int(person[0])))
 	s.must(s.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "k", Text: "setting of " + string(person)}))
-	_, err := s.Meet(ctx, chat.Entity{ID: person, Connector: "fake", Names: []string{"Name of " + string(person)}, Details: map[string]string{"language": "x"}})
+	_, err := s.SaveEntity(ctx, chat.Entity{ID: person, Connector: "fake", Names: []string{"Name of " + string(person)}, Details: map[string]string{"language": "x"}})
 	s.must(err)
 	_, err = s.SaveMember(ctx, chat.Member{World: "world", Entity: person, Role: "role"})
 	s.must(err)

@@ -160,7 +160,7 @@ func (p *pair) finish(rt *rapid.T) {
 func (p *pair) beat(rt *rapid.T) {
 	owner := rapid.SampledFrom(owners).Draw(rt, "owner")
 	until := time.Now().Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "seconds")) * time.Second)
-	p.agree(rt, "Beat", nil, nil, p.store.Beat(p.t.Context(), owner, until), p.model.Beat(p.t.Context(), owner, until))
+	p.agree(rt, "RenewLease", nil, nil, p.store.RenewLease(p.t.Context(), owner, until), p.model.RenewLease(p.t.Context(), owner, until))
 }
 
 func (p *pair) leave(rt *rapid.T) {

@@ -114,7 +114,7 @@ func startAtOnce(t *testing.T, s store) {
 	r := s.opened("room", 1)
 	won := s.atOnce(10, func(i int) error {
 		owner := fmt.Sprint("owner ", i)
-		if err := s.Beat(t.Context(), owner, time.Now().Add(time.Minute)); err != nil {
+		if err := s.RenewLease(t.Context(), owner, time.Now().Add(time.Minute)); err != nil {
 			return err
 		}
 		_, err := s.Start(t.Context(), r.ID, owner)

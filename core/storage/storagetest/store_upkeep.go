@@ -129,7 +129,7 @@ func expireRest(t *testing.T, s store) {
 	s.must(s.SaveNote(t.Context(), chat.RoomNote{Room: "noted", Kind: chat.SettingNote, Key: "k", Text: "t"}))
 	s.must(s.Approve(t.Context(), chat.Person{ID: "bob", Address: chat.Address{Connector: "fake", Room: "reached"}}))
 	for _, id := range []chat.EntityID{"ada", "bob", "member", "gone", "stranger"} {
-		_, err := s.Meet(t.Context(), chat.Entity{ID: id, Names: []string{string(id)}})
+		_, err := s.SaveEntity(t.Context(), chat.Entity{ID: id, Names: []string{string(id)}})
 		s.must(err)
 	}
 	for _, id := range []chat.EntityID{"member", "gone"} {
@@ -141,7 +141,7 @@ func expireRest(t *testing.T, s store) {
 	time.Sleep(time.Hour)
 	at("fresh", "")
 	later := s.told("room", 3)
-	_, err := s.Meet(t.Context(), chat.Entity{ID: "newcomer", Names: []string{"New"}})
+	_, err := s.SaveEntity(t.Context(), chat.Entity{ID: "newcomer", Names: []string{"New"}})
 	s.must(err)
 	for more := true; more; {
 		more, err = s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(-time.Minute)})
