@@ -62,7 +62,7 @@ var outcomes = map[string]outcome{
 var says = map[string]string{
 	`cat notes.txt | gateway chat -p "summarize"`:          "> summarize\n> \n> Buy tea.",
 	`gateway chat --json -p "Hello"`:                       `"fullText"`,
-	"gateway check":                                        "Everything works.",
+	"gateway check":                                        " fine",
 	"gateway backup FILE":                                  "It was opened and checked.",
 	"gateway backup parley-2026-01-02.db":                  "It was opened and checked.",
 	"gateway restore --confirm":                            "Nothing is held.",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ const mostTries = 3
 
 // Run asks, tries each answer at the real service, and writes the files when all of them work. Answers can come from a pipe.
 func (i *initCmd) Run(ctx context.Context, c *cli) error {
-	to := filesFor(cmp.Or(c.Config, defaultFile))
+	to := filesFor(c.file())
 	if err := to.writable(); err != nil {
 		return err
 	}

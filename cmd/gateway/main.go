@@ -54,10 +54,13 @@ type cli struct {
 	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a file from standard input and write what it contains. For internal use."`
 }
 
+// file returns the name of the configuration file, which can be missing.
+func (c *cli) file() string { return cmp.Or(c.Config, defaultFile) }
+
 // load reads the configuration and returns where it came from. Only the default file may be missing. Variables come from
 // the environment, and from the file .env next to the configuration.
 func (c *cli) load() (config.Config, string, error) {
-	getenv, err := config.WithDotEnv(filesFor(cmp.Or(c.Config, defaultFile)).env, os.LookupEnv)
+	getenv, err := config.WithDotEnv(filesFor(c.file()).env, os.LookupEnv)
 	if err != nil {
 		return config.Config{}, "", err
 	}

@@ -254,7 +254,7 @@ func TestCheck(t *testing.T) {
 		code int
 		want []string
 	}{
-		"nothing set":   {nil, 0, []string{"ok    store", "demo", "OPENAI_API_KEY", "\nEverything works.\n"}},
+		"nothing set":   {nil, 0, []string{"ok    store", "demo", "OPENAI_API_KEY", " fine"}},
 		"all right":     {[]string{base, "OPENAI_API_KEY=sk-right-0123456789", "OPENAI_MODEL=one"}, 0, []string{"ok    models.large"}},
 		"which model":   {[]string{base, "OPENAI_API_KEY=sk-right-0123456789"}, 1, []string{"FAIL", "one", "two", "OPENAI_MODEL", "1 problem to fix"}},
 		"wrong key":     {[]string{base, "OPENAI_API_KEY=sk-wrong-0123456789", "OPENAI_MODEL=one"}, 1, []string{"FAIL  models.large"}},
