@@ -161,6 +161,7 @@ func (m *Message) withBudgetHint(err error) error {
 func (m *Message) succeeded() {
 	m.failures, m.retryAt = 0, time.Time{}
 	m.outage.end()
+	m.recovery.worked()
 	if _, more := plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt, m.resend != nil); !more {
 		m.unshownSince = m.viewedAt
 	}
@@ -171,6 +172,9 @@ func (m *Message) succeeded() {
 func (m *Message) failed(s step, err error) error {
 	h := m.partAt(s.index)
 	log := m.log.With("op", s.op.String(), "part", s.index, "err", err)
+	if errors.Is(err, ErrAmbiguous) || errors.Is(err, ErrUnsent) {
+		m.recovery.lost()
+	}
 	var slow RetryAfter
 	switch {
 	case errors.As(err, &slow): // the gate delays the next request

@@ -66,6 +66,7 @@ type Message struct {
 	failures     int              // of requests, since the last success
 	failingSince time.Time        // the time of the first of these failures
 	retryAt      time.Time        // no request is made before
+	recovery     recoverer        // ends that pause earlier
 	outage       outage
 	adoption     adoption
 }
@@ -309,6 +310,8 @@ func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) err
 	}
 	due, cancel := context.WithDeadlineCause(ctx, until, errDue)
 	defer cancel()
+	due, end := m.recovery.until(due)
+	defer end()
 	var err error
 	if v.Outcome.Done() {
 		<-due.Done()
@@ -316,13 +319,22 @@ func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) err
 	} else {
 		err = a.Wait(due, v.At)
 	}
+	if errors.Is(err, errRecovered) {
+		m.retryAt, m.outage.probeAt, m.recovery.ended = time.Time{}, time.Time{}, nil
+		// The attempt that follows is one more than without the signal, so it is not counted: a platform that fails again at once uses up none.
+		m.failures = max(m.failures-1, 1)
+		return nil
+	}
 	if errors.Is(err, errDue) {
 		return nil
 	}
 	return err
 }
 
-var errDue = errors.New("it is time to look again")
+var (
+	errDue       = errors.New("it is time to look again")
+	errRecovered = errors.New("the platform works again")
+)
 
 // nonce returns the idempotency key for the creation of part i. It depends only on the run and the part, so that another
 // process repeats a request of this one with the same key, and no second message appears.

@@ -131,6 +131,7 @@ func (m *Message) probe(ctx context.Context, leave func(error)) error {
 	switch {
 	case err == nil:
 		m.outage.end()
+		m.recovery.worked()
 		return nil
 	case errors.Is(err, ErrForbidden):
 		m.log.Error("the conversation no longer accepts messages; the answer is not shown", "err", err)
@@ -140,6 +141,7 @@ func (m *Message) probe(ctx context.Context, leave func(error)) error {
 		return core.ErrUnconfirmed
 	}
 	m.outage.again()
+	m.recovery.lost()
 	m.log.Debug("the platform does not work yet", "pause", m.outage.pause, "err", err)
 	return nil
 }
