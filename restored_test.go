@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,11 @@ func TestInitiativeWaitsAfterARestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		var keys, begun []string
+		var mu sync.Mutex // guards these
 		fails := true
 		hold := restoredHold{memo: memo, log: slog.New(slog.DiscardHandler), tell: func(_ context.Context, key, text string) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if fails {
 				return chat.ErrTimeout
 			}
@@ -34,14 +38,21 @@ func TestInitiativeWaitsAfterARestore(t *testing.T) {
 			return nil
 		}}
 		work := func(name string) func(context.Context) {
-			return func(context.Context) { begun = append(begun, name) }
+			return func(context.Context) {
+				mu.Lock()
+				defer mu.Unlock()
+				begun = append(begun, name)
+			}
 		}
 		plugins := hold.wrap([]action.Plugin{{Name: "tasks", Initiative: true, Work: work("tasks")}, {Name: "recall", Work: work("recall")}, {Name: "none", Initiative: true}})
 		go plugins[0].Work(t.Context())
 		plugins[1].Work(t.Context())
 		time.Sleep(time.Minute)
+		mu.Lock()
 		fails = false
+		mu.Unlock()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(begun) != 1 || begun[0] != "recall" || len(keys) != 1 {
 			t.Errorf("begun are %v, told was %v", begun, keys)
 		}

@@ -145,7 +145,7 @@ func playCodeOverCalls(t *testing.T, g *gateway, p *tab) {
 
 // The gateway stops in the middle of a call, and another goes on: with the same answer, and with one of its own.
 func playRestartInCall(t *testing.T, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	b := newBackend()
 	l := listen(t, "127.0.0.1:0")
 	g := start(t, b, l, nil)

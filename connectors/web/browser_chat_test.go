@@ -203,7 +203,7 @@ func playNewChat(t *testing.T, g *gateway, p *tab) {
 }
 
 func playGone(t *testing.T, g *gateway, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	p.open(g.url)
 	p.send("one")
 	g.next(t).finish(completed, "Yes.")
@@ -318,7 +318,7 @@ func playPictures(t *testing.T, g *gateway, p *tab) {
 func playDocuments(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.is(`all('.attachments input')[0].accept`, "image/*,.pdf")
-	p.offline = true // refusals are in the console
+	p.offline.Store(true) // refusals are in the console
 	drop := func(names string) {
 		t.Helper()
 		p.wait(fmt.Sprintf(`(() => {

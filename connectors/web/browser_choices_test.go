@@ -117,7 +117,7 @@ func playChosen(t *testing.T, g *gateway, p *tab) {
 
 // A choice that comes too late changes nothing, and people are told. What stands below a finished answer is chosen by writing it.
 func playRefused(t *testing.T, g *gateway, p *tab) {
-	p.offline = true // a refusal is an error to the console
+	p.offline.Store(true) // a refusal is an error to the console
 	g.refuse = "This question has closed."
 	p.open(g.url)
 	p.send("tea, please")
@@ -179,7 +179,7 @@ func playCarried(t *testing.T, g *gateway, p *tab) {
 
 // What a gateway asked that is gone can't be chosen any more.
 func playAskedRestart(t *testing.T, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	b := newBackend()
 	l := listen(t, "127.0.0.1:0")
 	g := start(t, b, l, nil)

@@ -118,7 +118,7 @@ func playEmbedded(t *testing.T, p *tab) {
 }
 
 func playForbidden(t *testing.T, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	l := listen(t, "127.0.0.1:0")
 	shop := site(t, l, "")
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{"https://another.example"} })

@@ -131,7 +131,7 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	p.is(`location.pathname`, "/")
 
 	g.keep()
-	p.offline = true
+	p.offline.Store(true)
 	p.wait(`(all('.save')[0].click(), true)`)
 	p.shows(".notice", "is not there any more.")
 }

@@ -11,7 +11,7 @@ import (
 
 // The line is cut, and the same answer goes on (WB-05, WB-06).
 func playCut(t *testing.T, g *gateway, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	p.open(g.url)
 	p.send("go")
 	r := g.next(t)
@@ -32,7 +32,7 @@ func playCut(t *testing.T, g *gateway, p *tab) {
 
 // A line that is dead but open is given up after 45 s without a byte (WB-09). The page's clock runs faster here.
 func playSilent(t *testing.T, g *gateway, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	p.before(`
 		const later = setTimeout;
 		window.setTimeout = (f, ms, ...rest) => later(f, ms === 45000 ? 400 : ms, ...rest);
@@ -70,7 +70,7 @@ func playReload(t *testing.T, g *gateway, p *tab) {
 }
 
 func playTooMuch(t *testing.T, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) { o.Limits.MessagesPerMinute = 1 })
 	p.open(g.url)
 	p.send("one")
@@ -86,7 +86,7 @@ func playTooMuch(t *testing.T, p *tab) {
 // WB-13: a page that is loaded again during an answer finds it, whatever limit has been reached, and keeps the question as long as
 // the gateway has too many requests to answer.
 func playRejoinAtTheLimit(t *testing.T, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) { o.Limits.MessagesPerMinute = 1 })
 	p.open(g.url)
 	p.send("go")
@@ -119,7 +119,7 @@ func playRejoinAtTheLimit(t *testing.T, p *tab) {
 
 // The gateway stops and another takes over: the stream ends with a hint, and the page comes back (WB-08, WB-10).
 func playRestart(t *testing.T, p *tab) {
-	p.offline = true
+	p.offline.Store(true)
 	b := newBackend()
 	l := listen(t, "127.0.0.1:0")
 	g := start(t, b, l, nil)

@@ -14,7 +14,7 @@ import (
 // The owner logs in with a code, chats as the owner on the gateway's page, as a visitor on a page of the same site that shows
 // the chat, and logs out (SE-24).
 func playLogIn(t *testing.T, p *tab) {
-	p.offline = true // a wrong code is a failed request
+	p.offline.Store(true) // a wrong code is a failed request
 	l, memo := listen(t, "127.0.0.1:0"), &connectortest.Memory{}
 	shop := site(t, l, `data-target="#here"`)
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins, o.Memo = []string{shop}, memo })

@@ -25,7 +25,7 @@ func playReasoning(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.status').every((line) => line.hidden)`)
 	p.click(".reasoning summary")
 	p.is(`all('.reasoning')[0].open && shown('.reasoning .thoughts')`, "<b>I count to 3.")
-	p.offline = true
+	p.offline.Store(true)
 	g.tap.cut() // the next stream starts over
 	r.say(" Yes.")
 	p.shows(".answer .said", "It is 3. Yes.")

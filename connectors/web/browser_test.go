@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ type tab struct {
 
 	mu       sync.Mutex
 	problems []string
-	offline  bool // failed requests are expected
+	offline  atomic.Bool // failed requests are expected
 }
 
 func newTab(t *testing.T, browser context.Context) *tab {
@@ -76,7 +77,7 @@ func newTab(t *testing.T, browser context.Context) *tab {
 			}
 			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
 				p.mu.Lock()
-				if !p.offline || m.Source != "network" && !strings.Contains(m.Text, "blocked by CORS policy") {
+				if !p.offline.Load() || m.Source != "network" && !strings.Contains(m.Text, "blocked by CORS policy") {
 					p.problems = append(p.problems, m.Source+" "+m.String())
 				}
 				p.mu.Unlock()
