@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
@@ -37,6 +38,31 @@ func TestSupersede(t *testing.T) {
 			w.Errorf("B's prompt (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// An action that has changed something is not taken back with the few words before it: users and later prompts would not know of it.
+func TestSupersededWriteStays(t *testing.T) {
+	for effect, stays := range map[action.Effect]bool{action.Writes: true, action.Reads: false} {
+		withHarness(t, func(w *harness) {
+			lamp := &fakeAction{name: "LAMP", effect: effect}
+			w.addActions(lamp)
+			n := w.start()
+			w.model.queue([]step{write("Okay."), call(0, "c", "LAMP", "{}")}, []step{pause(time.Hour)})
+			a := n.sendText("Lamp on")
+			time.Sleep(5 * time.Second)
+			b := n.sendText("What time is it?")
+			w.waitAnswer(b)
+			o, said := w.waitAnswer(a)
+			if o.Status != answer.Superseded || o.Withdrawn == stays || lamp.times() != 1 {
+				w.Errorf("effect %v: the answer ended as %+v; withdrawn is to be %v", effect, o, !stays)
+			}
+			if want := "Interrupted by a newer message."; strings.Contains(said, want) != stays {
+				w.Errorf("effect %v: stored is %q", effect, said)
+			}
+			w.accepted = nil
+			w.chat.forgetSeen()
+		})
+	}
 }
 
 func TestQueue(t *testing.T) {

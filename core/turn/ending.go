@@ -124,8 +124,8 @@ const maxWithdrawn = 24
 // help a reader.
 func (e *ending) shouldWithdraw(s answer.Status, v answer.View) bool {
 	switch s {
-	case answer.Superseded: // users have read at most a few words of it
-		return e.at.posts && !e.journal.visible() || modelTextLength(v) < maxWithdrawn
+	case answer.Superseded: // users have read at most a few words of it, and nothing was changed
+		return e.calls.Acting() == "" && (e.at.posts && !e.journal.visible() || modelTextLength(v) < maxWithdrawn)
 	case answer.Stopped: // because the question was deleted, or the agent removed
 		return e.questionsDeleted() || e.botRemoved()
 	}
