@@ -49,3 +49,28 @@ func TestConsentOfAnAction(t *testing.T) {
 		})
 	}
 }
+
+// A second question of the same answer is answered by words too: the choice before it is not a message that came between.
+func TestSecondQuestionIsAnsweredByWords(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.cfg.Plugins = append(w.cfg.Plugins, example.New(0))
+		n := w.start()
+		w.model.queue([]step{write(fox), call(0, "a", "ORDER_TEA", `{"tins":2}`), call(1, "b", "ORDER_TEA", `{"tins":3}`)}, []step{write("So be it.")})
+		acc := n.sendText("Order tea twice")
+		first := w.waitParked(acc)
+		n.deliver(chat.Choice(pressed(first, 0)))
+		time.Sleep(time.Minute)
+		if second := w.waitParked(acc); second.ID == first.ID {
+			t.Fatalf("the second order is not asked about: %+v", second)
+		}
+		if typed := n.sendText("2"); !typed.Chosen {
+			t.Errorf("a typed answer was accepted as %+v; want a choice", typed)
+		}
+		o, _ := w.waitAnswer(acc)
+		asked := w.model.requests()
+		told := asked[len(asked)-1].Messages
+		if got := told[len(told)-1].Text; o.Status != answer.Completed || got != "Error: The user declined. Nothing was ordered." {
+			t.Errorf("ended as %v, the model was told %q", o.Status, got)
+		}
+	})
+}

@@ -201,7 +201,7 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 	agent := cs.Admission.Agent.Entity()
 	later := func(m chat.Memory) bool { return m.Author == agent && m.ID != asker.Said() && m.At.After(q.Asked) }
 	for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand, chat.Overheard} {
-		newest, err := cs.Store.Recent(ctx, q.Room, kind, 0, 1)
+		recent, err := cs.Store.Recent(ctx, q.Room, kind, 0, maxAnswers)
 		if err != nil {
 			return false, fmt.Errorf("read the newest message: %w", err)
 		}
@@ -209,7 +209,10 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 		if err != nil {
 			return false, fmt.Errorf("read the messages before a question: %w", err)
 		}
-		if len(newest) > 0 && (len(upTo) == 0 || newest[0].ID != upTo[len(upTo)-1].ID) || slices.ContainsFunc(upTo, later) {
+		newest := slices.DeleteFunc(recent, func(m chat.Memory) bool { // earlier choices of the same answer are none
+			return kind == chat.KindCommand && m.InReplyTo == asker.Said() && !m.At.After(q.Asked)
+		})
+		if n := len(newest); n > 0 && (len(upTo) == 0 || newest[n-1].ID != upTo[len(upTo)-1].ID) || slices.ContainsFunc(upTo, later) {
 			return false, nil
 		}
 	}
