@@ -23,14 +23,14 @@ func TestNewPlatformAndProvider(t *testing.T) {
 	}
 	write(t, filepath.Join(tree, "config.yaml"), source(t, "config.yaml"))
 	write(t, filepath.Join(tree, "catalog.go"), withProvider(t, withPlatform(t, source(t, "catalog.go"))))
-	copyExample(t, filepath.Join(tree, "connectors/toy"))
+	copyExample(t, filepath.Join(tree, "connectors/trialplatform"))
 	before := dataFiles(t, tree)
 
 	bin := t.TempDir()
-	run(t, top, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, tree), "-o", bin+string(filepath.Separator), "./config", "./connectors/toy", "./models/example")
+	run(t, top, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, tree), "-o", bin+string(filepath.Separator), "./config", "./connectors/trialplatform", "./models/example")
 	run(t, filepath.Join(tree, "config"), filepath.Join(bin, "config.test"), "-update")
 	run(t, filepath.Join(tree, "config"), filepath.Join(bin, "config.test"))
-	run(t, filepath.Join(tree, "connectors/toy"), filepath.Join(bin, "toy.test"))
+	run(t, filepath.Join(tree, "connectors/trialplatform"), filepath.Join(bin, "trialplatform.test"))
 	run(t, filepath.Join(tree, "models/example"), filepath.Join(bin, "example.test"))
 
 	for name, text := range dataFiles(t, tree) {
@@ -39,7 +39,7 @@ func TestNewPlatformAndProvider(t *testing.T) {
 		}
 	}
 	manual := string(read(t, filepath.Join(tree, "config.yaml")))
-	for _, want := range []string{"\n    # The bot's token.\n    token: ${env:TOY_TOKEN:-}\n", "\n    # The API key.\n    api_key: ${env:EXAMPLE_API_KEY:-}\n"} {
+	for _, want := range []string{"\n    # The bot's token.\n    token: ${env:TRIALPLATFORM_TOKEN:-}\n", "\n    # The API key.\n    api_key: ${env:EXAMPLE_API_KEY:-}\n"} {
 		if !strings.Contains(manual, want) {
 			t.Errorf("config.yaml does not have %q", want)
 		}
@@ -70,7 +70,7 @@ func withPlatform(t *testing.T, catalog string) string {
 	if changed == catalog {
 		t.Fatalf("catalog.go has no line %q", above)
 	}
-	return strings.Replace(changed, "import (\n", "import (\n\t\"parley/connectors/toy\"\n", 1)
+	return strings.Replace(changed, "import (\n", "import (\n\t\"parley/connectors/trialplatform\"\n", 1)
 }
 
 // copyExample copies the example's folder to a new one, under the new name.
@@ -90,7 +90,7 @@ func copyExample(t *testing.T, to string) {
 
 // renamed replaces the example's name. Example is also a field of [sections.ID], which keeps its name.
 func renamed(text string) string {
-	return strings.NewReplacer(`Example: "`, `Example: "`, "example", "toy", "Example", "Toy", "EXAMPLE", "TOY").Replace(text)
+	return strings.NewReplacer(`Example: "`, `Example: "`, "example", "trialplatform", "Example", "Trialplatform", "EXAMPLE", "TRIALPLATFORM").Replace(text)
 }
 
 // overlay makes the go command see the files of tree that the repository does not have, and its catalog.
@@ -100,7 +100,7 @@ func overlay(t *testing.T, tree string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(tree, "connectors/toy/*.go"))
+	files, err := filepath.Glob(filepath.Join(tree, "connectors/trialplatform/*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

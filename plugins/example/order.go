@@ -40,6 +40,7 @@ func (o order) Consent(ctx context.Context, c *action.Call) (asked bool, refused
 	if err == nil && state == consent.Open {
 		state, err = consent.Ask(ctx, c, consent.Request{
 			Subject: subject, Description: question, Options: []string{orderIt, dont}, Until: time.Now().Add(time.Hour),
+			Lasting: true, // later messages are answered meanwhile
 		})
 	}
 	if err != nil { // [chat.ErrParked] while it waits
