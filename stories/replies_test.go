@@ -196,7 +196,9 @@ func TestMentionByEdit(t *testing.T) {
 				if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
 					t.Errorf("people read %q", own)
 				}
+				c.Pass(10 * time.Second) // a redelivery can hold up the next poll
 				c.Edit(c.group, asked, p.Mentioning("what is the date?"))
+				c.Pass(10 * time.Second)
 				c.WaitIdle()
 				c.wantModelCalls(2)
 				if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
