@@ -63,7 +63,7 @@ func report(ctx context.Context, conn *pgx.Conn) (text, id string, err error) {
 	}
 	has, oldest, err := versions(ctx, conn)
 	if err == nil {
-		err = usable(has, oldest, knows)
+		err = usable(ctx, conn, oldest, knows)
 	}
 	if err == nil && has > 0 {
 		id, err = identify(ctx, conn)

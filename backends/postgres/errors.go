@@ -29,8 +29,9 @@ var (
 
 // Codes of errors, see https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
-	undefinedTable = "42P01"
-	lockTimeout    = "55P03"
+	undefinedTable  = "42P01"
+	undefinedColumn = "42703"
+	lockTimeout     = "55P03"
 )
 
 // permanent is an error that does not resolve by waiting: the owner has to change something.

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"parley/backends/record"
 )
 
 //go:embed migrations/*.sql
@@ -21,7 +23,8 @@ var migrating = keyOf("migrate", "")
 
 // migrate brings the tables to this program's version. Newer tables are used as they are, if they allow it: during a
 // rolling deployment both versions run, and the newer one has migrated already. The column identity.oldest is the
-// oldest version of programs that can use them; a migration that would break earlier programs raises it.
+// oldest version of programs that can use them; a migration that would break earlier programs raises it, and sets
+// identity.release to the release that it comes with.
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	knows, err := newest()
 	if err != nil {
@@ -33,17 +36,22 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	case has < knows:
 		return upgrade(ctx, pool)
 	default:
-		return usable(has, oldest, knows)
+		return usable(ctx, pool, oldest, knows)
 	}
 }
 
-// usable returns an error if this program, which knows the migrations up to knows, can't use the tables.
-func usable(has, oldest, knows int64) error {
-	if has <= knows || oldest <= knows {
+// usable returns an error if this program, which knows the migrations up to knows, can't use the tables, because they need those up to
+// oldest.
+func usable(ctx context.Context, q querier, oldest, knows int64) error {
+	if oldest <= knows {
 		return nil
 	}
-	return permanent{fmt.Errorf("its tables have version %d, which programs that know version %d can use, but this one supports up to version %d: "+
-		"a newer version of the gateway wrote them; run that version, or restore an older backup", has, oldest, knows)}
+	var release string
+	err := q.QueryRow(ctx, `SELECT release FROM identity`).Scan(&release)
+	if e, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || e.Code != undefinedColumn) {
+		return fmt.Errorf("reading the oldest release that can use the tables: %w", err)
+	}
+	return permanent{record.NewerTables(release, oldest, knows)}
 }
 
 // newest returns the number of the last migration that this program has.

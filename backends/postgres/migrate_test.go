@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"fmt"
+	"io/fs"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	"parley/backends/postgres/postgrestest"
+	"parley/internal/version"
 )
 
 // Replicas that start at once with an empty database migrate it once.
@@ -46,7 +49,7 @@ func TestLaterTables(t *testing.T) {
 	}
 	later := func(oldest int64) error {
 		s := open(t, url, Options{Guest: true})
-		_, err := s.pool.Exec(t.Context(), fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, true); UPDATE identity SET oldest = %d`, known+1, oldest))
+		_, err := s.pool.Exec(t.Context(), fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, true); UPDATE identity SET oldest = %d, release = '9.8.7'`, known+1, oldest))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +63,25 @@ func TestLaterTables(t *testing.T) {
 		t.Errorf("tables that this program can use: %v", err)
 	}
 	err = later(known + 1)
-	if _, waits := Unavailable(err); err == nil || waits || !strings.Contains(err.Error(), "newer version of the gateway") {
+	if _, waits := Unavailable(err); err == nil || waits || !strings.Contains(err.Error(), "newer version of the gateway") || !strings.Contains(err.Error(), "at least 9.8.7 is needed") {
 		t.Errorf("tables that it can't use: %v", err)
+	}
+}
+
+// A migration that earlier programs can't use records the first release that can.
+func TestMigrationsRecordTheirRelease(t *testing.T) {
+	t.Parallel()
+	all, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		text, err := fs.ReadFile(migrations, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raises := regexp.MustCompile(`SET[^;]*\boldest =`).Match(text); raises && !regexp.MustCompile(`SET[^;]*\brelease = '`).Match(text) {
+			t.Errorf("%s raises identity.oldest without a release: add release = '%s'", name, version.Release)
+		}
 	}
 }

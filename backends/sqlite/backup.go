@@ -27,8 +27,10 @@ func Backup(ctx context.Context, from, to string) (Copied, error) {
 	if err != nil {
 		return Copied{}, err
 	}
-	to, err = unused(from, to)
-	if err != nil {
+	if to, err = unused(from, to); err != nil {
+		return Copied{}, err
+	}
+	if err := recognize(ctx, from); err != nil {
 		return Copied{}, err
 	}
 	temp, err := tempFor(to)
@@ -112,15 +114,9 @@ func onceIn(ctx context.Context, path string, do func(*conn) error) error {
 	return errors.Join(err, c.Close())
 }
 
-// verify reads all of the store at path, and checks that this program can use it.
-func verify(ctx context.Context, path string) (c Copied, err error) {
-	err = onceIn(ctx, path, func(db *conn) error {
-		var found string
-		if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&found); err != nil {
-			return err
-		} else if found != "ok" {
-			return fmt.Errorf("the store is damaged: %s", found)
-		}
+// recognize checks that the file at path is a store that this program can use.
+func recognize(ctx context.Context, path string) error {
+	err := onceIn(ctx, path, func(db *conn) error {
 		if tables, err := count(ctx, db, `SELECT count(*) FROM sqlite_schema WHERE name IN ('goose_db_version', 'identity')`); err != nil || tables != 2 {
 			return errors.Join(errors.New("the file is not a store of Parley"), err)
 		}
@@ -130,11 +126,26 @@ func verify(ctx context.Context, path string) (c Copied, err error) {
 		}
 		has, err := count(ctx, db, `SELECT max(version_id) FROM goose_db_version`)
 		if err == nil && has > slices.Max(known) {
-			return newer(has, slices.Max(known))
+			err = newer(ctx, db.QueryRowContext(ctx, oldestRelease), int64(has), int64(slices.Max(known)))
 		}
-		if err == nil {
-			c.Messages, err = count(ctx, db, `SELECT count(*) FROM memories`)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	return nil
+}
+
+// verify reads all of the store at path.
+func verify(ctx context.Context, path string) (c Copied, err error) {
+	err = onceIn(ctx, path, func(db *conn) error {
+		var found string
+		if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&found); err != nil {
+			return err
+		} else if found != "ok" {
+			return fmt.Errorf("the store is damaged: %s", found)
 		}
+		c.Messages, err = count(ctx, db, `SELECT count(*) FROM memories`)
 		return err
 	})
 	if info, statErr := os.Stat(path); err == nil {

@@ -20,6 +20,8 @@ import (
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 	native "zombiezen.com/go/sqlite"
+
+	"parley/backends/record"
 )
 
 // resolve returns the absolute path without symbolic links, so that all names of a file have the same lock. It also
@@ -175,7 +177,7 @@ func upgrade(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("reading the version of the tables: %w", err)
 	}
 	if has > knows {
-		return newer(int(has), int(knows))
+		return newer(ctx, db.QueryRowContext(ctx, oldestRelease), has, knows)
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrating from version %d to %d: %w", has, knows, err)
@@ -183,10 +185,16 @@ func upgrade(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// newer is the error for tables of a newer program.
-func newer(has, knows int) error {
-	return fmt.Errorf("its schema has version %d, but this program supports up to version %d: a newer version of the gateway wrote "+
-		"it; run that version, or restore an older backup", has, knows)
+// oldestRelease reads the oldest release that can use the tables.
+const oldestRelease = `SELECT release FROM identity`
+
+// newer is the error for tables of a newer program; row is the result of oldestRelease. Tables without it have no release.
+func newer(ctx context.Context, row record.Row, has, knows int64) error {
+	var release string
+	if err := row.Scan(&release); err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return record.NewerTables(release, has, knows)
 }
 
 // steps returns the provider of migrations for db.

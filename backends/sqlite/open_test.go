@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/version"
 )
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
@@ -44,17 +46,42 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 func TestOpenRefusesNewerTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
-	if _, err := s.writer.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)`); err != nil {
-		t.Fatal(err)
+	for _, statement := range []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)`, `UPDATE identity SET release = '9.8.7'`} {
+		if _, err := s.writer.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second one would find it in use, if the first had kept it
 		_, err := Open(t.Context(), path, Options{})
-		if err == nil || !strings.Contains(err.Error(), "version 99999") || !strings.Contains(err.Error(), "newer version of the gateway") {
+		if err == nil || !strings.Contains(err.Error(), "version 99999") || !strings.Contains(err.Error(), "newer version of the gateway") ||
+			!strings.Contains(err.Error(), "at least 9.8.7 is needed") {
 			t.Errorf("the error is %v", err)
 		}
+	}
+}
+
+// Each migration records the oldest release that can use its tables, so that earlier programs can name it.
+func TestMigrationsRecordTheirRelease(t *testing.T) {
+	all, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all[slices.Index(all, "migrations/00045_release.sql"):] {
+		text, err := fs.ReadFile(migrations, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "\nUPDATE identity SET release = '") {
+			t.Errorf("%s does not record the oldest release that can use the tables: add UPDATE identity SET release = '%s';", name, version.Release)
+		}
+	}
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	var release string
+	if err := s.writer.QueryRowContext(t.Context(), oldestRelease).Scan(&release); err != nil || release == "" {
+		t.Errorf("the release is %q, %v", release, err)
 	}
 }
 

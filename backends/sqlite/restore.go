@@ -45,6 +45,9 @@ func Restore(ctx context.Context, from, to string, o RestoreOptions) (r Restored
 	if from == to {
 		return r, fmt.Errorf("%s is the store itself; name a backup of it", from)
 	}
+	if err := recognize(ctx, from); err != nil {
+		return r, err
+	}
 	held, err := acquire(to)
 	if err != nil {
 		return r, err

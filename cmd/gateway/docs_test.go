@@ -52,6 +52,7 @@ var outcomes = map[string]outcome{
 	"gateway init":                             {1, "nothing was changed: config.yaml exists"}, // TestInitToTheFirstAnswer sets one up
 	"gateway backup":                           {1, "no file given"},
 	"gateway restore":                          {1, "no backup given"},
+	"gateway restore before.db":                {1, "there is no file"}, // as below
 	"gateway restore parley-2026-01-02.db":     {1, "there is no file"}, // TestBackupAndRestore makes and restores one
 	"gateway person delete telegram:123456789": {1, "nothing was deleted"},
 	"gateway mcp login NAME":                   {1, "NAME"}, // TestLoginToMCPServer logs in
@@ -64,6 +65,7 @@ var says = map[string]string{
 	`gateway chat --json -p "Hello"`:                       `"fullText"`,
 	"gateway check":                                        " fine",
 	"gateway backup FILE":                                  "It was opened and checked.",
+	"gateway backup before.db":                             "It was opened and checked.",
 	"gateway backup parley-2026-01-02.db":                  "It was opened and checked.",
 	"gateway restore --confirm":                            "Nothing is held.",
 	"gateway runs":                                         "Nothing is set aside.",
