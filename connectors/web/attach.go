@@ -27,9 +27,9 @@ func (q *question) addFile(dec *json.Decoder) error {
 	case err != nil:
 		return err
 	case key == "" || !isKey(key):
-		return &refusal{http.StatusBadRequest, "files are the ids of uploaded files."}
+		return refused(http.StatusBadRequest, "files are the ids of uploaded files.")
 	case len(q.Files) == maxFiles:
-		return &refusal{http.StatusBadRequest, "At most 8 files per message."}
+		return refused(http.StatusBadRequest, "At most 8 files per message.")
 	}
 	q.Files = append(q.Files, key)
 	return nil

@@ -69,7 +69,7 @@ func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no 
 		return c, refuse(err, form)
 	}
 	if c.id == "" || c.option < 0 {
-		return c, &refusal{http.StatusBadRequest, form}
+		return c, refused(http.StatusBadRequest, form)
 	}
 	return c, nil
 }

@@ -18,8 +18,8 @@ func TestClear(t *testing.T) {
 		want   string
 	}{
 		"known":       {"c", nil, http.StatusOK, `{"deletedCount":7,"ok":true}`},
-		"unknown":     {"unknown", nil, http.StatusNotFound, `{"error":"Conversation not found."}`},
-		"not storing": {"c", io.ErrUnexpectedEOF, http.StatusServiceUnavailable, `{"error":"Your request could not be saved. Please try again."}`},
+		"unknown":     {"unknown", nil, http.StatusNotFound, `{"error":"Conversation not found.","code":"NOT_FOUND"}`},
+		"not storing": {"c", io.ErrUnexpectedEOF, http.StatusServiceUnavailable, `{"error":"Your request could not be saved. Please try again.","code":"UNAVAILABLE"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			submit := func(in chat.Inbound) (chat.Accepted, error) {

@@ -52,12 +52,9 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := newID()
-	room := chat.Room{
-		ID: roomOf(id), Kind: chat.API, Connector: Name, Created: time.Now(),
-		Address: chat.Address{Connector: Name, Room: roomOf(id)},
-	}
-	if err := w.opts.Store.SaveRoom(r.Context(), room); err != nil {
-		w.broken(rw, "open a conversation", err)
+	room, no := door{w}.create(r, id)
+	if no != nil {
+		no.reply(rw)
 		return
 	}
 	reply(rw, http.StatusCreated, map[string]any{"conversation": map[string]any{
@@ -67,14 +64,11 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 
 // room returns the conversation that the request names, or answers the request.
 func (w *Web) room(rw http.ResponseWriter, r *http.Request) (chat.Room, bool) {
-	room, err := w.opts.Store.Room(r.Context(), roomOf(r.PathValue("id")))
-	switch {
-	case errors.Is(err, chat.ErrNotFound):
-		fail(rw, http.StatusNotFound, "Conversation not found.")
-	case err != nil:
-		w.broken(rw, "find a conversation", err)
+	room, no := door{w}.conversation(r, r.PathValue("id"))
+	if no != nil {
+		no.reply(rw)
 	}
-	return room, err == nil
+	return room, no == nil
 }
 
 // message is a message as a reload shows it.
@@ -209,32 +203,29 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	reply(rw, http.StatusOK, map[string]any{"ok": true, "deletedCount": acc.Deleted})
 }
 
-// allow charges the request to its address, or answers it with 429.
+// allow charges the request to its sender, or answers it with 429.
 func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
-	wait := l.take(w.guard.client(r))
-	if wait == 0 {
-		return true
+	no := w.charge(r, l)
+	if no != nil {
+		no.reply(rw)
 	}
-	retryLater(rw, wait)
-	fail(rw, http.StatusTooManyRequests, "That was a lot at once. Please wait a moment.")
-	return false
+	return no == nil
 }
 
-// broken answers a request after an internal error: it logs the error and replies with a sentence, which contains
-// nothing of the error. All replies tell the client that trying again makes sense.
+// charge counts the request against a limit of its sender, unless that is reached.
+func (w *Web) charge(r *http.Request, l *limiter) *refusal {
+	wait := l.take(w.guard.client(r))
+	if wait == 0 {
+		return nil
+	}
+	no := refused(http.StatusTooManyRequests, "That was a lot at once. Please wait a moment.")
+	no.wait = wait
+	return no
+}
+
+// broken answers a request after an internal error.
 func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
-	if errors.Is(err, chat.ErrShutdown) {
-		retryLater(rw, time.Second)
-		fail(rw, http.StatusServiceUnavailable, "The gateway is restarting. Please try again.")
-		return
-	}
-	if errors.Is(err, errCrowded) {
-		retryLater(rw, largeWait)
-		fail(rw, http.StatusServiceUnavailable, "The chat is busy right now. Please try again in a moment.")
-		return
-	}
-	w.failures.note(what, err)
-	fail(rw, http.StatusServiceUnavailable, "Your request could not be saved. Please try again.")
+	w.failures.refuse(what, err).reply(rw)
 }
 
 // retryLater tells the client when to try again, in whole seconds.
@@ -247,9 +238,4 @@ func reply(rw http.ResponseWriter, status int, body any) {
 	rw.Header().Set("Content-Type", "application/json; charset=utf-8")
 	rw.WriteHeader(status)
 	_ = json.NewEncoder(rw).Encode(body) // the reader has disconnected
-}
-
-// fail answers a request with an error: a sentence that the page shows to users as it is.
-func fail(rw http.ResponseWriter, status int, sentence string) {
-	reply(rw, status, map[string]any{"error": sentence})
 }

@@ -13,6 +13,65 @@ const (
 	skipTimeout = 10 * time.Second // time limit for that
 )
 
+// refusal is the error response of a request, in no particular form: each API writes it in its own. The sentence is shown to
+// users.
+type refusal struct {
+	status   int
+	sentence string
+	code     string        // for programs; it must not change
+	wait     time.Duration // until the client may try again; 0 is not said
+}
+
+// refused returns a refusal with the usual code of the status. All replies that ask for another attempt say when.
+func refused(status int, sentence string) *refusal {
+	no := &refusal{status: status, sentence: sentence, code: codes[status]}
+	if status == http.StatusServiceUnavailable {
+		no.wait = largeWait
+	}
+	return no
+}
+
+// codes are the codes of errors that have none of their own. Clients compare them, so they must not change.
+var codes = map[int]string{
+	http.StatusBadRequest:                   "BAD_REQUEST",
+	http.StatusUnauthorized:                 "UNAUTHORIZED",
+	http.StatusForbidden:                    "FORBIDDEN",
+	http.StatusNotFound:                     "NOT_FOUND",
+	http.StatusMethodNotAllowed:             "METHOD_NOT_ALLOWED",
+	http.StatusRequestTimeout:               "TOO_SLOW",
+	http.StatusConflict:                     "CONFLICT",
+	http.StatusLengthRequired:               "LENGTH_REQUIRED",
+	http.StatusRequestEntityTooLarge:        "TOO_LARGE",
+	http.StatusUnsupportedMediaType:         "UNSUPPORTED_MEDIA_TYPE",
+	http.StatusRequestedRangeNotSatisfiable: "RANGE_NOT_SATISFIABLE",
+	http.StatusUnprocessableEntity:          "UNPROCESSABLE",
+	http.StatusTooManyRequests:              "RATE_LIMITED",
+	http.StatusServiceUnavailable:           "UNAVAILABLE",
+}
+
+// Error implements error, so that a refusal can end the reading of a body.
+func (r *refusal) Error() string { return r.sentence }
+
+// reply writes the refusal in the form of the web API.
+func (r *refusal) reply(rw http.ResponseWriter) {
+	if r.wait > 0 {
+		retryLater(rw, r.wait)
+	}
+	reply(rw, r.status, failure{r.sentence, r.code})
+}
+
+// inOwnForm writes a refusal in the form of the web API.
+func inOwnForm(rw http.ResponseWriter, no *refusal) { no.reply(rw) }
+
+// failure is the body of every error.
+type failure struct {
+	Error string `json:"error"` // a sentence for users
+	Code  string `json:"code"`  // for programs
+}
+
+// fail answers a request with an error: a sentence that the page shows to users as it is.
+func fail(rw http.ResponseWriter, status int, sentence string) { refused(status, sentence).reply(rw) }
+
 // refuseBody replies to a request without processing its body. Most clients send the whole body before they read the
 // reply, and would see a broken connection instead of the reason. So the rest is read and discarded, within limits.
 func refuseBody(rw http.ResponseWriter, body io.Reader, no *refusal) {
@@ -46,9 +105,9 @@ func checkJSON(r *http.Request, most int64) *refusal {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err != nil || kind != "application/json":
-		return &refusal{http.StatusUnsupportedMediaType, "The Content-Type must be application/json."}
+		return refused(http.StatusUnsupportedMediaType, "The Content-Type must be application/json.")
 	case r.ContentLength > most:
-		return &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+		return refused(http.StatusRequestEntityTooLarge, "This message is too long.")
 	}
 	return nil
 }

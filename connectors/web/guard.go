@@ -79,9 +79,9 @@ func (g guard) api(next http.Handler) http.Handler {
 			next.ServeHTTP(rw, r)
 		default:
 			g.report("a site that is not in web.origins requested the chat", "origin", origin)
-			reply(rw, http.StatusForbidden, map[string]string{
-				"error": "This chat is not set up for this site yet.", "code": "ORIGIN_NOT_ALLOWED",
-			})
+			no := refused(http.StatusForbidden, "This chat is not set up for this site yet.")
+			no.code = "ORIGIN_NOT_ALLOWED"
+			no.reply(rw)
 		}
 	})
 }

@@ -39,7 +39,7 @@ func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if w.opts.Hooks == nil || !bearer || !w.opts.Hooks.Authorized(name, token) {
 		rw.Header().Set("WWW-Authenticate", "Bearer")
-		refuseBody(rw, r.Body, &refusal{http.StatusUnauthorized, "There is no such hook with this secret."})
+		refuseBody(rw, r.Body, refused(http.StatusUnauthorized, "There is no such hook with this secret."))
 		return
 	}
 	body, no := hookBody(r)
@@ -67,11 +67,11 @@ func hookBody(r *http.Request) ([]byte, *refusal) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxHook+1))
 	switch {
 	case err != nil:
-		return nil, &refusal{http.StatusRequestTimeout, "The body did not arrive."}
+		return nil, refused(http.StatusRequestTimeout, "The body did not arrive.")
 	case len(body) > maxHook:
-		return nil, &refusal{http.StatusRequestEntityTooLarge, "The body is too long."}
+		return nil, refused(http.StatusRequestEntityTooLarge, "The body is too long.")
 	case len(body) > 0 && !json.Valid(body):
-		return nil, &refusal{http.StatusBadRequest, "The body is not JSON."}
+		return nil, refused(http.StatusBadRequest, "The body is not JSON.")
 	}
 	return body, nil
 }

@@ -38,12 +38,12 @@ type image struct {
 // many before reading any of it.
 func (q *question) addImage(dec *json.Decoder) error {
 	if len(q.Images) == maxImages {
-		return &refusal{http.StatusBadRequest, "At most 4 images per message."}
+		return refused(http.StatusBadRequest, "At most 4 images per message.")
 	}
 	var p picture
 	err := readObject(dec, p.field)
 	if errors.Is(err, errToken) {
-		return &refusal{http.StatusRequestEntityTooLarge, largeImage}
+		return refused(http.StatusRequestEntityTooLarge, largeImage)
 	} else if err != nil {
 		return err
 	}
@@ -73,17 +73,17 @@ func (p *picture) field(dec *json.Decoder, key string) error {
 func (p picture) decode() (image, *refusal) {
 	switch {
 	case strings.HasPrefix(p.Data, "data:"):
-		return image{}, &refusal{http.StatusBadRequest, "Send images as plain base64, without \"data:\"."}
+		return image{}, refused(http.StatusBadRequest, "Send images as plain base64, without \"data:\".")
 	case len(p.Data) > maxImage:
-		return image{}, &refusal{http.StatusRequestEntityTooLarge, largeImage}
+		return image{}, refused(http.StatusRequestEntityTooLarge, largeImage)
 	case !slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, p.MimeType):
-		return image{}, &refusal{http.StatusBadRequest, "Images must be JPEG, PNG, GIF or WebP."}
+		return image{}, refused(http.StatusBadRequest, "Images must be JPEG, PNG, GIF or WebP.")
 	case utf8.RuneCountInString(p.Name) > maxImageName:
-		return image{}, &refusal{http.StatusBadRequest, "Image names may be at most 255 characters."}
+		return image{}, refused(http.StatusBadRequest, "Image names may be at most 255 characters.")
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
 	if err != nil || len(data) == 0 {
-		return image{}, &refusal{http.StatusBadRequest, "An image is not valid base64."}
+		return image{}, refused(http.StatusBadRequest, "An image is not valid base64.")
 	}
 	return image{data, p.MimeType, text.Clean(p.Name)}, nil
 }

@@ -1,10 +1,14 @@
 package web
 
 import (
+	"errors"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
+
+	"parley/core/chat"
 )
 
 // limiter allows each address a number of requests per interval, at a steady rate with a burst of the full number. It
@@ -112,6 +116,21 @@ func (f *failures) note(what string, err error) {
 	if !silent {
 		f.log.Error("a web request failed", "what", what, "err", err, "others_before", k.leftOut)
 	}
+}
+
+// refuse logs an internal error and returns the response, which contains nothing of the error. All responses tell the
+// client that trying again makes sense.
+func (f *failures) refuse(what string, err error) *refusal {
+	switch {
+	case errors.Is(err, chat.ErrShutdown):
+		no := refused(http.StatusServiceUnavailable, "The gateway is restarting. Please try again.")
+		no.wait = time.Second
+		return no
+	case errors.Is(err, errCrowded):
+		return refused(http.StatusServiceUnavailable, "The chat is busy right now. Please try again in a moment.")
+	}
+	f.note(what, err)
+	return refused(http.StatusServiceUnavailable, "Your request could not be saved. Please try again.")
 }
 
 // failed counts the failures of one kind.

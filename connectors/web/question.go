@@ -34,22 +34,6 @@ func (q question) id(room chat.RoomID) chat.MemoryID {
 	return chat.MemoryID(string(room) + "/" + q.ClientMessageID)
 }
 
-// refusal is the error response of a request. The sentence is shown to users.
-type refusal struct {
-	status   int
-	sentence string
-}
-
-// Error implements error, so that a refusal can end the reading of a body.
-func (r *refusal) Error() string { return r.sentence }
-
-func (r *refusal) reply(rw http.ResponseWriter) {
-	if r.status == http.StatusServiceUnavailable {
-		retryLater(rw, largeWait)
-	}
-	fail(rw, r.status, r.sentence)
-}
-
 // take reads a message, or answers the request.
 func (w *Web) take(rw http.ResponseWriter, r *http.Request) (q question, ok bool) {
 	body := r.Body
@@ -73,11 +57,11 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	q.Text = q.words()
 	switch {
 	case strings.TrimSpace(q.Text) == "":
-		return q, &refusal{http.StatusBadRequest, "text is required."}
+		return q, refused(http.StatusBadRequest, "text is required.")
 	case utf8.RuneCountInString(q.Text) > maxText:
-		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+		return q, refused(http.StatusRequestEntityTooLarge, "This message is too long.")
 	case !isKey(q.ClientMessageID):
-		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\"."}
+		return q, refused(http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\".")
 	case q.ClientMessageID == "":
 		q.ClientMessageID = newID() // a client that never retries
 	}
@@ -132,7 +116,7 @@ func (q *question) field(dec *json.Decoder, key string) error {
 func (q *question) setName(dec *json.Decoder) error {
 	err := dec.Decode(&q.Name)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return &refusal{http.StatusBadRequest, "name must be a string."}
+		return refused(http.StatusBadRequest, "name must be a string.")
 	}
 	q.Name = text.Brief(text.OneLine(q.Name, text.MaxLabel), text.MaxLabel)
 	return err
@@ -146,13 +130,13 @@ func refuse(err error, form string) *refusal {
 	case errors.As(err, &no):
 		return no
 	case errors.As(err, &tooBig), errors.Is(err, errToken):
-		return &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+		return refused(http.StatusRequestEntityTooLarge, "This message is too long.")
 	case errors.Is(err, errSlow):
-		return &refusal{http.StatusRequestTimeout, "This message arrived too slowly. Please try again."}
+		return refused(http.StatusRequestTimeout, "This message arrived too slowly. Please try again.")
 	case errors.Is(err, errUploads):
-		return &refusal{http.StatusServiceUnavailable, "Too many uploads right now. Please try again in a moment."}
+		return refused(http.StatusServiceUnavailable, "Too many uploads right now. Please try again in a moment.")
 	case errors.Is(err, errComplex):
-		return &refusal{http.StatusBadRequest, "The request has too many values, or is nested too deeply."}
+		return refused(http.StatusBadRequest, "The request has too many values, or is nested too deeply.")
 	}
-	return &refusal{http.StatusBadRequest, form}
+	return refused(http.StatusBadRequest, form)
 }

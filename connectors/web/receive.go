@@ -46,13 +46,15 @@ type fileAPI struct{ web *Web }
 // piece, so that memory does not depend on its size. The same request again, after its reply was lost, returns the same
 // file; one that was interrupted begins again.
 //
-// The checks come in the order of their cost: the headers, the rate of the address, then the store.
+// The checks come in the order of their cost: the headers, the rate of the sender, then the store.
 func (a fileAPI) receiveFile(rw http.ResponseWriter, r *http.Request) {
 	body := r.Body
 	u, no := a.announced(r)
-	if wait := a.web.attempts.take(a.web.guard.client(r)); wait > 0 {
-		retryLater(rw, wait)
-		no = &refusal{http.StatusTooManyRequests, "That was a lot at once. Please wait a moment."}
+	if busy := a.web.charge(r, a.web.attempts); busy != nil {
+		no = busy
+	}
+	if no == nil {
+		_, no = door{a.web}.conversation(r, r.PathValue("id"))
 	}
 	if no == nil {
 		u.Sender, no = a.sender(r)
@@ -81,19 +83,19 @@ func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	case err != nil || len(kind) > maxFileName:
 		kind = "application/octet-stream"
 	case strings.HasPrefix(kind, "multipart/"):
-		return u, &refusal{http.StatusUnsupportedMediaType, "Send the file itself as the body, without a form."}
+		return u, refused(http.StatusUnsupportedMediaType, "Send the file itself as the body, without a form.")
 	}
 	switch {
 	case r.ContentLength < 0:
-		return u, &refusal{http.StatusLengthRequired, "The request needs a Content-Length."}
+		return u, refused(http.StatusLengthRequired, "The request needs a Content-Length.")
 	case r.ContentLength == 0:
-		return u, &refusal{http.StatusBadRequest, "This file is empty."}
+		return u, refused(http.StatusBadRequest, "This file is empty.")
 	case r.ContentLength > maxFile:
-		return u, &refusal{http.StatusRequestEntityTooLarge, "Files may be at most 20 MiB."}
+		return u, refused(http.StatusRequestEntityTooLarge, "Files may be at most 20 MiB.")
 	case !isKey(key):
-		return u, &refusal{http.StatusBadRequest, "clientFileId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\"."}
+		return u, refused(http.StatusBadRequest, "clientFileId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\".")
 	case utf8.RuneCountInString(name) > maxFileName:
-		return u, &refusal{http.StatusBadRequest, "File names may be at most 255 characters."}
+		return u, refused(http.StatusBadRequest, "File names may be at most 255 characters.")
 	case key == "":
 		key = newID()
 	}
@@ -114,10 +116,10 @@ func (a fileAPI) sender(r *http.Request) (chat.EntityID, *refusal) {
 // failed logs an internal error and returns the response for the client.
 func (a fileAPI) failed(what string, err error) *refusal {
 	if errors.Is(err, chat.ErrShutdown) {
-		return &refusal{http.StatusServiceUnavailable, "The gateway is restarting. Please try again."}
+		return a.web.failures.refuse(what, err)
 	}
 	a.web.failures.note(what, err)
-	return &refusal{http.StatusServiceUnavailable, "This file could not be saved. Please try again."}
+	return refused(http.StatusServiceUnavailable, "This file could not be saved. Please try again.")
 }
 
 // begin announces a file to the store, and returns the store's state of it.
@@ -127,9 +129,9 @@ func (a fileAPI) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
 	case err == nil:
 		return is, nil
 	case errors.Is(err, chat.ErrNotFound):
-		return u, &refusal{http.StatusNotFound, "Conversation not found."}
+		return u, refused(http.StatusNotFound, "Conversation not found.")
 	case errors.Is(err, chat.ErrTooMany):
-		return u, &refusal{http.StatusConflict, fmt.Sprintf("Send the files that you have added first: at most %d can wait.", maxWaiting)}
+		return u, refused(http.StatusConflict, fmt.Sprintf("Send the files that you have added first: at most %d can wait.", maxWaiting))
 	}
 	return u, a.failed("begin an upload", err)
 }
@@ -153,13 +155,13 @@ func (a fileAPI) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.U
 		return
 	case errors.As(err, &no):
 	case errors.Is(err, errSlow):
-		no = &refusal{http.StatusRequestTimeout, "This file arrived too slowly. Please try again."}
+		no = refused(http.StatusRequestTimeout, "This file arrived too slowly. Please try again.")
 	case errors.Is(err, errCut):
-		no = &refusal{http.StatusBadRequest, "Only a part of this file arrived. Please try again."}
+		no = refused(http.StatusBadRequest, "Only a part of this file arrived. Please try again.")
 	case errors.Is(err, answer.ErrLost):
-		no = &refusal{http.StatusConflict, "This file was dropped, or is being sent again. Please try again."}
+		no = refused(http.StatusConflict, "This file was dropped, or is being sent again. Please try again.")
 	case errors.Is(err, chat.ErrNoSpace):
-		no = &refusal{http.StatusServiceUnavailable, "There is no space for files right now. Please try again later."}
+		no = refused(http.StatusServiceUnavailable, "There is no space for files right now. Please try again later.")
 	default:
 		no = a.failed("store an upload", err)
 	}
@@ -229,7 +231,7 @@ func (a fileAPI) refuse(u chat.Upload, head []byte) *refusal {
 		return nil
 	}
 	if why := a.web.opts.Refuse(u.Name, u.Type, head); why != "" {
-		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("This file can't be read: %s.", why)}
+		return refused(http.StatusUnsupportedMediaType, fmt.Sprintf("This file can't be read: %s.", why))
 	}
 	return nil
 }

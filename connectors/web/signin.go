@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -20,42 +19,6 @@ const (
 	loginsEach    = 5       // attempts of an address in the time of a code
 	loginsAll     = 1000    // attempts of all addresses; a code has 60 random bits
 )
-
-// readerKey is the key of the reader in the context of a request.
-type readerKey struct{}
-
-// readerOf returns who makes r, as identified has found.
-func readerOf(r *http.Request) reader {
-	who, _ := r.Context().Value(readerKey{}).(reader)
-	return who
-}
-
-// identified finds out who makes a request: the owner, by the local token or by a session of a browser, or a visitor. A token
-// that is wrong, or that does not come from this machine, is refused, because the sender does not want to be a visitor.
-func (w *Web) identified(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		who := reader{details: w.private && !forwarded(r)}
-		_, sent := r.Header["Authorization"]
-		switch hook := strings.HasPrefix(r.URL.Path, "/api/hooks/"); {
-		case hook: // it has secrets of its own
-		case sent && !w.trusted(r):
-			fail(rw, http.StatusUnauthorized, "The gateway does not know this token.")
-			return
-		case sent:
-			who = reader{owner: true, details: true}
-		default:
-			_, err := w.session(r)
-			if chat.Unless(err, chat.ErrNotFound) != nil {
-				w.broken(rw, "find a session", err)
-				return
-			}
-			if err == nil {
-				who = reader{owner: true, details: true}
-			}
-		}
-		next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), readerKey{}, who)))
-	})
-}
 
 // session returns the session of the browser that makes r, or [chat.ErrNotFound]. Only the gateway's own page has one: for
 // requests that another site makes, the cookie does not count.

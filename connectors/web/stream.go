@@ -117,9 +117,9 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		w.broken(rw, "accept a message", err)
 		return nil
 	case acc.Altered:
-		reply(rw, http.StatusConflict, map[string]any{
-			"error": "This message was already sent with different text.", "code": "CHAT_IDEMPOTENCY_CONFLICT",
-		})
+		no := refused(http.StatusConflict, "This message was already sent with different text.")
+		no.code = "CHAT_IDEMPOTENCY_CONFLICT"
+		no.reply(rw)
 		return nil
 	}
 	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning, who.details}}

@@ -14,7 +14,11 @@ import (
 
 // find returns the file that the request names, or answers the request. A file that is not complete does not exist yet.
 func (a fileAPI) find(rw http.ResponseWriter, r *http.Request) (chat.Upload, bool) {
-	u, err := a.web.opts.Store.Upload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file")))
+	room, ok := a.web.room(rw, r)
+	if !ok {
+		return chat.Upload{}, false
+	}
+	u, err := a.web.opts.Store.Upload(r.Context(), uploadID(room.ID, r.PathValue("file")))
 	if err == nil && !u.Complete {
 		err = chat.ErrNotFound
 	}
@@ -62,7 +66,11 @@ func (a fileAPI) thumbnail(rw http.ResponseWriter, r *http.Request) {
 // dropFile removes a file that no message names: DELETE …/files/{file}. One that a message names stays, and so the
 // conversation stays as it was; one that does not exist is removed already.
 func (a fileAPI) dropFile(rw http.ResponseWriter, r *http.Request) {
-	if err := a.web.opts.Store.DropUpload(r.Context(), uploadID(roomOf(r.PathValue("id")), r.PathValue("file")), ""); err != nil {
+	room, ok := a.web.room(rw, r)
+	if !ok {
+		return
+	}
+	if err := a.web.opts.Store.DropUpload(r.Context(), uploadID(room.ID, r.PathValue("file")), ""); err != nil {
 		a.web.broken(rw, "remove an uploaded file", err)
 		return
 	}

@@ -231,7 +231,7 @@ func (w *Web) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
-	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(w.identified(jsonErrors(api))))))
+	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(door{w}.identified(jsonErrors(api), inOwnForm)))))
 	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions, w.opts.Accept))))
 	return patient(w.guard.host(legible(mux)))
