@@ -14,7 +14,7 @@ run: ## start the gateway with config.yaml
 
 test: install fmt vet lint unit ## everything: format, vet, staticcheck, tests with the race detector
 
-install: ## get the programs that tests run: a Redis server, PostgreSQL, Chromium, tmux, Node.js and Python
+install: ## get the programs that tests run: a Redis server, PostgreSQL, Chromium, tmux, Node.js, Python and shells
 	@./tools/install.sh
 
 fmt:

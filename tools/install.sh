@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests run beside Go: redis-server, PostgreSQL, chromium, tmux, Node.js with npm for real MCP servers, and Python for an example. Where it can't, it says what to install.
+# Installs what the tests run beside Go: redis-server, PostgreSQL, chromium, tmux, Node.js with npm for real MCP servers, Python for an example, and shells whose completions are tried. Where it can't, it says what to install.
 set -eu
 missing=
 command -v redis-server >/dev/null || missing="$missing redis-server"
@@ -7,6 +7,8 @@ command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing="$missing chromium"
 command -v tmux >/dev/null || missing="$missing tmux"
 command -v python3 >/dev/null || missing="$missing python3"
+command -v zsh >/dev/null || missing="$missing zsh"
+command -v fish >/dev/null || missing="$missing fish"
 command -v npm >/dev/null || missing="$missing nodejs npm"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -52,6 +52,9 @@ type cli struct {
 	Person  personCmd  `cmd:"" help:"Export or delete everything that is stored about a person."`
 	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
 	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a file from standard input and write what it contains. For internal use."`
+
+	Completion completionCmd `cmd:"" help:"Print the completions of commands and flags for a shell."`
+	Manual     manualCmd     `cmd:"" hidden:"" help:"Print the manual page, in the format of man."`
 }
 
 // file returns the name of the configuration file, which can be missing.
