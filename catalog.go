@@ -180,7 +180,7 @@ func embedding(cfg config.Config) string {
 func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
 	isDemo := cfg.LargeProvider() == config.ProviderDemo
 	plugins := []action.Plugin{essentials.New(essentials.Deps{
-		Store: store, Painter: models.Painter, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
+		Store: store, ImageGenerator: models.ImageGenerator, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
 		Zone: cfg.Initiative.Zone(), FactScope: essentials.FactScope(cfg.Agent.FactScope), FactLife: time.Duration(cfg.Agent.FactDays) * 24 * time.Hour,
 	})}
 	asker := recall.NewAsker(models.Embedder, env.Log)

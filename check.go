@@ -227,12 +227,12 @@ func checkPlatform(ctx context.Context, c connectors.Checker, key string) (text 
 	switch {
 	case err != nil:
 		return "", found, err
-	case found.Unheard == "":
+	case found.NotReceived == "":
 		return found.Text, found, nil
 	case key == "":
-		return found.Text + "; " + found.Unheard, found, nil
+		return found.Text + "; " + found.NotReceived, found, nil
 	}
-	return "", found, warning(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
+	return "", found, warning(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.NotReceived))
 }
 
 // allEars returns the setting that makes the agent read messages of a platform that don't mention it; "" if none does.

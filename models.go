@@ -95,7 +95,7 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 		{"small", "short questions", &c.Small, m.Small != nil, func(s providers.Model) { m.Small = s.(llm.Model) }, asks},
 		{"vision", "pictures", &c.Vision, m.Vision != nil, func(s providers.Model) { m.Vision = s.(llm.Model) }, sees},
 		{"transcription", "voices", &c.Transcription, m.Transcriber != nil, func(s providers.Model) { m.Transcriber = s.(llm.Transcriber) }, listed},
-		{"image", "drawing", &c.Image, m.Painter != nil, func(s providers.Model) { m.Painter = s.(llm.ImageGenerator) }, listed},
+		{"image", "drawing", &c.Image, m.ImageGenerator != nil, func(s providers.Model) { m.ImageGenerator = s.(llm.ImageGenerator) }, listed},
 		{"embedding", "memory", &c.Embedding, m.Embedder != nil, func(s providers.Model) { m.Embedder = s.(llm.Embedder) }, embeds},
 	}
 }

@@ -47,7 +47,7 @@ func filled(t *testing.T) string {
 	done := answer.Outcome{Status: answer.Completed}
 	file := llm.File{Name: "a", Type: "b/c", Data: []byte{0, 1, 0xff}}
 	must(nil, s.Note(ctx, run.ID, run.Epoch, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "yes"}, Files: []llm.File{file}}))
-	must(nil, s.Ask(ctx, chat.Question{ID: "q", Run: run.ID, Room: "room", Options: []string{"A"}, Chooser: "c", Expires: at}))
+	must(nil, s.Ask(ctx, chat.Question{ID: "q", Run: run.ID, Room: "room", Options: []string{"A"}, Handler: "c", Expires: at}))
 	must(s.RequestApproval(ctx, chat.Approval{ID: "a", Room: "room", Run: run.ID, Call: "c", Tool: "t", Asker: "ada", At: at, Expires: at.Add(time.Hour)}))
 	must(nil, s.Finish(ctx, run.ID, run.Epoch, done, chat.Memory{ID: "room#1", Room: "room", Text: "yes"}))
 	must(s.Start(ctx, "room#2", "owner"))

@@ -80,10 +80,10 @@ type Limited interface {
 // CheckResult is the result of a check.
 type CheckResult struct {
 	Text string // one line
-	// Unheard describes which group messages the bot does not receive, and how to change that; empty if it receives
+	// NotReceived describes which group messages the bot does not receive, and how to change that; empty if it receives
 	// all.
-	Unheard string
-	Link    string // where users meet the bot, or invite it
+	NotReceived string
+	Link        string // where users meet the bot, or invite it
 	// CodeLink, with a pairing code after it, is a link that sends the code to the bot; empty if the platform has none.
 	CodeLink string
 }

@@ -33,7 +33,7 @@ func TestRetryOfAnother(t *testing.T) {
 				var scenes []action.TurnContext
 				w.addActions(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					scenes = append(scenes, c.Turn)
-					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: action.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Handler: action.AsMessage})
 				}})
 				look := []step{write("Monday?"), call(0, "a", "LOOK", "{}")}
 				w.model.queue(look, look)

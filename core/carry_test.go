@@ -35,10 +35,10 @@ func TestCarriedLate(t *testing.T) {
 	})
 	t.Run("while it is not", func(t *testing.T) {
 		withHarness(t, func(w *harness) {
-			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{says: "Louder it is."}}})
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", ChoiceHandlers: []action.ChoiceHandler{&chooser{says: "Louder it is."}}})
 			w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 				call.Update("Now playing Dunes, at full length.")
-				return action.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
+				return action.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Handler: "test"})
 			}})
 			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Enjoy.")})
 			n := w.start()

@@ -137,7 +137,7 @@ type poster struct {
 // Show implements [core.Surface].
 func (p *poster) Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error {
 	if len(p.run.Shown) > 0 {
-		p.silent, p.hides, p.id = !p.run.GoesOn(), !p.run.GoesOn(), p.run.Shown[0].ID
+		p.silent, p.hides, p.id = !p.run.Resumes(), !p.run.Resumes(), p.run.Shown[0].ID
 	}
 	if err := p.learn(note); err != nil {
 		return err

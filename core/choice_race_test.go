@@ -38,12 +38,12 @@ func TestTwoPressesAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				h := &chooser{says: "Done."}
-				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Choosers: []action.ChoiceHandler{h}})
+				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", ChoiceHandlers: []action.ChoiceHandler{h}})
 				w.cfg.Access.People["bob"] = true
 				n := w.start()
 				w.waitAnswer(n.sendText("A"))
 				acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Well?", Ask: &chat.Question{
-					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada", "bob"}, Chooser: "test",
+					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada", "bob"}, Handler: "test",
 				}})
 				w.waitAnswer(acc)
 				q := w.question(acc)

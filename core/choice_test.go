@@ -38,12 +38,12 @@ func withQuestion(t *testing.T, play func(w *harness, n *process, c *chooser, q 
 	t.Helper()
 	withHarness(t, func(w *harness) {
 		c := &chooser{says: "Let in."}
-		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Choosers: []action.ChoiceHandler{c}})
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", ChoiceHandlers: []action.ChoiceHandler{c}})
 		w.cfg.Access.People["bob"] = true
 		n := w.start()
 		w.waitAnswer(n.sendText("A"))
 		acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Let Eve in?", Ask: &chat.Question{
-			Options: []string{"Yes", " No,\nnever "}, For: []chat.EntityID{"ada"}, Chooser: "test", Payload: "eve",
+			Options: []string{"Yes", " No,\nnever "}, For: []chat.EntityID{"ada"}, Handler: "test", Payload: "eve",
 		}})
 		w.wantAnswer(acc, answer.Completed, "Let Eve in?")
 		play(w, n, c, w.question(acc))
@@ -205,7 +205,7 @@ func TestTypedChoice(t *testing.T) {
 				first.Addressed = true
 				w.waitAnswer(n.send(first))
 				w.waitAnswer(n.sendNotice(chat.Notice{To: chat.Address{Room: group}, Text: "Tea?", Ask: &chat.Question{
-					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: "test",
+					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Handler: "test",
 				}}))
 				m := w.message(group, "ada", "Yes")
 				m.Addressed = addressed
@@ -292,7 +292,7 @@ func TestChoiceAsMessage(t *testing.T) {
 		n := w.start()
 		w.waitAnswer(n.sendText("A"))
 		asked := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Tea?", Ask: &chat.Question{
-			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: action.AsMessage,
+			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Handler: action.AsMessage,
 		}})
 		w.waitAnswer(asked)
 		w.wantAnswer(n.deliver(chat.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
@@ -311,7 +311,7 @@ func TestActionAsks(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					c.Update("Which?")
-					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: action.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Handler: action.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
@@ -353,7 +353,7 @@ func TestRoleChooses(t *testing.T) {
 				w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					allowed = append(allowed, c.Turn.Allowed)
 					c.Update("Which?")
-					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: action.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Handler: action.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
@@ -422,8 +422,8 @@ func TestActionAsksInVain(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		var asked error
 		w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			asked = c.Ask(ctx, chat.Question{Chooser: action.AsMessage})
-			_ = c.Ask(ctx, chat.Question{Options: []string{"Yes"}, Chooser: action.AsMessage})
+			asked = c.Ask(ctx, chat.Question{Handler: action.AsMessage})
+			_ = c.Ask(ctx, chat.Question{Options: []string{"Yes"}, Handler: action.AsMessage})
 			<-ctx.Done()
 			return action.Result{}, context.Cause(ctx)
 		}})
@@ -484,8 +484,8 @@ func TestBadQuestions(t *testing.T) {
 		n := w.start()
 		w.waitAnswer(n.sendText("A"))
 		for name, q := range map[string]chat.Question{
-			"no options": {Chooser: action.AsMessage}, "an empty one": {Chooser: action.AsMessage, Options: []string{" "}},
-			"too many": {Chooser: action.AsMessage, Options: make([]string, 11)}, "no handler": {Options: []string{"Yes"}},
+			"no options": {Handler: action.AsMessage}, "an empty one": {Handler: action.AsMessage, Options: []string{" "}},
+			"too many": {Handler: action.AsMessage, Options: make([]string, 11)}, "no handler": {Options: []string{"Yes"}},
 		} {
 			if _, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Room: room}, Text: "?", Ask: &q}); err == nil {
 				w.Errorf("%s: asked", name)

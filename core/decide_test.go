@@ -116,7 +116,7 @@ func TestAttention(t *testing.T) {
 		}
 		w.model.queue([]step{write("STOP")})
 		w.wantAnswer(n.sendAmbient("Could the robot be quiet?"), answer.Ignored, "")
-		attention(chat.Unfollowed)
+		attention(chat.Quiet)
 		if acc := n.sendAmbient("Ah, silence."); acc.Run != "" {
 			w.Error("an ambient message started a run after the agent was told to be quiet; want none")
 		}

@@ -124,7 +124,7 @@ var failingStories = map[string]func(s *narrator){
 		var acc chat.Accepted
 		s.again(func() (err error) {
 			acc, err = s.n.Say(s.Context(), chat.Notice{To: chat.Address{Room: room}, Key: "k", Text: "Which?", Ask: &chat.Question{
-				Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: "test",
+				Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Handler: "test",
 			}})
 			return err
 		})
@@ -243,7 +243,7 @@ func playFailing(t *testing.T, story func(*narrator), double *failingStore, want
 			c.Update("Under way.")
 			return action.Result{Text: "done"}, nil
 		}}
-		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{do}, Choosers: []action.ChoiceHandler{&chooser{says: "So be it."}}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{do}, ChoiceHandlers: []action.ChoiceHandler{&chooser{says: "So be it."}}}}
 		s.n = w.start()
 		story(s)
 		synctest.Wait()

@@ -197,7 +197,7 @@ func TestFormStops(t *testing.T) {
 		w.useXML()
 		w.model.queue([]step{write("<response><actions>STOP</actions></response>")})
 		w.wantAnswer(w.start().sendText("Be quiet"), answer.Ignored, "")
-		if a, err := w.Store.Attention(w.Context(), room); err != nil || a != chat.Unfollowed {
+		if a, err := w.Store.Attention(w.Context(), room); err != nil || a != chat.Quiet {
 			w.Errorf("attention is %q, %v", a, err)
 		}
 	})

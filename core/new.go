@@ -35,7 +35,7 @@ func New(cfg Config) (*Runtime, error) {
 	b := &base{
 		Config: cfg, hub: event.NewHub(observers, cfg.Log), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log), lanes: lanes,
 		parallel: schedule.NewParallel(cfg.Parallel, cfg.Total, lanes.Wake), counters: &schedule.Counters{}, lease: &schedule.Lease{},
-		claims: &schedule.Claims{Tracker: cfg.Tracker, Agent: cfg.Agent.ID, Log: cfg.Log}, waker: &schedule.Waker{Store: cfg.Store, Lanes: lanes},
+		claims: &schedule.Claims{Tracker: cfg.Tracker, Agent: cfg.Agent.ID, Log: cfg.Log}, parkedRuns: &schedule.ParkedRuns{Store: cfg.Store, Lanes: lanes},
 	}
 	in := newInbox(b)
 	turns, err := newTurns(b, in)
@@ -47,7 +47,7 @@ func New(cfg Config) (*Runtime, error) {
 		pairing: in.pairing, notices: in.notices, intake: in.intake,
 		watchdog: &schedule.Watchdog{Store: cfg.Store, Limit: cfg.Turns.Limit, Parallel: b.parallel, Log: cfg.Log, Found: &b.counters.Overdue},
 		scheduler: &schedule.Scheduler{
-			Store: cfg.Store, Turns: cfg.Turns, Lanes: lanes, Parallel: b.parallel, Claims: b.claims, Waker: b.waker, Log: cfg.Log, Execute: turns.Execute,
+			Store: cfg.Store, Turns: cfg.Turns, Lanes: lanes, Parallel: b.parallel, Claims: b.claims, Parked: b.parkedRuns, Log: cfg.Log, Execute: turns.Execute,
 			Heartbeat: &schedule.Heartbeat{Store: cfg.Store, Owner: cfg.Owner, Lease: b.lease, Lanes: lanes, Log: cfg.Log},
 		},
 	}, nil
@@ -56,14 +56,14 @@ func New(cfg Config) (*Runtime, error) {
 // base has the parts that all others use.
 type base struct {
 	Config
-	hub      *event.Hub
-	live     *relay.Registry
-	lanes    *schedule.Lanes
-	parallel *schedule.Parallel
-	counters *schedule.Counters
-	lease    *schedule.Lease
-	claims   *schedule.Claims
-	waker    *schedule.Waker
+	hub        *event.Hub
+	live       *relay.Registry
+	lanes      *schedule.Lanes
+	parallel   *schedule.Parallel
+	counters   *schedule.Counters
+	lease      *schedule.Lease
+	claims     *schedule.Claims
+	parkedRuns *schedule.ParkedRuns
 }
 
 // inbox has the parts that accept events.
@@ -84,14 +84,14 @@ func newInbox(b *base) *inbox {
 		_, err := notices.Send(ctx, n) // also during the shutdown
 		return err
 	}}
-	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Waker: b.waker, Lanes: b.lanes, Live: b.live}
+	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live}
 	roster := &intake.Roster{Store: store, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
 	admission := &intake.Admission{Store: store, Agent: agent, Policy: b.Access, Pairing: pairing, Deaf: b.Models.Transcriber == nil}
 	messages := &intake.Messages{
 		Store: store, Admission: admission, Turns: b.Turns, Claims: b.claims, Lanes: b.lanes, Roster: roster, Emit: b.hub.Emit, Log: log,
 	}
 	changes := &intake.Changes{
-		Store: store, Agent: agent.Entity(), OnEdit: b.Turns.OnEdit, Admission: admission, Claims: b.claims, Waker: b.waker,
+		Store: store, Agent: agent.Entity(), OnEdit: b.Turns.OnEdit, Admission: admission, Claims: b.claims, Parked: b.parkedRuns,
 		Live: b.live, Lanes: b.lanes, Emit: b.hub.Emit, Log: log,
 	}
 	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Log: log}
@@ -108,7 +108,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	store, log := b.Store, b.Log
 	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Owns: in.pairing.Owns}
 	approvals := &consent.Approvals{
-		Policy: b.Approval, Store: store, Owners: in.pairing, Runs: b.waker, Tell: in.pairing.Tell, Log: log,
+		Policy: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log,
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice,
 	}
 	composer, tools, err := newTools(b)
@@ -116,7 +116,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		return nil, err
 	}
 	in.questions.Handle(approvals, models)
-	if err := addChoosers(in.questions, b.Plugins); err != nil {
+	if err := addChoiceHandlers(in.questions, b.Plugins); err != nil {
 		return nil, err
 	}
 	asker := &turn.Asker{Composer: composer, Model: b.Models.SmallOrLarge()}
@@ -137,10 +137,10 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 				return err
 			},
 		},
-		Asking: &turn.Asking{Store: store, Parking: store, Questions: in.questions, Waker: b.waker, Live: b.live, Log: log},
+		Asking: &turn.Asking{Store: store, Parking: store, Questions: in.questions, Parked: b.parkedRuns, Live: b.live, Log: log},
 		Replies: &turn.Replies{
 			Store: store, Recaller: recaller, Approvals: approvals, Plugins: b.Plugins, Program: b.About, Counters: b.counters, Limit: b.Turns.Limit,
-			Painter: b.Models.Painter, Log: log,
+			ImageGenerator: b.Models.ImageGenerator, Log: log,
 		},
 		Endings: &turn.Endings{
 			Store: store, Agent: b.Agent, Bots: b.Access.Bots, Pairing: in.pairing, Approvals: approvals, Log: log,
@@ -174,10 +174,10 @@ func newTools(b *base) (*prompt.Composer, *turn.Tools, error) {
 	return composer, tools, tools.Check()
 }
 
-// addChoosers adds the choice handlers of plugins.
-func addChoosers(questions *intake.Questions, plugins []action.Plugin) error {
+// addChoiceHandlers adds the choice handlers of plugins.
+func addChoiceHandlers(questions *intake.Questions, plugins []action.Plugin) error {
 	for _, p := range plugins {
-		for _, c := range p.Choosers {
+		for _, c := range p.ChoiceHandlers {
 			if questions.Handles(c.Name()) {
 				return fmt.Errorf("plugin %s: there is already a choice handler %s", p.Name, c.Name())
 			}

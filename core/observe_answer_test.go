@@ -162,7 +162,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		w.addActions(&fakeAction{name: "DO", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			action.NewProgress(c).Important("mind")
 			c.Update("here", llm.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
-			if err := c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: action.AsMessage}); err != nil {
+			if err := c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Handler: action.AsMessage}); err != nil {
 				return action.Result{}, err
 			}
 			time.Sleep(time.Second)

@@ -223,10 +223,10 @@ func TestChooseAfterACrash(t *testing.T) {
 func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		c := &chooser{says: "Skipped."}
-		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{c}})
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", ChoiceHandlers: []action.ChoiceHandler{c}})
 		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 			call.Update("Now playing Dunes, at full length.")
-			if err := call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"}); err != nil {
+			if err := call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Handler: "test"}); err != nil {
 				return action.Result{}, err
 			}
 			time.Sleep(30 * time.Second)

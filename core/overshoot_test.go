@@ -174,10 +174,10 @@ func TestOtherCallsAreSettled(t *testing.T) {
 	} {
 		withHarness(t, func(w *harness) {
 			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, w.Store, w.cfg.Log)
-			all := m.Models(llm.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}}, quota.Tariffs{})
+			all := m.Models(llm.Models{ImageGenerator: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}}, quota.Tariffs{})
 			spent := 0
 			for i, call := range []func() error{
-				func() error { _, err := all.Painter.Paint(w.Context(), "a castle"); return err },
+				func() error { _, err := all.ImageGenerator.GenerateImage(w.Context(), "a castle"); return err },
 				func() error {
 					_, err := all.Transcriber.Transcribe(w.Context(), "", "", spoken(2*time.Second))
 					return err
@@ -200,7 +200,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 // tool is what a provider has beside answers.
 type tool struct{ err error }
 
-func (f tool) Paint(context.Context, string) (llm.File, error) { return llm.File{}, f.err }
+func (f tool) GenerateImage(context.Context, string) (llm.File, error) { return llm.File{}, f.err }
 
 func (f tool) Transcribe(context.Context, string, string, []byte) (string, error) { return "", f.err }
 

@@ -237,9 +237,9 @@ func TestAnswersOfAllPeopleWait(t *testing.T) {
 func TestOfferKeepsThePlace(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
-		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{}}})
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", ChoiceHandlers: []action.ChoiceHandler{&chooser{}}})
 		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			return action.Result{Text: "it plays"}, c.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
+			return action.Result{Text: "it plays"}, c.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Handler: "test"})
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Minute), write("Enjoy.")}, []step{write("Me, too.")})
 		n := w.start()

@@ -61,14 +61,14 @@ func TestWhoTriggersPays(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				w.setLimits(quota.Limits{Person: quota.Cost{Messages: 100}}, w.Store)
 				w.cfg.Access.People["bob"] = true
-				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", Choosers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
+				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", ChoiceHandlers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
 				n := w.start()
 				hello := w.message(group, "ada", "Hello")
 				hello.Addressed = true
 				w.waitAnswer(n.send(hello))
 				before := w.spent("person/ada")
 				asked := n.sendNotice(chat.Notice{To: chat.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &chat.Question{
-					Options: []string{"Red", "Blue"}, For: []chat.EntityID{"bob"}, Chooser: c.chooser,
+					Options: []string{"Red", "Blue"}, For: []chat.EntityID{"bob"}, Handler: c.chooser,
 				}})
 				w.waitAnswer(asked)
 				w.waitAnswer(c.trigger(n, w.question(asked)))

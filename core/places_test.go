@@ -52,7 +52,7 @@ var beginnings = map[string]func(p *placed, end string){
 	},
 	"a notice": func(p *placed, _ string) {
 		p.acc = p.n.sendNotice(chat.Notice{To: chat.Address{Room: p.room}, Text: "It rains.", Ask: &chat.Question{
-			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: "test"}})
+			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Handler: "test"}})
 	},
 	"/new":    func(p *placed, _ string) { p.says("/new") },
 	"/model":  func(p *placed, _ string) { p.says("/model") },
@@ -179,7 +179,7 @@ func TestEveryPlaceIsGivenBack(t *testing.T) {
 func (p *placed) prepare() {
 	ask := func(c string) func(context.Context, *action.Call) (action.Result, error) {
 		return func(ctx context.Context, call *action.Call) (action.Result, error) {
-			q := chat.Question{Options: []string{"Yes", "No"}, Chooser: c}
+			q := chat.Question{Options: []string{"Yes", "No"}, Handler: c}
 			if c != "" {
 				return action.Result{Text: "asked", Last: c == action.AsMessage}, call.Ask(ctx, q)
 			}
@@ -188,7 +188,7 @@ func (p *placed) prepare() {
 		}
 	}
 	p.addActions(&fakeAction{name: "CHOOSE", do: ask("")}, &fakeAction{name: "OFFER", do: ask(action.AsMessage)}, &fakeAction{name: "ASIDE", do: ask("test")})
-	p.cfg.Plugins = append(p.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{says: "Skipped."}}})
+	p.cfg.Plugins = append(p.cfg.Plugins, action.Plugin{Name: "choosers", ChoiceHandlers: []action.ChoiceHandler{&chooser{says: "Skipped."}}})
 	p.withShop()
 	p.cfg.Models.Chat = []llm.Named{{Name: "main", Model: p.model}, {Name: "fast", Model: p.model}}
 	p.cfg.Access.Switch.Direct = true

@@ -116,7 +116,7 @@ func TestUncleanAnswers(t *testing.T) {
 						}
 						got = p["a"]
 						c.Update("a\x00b\xff")
-						if err := c.Ask(ctx, chat.Question{Options: []string{"y\x00es"}, Chooser: action.AsMessage, Payload: "p\x00"}); err != nil {
+						if err := c.Ask(ctx, chat.Question{Options: []string{"y\x00es"}, Handler: action.AsMessage, Payload: "p\x00"}); err != nil {
 							return action.Result{}, err
 						}
 						return action.Result{Text: "t\x00\xff", Short: "s\x00\xff", Files: []llm.File{{Name: "n\x00\xff", Type: "text/plain\x00", Data: []byte("a\x00")}}}, nil

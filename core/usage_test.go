@@ -249,12 +249,12 @@ func TestFixedPricesAreCharged(t *testing.T) {
 		for name, limits := range map[string]quota.Limits{"no limits": {}, "a limit": {Total: quota.Cost{USD: quota.Dollar}}} {
 			withHarness(t, func(w *harness) {
 				m := quota.NewMeter(limits, w.Store, w.cfg.Log)
-				all := m.Models(llm.Models{Painter: tool{refusal}, Transcriber: tool{refusal}, Embedder: tool{refusal}}, quota.Tariffs{
+				all := m.Models(llm.Models{ImageGenerator: tool{refusal}, Transcriber: tool{refusal}, Embedder: tool{refusal}}, quota.Tariffs{
 					Image:         quota.Tariff{Price: quota.Price{Image: 40_000_000}, Known: true},
 					Transcription: quota.Tariff{Price: quota.Price{Hour: 360_000_000}, Known: true},
 					Embedding:     quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: 20_000}}, Known: true},
 				})
-				_, _ = all.Painter.Paint(w.Context(), "a castle")
+				_, _ = all.ImageGenerator.GenerateImage(w.Context(), "a castle")
 				_, _ = all.Transcriber.Transcribe(w.Context(), "", "", spoken(10*time.Second))
 				_, _ = all.Embedder.Embed(w.Context(), []string{"a castle"}) // two tokens
 				stop, cancel := context.WithCancel(w.Context())

@@ -61,7 +61,7 @@ func splitFiles(parts []Part) (texts, files []Part) {
 // resumeFile sets the state of a file that an earlier process posted. If the answer is written again from the start, its old files are
 // deleted. If only the options of a finished answer are removed, they stay.
 func (m *Message) resumeFile(h chat.Shown, run chat.Run) {
-	p, rewrite := m.partAt(h.Part), run.Verdict == nil && !run.GoesOn()
+	p, rewrite := m.partAt(h.Part), run.Verdict == nil && !run.Resumes()
 	switch {
 	case run.Kind == chat.RunChoiceResult:
 		*p = partState{state: abandoned, id: h.ID}

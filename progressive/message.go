@@ -83,7 +83,7 @@ func WithJournal(run chat.Run, j Journal) Option {
 // has created or may have created. Show logs the errors of single requests. It returns an error only if the final state
 // could not be shown.
 func New(s Sink, g Gate, run chat.Run, log *slog.Logger, options ...Option) *Message {
-	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, finalPriority: PriorityFinal, resumed: len(run.Shown) > 0 && !run.GoesOn()}
+	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, finalPriority: PriorityFinal, resumed: len(run.Shown) > 0 && !run.Resumes()}
 	if run.Kind.OutOfBand() {
 		m.finalPriority = PriorityReply
 	}

@@ -179,7 +179,7 @@ func (c *chatHarness) collectEvidence(e *sim.Evidence) (wrong []string) {
 	standing := map[string]connectortest.Message{}
 	for _, in := range c.Rooms() {
 		for _, m := range c.Messages(in) {
-			if m.Own {
+			if m.ByBot {
 				standing[m.ID] = m
 			}
 		}

@@ -56,7 +56,7 @@ func (c *chatHarness) wantCode(in connectortest.Room, n int) {
 	c.WaitIdle()
 	var texts []string
 	for _, m := range c.Messages(in) {
-		if m.Own && m.Text != "" {
+		if m.ByBot && m.Text != "" {
 			texts = append(texts, m.Text)
 		}
 	}

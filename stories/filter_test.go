@@ -31,7 +31,7 @@ func TestDiscordAutoMod(t *testing.T) {
 				c.WaitIdle()
 				c.forgotten = map[string]bool{}
 				for _, m := range c.Messages(c.group) {
-					c.forgotten[m.ID] = m.Own
+					c.forgotten[m.ID] = m.ByBot
 				}
 				c.wantShown(c.group, blockedAnswer)
 				refused := 0

@@ -26,7 +26,7 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 		for range 2 {
 			var own []connectortest.Message
 			for _, m := range c.Messages(c.ada) {
-				if m.Own {
+				if m.ByBot {
 					own = append(own, m)
 				}
 			}

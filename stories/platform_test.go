@@ -161,7 +161,7 @@ func (c *chatHarness) wantBelow(in connectortest.Room, above, below string) {
 	c.Helper()
 	all := c.Messages(in)
 	for i, m := range all[1:] {
-		if m.Own && m.Text == below && strings.Contains(all[i].Text, above) {
+		if m.ByBot && m.Text == below && strings.Contains(all[i].Text, above) {
 			return
 		}
 	}

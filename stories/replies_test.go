@@ -18,7 +18,7 @@ import (
 
 // groupPlatform is what the worlds of the platforms have besides the methods that all platforms share.
 type groupPlatform interface {
-	Unheard(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message // a file of which the bot is not told
+	Undelivered(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message // a file of which the bot is not told
 	Mentioning(text string) string
 }
 
@@ -51,7 +51,7 @@ func TestReplyToUnheardFile(t *testing.T) {
 					c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("Meet me at six.")})
 				}
 				c.queueAnswers("I see.", "As before.")
-				posted := p.Unheard(connectortest.Bob, c.group, "", f.file)
+				posted := p.Undelivered(connectortest.Bob, c.group, "", f.file)
 				for range 2 {
 					c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is it?"))
 					c.WaitIdle()
@@ -83,7 +83,7 @@ func TestReplyToPictureIsShown(t *testing.T) {
 				if heard {
 					posted = c.sendUnmentioned(connectortest.Bob, c.group, photo())
 				} else {
-					posted = p.Unheard(connectortest.Bob, c.group, "", photo())
+					posted = p.Undelivered(connectortest.Bob, c.group, "", photo())
 				}
 				c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is on this photo?"))
 				c.WaitIdle()
@@ -157,8 +157,8 @@ func TestDiscordForwards(t *testing.T) {
 	onPlatform(t, platforms()[1], withSenses, func(c *chatHarness) {
 		w := c.Platform.(*discordworld.Platform)
 		card := map[string]any{"embeds": []any{map[string]any{"type": "rich", "title": "Release 2", "fields": []any{map[string]any{"name": "Date", "value": "Monday"}}}}}
-		text := w.Unheard(connectortest.Bob, c.group, "", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
-		embed := w.Send(connectortest.Robot, c.group, "", discordfake.With(card), discordfake.Unheard())
+		text := w.Undelivered(connectortest.Bob, c.group, "", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
+		embed := w.Send(connectortest.Robot, c.group, "", discordfake.With(card), discordfake.Undelivered())
 		for posted, want := range map[string]string{text.ID: "[Forwarded file: plan.md, text/markdown]\n  Buy tea.", embed.ID: "*Forwarded:* *Embed:* Release 2\n    Date: Monday"} {
 			w.Send(connectortest.Ada, c.ada, "", discordfake.Forward(posted))
 			c.Pass(5 * time.Second)

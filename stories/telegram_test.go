@@ -180,7 +180,7 @@ func TestTelegramReactionInTopic(t *testing.T) {
 		place := c.Rooms()[0]
 		own := 0
 		for _, m := range w.Messages(place) {
-			if m.Own && strings.Contains(m.Text, "topic 1") {
+			if m.ByBot && strings.Contains(m.Text, "topic 1") {
 				own++
 				w.React(connectortest.Ada, place, m, "👍", true)
 			}

@@ -67,7 +67,7 @@ func (c *chatHarness) wantMessages(in connectortest.Room, want ...string) {
 	c.Helper()
 	var got []string
 	for _, m := range c.Messages(in) {
-		if !m.Own {
+		if !m.ByBot {
 			continue
 		}
 		if m.Text != "" {
@@ -108,7 +108,7 @@ func TestWhichTrack(t *testing.T) {
 						if p := c.modelRequest(1); !strings.Contains(p, `\"blue train\" is now playing`) {
 							t.Errorf("the model was told %s", p)
 						}
-						own := slices.DeleteFunc(c.Messages(at), func(m connectortest.Message) bool { return !m.Own })
+						own := slices.DeleteFunc(c.Messages(at), func(m connectortest.Message) bool { return !m.ByBot })
 						want := []string{letMe, paragraphs(letMe, which), paragraphs(letMe, train), paragraphs(letMe, train, enjoy)}
 						if diff := cmp.Diff(want, slices.DeleteFunc(steps(own[0]), func(s string) bool { return !slices.Contains(want, s) })); diff != "" {
 							t.Errorf("the steps of the message: %s", diff)

@@ -97,7 +97,7 @@ func (e cachedEntity) bytes() int {
 func (l openQuestions) bytes() int {
 	n := 0
 	for _, q := range l {
-		n += int(unsafe.Sizeof(q)) + len(q.ID) + len(q.Run) + len(q.Room) + len(q.Chooser) + len(q.Payload) + 64*len(q.For)
+		n += int(unsafe.Sizeof(q)) + len(q.ID) + len(q.Run) + len(q.Room) + len(q.Handler) + len(q.Payload) + 64*len(q.For)
 		for _, option := range q.Options {
 			n += int(unsafe.Sizeof(option)) + len(option)
 		}

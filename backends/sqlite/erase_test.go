@@ -54,7 +54,7 @@ func confide(t *testing.T, s *Store, room chat.RoomID, n int) chat.RunID {
 	must(s.Note(ctx, run.ID, run.Epoch, chat.Note{Text: secret(n), Acting: "a", Acted: secret(n)}))
 	must(s.Remember(ctx, run.ID, chat.Memory{ID: chat.MemoryID(room) + "/did", Room: room, Kind: chat.ActionResult, Text: secret(n)}))
 	must(s.Ask(ctx, chat.Question{ID: string(room) + "q", Run: run.ID, Room: room, Options: []string{secret(n)}, For: []chat.EntityID{"ada"},
-		Expires: time.Now().Add(time.Hour), Chooser: "c", Payload: secret(n)}))
+		Expires: time.Now().Add(time.Hour), Handler: "c", Payload: secret(n)}))
 	v := chat.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
 		Calls: []answer.PastCall{{ID: "c", Tool: answer.Tool{Result: secret(n)}}}, Files: 1}
 	must(s.Note(ctx, run.ID, run.Epoch, chat.Note{Verdict: &v, Files: []llm.File{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))

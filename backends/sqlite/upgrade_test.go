@@ -45,7 +45,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := chat.Question{ID: "q", Run: acc.Run, Room: "room", Options: []string{"Yes"}, Expires: time.Now().Add(time.Hour).UTC(), Chooser: "c"}
+	q := chat.Question{ID: "q", Run: acc.Run, Room: "room", Options: []string{"Yes"}, Expires: time.Now().Add(time.Hour).UTC(), Handler: "c"}
 	if err := s.Ask(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}

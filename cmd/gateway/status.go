@@ -90,7 +90,7 @@ func (s *statusCmd) Run(ctx context.Context, c *cli) error {
 func reportOf(s local.Status) statusReport {
 	report := statusReport{Replicas: []replicaLine{}, Waiting: s.Waiting, Lag: seconds(s.Lag), Overdue: s.Overdue}
 	for _, r := range s.Replicas {
-		line := replicaLine{Name: r.Name, State: r.State, Heartbeat: seconds(r.Beat), Runs: r.Runs, Holds: []leaseLine{}}
+		line := replicaLine{Name: r.Name, State: r.State, Heartbeat: seconds(r.SinceHeartbeat), Runs: r.Runs, Holds: []leaseLine{}}
 		for _, h := range r.Holds {
 			line.Holds = append(line.Holds, leaseLine{h.Name, seconds(h.Ends)})
 		}

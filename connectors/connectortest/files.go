@@ -46,7 +46,7 @@ func (r *suiteRun) wantFiles(in Room, id string, files []llm.File) {
 	r.Helper()
 	all := r.Messages(in)
 	last := all[len(all)-1]
-	if last.ID != id || !last.Own || last.Text != "" {
+	if last.ID != id || !last.ByBot || last.Text != "" {
 		r.Fatalf("%s: %s was posted, the last message is %+v", in, id, last)
 	}
 	var shown []File

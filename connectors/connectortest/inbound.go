@@ -140,7 +140,7 @@ func addressOpensElsewhere(r *suiteRun) {
 	id, err := r.open(m).Post(r.Context(), r.open(m).Render(view("good day"))[0], "nonce")
 	r.must(err)
 	all := r.Messages(group)
-	if last := all[len(all)-1]; last.ID != id || last.Text != "good day" || !last.Own {
+	if last := all[len(all)-1]; last.ID != id || last.Text != "good day" || !last.ByBot {
 		r.Errorf("posted %s, the last message is %+v", id, last)
 	}
 	r.bot = here

@@ -58,7 +58,7 @@ func (s *showing) wantPicture(data []byte, least, most int) {
 	if n < least || n > most {
 		s.r.Errorf("%s: %d pictures stand below; want %d to %d", s.place, n, least, most)
 	}
-	if last := all[len(all)-1-n]; !last.Own || last.Text == "" {
+	if last := all[len(all)-1-n]; !last.ByBot || last.Text == "" {
 		s.r.Errorf("%s: above the picture stands %+v", s.place, last)
 	}
 }

@@ -122,7 +122,7 @@ type Observer interface {
 // Message is one message of a room.
 type Message struct {
 	ID       string // the id that the connector's sink uses
-	Own      bool   // sent by the bot
+	ByBot    bool   // sent by the bot
 	Text     string // the current text
 	Versions []Version
 	Files    []File // below it
@@ -138,7 +138,7 @@ type Version struct {
 // BotTexts returns the texts of the bot's messages that a room shows now, oldest first.
 func BotTexts(w Observer, in Room) (texts []string) {
 	for _, m := range w.Messages(in) {
-		if m.Own {
+		if m.ByBot {
 			texts = append(texts, m.Text)
 		}
 	}

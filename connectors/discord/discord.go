@@ -182,7 +182,7 @@ func (d *Discord) Check(ctx context.Context) (found connectors.CheckResult, err 
 	found.Link = app.invitation(me)
 	found.Text = fmt.Sprintf("%s has %d of %d logins left today; invite it with %s", me.Name, gateway.Limit.Remaining, gateway.Limit.Total, found.Link)
 	if !app.readsContent() {
-		found.Unheard = "the Message Content intent is off, so in servers it only receives messages that mention it: switch it on at " + portal
+		found.NotReceived = "the Message Content intent is off, so in servers it only receives messages that mention it: switch it on at " + portal
 	}
 	return found, nil
 }

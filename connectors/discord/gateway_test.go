@@ -154,7 +154,7 @@ func TestWithoutMessageContent(t *testing.T) {
 		w.settle()
 		w.wantTexts("for you")
 		w.wantLogged("Message Content intent is off")
-		if found, err := w.bot.Check(w.Context()); err != nil || !containsWord(found.Unheard, "Message Content intent") {
+		if found, err := w.bot.Check(w.Context()); err != nil || !containsWord(found.NotReceived, "Message Content intent") {
 			t.Errorf("check finds %q, %v", found, err)
 		}
 	}, discordfake.WithPrivileged(0))

@@ -387,7 +387,7 @@ func TestBudgets(t *testing.T) {
 func TestCheck(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		found, err := w.bot.Check(w.Context())
-		if err != nil || !strings.Contains(found.Text, "1000 of 1000 logins") || !strings.Contains(found.Text, "invite") || found.Unheard != "" {
+		if err != nil || !strings.Contains(found.Text, "1000 of 1000 logins") || !strings.Contains(found.Text, "invite") || found.NotReceived != "" {
 			t.Errorf("%q, %v", found, err)
 		}
 	})

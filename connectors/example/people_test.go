@@ -33,7 +33,7 @@ func (w *fakeServer) Mention(from connectortest.User, in connectortest.Room, tex
 func (w *fakeServer) say(from connectortest.User, in connectortest.Room, text string, mention bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m := w.add(in, connectortest.Message{Own: from == connectortest.Self})
+	m := w.add(in, connectortest.Message{ByBot: from == connectortest.Self})
 	m.set(content{Text: text})
 	w.tell(map[string]any{
 		"id": m.ID, "room": in, "private": in != lounge, "author": strings.ToLower(string(from)), "name": from, "bot": from == connectortest.Self || from == connectortest.Robot,

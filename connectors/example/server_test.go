@@ -157,10 +157,10 @@ func (w *fakeServer) apply(op progressive.Op, in connectortest.Room, id string, 
 		q.Message, q.Create = known.ID, false
 		return http.StatusOK
 	}
-	i := slices.IndexFunc(w.rooms[in], func(m *message) bool { return m.ID == id && m.Own })
+	i := slices.IndexFunc(w.rooms[in], func(m *message) bool { return m.ID == id && m.ByBot })
 	switch {
 	case op == progressive.Post:
-		m := w.add(in, connectortest.Message{Own: true})
+		m := w.add(in, connectortest.Message{ByBot: true})
 		q.Message, w.nonces[c.Nonce] = m.ID, m
 		m.set(c)
 	case i < 0:

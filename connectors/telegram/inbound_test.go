@@ -81,7 +81,7 @@ func TestQuotedFiles(t *testing.T) {
 		}
 	}
 	in := read(t, inGroup, `"voice":{"file_id":"v"},`+replyTo(`"caption":"look","photo":[{"file_id":"p","width":1,"height":1}]`)).(chat.Message)
-	if len(in.Files) != 2 || in.Files[0].Origin != chat.OwnFile || !in.Unheard() || in.Quoted.Text != "look" || in.Quoted.What != "a photo" {
+	if len(in.Files) != 2 || in.Files[0].Origin != chat.OwnFile || !in.Untranscribed() || in.Quoted.Text != "look" || in.Quoted.What != "a photo" {
 		t.Errorf("a voice message in reply: %+v, %+v", in.Quoted, in.Files)
 	}
 	in = read(t, inGroup, `"voice":{"file_id":"v"},"forward_origin":{"type":"hidden_user","date":1,"sender_user_name":"Bob"}`).(chat.Message)

@@ -387,14 +387,14 @@ func TestSaysWhoItIs(t *testing.T) {
 			}
 		}
 		found, err := r.another().Check(t.Context())
-		if err != nil || !strings.Contains(found.Text, "https://t.me/parley_bot") || !strings.Contains(found.Unheard, "/setprivacy") {
+		if err != nil || !strings.Contains(found.Text, "https://t.me/parley_bot") || !strings.Contains(found.NotReceived, "/setprivacy") {
 			t.Errorf("%q, %v", found, err)
 		}
 	})
 	withBot(t, func(t *testing.T, r *botHarness) {
 		r.hook()
 		found, err := r.bot.Check(t.Context())
-		if err != nil || found.Unheard != "" || !strings.Contains(found.Text, "webhook") {
+		if err != nil || found.NotReceived != "" || !strings.Contains(found.Text, "webhook") {
 			t.Errorf("%q, %v", found, err)
 		}
 		if r.Webhook() == "" {

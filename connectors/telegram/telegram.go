@@ -129,7 +129,7 @@ func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err
 		found.Text += "; its webhook will be removed at startup; waiting messages are kept"
 	}
 	if !me.CanReadAllGroupMessages {
-		found.Unheard = privacy(me)
+		found.NotReceived = privacy(me)
 	}
 	return found, nil
 }

@@ -76,7 +76,7 @@ func (a Policy) Listening(r chat.Room, attention chat.Attention) string {
 		return "muted"
 	case r.Kind.Private():
 		return "I answer every message"
-	case attention == chat.Unfollowed:
+	case attention == chat.Quiet:
 		return "I stay quiet until you mention me"
 	case attention == chat.Ambient || a.GroupIn(r) == GroupAmbient:
 		return "I follow the conversation and answer messages meant for me"

@@ -80,7 +80,7 @@ func (d *Pairing) askOwners(ctx context.Context, k chat.PairingRequest) {
 			To: chat.Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.Label(), k.Address.Connector),
 			Ask: &chat.Question{
 				Options: []string{"Approve", "No"}, For: []chat.EntityID{owner}, Expires: k.Ends,
-				Chooser: ApprovalHandler, Payload: k.Code + " " + string(k.ID),
+				Handler: ApprovalHandler, Payload: k.Code + " " + string(k.ID),
 			},
 		})
 		if err != nil {

@@ -116,7 +116,7 @@ func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 // [chat.ErrUnseen] if the platform shows nothing (more) of the answer before its end. An action that doesn't need to
 // wait should use Ask, whose question survives a restart. [chat.Question] is ignored here.
 func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
-	q.Chooser = Awaited
+	q.Handler = Awaited
 	c.Update(text)
 	answered, err := c.put(ctx, q)
 	if err != nil {
@@ -218,7 +218,7 @@ type Wait struct {
 	// Lasting answers later messages while the run waits. Otherwise they end it if they supersede answers.
 	Lasting bool
 	// Ask is shown below the answer until then; a choice wakes the run. It can be nil: then other events wake the run.
-	// Its Chooser, Payload and Expires are set by the run. Without For, only the author of the message can choose.
+	// Its Handler, Payload and Expires are set by the run. Without For, only the author of the message can choose.
 	Ask *chat.Question
 }
 

@@ -21,9 +21,9 @@ type Plugin struct {
 	Templates  map[string]string // by [prompt.TemplateName]: they override the built-in ones; the character's override both
 	// TypeTemplates override Templates for the agents of one type, by agent.type of the configuration and
 	// [prompt.TemplateName]. One plugin can thus serve a support agent and a storyteller.
-	TypeTemplates map[string]map[string]string
-	Observers     []event.Observer
-	Choosers      []ChoiceHandler
+	TypeTemplates  map[string]map[string]string
+	Observers      []event.Observer
+	ChoiceHandlers []ChoiceHandler
 	// Live, if set, returns further actions that come and go while the gateway runs, such as those of a server. It is called in
 	// each turn and must return at once: the same slice contents until something changes. One with an invalid schema, or with a
 	// name that is taken, is left out and logged.

@@ -41,10 +41,10 @@ const (
 
 // The levels of attention.
 const (
-	Normal     Attention = ""
-	Ambient    Attention = "ambient"    // it also considers messages not addressed to it, regardless of access.group
-	Muted      Attention = "muted"      // it answers nothing until the room is unmuted
-	Unfollowed Attention = "unfollowed" // it was asked to be quiet, and is until it is addressed, which resets this to Normal
+	Normal  Attention = ""
+	Ambient Attention = "ambient"    // it also considers messages not addressed to it, regardless of access.group
+	Muted   Attention = "muted"      // it answers nothing until the room is unmuted
+	Quiet   Attention = "unfollowed" // it was asked to be quiet, and is until it is addressed, which resets this to Normal
 )
 
 // MemoryKind is the type of a memory. Only messages appear in the transcript and as messages in prompts, are indexed, and
@@ -89,8 +89,8 @@ func (m Memory) Empty() bool {
 	return strings.TrimSpace(m.Text) == "" && !slices.ContainsFunc(m.Files, Attachment.sent)
 }
 
-// Unheard reports whether m consists only of voice messages without a transcript.
-func (m Memory) Unheard() bool {
+// Untranscribed reports whether m consists only of voice messages without a transcript.
+func (m Memory) Untranscribed() bool {
 	other := func(f Attachment) bool { return f.sent() && (!f.Spoken() || f.Heard()) }
 	return !m.Empty() && strings.TrimSpace(m.Text) == "" && !slices.ContainsFunc(m.Files, other)
 }

@@ -12,8 +12,8 @@ type Question struct {
 	Options []string   `json:"options"` // 1 to 10, each of up to 60 characters
 	For     []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
 	Expires time.Time  `json:"expires"` // default: an hour from now, 5 minutes if an action waits for it
-	// Chooser names the [action.ChoiceHandler] that processes the choice, and Payload is passed to it.
-	Chooser string `json:"chooser"`
+	// Handler names the [action.ChoiceHandler] that processes the choice, and Payload is passed to it.
+	Handler string `json:"chooser"`
 	Payload string `json:"payload,omitempty"`
 
 	// Set by the runtime:

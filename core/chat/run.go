@@ -103,9 +103,9 @@ func (r Run) Retryable() bool {
 	return r.Epoch > 0 && r.Acting == "" && r.Acted == ""
 }
 
-// GoesOn reports whether the run was parked, and its holder is the first one since: the answer continues from its
+// Resumes reports whether the run was parked, and its holder is the first one since: the answer continues from its
 // visible part.
-func (r Run) GoesOn() bool { return r.Continues && r.Attempts == 0 }
+func (r Run) Resumes() bool { return r.Continues && r.Attempts == 0 }
 
 // Turn returns the number of the turn that claims the room for the run.
 func (r Run) Turn() ResponseID { return max(r.Response, r.Retried) }

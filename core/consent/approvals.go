@@ -37,10 +37,10 @@ type Owners interface {
 	OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
 }
 
-// Runs wakes parked runs: see [schedule.Waker].
+// Runs continues parked runs: see [schedule.ParkedRuns].
 type Runs interface {
-	// GoOn makes a parked run continue. It has no effect on other runs, and fails with the error of the store.
-	GoOn(ctx context.Context, run chat.RunID, room chat.RoomID) error
+	// Continue makes a parked run continue. It has no effect on other runs, and fails with the error of the store.
+	Continue(ctx context.Context, run chat.RunID, room chat.RoomID) error
 	// Supersede ends a parked run because its request was replaced. It has no effect on other runs, and fails with the error of the store.
 	Supersede(ctx context.Context, run chat.RunID, room chat.RoomID) error
 }

@@ -136,7 +136,7 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	reached := false
 	for owner, room := range rooms {
 		err := ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &chat.Question{
-			Options: offered, For: []chat.EntityID{owner}, Expires: r.Expires, Chooser: Handler, Payload: r.ID,
+			Options: offered, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
 		}})
 		if err != nil {
 			ap.Log.Warn("can't ask the owner for an approval", "account", owner, "err", err)
@@ -197,7 +197,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used)):
 		return overLine, nil
 	}
-	if err := ap.Runs.GoOn(ctx, now.Run, now.Room); err != nil {
+	if err := ap.Runs.Continue(ctx, now.Run, now.Room); err != nil {
 		return "", err
 	}
 	ap.closeCards(ctx, asked)

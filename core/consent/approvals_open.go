@@ -101,7 +101,7 @@ func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces boo
 		if err == nil && i > 0 {
 			err = ap.Runs.Supersede(ctx, a.Run, a.Room)
 		} else if err == nil { // it continues, and waits without options
-			err = ap.Runs.GoOn(ctx, a.Run, a.Room)
+			err = ap.Runs.Continue(ctx, a.Run, a.Room)
 		}
 	}
 	return len(all) > 0, err
@@ -115,7 +115,7 @@ func (ap *Approvals) restoreReplaced(ctx context.Context, r chat.Approval) error
 			err = ap.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Now())
 			err = chat.Unless(err, answer.ErrLost)
 			if err == nil {
-				err = ap.Runs.GoOn(ctx, a.Run, a.Room)
+				err = ap.Runs.Continue(ctx, a.Run, a.Room)
 			}
 		}
 	}

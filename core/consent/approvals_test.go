@@ -102,7 +102,7 @@ func (d *office) OwnersRooms(context.Context) (map[chat.EntityID]chat.RoomID, er
 	return map[chat.EntityID]chat.RoomID{"olga": "fake/olga"}, nil
 }
 
-func (d *office) GoOn(_ context.Context, run chat.RunID, _ chat.RoomID) error {
+func (d *office) Continue(_ context.Context, run chat.RunID, _ chat.RoomID) error {
 	d.woken = append(d.woken, run)
 	return nil
 }

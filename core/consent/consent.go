@@ -40,7 +40,7 @@ type Run interface {
 type Request struct {
 	Subject     string          // identifies it among all waits of the run; the first word can be shared by several
 	Description string          // the complete description
-	Options     []string        // in the order of display; none: users are asked elsewhere, and a [schedule.Waker] ends the wait
+	Options     []string        // in the order of display; none: users are asked elsewhere, and [schedule.ParkedRuns] ends the wait
 	From        []chat.EntityID // the users who can choose; empty is the author of the message
 	Until       time.Time
 	Lasting     bool // later messages are answered meanwhile, and don't end the run

@@ -44,8 +44,8 @@ func Models(of llm.Models, emit func(Event)) llm.Models {
 	if of.Transcriber != nil {
 		of.Transcriber = observedTranscriber{of.Transcriber, calls(ForTranscription)}
 	}
-	if of.Painter != nil {
-		of.Painter = observedImageGenerator{of.Painter, calls(ForImages)}
+	if of.ImageGenerator != nil {
+		of.ImageGenerator = observedImageGenerator{of.ImageGenerator, calls(ForImages)}
 	}
 	if of.Embedder != nil {
 		of.Embedder = observedEmbedder{of.Embedder, calls(ForEmbedding)}
@@ -125,11 +125,11 @@ type observedImageGenerator struct {
 	call call
 }
 
-// Paint implements [llm.ImageGenerator].
-func (g observedImageGenerator) Paint(ctx context.Context, prompt string) (llm.File, error) {
+// GenerateImage implements [llm.ImageGenerator].
+func (g observedImageGenerator) GenerateImage(ctx context.Context, prompt string) (llm.File, error) {
 	began := time.Now()
 	defer func() { g.call.ended(ctx, began, nil, llm.Usage{Prompt: text.Tokens(prompt)}) }()
-	return g.ImageGenerator.Paint(ctx, prompt)
+	return g.ImageGenerator.GenerateImage(ctx, prompt)
 }
 
 type observedEmbedder struct {

@@ -24,7 +24,9 @@ func (fakeModels) MaxTokens() int { return 5 }
 func (fakeModels) Transcribe(context.Context, string, string, []byte) (string, error) {
 	return "said", nil
 }
-func (fakeModels) Paint(context.Context, string) (llm.File, error) { return llm.File{}, errFake }
+func (fakeModels) GenerateImage(context.Context, string) (llm.File, error) {
+	return llm.File{}, errFake
+}
 func (fakeModels) Embed(context.Context, []string) ([][]float32, error) {
 	return [][]float32{{1}}, nil
 }
@@ -33,7 +35,7 @@ func (fakeModels) Embed(context.Context, []string) ([][]float32, error) {
 func TestModelUsed(t *testing.T) {
 	ctx, f := event.WithRun(t.Context(), event.RunInfo{Run: "r"}), fakeModels{}
 	var got []event.ModelUsed
-	m := event.Models(llm.Models{Large: f, Small: f, Vision: f, Transcriber: f, Painter: f, Embedder: f, Chat: []llm.Named{{Name: "a", Model: f}}},
+	m := event.Models(llm.Models{Large: f, Small: f, Vision: f, Transcriber: f, ImageGenerator: f, Embedder: f, Chat: []llm.Named{{Name: "a", Model: f}}},
 		func(e event.Event) { got = append(got, e.(event.ModelUsed)) })
 	all := func(m llm.Model) func() {
 		return func() {
@@ -56,7 +58,7 @@ func TestModelUsed(t *testing.T) {
 			}
 		}, llm.Usage{}},
 		{event.ForTranscription, func() { _, _ = m.Transcriber.Transcribe(ctx, "a.ogg", "audio/ogg", nil) }, llm.Usage{}},
-		{event.ForImages, func() { _, _ = m.Painter.Paint(ctx, "a fox in the snow") }, llm.Usage{}},
+		{event.ForImages, func() { _, _ = m.ImageGenerator.GenerateImage(ctx, "a fox in the snow") }, llm.Usage{}},
 		{event.ForEmbedding, func() { _, _ = m.Embedder.Embed(ctx, []string{"a fox in the snow"}) }, llm.Usage{}},
 	} {
 		got = nil
@@ -73,7 +75,7 @@ func TestModelUsed(t *testing.T) {
 		t.Error("the observed model has lost its MaxTokens; want 5")
 	}
 	none := event.Models(llm.Models{Large: f}, func(event.Event) {})
-	if none.Small != nil || none.Vision != nil || none.Transcriber != nil || none.Painter != nil || none.Embedder != nil {
+	if none.Small != nil || none.Vision != nil || none.Transcriber != nil || none.ImageGenerator != nil || none.Embedder != nil {
 		t.Errorf("models that are not there become some: %+v", none)
 	}
 }

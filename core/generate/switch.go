@@ -129,7 +129,7 @@ func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, 
 	if !can {
 		return said, nil, nil
 	}
-	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(r.Most), For: []chat.EntityID{m.Author}, Chooser: SwitchHandler}, nil
+	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(r.Most), For: []chat.EntityID{m.Author}, Handler: SwitchHandler}, nil
 }
 
 // Allowed reports whether author can choose the model of room. It depends on their account only. It fails with the

@@ -80,11 +80,11 @@ func (ad *Admission) decide(m chat.Message, a chat.Attention) access.Decision {
 		return access.No
 	case m.Place.Kind.Private(), ad.Policy.IsAlways(m), m.Addressed:
 		return access.Yes
-	case a == chat.Unfollowed:
+	case a == chat.Quiet:
 		return access.No
 	case a != chat.Ambient && ad.Policy.GroupIn(m.Place) != access.GroupAmbient:
 		return access.ContextOnly
-	case ad.Deaf && m.Unheard():
+	case ad.Deaf && m.Untranscribed():
 		return access.ContextOnly // the model has nothing to judge it by
 	case ad.Agent.IsCalled(m.Text):
 		return access.Yes

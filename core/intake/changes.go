@@ -45,7 +45,7 @@ type Changes struct {
 	OnEdit    schedule.EditPolicy
 	Admission *Admission
 	Claims    *schedule.Claims
-	Waker     *schedule.Waker
+	Parked    *schedule.ParkedRuns
 	Live      *relay.Registry
 	Lanes     *schedule.Lanes
 	Emit      func(e event.Event)
@@ -214,7 +214,7 @@ func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
-	parked, err := c.Waker.End(ctx, run.ID, run.Room, answer.Stopped)
+	parked, err := c.Parked.End(ctx, run.ID, run.Room, answer.Stopped)
 	if parked {
 		return nil
 	}
@@ -318,7 +318,7 @@ func (c *Changes) answerShownAs(ctx context.Context, r chat.Reaction) (chat.Memo
 
 // cleared clears a room and ends its runs that wait for a person. It fails with the error of the store.
 func (c *Changes) cleared(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
-	if err := c.Waker.StopAll(ctx, what.Room, chat.EveryTurn); err != nil {
+	if err := c.Parked.StopAll(ctx, what.Room, chat.EveryTurn); err != nil {
 		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
 	}
 	return c.clear(ctx, what)

@@ -131,7 +131,7 @@ func (cs *Choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, e
 	if err != nil { // the choice is stored, and its run repeats the rest
 		cs.Log.Warn("can't read what was chosen; its run does", "run", acc.Run, "err", err)
 	}
-	if err != nil || q.Chooser != action.AsMessage {
+	if err != nil || q.Handler != action.AsMessage {
 		return acc, nil
 	}
 	said, err := cs.say(ctx, q)
@@ -178,7 +178,7 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	if err != nil || !ok {
 		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
 	}
-	if q.Chooser == action.AsMessage { // m is that message already
+	if q.Handler == action.AsMessage { // m is that message already
 		if err := cs.Questions.retire(ctx, q); err != nil {
 			return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 		}

@@ -53,7 +53,7 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 		ms.Roster.saveAuthor(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
-		if verdict == access.Yes && attention == chat.Unfollowed {
+		if verdict == access.Yes && attention == chat.Quiet {
 			ms.follow(ctx, m.Room)
 		}
 		if ms.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede && verdict == access.Yes { // an undecided message interrupts nothing

@@ -63,8 +63,8 @@ func (qs *Questions) Handles(name string) bool { return qs.handlers[name] != nil
 // Complete checks and completes a question that is about to be asked. Options come from actions and models, so they are cleaned and cut. It
 // fails if the question has no options, too many, an empty one, or names no handler.
 func (qs *Questions) Complete(q chat.Question) (chat.Question, error) {
-	if qs.handlers[q.Chooser] == nil {
-		return q, fmt.Errorf(noHandlerFmt, q.Chooser)
+	if qs.handlers[q.Handler] == nil {
+		return q, fmt.Errorf(noHandlerFmt, q.Handler)
 	}
 	if n := len(q.Options); n == 0 || n > action.MaxOptions {
 		return q, fmt.Errorf("a question with %d options", n)
@@ -81,7 +81,7 @@ func (qs *Questions) Complete(q chat.Question) (chat.Question, error) {
 	q.ID, q.Asked = rand.Text(), time.Now()
 	if q.Expires.IsZero() {
 		q.Expires = q.Asked.Add(openFor)
-		if q.Chooser == action.Awaited {
+		if q.Handler == action.Awaited {
 			q.Expires = q.Asked.Add(awaitedFor)
 		}
 	}
@@ -106,9 +106,9 @@ func (qs *Questions) Text(ctx context.Context, q chat.Question) (string, error) 
 // CarryOut calls the handler that the answered question q names, and returns its text. A panic of the handler is an
 // error of this call alone.
 func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string, err error) {
-	h := qs.handlers[q.Chooser]
+	h := qs.handlers[q.Handler]
 	if h == nil {
-		return "", fmt.Errorf(noHandlerFmt, q.Chooser)
+		return "", fmt.Errorf(noHandlerFmt, q.Handler)
 	}
 	defer contain.Recover(&err, "the choice handler")
 	says, err = h.Chosen(ctx, q)
@@ -144,7 +144,7 @@ func (qs *Questions) retire(ctx context.Context, q chat.Question) error {
 	if err != nil {
 		return err
 	}
-	itself := q.Chooser == action.Parked // its run continues when the time is over, without the options
+	itself := q.Handler == action.Parked // its run continues when the time is over, without the options
 	if itself || asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || removed {
 		return qs.Store.Withdraw(ctx, q.Room, q.Run)
 	}

@@ -24,7 +24,7 @@ type Stopper struct {
 	Store     StopStore
 	Questions *Questions
 	Claims    *schedule.Claims
-	Waker     *schedule.Waker
+	Parked    *schedule.ParkedRuns
 	Lanes     *schedule.Lanes
 	Live      *relay.Registry
 }
@@ -77,7 +77,7 @@ func (s *Stopper) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.Res
 	if err := s.dropWaiting(ctx, open); err != nil {
 		return err
 	}
-	return s.Waker.StopAll(ctx, room, upTo)
+	return s.Parked.StopAll(ctx, room, upTo)
 }
 
 // dropWaiting ends the turns among open that have not started. Later messages would otherwise join them, and never be

@@ -29,10 +29,10 @@ type Models struct {
 	LargeThinking Thinking
 	Small         Model // for decisions, summaries and reflection
 	// Vision describes images: it receives [Message.Images].
-	Vision      Model
-	Transcriber Transcriber
-	Painter     ImageGenerator
-	Embedder    Embedder
+	Vision         Model
+	Transcriber    Transcriber
+	ImageGenerator ImageGenerator
+	Embedder       Embedder
 	// Chat are the models that can answer, with distinct names; the first is Large. Empty: only Large, as [DefaultName].
 	Chat []Named
 }
@@ -78,8 +78,8 @@ type Transcriber interface {
 
 // ImageGenerator generates images. Its errors are like those of [Model].
 type ImageGenerator interface {
-	// Paint generates one image. It fails with a [*Failure] unless ctx was done.
-	Paint(ctx context.Context, prompt string) (File, error)
+	// GenerateImage generates one image. It fails with a [*Failure] unless ctx was done.
+	GenerateImage(ctx context.Context, prompt string) (File, error)
 }
 
 // Embedder computes embeddings. Its errors are like those of [Model].

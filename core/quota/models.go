@@ -46,8 +46,8 @@ func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
 	if of.Transcriber != nil {
 		of.Transcriber = meteredTranscriber{of.Transcriber, m, t.Transcription}
 	}
-	if of.Painter != nil {
-		of.Painter = meteredImageGenerator{of.Painter, m, t.Image}
+	if of.ImageGenerator != nil {
+		of.ImageGenerator = meteredImageGenerator{of.ImageGenerator, m, t.Image}
 	}
 	if of.Embedder != nil {
 		of.Embedder = meteredEmbedder{of.Embedder, m, t.Embedding}
@@ -152,10 +152,10 @@ type meteredImageGenerator struct {
 	tariff Tariff
 }
 
-// Paint implements [llm.ImageGenerator].
-func (p meteredImageGenerator) Paint(ctx context.Context, prompt string) (llm.File, error) {
+// GenerateImage implements [llm.ImageGenerator].
+func (p meteredImageGenerator) GenerateImage(ctx context.Context, prompt string) (llm.File, error) {
 	return metered(ctx, p.meter, p.tariff, text.Tokens(prompt)+paintTokens, p.tariff.Price.Image, func() (llm.File, error) {
-		return p.ImageGenerator.Paint(ctx, prompt)
+		return p.ImageGenerator.GenerateImage(ctx, prompt)
 	})
 }
 

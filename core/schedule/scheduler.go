@@ -29,7 +29,7 @@ type Scheduler struct {
 	Lanes     *Lanes
 	Parallel  *Parallel
 	Claims    *Claims
-	Waker     *Waker
+	Parked    *ParkedRuns
 	Log       *slog.Logger
 	// Execute executes a turn. An error leaves the run open for the next attempt. life ends when the process must.
 	Execute func(life context.Context, t *Turn) error
@@ -187,7 +187,7 @@ func (s *Scheduler) startable(ctx context.Context, open []chat.Run) (next chat.R
 		return next, 0, errIdle
 	}
 	if next.Parked && s.Turns.Taken(open, next) {
-		_, err = s.Waker.End(ctx, next.ID, next.Room, answer.Superseded)
+		_, err = s.Parked.End(ctx, next.ID, next.Room, answer.Superseded)
 	}
 	return next, wait, err
 }

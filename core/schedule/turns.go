@@ -94,7 +94,7 @@ func gapAfter(m chat.Message) time.Duration {
 		return albumGap
 	case m.MayContinue:
 		return splitGap
-	case strings.TrimSpace(m.Text) == "" && !m.Unheard():
+	case strings.TrimSpace(m.Text) == "" && !m.Untranscribed():
 		return mediaGap
 	}
 	return 0

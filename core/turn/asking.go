@@ -29,7 +29,7 @@ type Asking struct {
 	Store     AskStore
 	Parking   ParkStore
 	Questions Questions
-	Waker     *schedule.Waker
+	Parked    *schedule.ParkedRuns
 	Live      *relay.Registry
 	Log       *slog.Logger
 }
@@ -87,7 +87,7 @@ func (ak *asking) put(ctx context.Context, q chat.Question) (chat.Question, erro
 func (ak *asking) awaitChoice(asker context.Context, q chat.Question) (chat.Question, bool) {
 	ctx, cancel := context.WithCancelCause(ak.at.life)
 	defer cancel(nil)
-	if q.Chooser == action.Awaited {
+	if q.Handler == action.Awaited {
 		for _, over := range []context.Context{asker, ak.at.work} {
 			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 		}
@@ -116,7 +116,7 @@ func (ak *asking) awaitChoice(asker context.Context, q chat.Question) (chat.Ques
 // choice, the run does not count against the limits on parallel answers: its user could otherwise not ask anything
 // else. Other questions do not release the place.
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
-	if q.Chooser == action.Awaited {
+	if q.Handler == action.Awaited {
 		ak.at.place.Pause()
 		defer ak.at.place.Resume()
 	}
@@ -184,7 +184,7 @@ func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 		return ak.waiting.begin(w)
 	}
 	q := *w.Ask
-	q.Chooser, q.Payload, q.Expires = action.Parked, w.For, w.Until
+	q.Handler, q.Payload, q.Expires = action.Parked, w.For, w.Until
 	if len(q.For) == 0 {
 		q.For = []chat.EntityID{ak.at.turn.Message.Author}
 	}
@@ -218,12 +218,12 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the choice: %w", err)
 	}
-	if q.Chooser == action.Parked && q.By != "" { // wakes the run that waits; one that is just about to wait looks for the choice itself
-		if err := ak.journal.persist(ctx, func() error { return ak.Waker.GoOn(ctx, q.Run, q.Room) }); err != nil {
+	if q.Handler == action.Parked && q.By != "" { // wakes the run that waits; one that is just about to wait looks for the choice itself
+		if err := ak.journal.persist(ctx, func() error { return ak.Parked.Continue(ctx, q.Run, q.Room) }); err != nil {
 			return err
 		}
 	}
-	goesOn := q.Chooser == action.Awaited || q.Chooser == action.Parked // the run that asked shows the choice itself
+	goesOn := q.Handler == action.Awaited || q.Handler == action.Parked // the run that asked shows the choice itself
 	took := len(ak.at.run.Shown) > 0                                    // this run was given the messages of the question
 	if goesOn && !took {
 		return chat.ErrNothingToSay
@@ -236,7 +236,7 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	}
 	says, err := ak.Questions.CarryOut(ctx, q)
 	if err != nil {
-		ak.Log.Error("a choice could not be carried out", "run", ak.at.run.ID, "chooser", q.Chooser, "err", err)
+		ak.Log.Error("a choice could not be carried out", "run", ak.at.run.ID, "chooser", q.Handler, "err", err)
 		says = notDone
 	}
 	ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.at.run.RoomKind)})

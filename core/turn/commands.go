@@ -25,15 +25,15 @@ type ReplyStore interface {
 // Replies answers runs that need no language model: commands, and notices of the agent. Its fields are set before use. It is safe for
 // concurrent use.
 type Replies struct {
-	Store     ReplyStore
-	Recaller  *Recaller
-	Approvals *consent.Approvals
-	Plugins   []action.Plugin
-	Program   Program
-	Counters  *schedule.Counters
-	Limit     time.Duration      // of a turn
-	Painter   llm.ImageGenerator // nil: notices have no images
-	Log       *slog.Logger
+	Store          ReplyStore
+	Recaller       *Recaller
+	Approvals      *consent.Approvals
+	Plugins        []action.Plugin
+	Program        Program
+	Counters       *schedule.Counters
+	Limit          time.Duration      // of a turn
+	ImageGenerator llm.ImageGenerator // nil: notices have no images
+	Log            *slog.Logger
 }
 
 // commandRun is a run that answers a command.

@@ -229,7 +229,7 @@ func (j *journal) Settle() error { return j.Claims.Settle(j.at.life, &j.at.run) 
 // unfollow ends the agent's participation in the room until it is addressed again. It fails with the error of the
 // store.
 func (j *journal) unfollow() error {
-	return j.persist(j.at.life, func() error { return j.Store.SetAttention(j.at.life, j.at.run.Room, chat.Unfollowed) })
+	return j.persist(j.at.life, func() error { return j.Store.SetAttention(j.at.life, j.at.run.Room, chat.Quiet) })
 }
 
 // awaitSeen waits until users see the answer in its current state. It fails with the errors of await.

@@ -28,7 +28,7 @@ func illustrate(ctx context.Context, by llm.ImageGenerator, draft chat.Memory, a
 	defer cancel()
 	var image llm.File
 	err := contain.Call("the image model", func() (err error) {
-		image, err = by.Paint(ctx, draft.Files[0].Description)
+		image, err = by.GenerateImage(ctx, draft.Files[0].Description)
 		return err
 	})
 	files := llm.Showable([]llm.File{image})
@@ -69,10 +69,10 @@ func (n *notice) send(ctx context.Context) error {
 		}
 	}
 	n.at.say(draft.Text)
-	illustrate(ctx, n.Painter, draft, n.at.answer, n.Log)
+	illustrate(ctx, n.ImageGenerator, draft, n.at.answer, n.Log)
 	return n.journal.persist(ctx, func() error {
 		q, err := n.asking.Store.QuestionOf(ctx, n.at.run.ID)
-		if err == nil && q.Chooser == access.ApprovalHandler {
+		if err == nil && q.Handler == access.ApprovalHandler {
 			n.gen.Trace.Actions = []string{chat.AccessAction}
 		}
 		if err == nil && q.Open(time.Now()) {

@@ -129,7 +129,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 
 // answerWithoutModel answers without a model if possible, and returns [errAnswered] then.
 func (pn *preparation) answerWithoutModel(ctx context.Context) error {
-	if pn.Deaf && pn.at.turn.Message.Unheard() {
+	if pn.Deaf && pn.at.turn.Message.Untranscribed() {
 		pn.at.say(deafLine)
 		return errAnswered
 	}

@@ -186,7 +186,7 @@ func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = cr.asking.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Chooser: action.Forget})
+	_, err = cr.asking.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Handler: action.Forget})
 	if cr.at.run.RoomKind == chat.API { // the page shows the stored messages
 		return "Forget this conversation? Its messages will be deleted.", err
 	}

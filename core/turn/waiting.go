@@ -35,7 +35,7 @@ type continuation struct {
 }
 
 // waiting is one holder's part in its run's wait for a person, without holding the room. A wait can last for hours or
-// days, so it uses no memory: no goroutine, no lane of the room, no process. A [schedule.Waker] ends it, on a choice, a
+// days, so it uses no memory: no goroutine, no lane of the room, no process. [schedule.ParkedRuns] ends it, on a choice, a
 // stop, or the end of its time, which the store enforces.
 //
 // A wake can come before the run is parked, because users see the question first. release therefore looks once more after parking.

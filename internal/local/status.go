@@ -21,11 +21,11 @@ type Status struct {
 
 // Replica is one gateway process. Times are relative, because the asking program can have another clock.
 type Replica struct {
-	Name  string        // host/pid
-	State string        // running, leaving, dead, or unknown: it holds a lease and never sent a heartbeat
-	Beat  time.Duration // since its last heartbeat
-	Runs  int
-	Holds []Held
+	Name           string        // host/pid
+	State          string        // running, leaving, dead, or unknown: it holds a lease and never sent a heartbeat
+	SinceHeartbeat time.Duration // since its last heartbeat
+	Runs           int
+	Holds          []Held
 }
 
 // Held is a lease that a process holds. Of a connector that is divided into shards, that of shard 0 has the connector's
@@ -58,7 +58,7 @@ func statusOf(fleet chat.Fleet, now time.Time) (s Status) {
 	for _, r := range fleet.Replicas {
 		place[r.Owner] = len(s.Replicas)
 		beat := max(0, now.Sub(r.AliveUntil.Add(-schedule.LeaseTTL)))
-		s.Replicas = append(s.Replicas, Replica{Name: nameOf(r.Owner), State: stateOf(r, now), Beat: beat, Runs: r.Runs})
+		s.Replicas = append(s.Replicas, Replica{Name: nameOf(r.Owner), State: stateOf(r, now), SinceHeartbeat: beat, Runs: r.Runs})
 	}
 	for _, l := range fleet.Leases {
 		if !lasting(l.Name) {

@@ -25,9 +25,9 @@ func TestStatus(t *testing.T) {
 	}, now)
 	want := Status{
 		Replicas: []Replica{
-			{Name: "a/1", State: "running", Beat: 3 * time.Second, Runs: 2, Holds: []Held{{"discord", time.Second}}},
+			{Name: "a/1", State: "running", SinceHeartbeat: 3 * time.Second, Runs: 2, Holds: []Held{{"discord", time.Second}}},
 			{Name: "b/2", State: "leaving", Holds: []Held{{"discord/12", time.Second}}},
-			{Name: "c/3", State: "dead", Beat: 15 * time.Second, Runs: 1},
+			{Name: "c/3", State: "dead", SinceHeartbeat: 15 * time.Second, Runs: 1},
 			{Name: "d/4", State: "unknown", Holds: []Held{{"telegram", 2 * time.Second}}},
 		},
 		Waiting: 1, Lag: time.Minute,

@@ -87,7 +87,7 @@ var (
 func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("ANTHROPIC_API_KEY", ""), Dial: o.Dial, Log: o.Log,
-		Own: []wire.Own{{Name: "cache_control"}, {Name: "display", Words: []string{"thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display"}}},
+		Defaults: []wire.DefaultParameter{{Name: "cache_control"}, {Name: "display", Words: []string{"thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display"}}},
 	})}
 	// The services are built one by one: only the SDK's whole client reads ANTHROPIC_ variables.
 	requests := []option.RequestOption{

@@ -62,7 +62,7 @@ const batch = 64
 // open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
-		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial, Log: o.Log, Own: own(o),
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial, Log: o.Log, Defaults: defaults(o),
 	})}
 	m.Header = http.Header{"X-Goog-Api-Key": {m.APIKey}}
 	m.List = m.names
@@ -70,13 +70,13 @@ func open(c *Config, o models.Options) *Model {
 }
 
 // own returns the parameters that requests have of themselves.
-func own(o models.Options) []wire.Own {
-	all := []wire.Own{
+func defaults(o models.Options) []wire.DefaultParameter {
+	all := []wire.DefaultParameter{
 		{Name: "thoughts", Words: []string{"includeThoughts", "include_thoughts", "thinkingConfig", "thinking_config", "thinking is not enabled", "thinking is not supported"}},
 		{Name: "maxOutputTokens", Words: []string{"maxOutputTokens", "max_output_tokens"}, Needed: true},
 	}
 	if o.Temperature == nil {
-		all = append(all, wire.Own{Name: "temperature"}) // of a transcription
+		all = append(all, wire.DefaultParameter{Name: "temperature"}) // of a transcription
 	}
 	return all
 }

@@ -67,8 +67,8 @@ func heard(claimed string) string {
 	return media
 }
 
-// Paint implements [llm.ImageGenerator]: with a model that answers in images.
-func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
+// GenerateImage implements [llm.ImageGenerator]: with a model that answers in images.
+func (m *Model) GenerateImage(ctx context.Context, prompt string) (llm.File, error) {
 	return wire.Once(ctx, m.Endpoint, func(name string) (llm.File, error) {
 		data, err := m.painted(ctx, name, prompt)
 		if err != nil {

@@ -38,12 +38,12 @@ func TestPaint(t *testing.T) {
 	defer server.Close()
 	for _, model := range []string{"gemini-2.5-flash-image", "models/gemini-3-pro-image"} {
 		m := opened(server.URL, model)
-		got, err := m.Paint(t.Context(), "a fox")
+		got, err := m.GenerateImage(t.Context(), "a fox")
 		if err != nil || got.Name != "picture.png" || got.Type != "image/png" || string(got.Data) != modeltest.GeminiPicture {
 			t.Errorf("%s: %+v, %v", model, got, err)
 		}
 		for prompt, want := range map[string]string{modeltest.Forbidden: "generate an image: ", modeltest.Blank: "the response has no image"} {
-			_, err := m.Paint(t.Context(), prompt)
+			_, err := m.GenerateImage(t.Context(), prompt)
 			if _, ok := errors.AsType[*llm.Failure](err); !ok || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %s: %v", model, prompt, err)
 			}

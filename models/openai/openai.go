@@ -63,8 +63,8 @@ type Quirks struct {
 }
 
 // own returns the parameters that requests have of themselves. Servers that don't know one refuse the whole request.
-func own() []wire.Own {
-	return []wire.Own{
+func defaults() []wire.DefaultParameter {
+	return []wire.DefaultParameter{
 		{Name: "stream_options", Words: []string{"stream_options", "include_usage"}},
 		{Name: "strict"},
 		{Name: "max_tokens", Needed: true},
@@ -99,7 +99,7 @@ func New(options Options) *Model {
 	}
 	m := &Model{options: options, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: options.BaseURL, APIKey: options.APIKey, Model: options.Model, Settings: options.Settings, Dial: options.Dial,
-		Log: options.Log, Own: own(),
+		Log: options.Log, Defaults: defaults(),
 	})}
 	m.Header = m.headers()
 	m.List = m.IDs

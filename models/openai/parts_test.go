@@ -139,7 +139,7 @@ func TestOwnParametersOfUses(t *testing.T) {
 	if _, err := over(t, refusing("response_format", `{"text":"Hello"}`)).Transcribe(t.Context(), "a.ogg", "audio/ogg", []byte("x")); err != nil {
 		t.Error(err)
 	}
-	if _, err := over(t, refusing("response_format", `{"data":[{"b64_json":"iVBORw0KGgo="}]}`)).Paint(t.Context(), "a cat"); err != nil {
+	if _, err := over(t, refusing("response_format", `{"data":[{"b64_json":"iVBORw0KGgo="}]}`)).GenerateImage(t.Context(), "a cat"); err != nil {
 		t.Error(err)
 	}
 	if _, err := over(t, refusing("encoding_format", `{"data":[{"index":0,"embedding":[1,2]}]}`)).Embed(t.Context(), []string{"a"}); err != nil {

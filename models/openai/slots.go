@@ -85,8 +85,8 @@ func soundName(name, media string) string {
 	return "sound" + cmp.Or(ext, ".ogg") // the format of voice messages
 }
 
-// Paint implements [llm.ImageGenerator].
-func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
+// GenerateImage implements [llm.ImageGenerator].
+func (m *Model) GenerateImage(ctx context.Context, prompt string) (llm.File, error) {
 	return wire.Once(ctx, m.Endpoint, func(model string) (llm.File, error) {
 		p := struct {
 			Model  string `json:"model"`

@@ -22,7 +22,7 @@ var uses = map[string]func(context.Context, *Model) error{
 		_, err := m.Transcribe(ctx, "voice.oga", "audio/ogg", []byte("sound"))
 		return err
 	},
-	modelfake.Generations: func(ctx context.Context, m *Model) error { _, err := m.Paint(ctx, "a fox"); return err },
+	modelfake.Generations: func(ctx context.Context, m *Model) error { _, err := m.GenerateImage(ctx, "a fox"); return err },
 	modelfake.Embeddings:  func(ctx context.Context, m *Model) error { _, err := m.Embed(ctx, []string{"a"}); return err },
 }
 
@@ -64,7 +64,7 @@ func TestPaint(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			fake := modelfake.New(modelfake.Options{Key: testKey})
 			m := over(t, fake, func(o *Options) { o.Model = model })
-			got, err := m.Paint(t.Context(), "a fox")
+			got, err := m.GenerateImage(t.Context(), "a fox")
 			want := llm.File{Name: "picture.png", Type: "image/png", Data: modelfake.Picture(2, 2)}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
@@ -83,7 +83,7 @@ func TestPaintNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fake := modelfake.New(modelfake.Options{Key: testKey})
 			fake.QueueFor(modelfake.Generations, modelfake.Script{modelfake.Text(said)})
-			got, err := over(t, fake).Paint(t.Context(), "a fox")
+			got, err := over(t, fake).GenerateImage(t.Context(), "a fox")
 			if f, ok := errors.AsType[*llm.Failure](err); !ok || f.Kind != llm.ProviderIssue || got.Data != nil {
 				t.Errorf("%v, %v", got, err)
 			}

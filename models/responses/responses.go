@@ -43,8 +43,8 @@ type Model struct {
 
 // own returns the parameters that requests have of themselves. Which models reason is not listed anywhere, and only
 // verified organizations get summaries of reasoning, so both are asked for until they are refused.
-func own() []wire.Own {
-	return []wire.Own{
+func defaults() []wire.DefaultParameter {
+	return []wire.DefaultParameter{
 		{Name: "summary", Words: []string{"summary", "reasoning summaries"}},
 		{Name: "include", Words: []string{"include", "encrypted content", "reasoning.encrypted_content"}},
 		{Name: "store", Needed: true},
@@ -62,7 +62,7 @@ var (
 func open(c *Config, o models.Options) *Model {
 	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("OPENAI_API_KEY", ""), Dial: o.Dial,
-		Log: o.Log, Own: own(),
+		Log: o.Log, Defaults: defaults(),
 	})}
 	if m.APIKey != "" {
 		m.Header = http.Header{"Authorization": {"Bearer " + m.APIKey}}

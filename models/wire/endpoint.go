@@ -34,8 +34,8 @@ type Options struct {
 	// Dial opens connections; nil uses the network, through the proxy that the environment names (HTTP_PROXY and
 	// others).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Own are the parameters that requests have although no owner has configured them; see [Endpoint.Sends].
-	Own []Own
+	// Defaults are the parameters that requests have although no owner has configured them; see [Endpoint.Sends].
+	Defaults []DefaultParameter
 	// Header is sent with each request of [Endpoint.Ask] and [Endpoint.Stream]: the key, usually.
 	Header http.Header
 	// Log gets the features that requests are made without; nil discards it.

@@ -15,9 +15,9 @@ import (
 	"parley/core/llm"
 )
 
-// Own is a parameter that requests have although no owner has configured it. If the server refuses it, requests go
+// DefaultParameter is a parameter that requests have although no owner has configured it. If the server refuses it, requests go
 // without it from then on: see [Endpoint.Sends].
-type Own struct {
+type DefaultParameter struct {
 	Name  string
 	Words []string // servers' names for it; empty: its Name
 	// Needed is of a parameter that matters, such as a limit. It is left out only if the server does not
@@ -88,7 +88,7 @@ func (m *Endpoint) learns(err error, before *learned, sent []llm.Tool) bool {
 	if kind, retry := r.sort(); kind != llm.ProviderIssue || retry || Filtered(err) {
 		return false
 	}
-	for _, own := range m.Own {
+	for _, own := range m.Defaults {
 		if !before.without[own.Name] && r.refusesOwn(own) {
 			m.learn(func(k *learned) { k.without[own.Name] = true })
 			m.log().Warn("a model server refuses a parameter; requests are made without it", "model", m.String(), "parameter", own.Name, "err", m.redact.Clean(r.Error()))
@@ -128,7 +128,7 @@ func (m *Endpoint) RefusedTools() []Refused {
 func (r *Refusal) text() string { return strings.ToLower(r.message + " " + r.param) }
 
 // refusesOwn reports whether the server refuses a parameter.
-func (r *Refusal) refusesOwn(own Own) bool {
+func (r *Refusal) refusesOwn(own DefaultParameter) bool {
 	said, words := r.text(), own.Words
 	if len(words) == 0 {
 		words = []string{own.Name}

@@ -127,7 +127,7 @@ func generateImage(painter llm.ImageGenerator) namedAction {
 			Limit:       3 * time.Minute,
 		},
 		act: reading(func(ctx context.Context, c *action.Call, p struct{ Prompt string }) (action.Result, error) {
-			picture, err := painter.Paint(ctx, p.Prompt)
+			picture, err := painter.GenerateImage(ctx, p.Prompt)
 			if err != nil {
 				return action.Result{}, fmt.Errorf("generate the image: %w", err)
 			}

@@ -20,7 +20,7 @@ func roomActions(store Store) []namedAction {
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
 			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
 		}, "I now follow %s."),
-		listening(store, chat.Unfollowed, action.Spec{
+		listening(store, chat.Quiet, action.Spec{
 			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
 			Description: "Leave a room: ignore it until you are addressed there. Only when asked to.",
 		}, "I'll stay quiet in %s until someone mentions me."),

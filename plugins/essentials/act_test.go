@@ -56,7 +56,7 @@ func TestEndingActionsNeedNoFurtherRound(t *testing.T) {
 		then           chat.Attention
 	}{
 		{"IGNORE", "{}", answer.Ignored, "", chat.Normal},
-		{"STOP", "{}", answer.Ignored, "", chat.Unfollowed},
+		{"STOP", "{}", answer.Ignored, "", chat.Quiet},
 		{"NONE", "{}", answer.Ignored, "", chat.Normal},
 		{"REPLY", `{"text":"Hello."}`, answer.Completed, "Hello.", chat.Normal},
 		{"respond", `{}`, answer.Ignored, "", chat.Normal},
@@ -82,7 +82,7 @@ func TestEndingActionsNeedNoFurtherRound(t *testing.T) {
 
 func TestRoomActions(t *testing.T) {
 	for action, want := range map[string]chat.Attention{
-		"FOLLOW_ROOM": chat.Ambient, "UNFOLLOW_ROOM": chat.Unfollowed, "MUTE_ROOM": chat.Muted, "UNMUTE_ROOM": chat.Normal,
+		"FOLLOW_ROOM": chat.Ambient, "UNFOLLOW_ROOM": chat.Quiet, "MUTE_ROOM": chat.Muted, "UNMUTE_ROOM": chat.Normal,
 	} {
 		for params, in := range map[string]chat.Room{`{}`: tea, `{"room":"#Tea"}`: tea, `{"room":"tea"}`: ada, `{"room":"#tea"}`: ada, `{"room":"fake/tea"}`: ada} {
 			withHarness(t, func(w *harness) {
@@ -190,18 +190,18 @@ func TestChooseOption(t *testing.T) {
 
 type painter struct{ err error }
 
-func (p painter) Paint(_ context.Context, prompt string) (llm.File, error) {
+func (p painter) GenerateImage(_ context.Context, prompt string) (llm.File, error) {
 	return llm.File{Type: "image/png", Data: []byte(prompt)}, p.err
 }
 
 // Pictures are made where there is a painter.
 func TestGenerateImage(t *testing.T) {
-	a := actiontest.Named(t, New(Deps{Painter: painter{}}), "GENERATE_IMAGE")
+	a := actiontest.Named(t, New(Deps{ImageGenerator: painter{}}), "GENERATE_IMAGE")
 	made := actiontest.Make(t, a, actiontest.Call{Parameters: `{"prompt":"a cup"}`})
 	if made.Err != nil || len(made.Files) != 1 || string(made.Files[0].Data) != "a cup" {
 		t.Errorf("%+v", made)
 	}
-	broken := actiontest.Named(t, New(Deps{Painter: painter{errors.New("no paint")}}), "GENERATE_IMAGE")
+	broken := actiontest.Named(t, New(Deps{ImageGenerator: painter{errors.New("no paint")}}), "GENERATE_IMAGE")
 	if made := actiontest.Make(t, broken, actiontest.Call{Parameters: `{"prompt":"a cup"}`}); made.Err == nil || made.Files != nil {
 		t.Errorf("%+v", made)
 	}

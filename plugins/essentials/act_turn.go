@@ -45,7 +45,7 @@ func turnActions(store Store) []namedAction {
 			},
 			available: isGroup,
 			act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-				if err := store.SetAttention(ctx, c.Turn.Room.ID, chat.Unfollowed); err != nil {
+				if err := store.SetAttention(ctx, c.Turn.Room.ID, chat.Quiet); err != nil {
 					return action.Result{}, fmt.Errorf("unfollow the room: %w", err)
 				}
 				return action.Result{Last: true}, nil
@@ -84,7 +84,7 @@ func chooseOption() namedAction {
 			Question string
 			Options  []string
 		}) (action.Result, error) {
-			if err := c.Ask(ctx, chat.Question{Options: p.Options, Chooser: action.AsMessage}); err != nil {
+			if err := c.Ask(ctx, chat.Question{Options: p.Options, Handler: action.AsMessage}); err != nil {
 				return action.Result{}, err
 			}
 			c.Update(p.Question)

@@ -15,8 +15,8 @@ func actions(d Deps) (all []action.Action) {
 	named := slices.Concat(turnActions(d.Store), roomActions(d.Store), []namedAction{
 		sendMessage(d.Store), createPost(d.Store), chooseOption(), updateEntity(d.Store), rememberFact(d), forgetFact(d), updateSettings(d.Store),
 	})
-	if d.Painter != nil {
-		named = append(named, generateImage(d.Painter))
+	if d.ImageGenerator != nil {
+		named = append(named, generateImage(d.ImageGenerator))
 	}
 	for _, a := range named {
 		all = append(all, a)

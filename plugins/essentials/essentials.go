@@ -22,14 +22,14 @@ import (
 
 // Deps are the dependencies of the plugin.
 type Deps struct {
-	Store      Store
-	Painter    llm.ImageGenerator // nil without image generation
-	Reflection bool               // whether to extract facts from conversations
-	Evaluation bool               // whether the character's template for evaluations is used
-	FactScope  FactScope          // where facts about a person are used; default: InRoom
-	FactLife   time.Duration      // the time that facts are used; 0: they don't expire
-	Zone       *time.Location     // of the time in prompts; nil: this machine's
-	Log        *slog.Logger
+	Store          Store
+	ImageGenerator llm.ImageGenerator // nil without image generation
+	Reflection     bool               // whether to extract facts from conversations
+	Evaluation     bool               // whether the character's template for evaluations is used
+	FactScope      FactScope          // where facts about a person are used; default: InRoom
+	FactLife       time.Duration      // the time that facts are used; 0: they don't expire
+	Zone           *time.Location     // of the time in prompts; nil: this machine's
+	Log            *slog.Logger
 }
 
 // Store contains the methods of a [storage.Store] that the plugin uses. Their contracts are documented there.

@@ -61,7 +61,7 @@ func withHarnessAnd(t *testing.T, d Deps, play func(w *harness)) {
 		w := &harness{T: t, store: store, model: &model{}, paint: &illustrator{}}
 		w.rt, err = core.New(core.Config{
 			Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-			Models: llm.Models{Large: w.model, Painter: w.paint}, Plugins: []action.Plugin{New(d)}, Schema: schema.Compile,
+			Models: llm.Models{Large: w.model, ImageGenerator: w.paint}, Plugins: []action.Plugin{New(d)}, Schema: schema.Compile,
 			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 			Turns:  schedule.TurnPolicy{Direct: schedule.Queue, Group: schedule.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
@@ -164,7 +164,7 @@ type illustrator struct {
 	err   error
 }
 
-func (p *illustrator) Paint(_ context.Context, prompt string) (llm.File, error) {
+func (p *illustrator) GenerateImage(_ context.Context, prompt string) (llm.File, error) {
 	p.asked = append(p.asked, prompt)
 	return llm.File{Name: "a.png", Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}, p.err
 }

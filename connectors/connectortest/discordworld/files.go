@@ -31,9 +31,9 @@ func (w *Platform) Attach(from connectortest.User, in connectortest.Room, f conn
 	w.say(from, in, "", attached(f)...)
 }
 
-// Unheard sends a file of which the bot is not told.
-func (w *Platform) Unheard(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message {
-	return connectortest.Message{ID: w.say(from, in, text, append(attached(f), discordfake.Unheard())...)}
+// Undelivered sends a file of which the bot is not told.
+func (w *Platform) Undelivered(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message {
+	return connectortest.Message{ID: w.say(from, in, text, append(attached(f), discordfake.Undelivered())...)}
 }
 
 // Send writes text with what else a message of Discord's can have.

@@ -22,9 +22,9 @@ func (w *Platform) Attach(from connectortest.User, in connectortest.Room, f conn
 	w.Send(from, in, "", telegramfake.WithMedia(w.media(f)))
 }
 
-// Unheard sends a file of which the bot is not told.
-func (w *Platform) Unheard(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message {
-	m := w.Send(from, in, text, telegramfake.WithMedia(w.media(f)), telegramfake.Unheard())
+// Undelivered sends a file of which the bot is not told.
+func (w *Platform) Undelivered(from connectortest.User, in connectortest.Room, text string, f connectortest.File) connectortest.Message {
+	m := w.Send(from, in, text, telegramfake.WithMedia(w.media(f)), telegramfake.Undelivered())
 	return connectortest.Message{ID: messageID(m.Chat, m.ID)}
 }
 

@@ -40,7 +40,7 @@ type message struct {
 	embeds      json.RawMessage
 	components  json.RawMessage
 	unfurled    bool
-	unheard     bool           // no session is told of it
+	undelivered bool           // no session is told of it
 	forwards    *message       // its snapshot is a part of the message
 	extra       map[string]any // further fields
 	versions    []Version

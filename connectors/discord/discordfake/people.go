@@ -37,8 +37,8 @@ func Attach(files ...Attachment) SayOption {
 	return func(s *Server, m *message, _ *string) { m.attachments = append(m.attachments, s.receive(files)...) }
 }
 
-// Unheard makes it a message that the bot is not told of, such as one from before it joined.
-func Unheard() SayOption { return func(_ *Server, m *message, _ *string) { m.unheard = true } }
+// Undelivered makes it a message that the bot is not told of, such as one from before it joined.
+func Undelivered() SayOption { return func(_ *Server, m *message, _ *string) { m.undelivered = true } }
 
 // Forward makes the message forward another one.
 func Forward(messageID string) SayOption {

@@ -167,7 +167,7 @@ func (s *Server) post(m *message) {
 	m.channel.archived = false
 	m.channel.messages = append(m.channel.messages, m)
 	s.world.messages[m.id] = m
-	if !m.unheard {
+	if !m.undelivered {
 		s.emitMessage("MESSAGE_CREATE", m, s.createdObject(m))
 	}
 }

@@ -8,14 +8,14 @@ import (
 
 // said is what a user's message has besides its text.
 type said struct {
-	replyTo int
-	topic   int
-	named   string
-	media   map[string]any
-	origin  *User
-	extra   map[string]any
-	unheard bool
-	as      *Chat
+	replyTo     int
+	topic       int
+	named       string
+	media       map[string]any
+	origin      *User
+	extra       map[string]any
+	undelivered bool
+	as          *Chat
 }
 
 // SayOption adds to [Server.Say] and [Server.UserEdit].
@@ -41,8 +41,8 @@ func ForwardedFrom(first User) SayOption { return func(o *said) { o.origin = &fi
 // With gives the message further fields, such as external_reply; unlike [WithMedia], its text stays one.
 func With(fields map[string]any) SayOption { return func(o *said) { o.extra = fields } }
 
-// Unheard makes it a message that the bot is not told of, as in privacy mode, or before it joined.
-func Unheard() SayOption { return func(o *said) { o.unheard = true } }
+// Undelivered makes it a message that the bot is not told of, as in privacy mode, or before it joined.
+func Undelivered() SayOption { return func(o *said) { o.undelivered = true } }
 
 // As writes in the name of a chat: of the group itself, as anonymous administrators do, or of a channel.
 func As(c Chat) SayOption { return func(o *said) { o.as = &c } }
@@ -63,7 +63,7 @@ func (s *Server) Say(c Chat, from User, text string, opts ...SayOption) Message 
 	if target := ch.messages[o.replyTo]; target != nil {
 		m.replyIn(target)
 	}
-	if !o.unheard {
+	if !o.undelivered {
 		s.tell(m)
 	}
 	return m.public()

@@ -252,7 +252,7 @@ func (p *pair) run(rt *rapid.T) {
 }
 
 func (p *pair) attention(rt *rapid.T) {
-	a := rapid.SampledFrom([]chat.Attention{chat.Normal, chat.Ambient, chat.Muted, chat.Unfollowed}).Draw(rt, "attention")
+	a := rapid.SampledFrom([]chat.Attention{chat.Normal, chat.Ambient, chat.Muted, chat.Quiet}).Draw(rt, "attention")
 	p.agree(rt, "SetAttention", nil, nil, p.store.SetAttention(p.t.Context(), p.room, a), p.model.SetAttention(p.t.Context(), p.room, a))
 	got, gotErr := p.store.Attention(p.t.Context(), p.room)
 	want, wantErr := p.model.Attention(p.t.Context(), p.room)

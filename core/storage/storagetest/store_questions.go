@@ -27,7 +27,7 @@ func questionChecks() []storeCheck {
 func question(r chat.Run, id string) chat.Question {
 	return chat.Question{
 		ID: id, Run: r.ID, Room: r.Room, Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada", "bob"},
-		Expires: time.Now().UTC().Add(time.Minute), Chooser: "chooser", Payload: "payload",
+		Expires: time.Now().UTC().Add(time.Minute), Handler: "chooser", Payload: "payload",
 	}
 }
 
