@@ -30,7 +30,10 @@ var notRun = map[string]string{
 	"docker compose build gateway1":           "as above",
 	"docker compose up -d --no-deps gateway1": "as above",
 	"docker compose exec gateway1 /gateway --config /etc/parley/config.yaml status": "as above",
-	"gateway migrate --to postgres://parley:PASSWORD@db.example.org/parley":         "the package backends moves stores in its tests",
+	"gateway service install":   "TestServiceOfAUser installs one, with a systemctl of its own",
+	"gateway service status":    "as above",
+	"gateway service uninstall": "as above",
+	"gateway migrate --to postgres://parley:PASSWORD@db.example.org/parley": "the package backends moves stores in its tests",
 	"gateway chat -p": "it is the name of a flag, without its question",
 	`curl https://chat.example.org/api/hooks/build -H "Authorization: Bearer $BUILD_SECRET" \`: "TestHookAnswersOncePerKey in stories calls one",
 }
@@ -74,6 +77,7 @@ var says = map[string]string{
 	"gateway person export telegram:123456789 -o ada.json": "0 records",
 	"gateway status":                                       "Nothing waits.",
 	"gateway migrate":                                      "is up to date.",
+	"gateway service install --print":                      "ExecStart=",
 	"gateway --help":                                       "check",
 	"gateway --version":                                    "parley ",
 }

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
+
+	"parley/internal/daemon"
 )
 
 // healthTime limits a health check. It is below the time that containers give theirs.
@@ -34,11 +38,20 @@ func (h *healthCmd) Run(ctx context.Context, c *cli) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	if err := probe(ctx, address, "/readyz"); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	return nil
+}
+
+// probe asks the gateway at an address for a path. It returns an error with the gateway's text if that is not answered with 200.
+func probe(ctx context.Context, address, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return err
 	}
-	res, err := (&http.Client{Transport: &http.Transport{}}).Do(req) // without a proxy
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req) // without a proxy
 	if err != nil {
 		return fmt.Errorf("no gateway answers at %s: %w", address, errors.Unwrap(err))
 	}
@@ -47,8 +60,34 @@ func (h *healthCmd) Run(ctx context.Context, c *cli) error {
 	if text := strings.TrimSpace(string(body)); res.StatusCode != http.StatusOK {
 		return fmt.Errorf("the gateway at %s: %s", address, text)
 	}
-	fmt.Println("ready")
 	return nil
+}
+
+// reportState tells the service manager that the gateway is ready, that it works until running ends, and that it stops when
+// ctx ends. A gateway works as long as it answers requests, also while its store or a platform is away: a restart would not
+// help then. While it stops, the manager's own time limit applies.
+func reportState(ctx, running context.Context, manager daemon.Notifier, listen string, log *slog.Logger) {
+	if err := manager.Ready("at http://" + listen); err != nil {
+		log.Warn("the service manager does not learn that the gateway is ready", "err", err)
+	}
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		manager.Watch(running, func(limited context.Context) error {
+			address, err := dialable(listen)
+			if err != nil || ctx.Err() != nil {
+				return err
+			}
+			if err = probe(limited, address, "/healthz"); ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}, func(err error) { log.Warn("the service manager does not learn that the gateway works", "err", err) })
+	})
+	<-ctx.Done()
+	if err := manager.Stopping(); err != nil {
+		log.Warn("the service manager does not learn that the gateway stops", "err", err)
+	}
+	watching.Wait()
 }
 
 // dialable returns the address at which this machine reaches a listener: one on all interfaces is reached on loopback.

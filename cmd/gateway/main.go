@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -48,6 +49,7 @@ type cli struct {
 	Status  statusCmd  `cmd:"" help:"List the gateways that share the store, what they hold, and what waits."`
 	Health  healthCmd  `cmd:"" help:"Report whether the gateway is ready: exit code 0 if it is, 1 otherwise."`
 	Backup  backupCmd  `cmd:"" help:"Copy the SQLite store to a file, also while the gateway runs."`
+	Service serviceCmd `cmd:"" help:"Run the gateway in the background, from the start of the machine on."`
 	Restore restoreCmd `cmd:"" help:"Replace the SQLite store by a backup."`
 	Person  personCmd  `cmd:"" help:"Export or delete everything that is stored about a person."`
 	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
@@ -61,11 +63,19 @@ type cli struct {
 func (c *cli) file() string { return cmp.Or(c.Config, defaultFile) }
 
 // load reads the configuration and returns where it came from. Only the default file may be missing. Variables come from
-// the environment, and from the file .env next to the configuration.
+// the environment, and from the file .env next to the configuration. What a service manager hands over takes the place of either file.
 func (c *cli) load() (config.Config, string, error) {
-	getenv, err := config.WithDotEnv(filesFor(c.file()).env, os.LookupEnv)
+	getenv, err := config.WithDotEnv(handedOver(filesFor(c.file()).env), os.LookupEnv)
 	if err != nil {
 		return config.Config{}, "", err
+	}
+	if file := handedOver(c.file()); file != c.file() {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return config.Config{}, "", err
+		}
+		cfg, err := parley.ParseConfig(c.file(), data, filepath.Dir(c.file()), getenv)
+		return cfg, c.file(), err
 	}
 	if c.Config != "" {
 		cfg, err := parley.LoadConfig(c.Config, getenv)
@@ -77,6 +87,20 @@ func (c *cli) load() (config.Config, string, error) {
 		return cfg, "the defaults", err
 	}
 	return cfg, defaultFile, err
+}
+
+// handedOver returns the copy of a file in the folder of systemd's LoadCredential=, if it is there, and path otherwise. A
+// service under a user of its own can't read the files of root.
+func handedOver(path string) string {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return path
+	}
+	file := filepath.Join(dir, filepath.Base(path))
+	if _, err := os.Stat(file); err != nil {
+		return path
+	}
+	return file
 }
 
 func main() {

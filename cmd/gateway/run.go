@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/internal/daemon"
 	"parley/media/parser"
 )
 
@@ -33,7 +34,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 		}
 	}
 	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end before the gateway; its answers are completed all the same
-	log := logger(cfg.Log)
+	log, manager := logger(cfg.Log), daemon.NewNotifier()
 	for _, line := range cfg.Off() {
 		log.Info(line)
 	}
@@ -52,11 +53,14 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	log.Info("ready", "config", from, "model", g.Model(), "store", cfg.Store, "shared", cfg.Shared)
 	fmt.Fprintf(os.Stdout, "Parley is at http://%s\n", g.Addr())
 	ctx, stop := context.WithCancel(ctx)
-	var unmapping sync.WaitGroup
-	unmapping.Go(func() { unmapStarts(ctx, log) })
+	var beside sync.WaitGroup
+	beside.Go(func() { unmapStarts(ctx, log) })
+	running, ended := context.WithCancel(context.WithoutCancel(ctx))
+	beside.Go(func() { reportState(ctx, running, manager, g.Addr().String(), log) })
 	err = g.Run(ctx)
 	stop()
-	unmapping.Wait()
+	ended()
+	beside.Wait()
 	if err != nil {
 		return err
 	}
