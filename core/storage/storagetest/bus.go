@@ -22,15 +22,15 @@ func Bus(t *testing.T, newReplicas func(t *testing.T, n int) []relay.Bus) {
 		name string
 		tell func(*testing.T, buses)
 	}{
-		{"everybody hears", everybodyHears},
-		{"in the publisher's order", inOrder},
-		{"rooms are apart", roomsApart},
-		{"nothing is retained", nothingRetained},
-		{"slow readers miss frames", slowReader},
-		{"done closes", doneCloses},
-		{"one leaves and the others stay", othersStay},
-		{"frames arrive as they were", framesExact},
-		{"no listeners", noListeners},
+		{"all subscribers receive each frame", everybodyHears},
+		{"frames arrive in the publisher's order", inOrder},
+		{"rooms are separate", roomsApart},
+		{"a late subscriber receives no earlier frame", nothingRetained},
+		{"slow subscribers lose frames", slowReader},
+		{"a done context closes the subscription", doneCloses},
+		{"a subscriber leaves and the others stay", othersStay},
+		{"frames arrive unchanged", framesExact},
+		{"a frame without subscribers is dropped", noListeners},
 	}
 	for _, n := range []int{1, 3} {
 		for _, s := range stories {
@@ -172,7 +172,7 @@ func slowReader(t *testing.T, b buses) {
 		heard(t, brisk, numbered("run", i)) // a slow reader must not hold up the others
 	}
 	if n := ascending(t, slow, frames-1); n == frames {
-		t.Errorf("a reader that slept through %d frames missed none: they are all buffered", frames)
+		t.Errorf("a subscriber that slept received all %d frames; want some of them lost", frames)
 	}
 	b.publish(t, 1, "room", numbered("run", frames))
 	heard(t, slow, numbered("run", frames))

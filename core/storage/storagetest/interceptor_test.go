@@ -37,7 +37,7 @@ func TestInterceptor(t *testing.T) {
 				t.Errorf("Room returned %+v, %v; want %+v, %v", got, err, c.want, c.err)
 			}
 			if seen.Method != "Room" || len(seen.Args) != 1 || seen.Args[0] != c.id {
-				t.Errorf("the call was %+v", seen)
+				t.Errorf("the call was %+v; want the method and its arguments", seen)
 			}
 		})
 	}

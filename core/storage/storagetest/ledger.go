@@ -15,18 +15,18 @@ import (
 
 func ledgerChecks() []storeCheck {
 	return []storeCheck{
-		{"charges add up, by day and bucket", ledgerAdds},
-		{"of charges that exceed a limit none is made (SE-10)", ledgerLimits},
-		{"many who spend at once stay within the limit (SE-10)", ledgerRace},
-		{"a run is counted once, until it is reopened (SE-19)", ledgerCountsOnce},
-		{"a message is counted with an attempt of its run, or neither is", ledgerCountsAttempts},
-		{"a reservation takes what fits in all buckets (SE-19)", ledgerReserves},
-		{"many who reserve at once stay within the limit (SE-19)", ledgerReservesOnce},
-		{"a reservation takes what money there is", ledgerReservesMoney},
-		{"many who reserve money at once stay within the limit", ledgerReservesMoneyOnce},
-		{"what was used is added up by bucket, over days", ledgerUsed},
-		{"totals have a bound, and don't overflow", ledgerBounds},
-		{"days of the month are kept, those of answers are not", ledgerKeeps},
+		{"charges add up by day and bucket", ledgerAdds},
+		{"charges over a limit are refused together (SE-10)", ledgerLimits},
+		{"concurrent charges stay within the limit (SE-10)", ledgerRace},
+		{"a run is counted once until it is reopened (SE-19)", ledgerCountsOnce},
+		{"an attempt and its message are counted together or not at all", ledgerCountsAttempts},
+		{"a reservation takes the amount that fits in all buckets (SE-19)", ledgerReserves},
+		{"concurrent reservations stay within the limit (SE-19)", ledgerReservesOnce},
+		{"a reservation takes the money that is left", ledgerReservesMoney},
+		{"concurrent reservations of money stay within the limit", ledgerReservesMoneyOnce},
+		{"usage adds up by bucket over days", ledgerUsed},
+		{"totals are bounded and don't overflow", ledgerBounds},
+		{"expiry keeps the days of the month and deletes those of answers", ledgerKeeps},
 		{"a warning is given once a day", ledgerWarns},
 	}
 }
@@ -104,7 +104,7 @@ func ledgerWarns(t *testing.T, s store) {
 	}
 	s.spent(day, "ada", quota.Cost{Tokens: 1})
 	if first, err := s.Warn(t.Context(), day, "\xff"); err == nil {
-		t.Errorf("a bucket that can't be read back was taken: %v", first)
+		t.Errorf("a charge to an invalid bucket returned %v; want an error", first)
 	}
 }
 

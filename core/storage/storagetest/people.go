@@ -12,13 +12,13 @@ import (
 
 func peopleChecks() []storeCheck {
 	return []storeCheck{
-		{"who is approved stays", peopleApproved},
-		{"of two who claim it, one is the owner", peopleOneOwner},
-		{"who goes may come back", peopleDismissed},
-		{"a request keeps its code, and is told now and then", requestAgain},
-		{"a request ends", requestEnds},
-		{"few wait at a time, for each connector", requestFew},
-		{"who was turned away hears nothing until the request ends", requestRejected},
+		{"an approved person stays approved", peopleApproved},
+		{"one of two claimants becomes the owner", peopleOneOwner},
+		{"a removed person can be approved again", peopleDismissed},
+		{"a repeated request keeps its code and is announced at intervals", requestAgain},
+		{"a request expires", requestEnds},
+		{"pending requests are limited for each connector", requestFew},
+		{"a rejected person gets no reply until the request expires", requestRejected},
 	}
 }
 
@@ -54,7 +54,7 @@ func peopleApproved(t *testing.T, s store) {
 	s.same("one of them", got, ada)
 	waiting, err := s.PairingRequests(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []chat.PairingRequest{})
+	s.same("the pending requests", waiting, []chat.PairingRequest{})
 	_, err = s.Owner(t.Context())
 	s.fails(err, chat.ErrNotFound)
 }
@@ -80,17 +80,17 @@ func peopleOneOwner(t *testing.T, s store) {
 	}
 	all.Wait()
 	if len(winners) != 1 {
-		t.Fatalf("the owners are %v", winners)
+		t.Fatalf("the owners are %v; want one", winners)
 	}
 	owner, err := s.Owner(t.Context())
 	s.must(err)
 	s.same("the owner", owner.ID, winners[0])
 	people, err := s.People(t.Context())
 	s.must(err)
-	s.same("how many are approved", len(people), 1)
+	s.same("the number of approved people", len(people), 1)
 	waiting, err := s.PairingRequests(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []chat.PairingRequest{})
+	s.same("the pending requests", waiting, []chat.PairingRequest{})
 	s.must(s.Approve(t.Context(), person(owner.ID)))
 	owner, err = s.Owner(t.Context())
 	s.must(err)
@@ -113,7 +113,7 @@ func peopleDismissed(t *testing.T, s store) {
 	s.must(s.RemoveUser(t.Context(), "eve"))
 	waiting, err := s.PairingRequests(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []chat.PairingRequest{})
+	s.same("the pending requests", waiting, []chat.PairingRequest{})
 }
 
 func requestAgain(t *testing.T, s store) {
@@ -136,7 +136,7 @@ func requestAgain(t *testing.T, s store) {
 	}
 	waiting, err := s.PairingRequests(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []chat.PairingRequest{got})
+	s.same("the pending requests", waiting, []chat.PairingRequest{got})
 }
 
 func requestEnds(t *testing.T, s store) {
@@ -146,7 +146,7 @@ func requestEnds(t *testing.T, s store) {
 	time.Sleep(time.Hour)
 	waiting, err := s.PairingRequests(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []chat.PairingRequest{})
+	s.same("the pending requests", waiting, []chat.PairingRequest{})
 	got, tell, err := s.RequestPairing(t.Context(), request("mallory", "SECOND"), rule)
 	s.must(err)
 	s.same("the next", got.Code, "SECOND")
@@ -157,7 +157,7 @@ func requestEnds(t *testing.T, s store) {
 	time.Sleep(1000 * time.Hour)
 	got, _, err = s.RequestPairing(t.Context(), chat.PairingRequest{Code: "OTHER"}, rule)
 	s.must(err)
-	s.same("what has no end", got.Code, "OWNER")
+	s.same("the open record", got.Code, "OWNER")
 }
 
 func requestFew(t *testing.T, s store) {
@@ -174,7 +174,7 @@ func requestFew(t *testing.T, s store) {
 	s.same("elsewhere", got.Code, "d")
 	got, _, err = s.RequestPairing(t.Context(), request("a", "x"), rule)
 	s.must(err)
-	s.same("who waits already", got.Code, "a")
+	s.same("a request while one is pending", got.Code, "a")
 }
 
 func requestRejected(t *testing.T, s store) {
@@ -191,8 +191,8 @@ func requestRejected(t *testing.T, s store) {
 	s.fails(s.Reject(t.Context(), ""), chat.ErrNotFound)
 	waiting, err := s.PairingRequests(t.Context())
 	s.must(err)
-	s.same("how many wait", len(waiting), 1)
-	s.same("who waits", waiting[0].Code, "OWNER")
+	s.same("the number of pending requests", len(waiting), 1)
+	s.same("the pending requests", waiting[0].Code, "OWNER")
 	time.Sleep(59 * time.Minute)
 	got, tell, err := s.RequestPairing(t.Context(), request("eve", "SECOND"), rule)
 	s.must(err)
@@ -212,5 +212,5 @@ func requestRejected(t *testing.T, s store) {
 	s.must(s.RemoveUser(t.Context(), "ada"))
 	got, tell, err = s.RequestPairing(t.Context(), request("ada", "B"), chat.PairingRule{Limit: 9})
 	s.must(err)
-	s.same("who was approved after all and dismissed may request", got.Code == "B" && tell, true)
+	s.same("the request of a person who was approved and removed", got.Code == "B" && tell, true)
 }

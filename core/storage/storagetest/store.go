@@ -42,10 +42,10 @@ func (x StoreSuite) Run(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { c.run(t, store{x.Open(t), t}) })
 		})
 	}
-	t.Run("does the same as a simple model", func(t *testing.T) {
+	t.Run("agrees with a simple model", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { storeModelCheck(t, x.Open(t)) })
 	})
-	t.Run("knows the same people as a simple model", func(t *testing.T) {
+	t.Run("agrees with a simple model on members", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { directoryModelCheck(t, x.Open(t)) })
 	})
 	if x.Reopen == nil {

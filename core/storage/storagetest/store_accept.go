@@ -13,14 +13,14 @@ import (
 func acceptChecks() []storeCheck {
 	return []storeCheck{
 		{"a new message opens a run", acceptOpens},
-		{"a message known already changes nothing (IN-01, IN-04)", acceptDuplicate},
-		{"a message known already with another text is told of (IN-04)", acceptAltered},
-		{"turn numbers are a room's own, without gaps", acceptTurns},
+		{"a duplicate message changes nothing (IN-01, IN-04)", acceptDuplicate},
+		{"a duplicate with another text is reported (IN-04)", acceptAltered},
+		{"each room numbers its turns without gaps", acceptTurns},
 		{"a message without a run takes a turn", acceptNoRun},
-		{"a message brings its room", acceptRoom},
-		{"many deliveries of one message at once make one run (IN-03)", acceptSameAtOnce},
-		{"messages at once get turns of their own (IN-06)", acceptManyAtOnce},
-		{"a call whose context is done stores nothing", acceptCancelled},
+		{"a message stores its room", acceptRoom},
+		{"concurrent deliveries of one message open one run (IN-03)", acceptSameAtOnce},
+		{"concurrent messages get separate turns (IN-06)", acceptManyAtOnce},
+		{"a call with a done context stores nothing", acceptCancelled},
 	}
 }
 
@@ -57,7 +57,7 @@ func acceptDuplicate(t *testing.T, s store) {
 	known, err := s.Known(t.Context(), other.Memory)
 	s.must(err)
 	s.same("known", known, want)
-	s.same("what was said", s.texts("room", 0, 10), []string{in.Text})
+	s.same("the memories", s.texts("room", 0, 10), []string{in.Text})
 	room, err := s.Room(t.Context(), "room")
 	s.must(err)
 	s.same("the room", room, in.Here())
@@ -80,20 +80,20 @@ func acceptAltered(t *testing.T, s store) {
 	s.must(err)
 	s.same("known", known, want)
 	s.same("accepted again", s.accept(in, alone), want)
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1"})
 }
 
 func acceptTurns(t *testing.T, s store) {
 	for n := range chat.ResponseID(5) {
 		for _, room := range []chat.RoomID{"a", "b", "a#1"} {
 			if acc := s.accept(message(room, int(n)), alone); acc.Response != n+1 {
-				t.Errorf("turn %d of %s was called %d", n+1, room, acc.Response)
+				t.Errorf("a message in %s got turn %d; want %d", room, acc.Response, n+1)
 			}
 		}
 	}
 	s.same("the open runs of b", len(s.openRuns("b")), 5)
 	if r := s.openRuns("a#1")[0]; r.Room != "a#1" {
-		t.Errorf("a run of a#1 has the room %q", r.Room)
+		t.Errorf("a run of a#1 has the room %q; want a#1", r.Room)
 	}
 }
 
@@ -109,7 +109,7 @@ func acceptNoRun(t *testing.T, s store) {
 	}
 	s.accept(message("room", 3), chat.JoinRule{NoRun: true, Collect: true, Window: time.Hour})
 	s.same("the inputs of the only run", s.openRuns("room")[0].Inputs, []chat.MemoryID{"room/2"})
-	s.same("what the prompt holds", s.texts("room", 2, 10), []string{"message 1", "message 2"})
+	s.same("the prompt's memories", s.texts("room", 2, 10), []string{"message 1", "message 2"})
 }
 
 func acceptRoom(t *testing.T, s store) {
@@ -155,8 +155,8 @@ func acceptSameAtOnce(t *testing.T, s store) {
 		acc.Duplicate = false
 		s.same("accepted", acc, chat.Accepted{Memory: "room/1", Run: all[0].Run, Response: 1})
 	}
-	s.same("how many were the first", firsts, 1)
-	s.same("how many runs there are", len(s.openRuns("room")), 1)
+	s.same("the number of first deliveries", firsts, 1)
+	s.same("the number of runs", len(s.openRuns("room")), 1)
 }
 
 func acceptManyAtOnce(t *testing.T, s store) {
@@ -177,16 +177,16 @@ func acceptManyAtOnce(t *testing.T, s store) {
 	wg.Wait()
 	for _, own := range turns {
 		if !slices.IsSorted(own) {
-			t.Errorf("one writer's turns do not increase: %v", own)
+			t.Errorf("the turns of one writer are %v; want increasing ones", own)
 		}
 	}
 	all := slices.Sorted(slices.Values(slices.Concat(turns...)))
 	for i, turn := range all {
 		if turn != chat.ResponseID(i+1) {
-			t.Fatalf("the turns have gaps or repeat: %v", all)
+			t.Fatalf("the turns are %v; want each once and no gaps", all)
 		}
 	}
-	s.same("how many runs there are", len(s.openRuns("room")), writers*each)
+	s.same("the number of runs", len(s.openRuns("room")), writers*each)
 }
 
 func acceptCancelled(t *testing.T, s store) {

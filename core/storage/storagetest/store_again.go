@@ -10,11 +10,11 @@ import (
 
 func reopenedChecks() []storeCheck {
 	return []storeCheck{
-		{"the run of a message is found by the message", runOfMessage},
-		{"the run of an answer is found by a message that shows it, also in topics", runShowing},
-		{"a finished run is answered again in its own messages (IN-12)", reopenFinished},
-		{"a run under way is taken from its holder, who alone may start it while alive (IN-12)", reopenHeld},
-		{"a run that must stay as it is can't be reopened", reopenRefused},
+		{"a run is found by its message", runOfMessage},
+		{"a run is found by the posted messages of its answer, also in topics", runShowing},
+		{"a reopened run edits its own messages (IN-12)", reopenFinished},
+		{"reopening a started run fences its holder, which alone can start it while alive (IN-12)", reopenHeld},
+		{"runs of these kinds can't be reopened", reopenRefused},
 	}
 }
 
@@ -82,7 +82,7 @@ func runShowing(t *testing.T, s store) {
 	for _, room := range []chat.RoomID{"c/1", "c/1/2", "c/1/30"} {
 		want[runs[room].ID] = []chat.Shown{{ID: "of " + string(room)}, {Part: 1, ID: `"quoted" ` + string(room)}}
 	}
-	s.same("what is shown in a room and its topics", all, want)
+	s.same("the posted messages of a room and its topics", all, want)
 	some, err := s.ShownIn(t.Context(), "c/1", 2)
 	s.must(err)
 	s.same("at most so many", len(some), 2)
@@ -102,14 +102,14 @@ func reopenFinished(t *testing.T, s store) {
 	s.note(r, chat.Note{Shown: shown, Text: "the", Verdict: &chat.Verdict{Outcome: done, Text: "the answer"}})
 	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Reopen(t.Context(), r.ID))
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1"})
 	s.same("the open runs", len(s.openRuns("room")), 1)
 	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), answer.ErrLost)
 
 	s.beat("second", time.Minute)
 	again := s.start(r.ID, "second")
 	if again.Epoch <= r.Epoch {
-		t.Errorf("the epoch is %d after %d", again.Epoch, r.Epoch)
+		t.Errorf("the epoch is %d; want more than %d", again.Epoch, r.Epoch)
 	}
 	want := r
 	want.Epoch, want.Shown, want.Text = again.Epoch, shown, "the answer"

@@ -10,11 +10,11 @@ import (
 
 func approvalChecks() []storeCheck {
 	return []storeCheck{
-		{"an approval comes back as it was asked for, once", approvalOnce},
-		{"an approval is decided once, and used once", approvalDecided},
-		{"an approval for all calls is of its room and kind, until it lapses", approvalStanding},
-		{"an approval with text that can't be read back is refused", approvalExactText},
-		{"approvals expire by age, but for those that stand", approvalExpires},
+		{"an approval is stored once and unchanged", approvalOnce},
+		{"an approval is decided once and used once", approvalDecided},
+		{"a standing approval applies to its room and kind until it expires", approvalStanding},
+		{"an approval with invalid text is refused", approvalExactText},
+		{"approvals expire by age unless they are standing", approvalExpires},
 	}
 }
 
@@ -38,7 +38,7 @@ func approvalOnce(t *testing.T, s store) {
 	_, err := s.Approval(t.Context(), "a")
 	s.fails(err, chat.ErrNotFound)
 	a := pending("a", "room", 1)
-	s.same("what is stored", s.asked(a), a)
+	s.same("the stored records", s.asked(a), a)
 	later := a
 	later.Tool = "files/delete"
 	s.same("the second request", s.asked(later), a)
@@ -76,14 +76,14 @@ func approvalExactText(t *testing.T, s store) {
 		a := pending(name, "room", 1)
 		spoil(&a)
 		if stored, err := s.RequestApproval(t.Context(), a); err == nil {
-			t.Errorf("the %s was taken: %+v", name, stored)
+			t.Errorf("an invalid %s was stored: %+v; want an error", name, stored)
 		}
 		_, err := s.Approval(t.Context(), name)
 		s.fails(err, chat.ErrNotFound)
 	}
 	a := s.asked(pending("a", "room", 1))
 	if err := s.DecideApproval(t.Context(), "a", chat.Pending, chat.Approved, "\xff", time.Unix(60, 0)); err == nil {
-		t.Error("the person was taken")
+		t.Error("an invalid person was stored; want an error")
 	}
 	found, err := s.Approval(t.Context(), "a")
 	s.must(err)
@@ -164,7 +164,7 @@ func approvalExpires(t *testing.T, s store) {
 	for _, a := range all {
 		ids = append(ids, a.ID)
 	}
-	s.same("what is left", ids, []string{"new always", "new denied", "new lapsed", "new pending", "new used", "old always"})
+	s.same("the rest", ids, []string{"new always", "new denied", "new lapsed", "new pending", "new used", "old always"})
 	_, err = s.Clear(t.Context(), "room")
 	s.must(err)
 	expire()

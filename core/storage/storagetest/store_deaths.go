@@ -12,15 +12,15 @@ import (
 
 func deathChecks() []storeCheck {
 	return []storeCheck{
-		{"deaths of holders are counted, planned ends and verdicts are not (IN-18)", deathsCounted},
-		{"a run is blamed for a death if it was alone, at risk, or a suspect (IN-18)", deathsBlamed},
-		{"a holder that starts its run once more has not died", deathsOfOneself},
-		{"a holder whose heartbeat is over has not died when it starts a run (IN-18)", deathsOfLate},
-		{"attempts are counted, also by who lost the run not (IN-18)", attemptsCounted},
-		{"what is reopened begins without deaths and attempts", deathsReopened},
-		{"runs that are set aside are listed, newest first, and retried (IN-18)", setAsideRetried},
-		{"a run is retried once, if nothing forbids it", setAsideRefused},
-		{"a retried run that is not the newest claims its room as if it were", setAsideOlder},
+		{"crashes of holders are counted; planned ends and runs with a verdict are not (IN-18)", deathsCounted},
+		{"a crash is blamed on a run that was alone, at risk or a suspect (IN-18)", deathsBlamed},
+		{"a holder that starts its run again has not crashed", deathsOfOneself},
+		{"a holder with an expired lease has not crashed when it starts a run (IN-18)", deathsOfLate},
+		{"attempts are counted unless the run is lost (IN-18)", attemptsCounted},
+		{"a reopened run begins without crashes and attempts", deathsReopened},
+		{"abandoned runs are listed newest first, and can be retried (IN-18)", setAsideRetried},
+		{"a run is retried once unless its state forbids it", setAsideRefused},
+		{"a retried run claims its room even if it is not the newest", setAsideOlder},
 	}
 }
 
@@ -50,7 +50,7 @@ func deathsCounted(t *testing.T, s store) {
 	s.same("deaths while the next holder lives", s.reread(r.ID).Deaths, 1)
 	s.must(s.Leave(t.Context(), "second"))
 	s.must(s.Leave(t.Context(), "unknown"))
-	s.same("who leaves is alive", s.reread(r.ID).Held, true)
+	s.same("the run of an owner that left", s.reread(r.ID).Held, true)
 	s.beat("second", time.Minute)
 	time.Sleep(time.Minute)
 	s.same("deaths after a planned end", s.reread(r.ID).Deaths, 1)
@@ -69,7 +69,7 @@ func deathsBlamed(t *testing.T, s store) {
 		s.beat(owner, time.Minute)
 		for _, r := range at {
 			held := s.start(r.ID, owner)
-			s.same("what is blamed on the started run", held.Blamed, s.reread(r.ID).Blamed)
+			s.same("the crashes blamed on the started run", held.Blamed, s.reread(r.ID).Blamed)
 			if r.Room == "at risk" {
 				s.note(held, chat.Note{Text: "so far", Risk: "tool"})
 			}
@@ -97,7 +97,7 @@ func deathsBlamed(t *testing.T, s store) {
 	time.Sleep(time.Minute)
 	s.same("the risk is over", []int{s.start(c.ID, "sixth").Blamed, s.start(d.ID, "sixth").Blamed}, []int{1, 0})
 	s.must(s.Reopen(t.Context(), c.ID))
-	s.same("what is blamed on a reopened run", s.reread(c.ID).Blamed, 0)
+	s.same("the crashes blamed on a reopened run", s.reread(c.ID).Blamed, 0)
 }
 
 func deathsOfOneself(t *testing.T, s store) {
@@ -166,33 +166,33 @@ func (s store) setAside(limit int) (ids []chat.RunID) {
 	all, err := s.SetAside(s.t.Context(), limit)
 	s.must(err)
 	for _, r := range all {
-		s.same("what is listed", r, s.reread(r.ID))
+		s.same("the list", r, s.reread(r.ID))
 		ids = append(ids, r.ID)
 	}
 	return ids
 }
 
 func setAsideRetried(t *testing.T, s store) {
-	s.same("what is set aside at first", s.setAside(10), []chat.RunID{})
+	s.same("the abandoned runs at first", s.setAside(10), []chat.RunID{})
 	r := s.aside("room", 1)
 	other := s.aside("other", 1)
 	failed := s.start(s.opened("third", 1).ID, "owner")
 	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, chat.Memory{}))
-	s.same("what is set aside", s.setAside(10), []chat.RunID{other.ID, r.ID})
+	s.same("the abandoned runs", s.setAside(10), []chat.RunID{other.ID, r.ID})
 	s.same("the newest", s.setAside(1), []chat.RunID{other.ID})
 
 	s.must(s.RetryRun(t.Context(), r.ID))
-	s.same("what is set aside then", s.setAside(10), []chat.RunID{other.ID})
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.same("the abandoned runs then", s.setAside(10), []chat.RunID{other.ID})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1"})
 	open := s.openRuns("room")
 	if len(open) != 1 || open[0].Outcome.Done() || open[0].Deaths != 0 || open[0].Attempts != 0 || open[0].Held {
-		t.Fatalf("the open runs are %+v", open)
+		t.Fatalf("the open runs are %+v; want one that was never started", open)
 	}
-	s.same("what is shown", open[0].Shown, []chat.Shown{{ID: "m1"}})
+	s.same("the posted messages", open[0].Shown, []chat.Shown{{ID: "m1"}})
 	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, chat.Memory{}), answer.ErrLost)
 	again := s.start(r.ID, "owner")
 	s.finish(again, answerOf(again, "an answer"))
-	s.same("what was said at last", s.texts("room", 0, 10), []string{"message 1", "an answer"})
+	s.same("the last memories", s.texts("room", 0, 10), []string{"message 1", "an answer"})
 }
 
 func setAsideRefused(t *testing.T, s store) {

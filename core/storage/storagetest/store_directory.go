@@ -12,14 +12,14 @@ import (
 
 func directoryChecks() []storeCheck {
 	return []storeCheck{
-		{"people are known by all their names", meetNames},
-		{"what is noted of people stays", meetDetails},
-		{"many names are not all known", meetManyNames},
+		{"a person is found by all their names", meetNames},
+		{"details of a person are kept", meetDetails},
+		{"the names of a person are bounded", meetManyNames},
 		{"a world keeps its name", worldNames},
-		{"members come and go", memberships},
+		{"members join and leave", memberships},
 		{"members are read in pages", memberPages},
-		{"a world has its rooms", worldRooms},
-		{"a room is gone until something is said there", roomGone},
+		{"a world lists its rooms", worldRooms},
+		{"a deleted room returns with its next message", roomGone},
 	}
 }
 
@@ -47,10 +47,10 @@ func meetNames(t *testing.T, s store) {
 	s.meets(bot, chat.Changed)
 	got, err = s.Entity(t.Context(), "ada")
 	s.must(err)
-	s.same("whether it is a bot", got.Bot, true)
+	s.same("the bot mark", got.Bot, true)
 	_, err = s.SaveEntity(t.Context(), chat.Entity{ID: "bob", Names: []string{"\xff"}})
 	if err == nil {
-		t.Error("a name that can't be read back is stored")
+		t.Error("an invalid name was stored; want an error")
 	}
 }
 
@@ -69,7 +69,7 @@ func meetDetails(t *testing.T, s store) {
 	s.must(err)
 	s.same("ada", got, with(map[string]string{"name": "Addy"}))
 	if _, err := s.SaveEntity(t.Context(), with(map[string]string{"name": "\xff"})); err == nil {
-		t.Error("a detail that can't be read back is stored")
+		t.Error("an invalid detail was stored; want an error")
 	}
 }
 
@@ -134,7 +134,7 @@ func memberships(t *testing.T, s store) {
 	s.same("the members", got, []chat.Member{{World: "w", Entity: "ada", Role: "admin", Gone: true}, {World: "w", Entity: "bob"}})
 	_, err = s.SaveMember(t.Context(), chat.Member{Entity: "ada"})
 	if err == nil {
-		t.Error("a member of no world is stored")
+		t.Error("a member without a world was stored; want an error")
 	}
 }
 
@@ -177,7 +177,7 @@ func roomGone(t *testing.T, s store) {
 	for _, want := range []bool{true, false} {
 		got, err := s.Room(t.Context(), "room")
 		s.must(err)
-		s.same("whether it is gone", got.Gone, want)
+		s.same("the room is marked as deleted", got.Gone, want)
 		s.accept(message("room", 2), alone)
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 func fileChecks() []storeCheck {
 	return []storeCheck{
-		{"the files of an answer stay as long as it does", filesStay},
-		{"a later verdict has files of its own", filesReplaced},
-		{"no answer, no files", filesOfNothing},
+		{"the files of an answer are deleted with it", filesStay},
+		{"a later verdict replaces the files", filesReplaced},
+		{"a run without an answer has no files", filesOfNothing},
 		{"a file is read in parts", filesInParts},
 	}
 }
@@ -86,9 +86,9 @@ func filesInParts(t *testing.T, s store) {
 		p, err := s.FilePart(t.Context(), r.ID, 1, c.from, c.length)
 		s.must(err)
 		if p.Name != "a.txt" || p.Type != "text/plain" || p.Size != 10_000 || int64(len(p.Data)) != c.want {
-			t.Errorf("from %d, %d bytes: %q %q %d with %d bytes", c.from, c.length, p.Name, p.Type, p.Size, len(p.Data))
+			t.Errorf("from %d, %d bytes: %q %q %d with %d bytes; want %d bytes of a.txt", c.from, c.length, p.Name, p.Type, p.Size, len(p.Data), c.want)
 		} else if c.want > 0 && !bytes.Equal(p.Data, data[c.from:c.from+c.want]) {
-			t.Errorf("from %d, %d bytes: other bytes", c.from, c.length)
+			t.Errorf("from %d, %d bytes: other bytes; want those of the file", c.from, c.length)
 		}
 	}
 	for _, n := range []int{-1, 2} {

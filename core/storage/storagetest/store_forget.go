@@ -8,15 +8,15 @@ import (
 
 func forgetChecks() []storeCheck {
 	return []storeCheck{
-		{"a revised memory has another text and nothing else (IN-12)", reviseText},
-		{"what is not there can't be revised", reviseNothing},
-		{"a forgotten question takes its answer along", forgetQuestion},
-		{"an answer stays while one of its questions does", forgetOneOfTwo},
-		{"a forgotten answer or remark takes nothing along", forgetAlone},
-		{"to forget twice is to forget once", forgetTwice},
-		{"a waiting run whose question is forgotten stays, and can be joined", forgetWaiting},
-		{"the answer to forgotten questions is not remembered", forgetAnswering},
-		{"a cleared room has no memories, its runs and turn numbers stay", clearRoom},
+		{"Revise changes only the text of a memory (IN-12)", reviseText},
+		{"an unknown memory can't be revised", reviseNothing},
+		{"deleting a message deletes its answer", forgetQuestion},
+		{"an answer stays while one of its messages does", forgetOneOfTwo},
+		{"deleting an answer or a remark deletes nothing else", forgetAlone},
+		{"deleting twice has no further effect", forgetTwice},
+		{"a waiting run stays joinable when its message is deleted", forgetWaiting},
+		{"the answer to deleted messages is not stored", forgetAnswering},
+		{"clearing a room deletes its memories and keeps its runs and turn numbers", clearRoom},
 	}
 }
 
@@ -36,7 +36,7 @@ func reviseText(t *testing.T, s store) {
 	want := in.Memory
 	want.Text, want.Files = "another 🙂", []chat.Attachment{{Name: "a"}}
 	s.same("the memory", s.memory(in.ID), want)
-	s.same("what was said", s.texts("room", 0, 10), []string{"another 🙂", "message 2"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"another 🙂", "message 2"})
 	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{in.ID})
 	acc.Duplicate, acc.Altered = true, true
 	s.same("accepted as it was", s.accept(in, alone), acc)
@@ -53,7 +53,7 @@ func forgetQuestion(t *testing.T, s store) {
 	s.finish(r, answerOf(r, "the answer"))
 	s.opened("room", 2)
 	s.must(s.Forget(t.Context(), in.ID))
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 2"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 2"})
 	_, err := s.Memory(t.Context(), in.ID)
 	s.fails(err, chat.ErrNotFound)
 	after := s.runOf(acc)
@@ -69,10 +69,10 @@ func forgetOneOfTwo(t *testing.T, s store) {
 	r := s.start(acc.Run, "owner")
 	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Forget(t.Context(), first.ID))
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 2", "the answer"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 2", "the answer"})
 	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{second.ID})
 	s.must(s.Forget(t.Context(), second.ID))
-	s.same("what was said", s.texts("room", 0, 10), []string{})
+	s.same("the memories", s.texts("room", 0, 10), []string{})
 }
 
 func forgetAlone(t *testing.T, s store) {
@@ -81,7 +81,7 @@ func forgetAlone(t *testing.T, s store) {
 	r := s.start(s.opened("room", 2).ID, "owner")
 	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Forget(t.Context(), remark.ID))
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 2", "the answer"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 2", "the answer"})
 	s.must(s.Forget(t.Context(), answerOf(r, "").ID))
 	s.same("without the answer", s.texts("room", 0, 10), []string{"message 2"})
 }
@@ -92,7 +92,7 @@ func forgetTwice(t *testing.T, s store) {
 	s.opened("room", 2)
 	for range 2 {
 		s.must(s.Forget(t.Context(), in.ID))
-		s.same("what was said", s.texts("room", 0, 10), []string{"message 2"})
+		s.same("the memories", s.texts("room", 0, 10), []string{"message 2"})
 	}
 	s.must(s.Forget(t.Context(), "nothing"))
 }
@@ -112,7 +112,7 @@ func forgetAnswering(t *testing.T, s store) {
 	r := s.start(acc.Run, "owner")
 	s.must(s.Forget(t.Context(), message("room", 1).ID))
 	s.finish(r, answerOf(r, "the answer"))
-	s.same("what was said", s.texts("room", 0, 10), []string{})
+	s.same("the memories", s.texts("room", 0, 10), []string{})
 	s.same("the outcome", s.runOf(acc).Outcome, done)
 }
 
@@ -127,7 +127,7 @@ func clearRoom(t *testing.T, s store) {
 		return n
 	}
 	s.same("deleted", clear(), 3)
-	s.same("what was said", s.texts("room", 0, 10), []string{})
+	s.same("the memories", s.texts("room", 0, 10), []string{})
 	s.same("said elsewhere", s.texts("other", 0, 10), []string{"message 3"})
 	s.same("deleted again", clear(), 0)
 

@@ -10,20 +10,20 @@ import (
 
 func joinChecks() []storeCheck {
 	return []storeCheck{
-		{"a message joins the run that is not ready (IN-06)", joinWindow},
-		{"a run that is ready is not joined", joinReady},
-		{"a closed window is not reopened", joinShorter},
-		{"collect joins a run that is ready (IN-07)", joinCollect},
-		{"nothing joins a run that was started", joinStarted},
-		{"nothing joins a run that has finished", joinFinished},
-		{"a joined message is a duplicate of its run", joinDuplicate},
-		{"a message joins no run of another room", joinRooms},
-		{"a run is not joined by others than its author (IN-13)", joinAuthor},
-		{"a run does not wait longer than the rule says (IN-13)", joinMost},
-		{"what only joins opens no run", joinOnly},
-		{"a run with a message to answer need not decide", joinDuty},
-		{"what is told joins nothing, is not joined, and hides nothing (IN-06)", joinAlone},
-		{"beyond the limit there is one excuse, and nothing is forgotten (IN-07)", joinLimit},
+		{"a message joins a run that is not ready (IN-06)", joinWindow},
+		{"a message does not join a ready run", joinReady},
+		{"a shorter window does not reopen a run", joinShorter},
+		{"a collecting message joins a ready run (IN-07)", joinCollect},
+		{"a message does not join a started run", joinStarted},
+		{"a message does not join an ended run", joinFinished},
+		{"a repeated joined message is a duplicate", joinDuplicate},
+		{"a message joins only runs of its room", joinRooms},
+		{"only the author's messages join a run (IN-13)", joinAuthor},
+		{"a run waits no longer than the rule's maximum (IN-13)", joinMost},
+		{"a message with JoinOnly opens no run", joinOnly},
+		{"a joined message to answer makes the run a reply", joinDuty},
+		{"a notice joins no run, is not joined and hides no run (IN-06)", joinAlone},
+		{"over the limit one run apologizes and all messages are stored (IN-07)", joinLimit},
 	}
 }
 
@@ -49,7 +49,7 @@ func joinAlone(t *testing.T, s store) {
 	told := s.accept(message("room", 2), tell)
 	again := s.accept(message("room", 3), tell)
 	if told.Run == asked.Run || again.Run == told.Run {
-		t.Errorf("what was told joined %q, or each other: %q, %q", asked.Run, told.Run, again.Run)
+		t.Errorf("notices are in the runs %q and %q; want runs of their own beside %q", told.Run, again.Run, asked.Run)
 	}
 	s.same("the run of a second question", s.accept(message("room", 4), rule).Run, asked.Run)
 	s.same("the inputs of what is told", s.runOf(told).Inputs, []chat.MemoryID{"room/2"})
@@ -67,7 +67,7 @@ func joinLimit(t *testing.T, s store) {
 		for _, r := range s.openRuns("room")[1:] {
 			got = append(got, r.Kind)
 		}
-		s.same("what waits", got, want)
+		s.same("the waiting messages", got, want)
 	}
 	s.accept(message("room", 1), rule)
 	s.accept(message("room", 2), rule)
@@ -82,9 +82,9 @@ func joinLimit(t *testing.T, s store) {
 	s.accept(message("other", 6), rule)
 	duties(chat.RunReply, chat.RunReply, chat.RunOverflow)
 	if acc := s.accept(message("room", 7), chat.JoinRule{Collect: true}); acc.Run == "" || acc.Run == excuse.Run {
-		t.Errorf("it joined the excuse: %+v", acc)
+		t.Errorf("a collecting message joined the apology: %+v; want another run", acc)
 	}
-	s.same("what was said", len(s.texts("room", 0, 10)), 7)
+	s.same("the memories", len(s.texts("room", 0, 10)), 7)
 }
 
 func joinWindow(t *testing.T, s store) {
@@ -112,7 +112,7 @@ func joinReady(t *testing.T, s store) {
 	time.Sleep(window)
 	second := s.accept(message("room", 2), chat.JoinRule{Window: window})
 	if second.Run == first.Run || second.Response != 2 {
-		t.Errorf("it joined a run that was ready: %+v", second)
+		t.Errorf("a message joined a ready run: %+v; want a run of its own", second)
 	}
 	third := s.accept(message("room", 3), alone)
 	s.same("the run of the third", third.Run, second.Run)
@@ -122,7 +122,7 @@ func joinShorter(t *testing.T, s store) {
 	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
 	second := s.accept(message("room", 2), alone)
 	s.same("the run of the second", second.Run, first.Run)
-	s.same("when the run is ready", s.runOf(first).Ready, time.Now())
+	s.same("the run's ready time", s.runOf(first).Ready, time.Now())
 	third := s.accept(message("room", 3), chat.JoinRule{Window: window})
 	s.same("the turn of the third", third.Response, chat.ResponseID(2))
 }
@@ -138,8 +138,8 @@ func joinCollect(t *testing.T, s store) {
 	}
 	r := s.runOf(waits)
 	s.same("its inputs", r.Inputs, []chat.MemoryID{"room/2", "room/3", "room/4", "room/5"})
-	s.same("when it is ready", r.Ready, time.Now().Add(window))
-	s.same("how many runs there are", len(s.openRuns("room")), 2)
+	s.same("the ready time", r.Ready, time.Now().Add(window))
+	s.same("the number of runs", len(s.openRuns("room")), 2)
 }
 
 func joinStarted(t *testing.T, s store) {
@@ -170,7 +170,7 @@ func joinRooms(t *testing.T, s store) {
 	a := s.accept(message("a", 1), chat.JoinRule{Window: window})
 	b := s.accept(message("b", 1), chat.JoinRule{Window: window, Collect: true})
 	if a.Run == b.Run {
-		t.Errorf("two rooms share the run %s", a.Run)
+		t.Errorf("two rooms share the run %s; want one each", a.Run)
 	}
 }
 
@@ -194,7 +194,7 @@ func joinMost(t *testing.T, s store) {
 	for n, after := range []time.Duration{3500 * time.Millisecond, 5 * time.Second, 5 * time.Second} {
 		time.Sleep(1500 * time.Millisecond)
 		s.same("the run", s.accept(message("room", n+2), rule).Run, first.Run)
-		s.same("when it is ready", s.runOf(first).Ready, opened.Add(after))
+		s.same("the ready time", s.runOf(first).Ready, opened.Add(after))
 	}
 	time.Sleep(500 * time.Millisecond)
 	s.same("the turn of what comes then", s.accept(message("room", 9), rule).Response, chat.ResponseID(2))
@@ -209,5 +209,5 @@ func joinOnly(t *testing.T, s store) {
 	s.same("its duty", s.runOf(first).Kind, chat.RunReply)
 	time.Sleep(window)
 	s.same("with one that is ready", s.accept(message("room", 4), only), chat.Accepted{Memory: "room/4", Response: 3})
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "message 2", "message 3", "message 4"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "message 2", "message 3", "message 4"})
 }

@@ -39,7 +39,7 @@ func Linearizable(t *testing.T, seed uint64, stores ...storage.Store) {
 	}
 	workers.Wait()
 	if result, _ := porcupine.CheckOperationsVerbose(turnsModel(), h.all, time.Minute); result != porcupine.Ok {
-		t.Errorf("the history of seed %d is %s:", seed, result)
+		t.Errorf("the history of seed %d is %s; want it linearizable:", seed, result)
 		for _, op := range h.all {
 			t.Log(op.ClientId, time.Duration(op.Call), time.Duration(op.Return), op.Input, op.Output)
 		}
@@ -140,7 +140,7 @@ func (h *history) call(t *testing.T, c linearCall) (r linearResult) {
 	case errors.Is(r.err, answer.ErrLost):
 		r = linearResult{err: answer.ErrLost}
 	default:
-		t.Errorf("%+v: %v", c, r.err)
+		t.Errorf("%+v failed: %v", c, r.err)
 	}
 	return r
 }

@@ -11,13 +11,13 @@ import (
 
 func markChecks() []storeCheck {
 	return []storeCheck{
-		{"what was forgotten is still known (IN-17)", markForgotten},
-		{"what was said in a cleared room is still known (IN-17)", markCleared},
-		{"while the run of a forgotten message is open, it is attached to (IN-16)", markOpenRun},
+		{"a deleted message is still recognized (IN-17)", markForgotten},
+		{"messages of a cleared room are still recognized (IN-17)", markCleared},
+		{"a deleted message is attached to its open run (IN-16)", markOpenRun},
 		{"an event without a memory is marked once (IN-17)", markOnce},
-		{"many marks of one event at once are one", markAtOnce},
+		{"concurrent marks of one event are one", markAtOnce},
 		{"marks expire by age (IN-17)", markExpires},
-		{"however many marks there are, all of the old ones go", markManyExpire},
+		{"all old marks expire, however many there are", markManyExpire},
 	}
 }
 
@@ -86,7 +86,7 @@ func markCleared(t *testing.T, s store) {
 	s.must(err)
 	s.same("chosen again", acc, chat.Accepted{Memory: "press", Response: 2, Duplicate: true})
 	other.Duplicate = true
-	s.same("what was said elsewhere", s.known(message("other", 1)), other)
+	s.same("the memories of other rooms", s.known(message("other", 1)), other)
 }
 
 func markOpenRun(t *testing.T, s store) {
@@ -117,7 +117,7 @@ func markOnce(t *testing.T, s store) {
 	acc, err := s.Mark(t.Context(), "room", "room/1")
 	s.must(err)
 	if acc.Run == "" || !acc.Duplicate {
-		t.Errorf("a message that is remembered is marked as %+v", acc)
+		t.Errorf("the mark of a stored message is %+v; want a duplicate with its run", acc)
 	}
 	acc, err = s.Mark(t.Context(), "never seen", "elsewhere")
 	s.must(err)
@@ -143,7 +143,7 @@ func markAtOnce(t *testing.T, s store) {
 		})
 	}
 	wg.Wait()
-	s.same("how many were the first", firsts, 1)
+	s.same("the number of first deliveries", firsts, 1)
 }
 
 func markExpires(t *testing.T, s store) {
@@ -160,7 +160,7 @@ func markExpires(t *testing.T, s store) {
 	_, err = s.Known(t.Context(), chat.Memory{ID: "stop", Room: "room"})
 	s.must(err)
 	if acc := s.known(message("room", 2)); acc.Run == "" {
-		t.Errorf("what is remembered is known as %+v", acc)
+		t.Errorf("a stored message is known as %+v; want its run", acc)
 	}
 	s.expire(time.Minute)
 	_, err = s.Known(t.Context(), chat.Memory{ID: "stop", Room: "room"})
@@ -185,7 +185,7 @@ func markManyExpire(t *testing.T, s store) {
 		s.must(err)
 	}
 	if steps := s.expire(time.Minute); steps > 10 {
-		t.Errorf("it took %d steps", steps)
+		t.Errorf("expiry took %d steps; want at most 10", steps)
 	}
 	for n := range old {
 		_, err := s.Known(t.Context(), chat.Memory{ID: chat.MemoryID(fmt.Sprint("old ", n)), Room: "room"})

@@ -14,22 +14,22 @@ import (
 
 func memoryChecks() []storeCheck {
 	return []storeCheck{
-		{"an answer stands in the turn of its run", recentInterleaves},
-		{"a prompt holds nothing later than its turn", recentUpTo},
-		{"recent is the newest, oldest first", recentLimit},
-		{"recent knows one room", recentRoom},
-		{"a memory comes back as it was", memoryWhole},
+		{"an answer belongs to the turn of its run", recentInterleaves},
+		{"Recent returns nothing later than its turn", recentUpTo},
+		{"Recent returns the newest memories, oldest first", recentLimit},
+		{"Recent returns the memories of one room", recentRoom},
+		{"a memory is returned unchanged", memoryWhole},
 		{"the echo of an answer is a duplicate without a run (IN-05)", answerEcho},
-		{"what came about beside an answer is no part of the conversation", memoryBeside},
-		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
-		{"a message that was only remembered is accepted again on request, once", heardAgain},
+		{"results of actions are not part of the conversation", memoryBeside},
+		{"an answer replaces an earlier echo (IN-05)", echoFirst},
+		{"a message that was only stored is accepted once on request", heardAgain},
 		{"a saved room keeps its first Created", saveRoom},
 		{"rooms with messages are found by name", roomsNamed},
 		{"rooms are found by their chat, the newest first", roomsOfChats},
-		{"the direct chat of a user is the one with their latest message", roomsDirect},
-		{"a room is reached where it was last", roomAddress},
-		{"attention is kept, also when the room is saved again", attention},
-		{"text comes back as it was, or is refused", exactText},
+		{"the direct chat of a user is that of their latest message", roomsDirect},
+		{"a room has its latest address", roomAddress},
+		{"attention survives saving the room", attention},
+		{"text is returned unchanged or refused", exactText},
 	}
 }
 
@@ -50,7 +50,7 @@ func heardAgain(t *testing.T, s store) {
 	once, err := s.Accept(t.Context(), in, chat.JoinRule{Again: true})
 	s.must(err)
 	s.same("a second time", once, chat.Accepted{Memory: in.ID, Run: again.Run, Response: again.Response, Duplicate: true, Altered: true})
-	s.same("what was stored", s.texts("room", 0, 10), []string{"message 2", "edited"})
+	s.same("the stored text", s.texts("room", 0, 10), []string{"message 2", "edited"})
 	s.must(s.Forget(t.Context(), in.ID))
 	gone, err := s.Accept(t.Context(), in, chat.JoinRule{Again: true})
 	s.must(err)
@@ -95,8 +95,8 @@ func recentLimit(t *testing.T, s store) {
 func recentRoom(t *testing.T, s store) {
 	s.opened("a", 1)
 	s.opened("b", 2)
-	s.same("what was said in a", s.texts("a", 0, 10), []string{"message 1"})
-	s.same("what was said nowhere", s.texts("c", 0, 10), []string{})
+	s.same("the memories of a", s.texts("a", 0, 10), []string{"message 1"})
+	s.same("memories of an unknown room", s.texts("c", 0, 10), []string{})
 }
 
 func memoryWhole(t *testing.T, s store) {
@@ -116,7 +116,7 @@ func memoryWhole(t *testing.T, s store) {
 	s.finish(r, out)
 	all, err := s.Recent(t.Context(), "room", chat.Said, 0, 10)
 	s.must(err)
-	s.same("what was said", all, []chat.Memory{in.Memory, out})
+	s.same("the memories", all, []chat.Memory{in.Memory, out})
 	for _, want := range all {
 		m, err := s.Memory(t.Context(), want.ID)
 		s.must(err)
@@ -142,7 +142,7 @@ func memoryBeside(t *testing.T, s store) {
 	}
 	s.fails(s.Remember(t.Context(), "nowhere#1", chat.Memory{ID: "x", Room: "room"}), chat.ErrNotFound)
 	s.finish(r, answerOf(r, "the answer"))
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "the answer"})
 	beside, err := s.Recent(t.Context(), "room", chat.ActionResult, 0, 10)
 	s.must(err)
 	s.same("beside it", beside, []chat.Memory{found})
@@ -159,7 +159,7 @@ func answerEcho(t *testing.T, s store) {
 	echo := message("room", 2)
 	echo.Memory = out
 	s.same("accepted", s.accept(echo, alone), chat.Accepted{Memory: out.ID, Response: r.Response, Duplicate: true})
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "the answer"})
 }
 
 func echoFirst(t *testing.T, s store) {
@@ -169,7 +169,7 @@ func echoFirst(t *testing.T, s store) {
 	echo.Memory = answerOf(r, "the ans")
 	s.accept(echo, chat.JoinRule{NoRun: true})
 	s.finish(r, answerOf(r, "the answer"))
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer", "message 2"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "the answer", "message 2"})
 }
 
 func saveRoom(t *testing.T, s store) {
@@ -348,7 +348,7 @@ func exactText(t *testing.T, s store) {
 		may := strings.ContainsRune(text, 0) || !utf8.ValidString(text)
 		id := chat.RoomID(fmt.Sprint("room ", n))
 		if err := s.carry(id, text); err != nil && !may {
-			t.Errorf("%.40q was refused: %v", text, err)
+			t.Errorf("storing %.40q failed: %v", text, err)
 		}
 	}
 }

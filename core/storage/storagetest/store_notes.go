@@ -10,15 +10,15 @@ import (
 
 func noteChecks() []storeCheck {
 	return []storeCheck{
-		{"a note comes back as it was, in its room alone", noteWhole},
-		{"a note stands in for the one with its key", noteAgain},
-		{"notes are the newest, oldest first, and not too many", notesNewest},
-		{"a note goes with what it was noted from", noteForgotten},
-		{"of a cleared room only settings stay, and people; of one that is gone neither (SE-20)", noteCleared},
-		{"facts from deleted messages are not kept", noteTooLate},
-		{"a note holds until its time, and is deleted then", noteExpires},
-		{"the notes about a person are found in all rooms, or in those that are shared", notesAbout},
-		{"notes about a person go with the messages they came from, in all rooms", notesAboutForgotten},
+		{"a note is returned unchanged in its room", noteWhole},
+		{"a note replaces the one with its key", noteAgain},
+		{"Notes returns the newest up to its limit, oldest first", notesNewest},
+		{"a note is deleted with its source message", noteForgotten},
+		{"a cleared room keeps settings and people; a deleted room keeps neither (SE-20)", noteCleared},
+		{"facts from deleted messages are not stored", noteTooLate},
+		{"a note is deleted when it expires", noteExpires},
+		{"notes about a person are found in all rooms or in shared rooms", notesAbout},
+		{"notes about a person are deleted with their source messages in all rooms", notesAboutForgotten},
 	}
 }
 
@@ -68,7 +68,7 @@ func notesNewest(t *testing.T, s store) {
 		s.must(s.SaveNote(t.Context(), noted(chat.FactNote, fmt.Sprint(n), "", "")))
 	}
 	all := s.notes("room", chat.FactNote, 2*chat.MaxNotes)
-	s.same("how many there are", len(all), chat.MaxNotes)
+	s.same("the number of records", len(all), chat.MaxNotes)
 	s.same("the oldest", all[0], noted(chat.FactNote, "3", "", ""))
 	s.same("the newest", s.notes("room", chat.FactNote, 1), all[len(all)-1:])
 	s.same("none", len(s.notes("room", chat.FactNote, 0)), 0)
@@ -177,7 +177,7 @@ func noteExpires(t *testing.T, s store) {
 	s.same("elsewhere", len(s.about("ada", false)), 0)
 	time.Sleep(time.Second)
 	expire()
-	s.same("when it is deleted", s.notes("room", chat.FactNote, 5), []chat.RoomNote{noted(chat.FactNote, "b", "", "")})
+	s.same("the deletion time", s.notes("room", chat.FactNote, 5), []chat.RoomNote{noted(chat.FactNote, "b", "", "")})
 }
 
 // about returns the texts of the facts about a person.

@@ -13,12 +13,12 @@ import (
 
 func parkingChecks() []storeCheck {
 	return []storeCheck{
-		{"a parked run lets go of its room, and starts when it is woken", parkAndWake},
-		{"a parked run starts by itself when its time has come", parkUntil},
-		{"a parked run ends as it was told first", parkEnds},
-		{"a run that goes on claims the room with the newest turn that was started", parkClaims},
-		{"only its holder parks a run, which then has lost it", parkHolder},
-		{"what a parked run needs to go on goes with its end, and when it is reopened (SE-20)", parkForgets},
+		{"a parked run releases its room and starts when it is woken", parkAndWake},
+		{"a parked run starts at its deadline", parkUntil},
+		{"a parked run ends with the first requested status", parkEnds},
+		{"a continued run claims its room with the newest started turn", parkClaims},
+		{"only its holder can park a run, and loses it", parkHolder},
+		{"the continuation of a parked run is deleted at its end and when it is reopened (SE-20)", parkForgets},
 	}
 }
 
@@ -44,7 +44,7 @@ func parkAndWake(t *testing.T, s store) {
 	s.note(r, chat.Note{Text: "so far"})
 	p := s.park(r)
 	if !p.Parked || p.Held || p.Attempts != 0 || p.Text != "so far" || !p.Continues || p.Outcome.Done() {
-		t.Errorf("parked: %+v", p)
+		t.Errorf("the parked run is %+v; want it released, with its text and a continuation", p)
 	}
 	s.same("rooms to look at", s.roomsOpen(), []chat.RoomID{})
 	s.same("its room has it", len(s.openRuns("room")), 1)
@@ -58,11 +58,11 @@ func parkAndWake(t *testing.T, s store) {
 	s.finish(next, answerOf(next, "done"))
 	p = s.start(r.ID, "other")
 	if p.Parked || !p.Held || p.Ending != "" || !p.Continues {
-		t.Errorf("started: %+v", p)
+		t.Errorf("the started run is %+v; want it held, with a continuation", p)
 	}
 	found, err := s.Continuation(t.Context(), r.ID)
 	s.must(err)
-	s.same("what it needs", string(found), "go on")
+	s.same("the continuation", string(found), "go on")
 	s.fails(s.Wake(t.Context(), r.ID, ""), answer.ErrLost)
 	s.fails(s.Wake(t.Context(), "room#9", ""), answer.ErrLost)
 	next = s.opened("room", 3)
@@ -133,7 +133,7 @@ func parkHolder(t *testing.T, s store) {
 	s.beat("owner", time.Second)
 	time.Sleep(2 * time.Second)
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Deaths != 0 {
-		t.Errorf("it has died of a process that let go of it: %d", r.Deaths)
+		t.Errorf("the run has %d crashes of a process that released it; want none", r.Deaths)
 	}
 	s.same("it waits for no process", s.fleet().Waiting, 0)
 }
@@ -143,7 +143,7 @@ func parkForgets(t *testing.T, s store) {
 	s.park(r)
 	s.must(s.Reopen(t.Context(), r.ID))
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Parked || r.Continues {
-		t.Errorf("reopened: %+v", r)
+		t.Errorf("the reopened run is %+v; want no continuation", r)
 	}
 	r = s.start(r.ID, "owner")
 	s.park(r)
@@ -153,7 +153,7 @@ func parkForgets(t *testing.T, s store) {
 	_, err := s.Continuation(t.Context(), r.ID)
 	s.fails(err, chat.ErrNotFound)
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Parked || r.Continues || r.Ending != "" {
-		t.Errorf("ended: %+v", r)
+		t.Errorf("the ended run is %+v; want no continuation and no requested end", r)
 	}
 	s.fails(s.Park(t.Context(), r.ID, r.Epoch, chat.Wait{}), answer.ErrLost)
 }

@@ -22,14 +22,14 @@ func Personal(t *testing.T, open func(t *testing.T) storage.Store) {
 		name string
 		run  func(t *testing.T, s personalStore)
 	}{
-		{"all about a person is read, and nothing else", personalRead},
-		{"a long export comes in pages, each record once", personalPages},
-		{"a person is deleted without a trace, and others stay", personalDeleted},
-		{"what a person asked others are answered goes on without the person", personalShared},
-		{"a deletion that was interrupted goes on", personalResumed},
-		{"an answer that is being written does not bring the person back", personalOpen},
+		{"an export has all records of a person and no others", personalRead},
+		{"a long export comes in pages with each record once", personalPages},
+		{"deleting a person leaves no trace and keeps others", personalDeleted},
+		{"a shared answer continues without a deleted person", personalShared},
+		{"an interrupted deletion resumes", personalResumed},
+		{"a running answer does not restore a deleted person", personalOpen},
 		{"a parked answer is woken to end", personalParked},
-		{"a place that no export has is refused", personalNoPlace},
+		{"an unknown export position is refused", personalNoPlace},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func (s personalStore) export(person chat.EntityID) (all map[string][]string, pa
 		s.must(err)
 		for _, r := range page.Records {
 			if !json.Valid(r) {
-				s.t.Errorf("%s: no JSON: %s", page.Section, r)
+				s.t.Errorf("a record of %s is %s; want JSON", page.Section, r)
 			}
 			all[page.Section] = append(all[page.Section], string(r))
 		}
@@ -138,12 +138,12 @@ func personalRead(t *testing.T, s personalStore) {
 	whole := fmt.Sprint(all)
 	for _, word := range []string{"bob", "codeada"} {
 		if i := strings.Index(whole, word); i >= 0 {
-			t.Errorf("the export of Ada has %q: …%s…", word, whole[max(0, i-100):min(len(whole), i+100)])
+			t.Errorf("the export of Ada has %q; want no data of others: …%s…", word, whole[max(0, i-100):min(len(whole), i+100)])
 		}
 	}
 	for _, word := range []string{`"at":"2000-01-01T`, `"names":["Name of ada"]`, `"bot":false`, `"text":"answer to ada"`, `"about":"ada"`, `"first":"chat/ada/1"`} {
 		if !strings.Contains(whole, word) {
-			t.Errorf("the export has no %s", word)
+			t.Errorf("the export lacks %s; want all of Ada's data", word)
 		}
 	}
 	none, pages := s.export("eve")
@@ -163,7 +163,7 @@ func personalPages(t *testing.T, s personalStore) {
 	all, pages := s.export("ada")
 	s.same("the files", len(slices.Compact(slices.Sorted(slices.Values(all["files"])))), count)
 	if pages < 3+len(all)-1 {
-		t.Errorf("%d sections came in %d pages", len(all), pages)
+		t.Errorf("%d sections came in %d pages; want more than two pages of files", len(all), pages)
 	}
 	s.same("deleted", s.erase("ada").Deleted["files"], count)
 }
@@ -182,25 +182,25 @@ func personalDeleted(t *testing.T, s personalStore) {
 		s.same(section, d.Deleted[section], want)
 	}
 	left, _ := s.export("ada")
-	s.same("what is left of Ada", fmt.Sprint(left), "map[]")
+	s.same("Ada's records", fmt.Sprint(left), "map[]")
 	s.must(s.Forget(t.Context(), "group/77"))
 	after, _ := s.export("bob")
 	after["approvals"] = slices.DeleteFunc(after["approvals"], func(r string) bool { return strings.Contains(r, "standing") })
-	s.same("what is left of Bob", after, before)
+	s.same("Bob's records", after, before)
 	_, err = s.StandingApproval(t.Context(), "group", "k")
 	s.fails(err, chat.ErrNotFound) // it was the deleted person's
 	_, err = s.Entity(t.Context(), "ada")
 	s.fails(err, chat.ErrNotFound)
 	s.accept(by("bob", "group", chat.Group, 77), chat.JoinRule{NoRun: true})
-	s.same("what the words of Ada find", s.finds("group", 77, "bob", "ada"), [][]string(nil))
+	s.same("the results for Ada's words", s.finds("group", 77, "bob", "ada"), [][]string(nil))
 	room, err := s.Room(t.Context(), "chat/ada")
 	s.must(err)
-	s.same("what is known of the chat", room.Name+fmt.Sprint(room.Chats), "[]")
+	s.same("the stored chat", room.Name+fmt.Sprint(room.Chats), "[]")
 	s.same("nothing more", s.erase("ada").Deleted["messages"], 0)
 	again := s.accept(by("ada", "chat/ada", chat.Direct, 9), alone)
 	s.same("the next turn there", again.Response, chat.ResponseID(2)) // not the first: replicas would take it for an old one
 	if _, err := s.Known(t.Context(), by("ada", "group", chat.Group, 'a').Memory); err != nil {
-		t.Errorf("a redelivered message would be accepted again: %v", err)
+		t.Errorf("a redelivered message is not known: %v; want a duplicate", err)
 	}
 }
 
@@ -218,7 +218,7 @@ func personalShared(t *testing.T, s personalStore) {
 	s.accept(reply, chat.JoinRule{NoRun: true})
 	s.accept(other, chat.JoinRule{NoRun: true})
 	s.erase("ada")
-	s.same("what stays", s.texts("group", 0, 9), []string{"said by bob: 2", "to both, quoting Ada", "said by bob: 3", "said by bob: 4"})
+	s.same("the remaining records", s.texts("group", 0, 9), []string{"said by bob: 2", "to both, quoting Ada", "said by bob: 3", "said by bob: 4"})
 	m, err := s.Memory(t.Context(), reply.ID)
 	s.must(err)
 	s.same("the quote of Ada", m.Quoted, chat.Quoted{})
@@ -228,7 +228,7 @@ func personalShared(t *testing.T, s personalStore) {
 	run = s.runOf(first)
 	s.same("the run's address", []chat.EntityID{run.Address.BilledTo, run.Address.AuthorizedByRole}, []chat.EntityID{"bob", "bob"})
 	left, _ := s.export("ada")
-	s.same("what is left of Ada", fmt.Sprint(left), "map[]")
+	s.same("Ada's records", fmt.Sprint(left), "map[]")
 }
 
 func personalResumed(t *testing.T, s personalStore) {
@@ -238,12 +238,12 @@ func personalResumed(t *testing.T, s personalStore) {
 	first, err := s.DeletePersonal(t.Context(), "ada")
 	s.must(err)
 	if n := first.Deleted["messages"]; !first.More || n == 0 || n == 70 {
-		t.Errorf("the first step deleted %d messages; more: %v", n, first.More)
+		t.Errorf("the first step deleted %d messages, more: %v; want some of the 70, and more", n, first.More)
 	}
 	s.accept(by("ada", "room0", chat.Group, 1000), chat.JoinRule{NoRun: true})
 	s.same("the rest", s.erase("ada").Deleted["messages"], 71-first.Deleted["messages"])
 	left, _ := s.export("ada")
-	s.same("what is left", fmt.Sprint(left), "map[]")
+	s.same("the rest", fmt.Sprint(left), "map[]")
 }
 
 func personalOpen(t *testing.T, s personalStore) {
@@ -255,11 +255,11 @@ func personalOpen(t *testing.T, s personalStore) {
 	s.fails(s.SaveNote(t.Context(), chat.RoomNote{Room: in.Room, Kind: chat.FactNote, Key: "k", Text: "t", First: in.ID, Last: in.ID}), chat.ErrNotFound)
 	s.fails(s.Remember(t.Context(), run.ID, chat.Memory{ID: "x", Room: in.Room, Kind: chat.ActionResult, Text: "t"}), chat.ErrNotFound)
 	s.finish(run, answerOf(run, "whole answer to ada"))
-	s.same("what the room holds", s.texts("chat/ada", 0, 9), []string{})
+	s.same("the room's contents", s.texts("chat/ada", 0, 9), []string{})
 	d := s.erase("ada")
 	s.same("open, and the run", []int{d.Open, d.Deleted["runs"]}, []int{0, 1})
 	left, _ := s.export("ada")
-	s.same("what is left", fmt.Sprint(left), "map[]")
+	s.same("the rest", fmt.Sprint(left), "map[]")
 }
 
 func personalParked(t *testing.T, s personalStore) {
@@ -268,7 +268,7 @@ func personalParked(t *testing.T, s personalStore) {
 	s.must(s.Park(t.Context(), run.ID, run.Epoch, chat.Wait{Until: time.Now().Add(24 * time.Hour), Continuation: []byte("all about ada")}))
 	s.same("answers that are open", s.erase("ada").Open, 1)
 	run = s.start(run.ID, "owner")
-	s.same("how it is to end", run.Ending, answer.Stopped)
+	s.same("the requested end", run.Ending, answer.Stopped)
 	s.must(s.Finish(t.Context(), run.ID, run.Epoch, answer.Outcome{Status: answer.Stopped}, chat.Memory{}))
 	s.same("answers that are open then", s.erase("ada").Open, 0)
 }

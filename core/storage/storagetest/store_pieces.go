@@ -9,7 +9,7 @@ import (
 
 func pieceChecks() []storeCheck {
 	return []storeCheck{
-		{"vectors of pieces of knowledge are kept by model and text", piecesKept},
+		{"vectors of knowledge are stored by model and text", piecesKept},
 		{"vectors of unused pieces expire", piecesExpire},
 	}
 }

@@ -11,15 +11,15 @@ import (
 
 func questionChecks() []storeCheck {
 	return []storeCheck{
-		{"a question is answered once, in the messages of its run (SE-07)", chooseOnce},
-		{"what is over can't be chosen (SE-07)", chooseLate},
-		{"a message known already is no choice, and stays the input of its run (IN-16)", chooseKnown},
-		{"an unanswered question is closed once, and its run continues without a choice", retireOnce},
-		{"a run has one question that is not answered, the newest", askAgain},
-		{"while the run goes on that asked, its messages are its own", chooseEarly},
-		{"a question whose run has expired is answered by nothing, and opens no run", chooseExpired},
+		{"a question is answered once in the messages of its run (SE-07)", chooseOnce},
+		{"an expired or answered question can't be chosen (SE-07)", chooseLate},
+		{"a duplicate message is no choice and stays the input of its run (IN-16)", chooseKnown},
+		{"an unanswered question is closed once and its run continues without a choice", retireOnce},
+		{"a run's newest question replaces its unanswered one", askAgain},
+		{"a running question keeps its messages", chooseEarly},
+		{"a choice for an expired run is refused and opens no run", chooseExpired},
 		{"a notice is stored with its question", askWith},
-		{"what was chosen goes on beside the room's turns, and is stored though the room was cleared", carryOn},
+		{"a choice runs apart from the room's turns, and its result is stored although the room was cleared", carryOn},
 	}
 }
 
@@ -46,7 +46,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.same("the question", got, q)
 	open, err := s.OpenQuestions(t.Context(), "room")
 	s.must(err)
-	s.same("what is open", open, []chat.Question{q})
+	s.same("the open runs", open, []chat.Question{q})
 
 	elsewhere := pick("press")
 	elsewhere.Room = "elsewhere"
@@ -56,7 +56,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.must(err)
 	run := s.runOf(acc)
 	if run.Kind != chat.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
-		t.Errorf("the choice is carried out by %+v", run)
+		t.Errorf("the run of the choice is %+v; want one that edits m0 and has the choice as its input", run)
 	}
 	want := r.Address
 	want.BilledTo = "payer"
@@ -71,7 +71,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.fails(err, answer.ErrLost)
 	open, err = s.OpenQuestions(t.Context(), "room")
 	s.must(err)
-	s.same("what is open after that", open, []chat.Question(nil))
+	s.same("the open runs after that", open, []chat.Question(nil))
 	s.must(s.Withdraw(t.Context(), "room", ""))
 	got, err = s.Question(t.Context(), "q")
 	s.must(err)
@@ -89,10 +89,10 @@ func chooseKnown(t *testing.T, s store) {
 	s.must(err)
 	want := acc
 	want.Duplicate = true
-	s.same("what is chosen", got, want)
+	s.same("the choice", got, want)
 	open, err := s.OpenQuestions(t.Context(), "room")
 	s.must(err)
-	s.same("how many questions are open", len(open), 1)
+	s.same("the number of open questions", len(open), 1)
 	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{in.ID})
 	s.same("the message", s.memory(in.ID), in.Memory)
 
@@ -119,7 +119,7 @@ func chooseEarly(t *testing.T, s store) {
 		acc, err := s.Choose(t.Context(), id, 1, pick(chat.MemoryID(id)), "ada")
 		s.must(err)
 		if run := s.runOf(acc); len(run.Shown) != n {
-			t.Errorf("with the verdict %v it goes on with %+v", verdict, run.Shown)
+			t.Errorf("with the verdict %v the run continues in %+v; want %d messages", verdict, run.Shown, n)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func chooseLate(t *testing.T, s store) {
 		s.fails(err, answer.ErrLost)
 		open, err := s.OpenQuestions(t.Context(), "room")
 		s.must(err)
-		s.same("what is open", open, []chat.Question(nil))
+		s.same("the open runs", open, []chat.Question(nil))
 	}
 	ask("one")
 	s.must(s.Ask(t.Context(), question(other, "two")))
@@ -167,10 +167,10 @@ func chooseExpired(t *testing.T, s store) {
 	s.must(err)
 	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
 	s.fails(err, answer.ErrLost)
-	s.same("what was accepted", acc, chat.Accepted{})
+	s.same("the accepted message", acc, chat.Accepted{})
 	acc, err = s.Retire(t.Context(), "q")
 	s.fails(err, answer.ErrLost)
-	s.same("what was retired", acc, chat.Accepted{})
+	s.same("the closed questions", acc, chat.Accepted{})
 	after, err := s.Question(t.Context(), "q")
 	s.must(err)
 	s.same("the question", after, before)
@@ -190,12 +190,12 @@ func retireOnce(t *testing.T, s store) {
 	s.must(err)
 	run := s.runOf(acc)
 	if run.Kind != chat.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 0 || acc.Memory != "" {
-		t.Errorf("it goes on with %+v", run)
+		t.Errorf("the run is %+v; want one that edits m0 without an input", run)
 	}
 	got, err := s.QuestionOf(t.Context(), acc.Run)
 	s.must(err)
 	if got.ResultRun != acc.Run || got.By != "" {
-		t.Errorf("the question is now %+v", got)
+		t.Errorf("the question is %+v; want it closed by the run, and by no one", got)
 	}
 	for _, id := range []string{"q", "unknown"} {
 		_, err = s.Retire(t.Context(), id)
@@ -226,7 +226,7 @@ func askAgain(t *testing.T, s store) {
 	s.must(err)
 	carried, err := s.QuestionOf(t.Context(), second.ResultRun)
 	s.must(err)
-	s.same("what was chosen from", carried, second)
+	s.same("the question's options", carried, second)
 	_, err = s.Choose(t.Context(), "third", 0, pick("press again"), "ada")
 	s.must(err)
 	_, err = s.QuestionOf(t.Context(), "no run")
@@ -251,5 +251,5 @@ func carryOn(t *testing.T, s store) {
 	_, err = s.Clear(t.Context(), "room")
 	s.must(err)
 	s.finish(carrier, answerOf(carrier, "done"))
-	s.same("what was said", s.texts("room", 0, 10), []string{"done"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"done"})
 }

@@ -13,12 +13,12 @@ import (
 
 func reminderChecks() []storeCheck {
 	return []storeCheck{
-		{"a reminder comes back as it was, once, to its person and room", reminderWhole},
-		{"reminders are few for each person and room", remindersFew},
-		{"reminders are due by their time", remindersDue},
-		{"a reminder is moved once from a time", reminderMoved},
-		{"of several who move a reminder, one does", reminderMovedByOne},
-		{"reminders stay in a room that is cleared, and go with it", reminderCleared},
+		{"a reminder is returned unchanged, once, to its person and room", reminderWhole},
+		{"reminders are limited for each person and room", remindersFew},
+		{"reminders are due at their time", remindersDue},
+		{"a reminder is moved from a time once", reminderMoved},
+		{"of concurrent moves of a reminder one succeeds", reminderMovedByOne},
+		{"reminders survive clearing and are deleted with their room", reminderCleared},
 	}
 }
 
@@ -136,7 +136,7 @@ func reminderMovedByOne(t *testing.T, s store) {
 			s.fails(err, answer.ErrLost)
 		}
 	}
-	s.same("who moved it", moved, 1)
+	s.same("the successful moves", moved, 1)
 }
 
 func reminderCleared(t *testing.T, s store) {

@@ -41,12 +41,12 @@ func reopenMemories(t *testing.T, s store, again func(store) store) {
 	s = again(s)
 	after, err := s.Recent(t.Context(), "room", chat.Said, 0, 10)
 	s.must(err)
-	s.same("what was said", after, before)
+	s.same("the memories", after, before)
 	same, err := s.Room(t.Context(), "room")
 	s.must(err)
 	s.same("the room", same, kept)
 	if acc := s.accept(message("room", 1), alone); !acc.Duplicate || acc.Run != r.ID {
-		t.Errorf("a message of before was accepted as %+v", acc)
+		t.Errorf("an earlier message was accepted as %+v; want a duplicate with its run", acc)
 	}
 }
 
@@ -76,7 +76,7 @@ func reopenRuns(t *testing.T, s store, again func(store) store) {
 	s.same("the adopted run", s.start(r.ID, "new owner"), held)
 	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), answer.ErrLost)
 	s.finish(held, answerOf(held, "the last word"))
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the last word", "message 2"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "the last word", "message 2"})
 }
 
 func reopenTurns(t *testing.T, s store, again func(store) store) {

@@ -11,17 +11,17 @@ import (
 
 func runChecks() []storeCheck {
 	return []storeCheck{
-		{"what is noted stays, and zero fields say nothing (IN-10)", noteAddsUp},
-		{"what is shown is known by part", noteShown},
-		{"an intent that is withdrawn leaves nothing (ST-26)", noteWithdrawn},
-		{"a verdict is kept whole (DI-05)", noteVerdict},
-		{"an old epoch is fenced (IN-09, DI-01)", epochFences},
-		{"a run that ended is lost", finishedIsLost},
+		{"notes of a run accumulate and zero fields change nothing (IN-10)", noteAddsUp},
+		{"posted messages are stored by part", noteShown},
+		{"a withdrawn intent leaves no part (ST-26)", noteWithdrawn},
+		{"a verdict is returned unchanged (DI-05)", noteVerdict},
+		{"writes of an old epoch are refused (IN-09, DI-01)", epochFences},
+		{"writes to an ended run are refused", finishedIsLost},
 		{"an unknown run is not found", unknownRun},
-		{"the end frees the room (IN-08)", finishFrees},
+		{"Finish releases the room (IN-08)", finishFrees},
 		{"a run that never started can end", finishWaiting},
 		{"an outcome needs a status", finishNeedsStatus},
-		{"every outcome is kept", finishOutcomes},
+		{"every outcome is returned unchanged", finishOutcomes},
 	}
 }
 
@@ -31,7 +31,7 @@ func noteWithdrawn(t *testing.T, s store) {
 	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, Sent: "hash"}}})
 	s.note(r, chat.Note{Shown: []chat.Shown{}})
 	if shown := s.reread(r.ID).Shown; len(shown) > 0 {
-		t.Errorf("shown is %+v", shown)
+		t.Errorf("the posted parts are %+v; want none", shown)
 	}
 }
 
@@ -54,7 +54,7 @@ func noteShown(t *testing.T, s store) {
 		t.Helper()
 		got, err := s.Run(t.Context(), r.ID)
 		s.must(err)
-		s.same("what is shown", got.Shown, want)
+		s.same("the posted messages", got.Shown, want)
 	}
 	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0}, {Part: 1, ID: "m1"}}})
 	shown(chat.Shown{Part: 0}, chat.Shown{Part: 1, ID: "m1"})
@@ -96,9 +96,9 @@ func epochFences(t *testing.T, s store) {
 	got, err := s.Run(t.Context(), old.ID)
 	s.must(err)
 	s.same("the run", got, now)
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1"})
 	s.finish(now, answerOf(now, "new"))
-	s.same("what was said then", s.texts("room", 0, 10), []string{"message 1", "new"})
+	s.same("the memories then", s.texts("room", 0, 10), []string{"message 1", "new"})
 }
 
 func finishedIsLost(t *testing.T, s store) {
@@ -113,7 +113,7 @@ func finishedIsLost(t *testing.T, s store) {
 	got, err := s.Run(t.Context(), r.ID)
 	s.must(err)
 	s.same("the run", got, r)
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "the answer"})
 }
 
 func unknownRun(t *testing.T, s store) {
@@ -148,15 +148,15 @@ func finishWaiting(t *testing.T, s store) {
 	s.must(s.Finish(t.Context(), first.ID, 0, answer.Outcome{Status: answer.Superseded}, chat.Memory{}))
 	_, err := s.Start(t.Context(), first.ID, "owner")
 	s.fails(err, answer.ErrLost)
-	s.same("how many runs are open", len(s.openRuns("room")), 1)
+	s.same("the number of open runs", len(s.openRuns("room")), 1)
 }
 
 func finishNeedsStatus(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	if err := s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{}, chat.Memory{}); err == nil {
-		t.Error("a run ended without a status")
+		t.Error("Finish accepted an outcome without a status; want an error")
 	}
-	s.same("how many runs are open", len(s.openRuns("room")), 1)
+	s.same("the number of open runs", len(s.openRuns("room")), 1)
 }
 
 func finishOutcomes(t *testing.T, s store) {
@@ -172,7 +172,7 @@ func finishOutcomes(t *testing.T, s store) {
 		s.same("the outcome", got.Outcome, o)
 		last = r
 	}
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2", "message 3"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2", "message 3"})
 	s.must(s.Reopen(t.Context(), last.ID))
 	s.same("the outcome of a reopened run", s.reread(last.ID).Outcome, answer.Outcome{})
 	s.finish(s.start(last.ID, "owner"), chat.Memory{})

@@ -13,13 +13,13 @@ import (
 
 func startChecks() []storeCheck {
 	return []storeCheck{
-		{"a start makes a holder", startHolds},
+		{"Start makes the owner the holder", startHolds},
 		{"a room has one started run", startBusy},
-		{"a living owner keeps its run", startLiving},
-		{"a dead owner's run is adopted with all that it noted (IN-10)", startAdopts},
-		{"a dead owner's run keeps the others of its room waiting", startDeadFirst},
-		{"of owners at once one gets the run (IN-06)", startAtOnce},
-		{"of runs at once one gets the room (IN-06)", startRoomAtOnce},
+		{"a run of a living owner can't be started", startLiving},
+		{"a dead owner's run is adopted with all its notes (IN-10)", startAdopts},
+		{"a dead owner's run is started before others of its room", startDeadFirst},
+		{"of concurrent owners one starts the run (IN-06)", startAtOnce},
+		{"of concurrent runs one starts in the room (IN-06)", startRoomAtOnce},
 	}
 }
 
@@ -30,7 +30,7 @@ func startHolds(t *testing.T, s store) {
 	want.Inputs = []chat.MemoryID{"room/1", "room/2"}
 	want.Address = message("room", 2).Address
 	want.Epoch, want.Held = 1, true
-	s.same("what Start returns", s.start(want.ID, "owner"), want)
+	s.same("the run that Start returned", s.start(want.ID, "owner"), want)
 	s.same("the open runs", s.openRuns("room"), []chat.Run{want})
 	time.Sleep(time.Minute)
 	want.Held, want.Deaths = false, 1
@@ -73,7 +73,7 @@ func startAdopts(t *testing.T, s store) {
 	time.Sleep(time.Minute)
 	want := old
 	want.Epoch, want.Text, want.Shown, want.Acting, want.Verdict = 2, "so far", []chat.Shown{{Part: 0, ID: "m0"}}, "call", &verdict
-	s.same("what Start returns", s.start(old.ID, "other"), want)
+	s.same("the run that Start returned", s.start(old.ID, "other"), want)
 	s.beat("owner", time.Minute)
 	s.fails(s.Note(t.Context(), old.ID, old.Epoch, chat.Note{Text: "I was only asleep"}), answer.ErrLost)
 	_, err := s.Start(t.Context(), old.ID, "owner")
@@ -120,7 +120,7 @@ func startAtOnce(t *testing.T, s store) {
 		_, err := s.Start(t.Context(), r.ID, owner)
 		return err
 	})
-	s.same("how many got the run", won, 1)
+	s.same("the number of owners that started the run", won, 1)
 }
 
 func startRoomAtOnce(t *testing.T, s store) {
@@ -132,5 +132,5 @@ func startRoomAtOnce(t *testing.T, s store) {
 		_, err := s.Start(t.Context(), ids[i], "owner")
 		return err
 	})
-	s.same("how many runs got the room", won, 1)
+	s.same("the number of runs that started", won, 1)
 }

@@ -21,7 +21,7 @@ func Kept(t *testing.T, s KeptStore) {
 		done, err := s.Swap(t.Context(), "login", old, value)
 		kept, unread := s.Kept(t.Context(), "login")
 		if done != want || err != nil || kept != now || unread != nil {
-			t.Errorf("%q for %q: %v, %v; kept is %q, %v", value, old, done, err, kept, unread)
+			t.Errorf("swapping %q for %q returned %v, %v and left %q, %v; want %v and %q", value, old, done, err, kept, unread, want, now)
 		}
 	}
 	swap("one", "two", false, "")
@@ -36,7 +36,7 @@ func Kept(t *testing.T, s KeptStore) {
 	}
 	swap("five", "six", true, "six")
 	if done, err := s.Swap(t.Context(), "login", "six", "\xff"); done || err == nil {
-		t.Errorf("what can't be read back: %v, %v", done, err)
+		t.Errorf("an invalid value: %v, %v; want an error", done, err)
 	}
 	var work sync.WaitGroup
 	won := make(chan string, 8)
@@ -52,7 +52,7 @@ func Kept(t *testing.T, s KeptStore) {
 	}
 	work.Wait()
 	if len(won) != 1 {
-		t.Fatalf("%d have swapped the same value", len(won))
+		t.Fatalf("%d swapped the same value; want one", len(won))
 	}
 	swap(<-won, "end", true, "end")
 }

@@ -9,11 +9,11 @@ import (
 
 func upkeepChecks() []storeCheck {
 	return []storeCheck{
-		{"what a run said in a cleared room stays in no run and no question (SE-20)", eraseCleared},
-		{"what a run said to a forgotten message stays in no run (SE-20)", eraseForgotten},
-		{"an open run keeps what it needs to end, and loses it then (SE-20)", eraseOpen},
-		{"what was asked in a cleared room is not remembered again when its options go (SE-20)", eraseRetired},
-		{"ended runs, their questions, empty rooms and strangers expire by age, and nothing else (SE-20)", expireRest},
+		{"clearing a room erases the text of its runs and questions (SE-20)", eraseCleared},
+		{"deleting a message erases the text of its run (SE-20)", eraseForgotten},
+		{"an open run keeps its text until its end (SE-20)", eraseOpen},
+		{"closing a question of a cleared room does not store it again (SE-20)", eraseRetired},
+		{"only ended runs, their questions, empty rooms and strangers expire by age (SE-20)", expireRest},
 	}
 }
 
@@ -32,7 +32,7 @@ func (s store) wantsErased(id chat.RunID, acted string) {
 	r, err := s.Run(s.t.Context(), id)
 	s.must(err)
 	if r.Text != "" || r.Verdict != nil || r.Acting != acted || r.Acted != acted {
-		s.t.Errorf("%s holds %q, %+v, %q, %q", id, r.Text, r.Verdict, r.Acting, r.Acted)
+		s.t.Errorf("the run %s holds %q, %+v, %q, %q; want no text", id, r.Text, r.Verdict, r.Acting, r.Acted)
 	}
 }
 
@@ -56,7 +56,7 @@ func eraseCleared(t *testing.T, s store) {
 	_, err = s.Question(t.Context(), "other")
 	s.must(err)
 	if r, err := s.Run(t.Context(), other.ID); err != nil || r.Verdict == nil || r.Text == "" {
-		t.Errorf("the run of another room is %+v, %v", r, err)
+		t.Errorf("the run of another room is %+v, %v; want it unchanged", r, err)
 	}
 }
 
@@ -93,7 +93,7 @@ func eraseOpen(t *testing.T, s store) {
 	s.wantsErased(r.ID, "")
 	_, err = s.Question(t.Context(), "q")
 	s.fails(err, chat.ErrNotFound)
-	s.same("what was said", s.texts("room", 0, 10), []string{"done"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"done"})
 }
 
 func eraseRetired(t *testing.T, s store) {
@@ -111,7 +111,7 @@ func eraseRetired(t *testing.T, s store) {
 	}
 	s.note(carrier, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "the answer"}})
 	s.finish(carrier, answerOf(carrier, "the answer"))
-	s.same("what was said", s.texts("room", 0, 10), []string{})
+	s.same("the memories", s.texts("room", 0, 10), []string{})
 	s.wantsErased(r.ID, "")
 	s.wantsErased(carrier.ID, "")
 }
@@ -169,7 +169,7 @@ func expireRest(t *testing.T, s store) {
 		_, err := s.Entity(t.Context(), id)
 		gone(string(id), err, want)
 	}
-	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer", "message 2", "message 3", "the answer"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "the answer", "message 2", "message 3", "the answer"})
 	known := s.known(message("room", 1))
 	s.same("a message whose run has expired", known, chat.Accepted{Memory: "room/1", Response: 1, Duplicate: true})
 	if next := s.accept(message("room", 4), alone); next.Response != 4 {

@@ -11,16 +11,16 @@ import (
 
 func uploadChecks() []storeCheck {
 	return []storeCheck{
-		{"an upload is kept in pieces, and complete once", uploadWhole},
-		{"of two attempts at an upload, the later one goes on", uploadAttempts},
-		{"uploads of one sender that no message names are few", uploadsWaiting},
-		{"the oldest uploads make room for what arrives", uploadsEvicted},
-		{"the sender with the most bytes makes room", uploadsShared},
+		{"an upload is stored in pieces and completed once", uploadWhole},
+		{"the later of two attempts at an upload continues", uploadAttempts},
+		{"unattached uploads of a sender are limited", uploadsWaiting},
+		{"a new upload evicts the oldest ones", uploadsEvicted},
+		{"a new upload evicts those of the sender with the most bytes", uploadsShared},
 		{"an attempt at an upload can be dropped", uploadDropped},
-		{"uploads are named by one message, all or none", uploadsNamed},
-		{"an upload goes with its message", uploadForgotten},
-		{"uploads go with what is said in their room", uploadsCleared},
-		{"uploads that no message names expire", uploadsExpire},
+		{"uploads are attached to one message, all or none", uploadsNamed},
+		{"an upload is deleted with its message", uploadForgotten},
+		{"uploads are deleted when their room is cleared", uploadsCleared},
+		{"unattached uploads expire", uploadsExpire},
 	}
 }
 
@@ -64,7 +64,7 @@ func uploadWhole(t *testing.T, s store) {
 	s.opened("room", 1)
 	is, err := s.BeginUpload(t.Context(), u, chat.UploadRule{})
 	s.must(err)
-	s.same("what begins", is, u)
+	s.same("the started runs", is, u)
 	for n, data := range []string{"first \x00", "second", "again \xff"} {
 		s.must(s.AddPiece(t.Context(), u.ID, u.Attempt, n%2, []byte(data), chat.UploadRule{}))
 	}
@@ -83,10 +83,10 @@ func uploadWhole(t *testing.T, s store) {
 	again.Name, again.Attempt = "other", "2"
 	is, err = s.BeginUpload(t.Context(), again, chat.UploadRule{Waiting: 1})
 	s.must(err)
-	s.same("what is complete", is, u)
+	s.same("the completed uploads", is, u)
 	is, err = s.Upload(t.Context(), u.ID)
 	s.must(err)
-	s.same("what is kept", is, u)
+	s.same("the stored records", is, u)
 	s.must(s.DropUpload(t.Context(), u.ID, ""))
 	s.must(s.DropUpload(t.Context(), u.ID, ""))
 	s.has("room")
@@ -243,8 +243,8 @@ func uploadsNamed(t *testing.T, s store) {
 		all, err := s.NameUploads(t.Context(), "room/2", b.ID, a.ID)
 		s.must(err)
 		b.Message, b.Complete, b.Thumbnail = "room/2", true, true
-		s.same("what is named", all[0], b)
-		s.same("what is named", all[1].Name, a.Name)
+		s.same("the attached uploads", all[0], b)
+		s.same("the attached uploads", all[1].Name, a.Name)
 	}
 	_, err = s.NameUploads(t.Context(), "room/1", a.ID)
 	s.fails(err, chat.ErrNotFound)

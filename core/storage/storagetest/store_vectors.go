@@ -10,13 +10,13 @@ import (
 func vectorChecks() []storeCheck {
 	return []storeCheck{
 		{"messages are found by their vectors", foundByVectors},
-		{"vectors are searched where words are", vectorsElsewhere},
-		{"a forgotten message is forgotten with its vector, and a revised one waits for another", forgottenVectors},
-		{"messages with a vector of another model or length wait for another", otherVectors},
-		{"earlier messages get vectors only if that is wished", backfilled},
+		{"vectors and words are searched in the same rooms", vectorsElsewhere},
+		{"a deleted message loses its vector and a revised one waits for a new one", forgottenVectors},
+		{"messages with a vector of another model or length wait for a new one", otherVectors},
+		{"earlier messages get vectors only with a backfill", backfilled},
 		{"messages from before a time get no vectors without a backfill", indexedLate},
-		{"a message that was revised before it was indexed waits for a vector of its new text", revisedBeforeIndex},
-		{"messages that are given back can be embedded at once", releasedVectors},
+		{"a message revised before it was indexed waits for a vector of its new text", revisedBeforeIndex},
+		{"released messages can be embedded at once", releasedVectors},
 	}
 }
 
@@ -86,7 +86,7 @@ func vectorsElsewhere(_ *testing.T, s store) {
 	found, err := s.FindVectors(s.t.Context(), chat.Search{Room: "here", Before: message("here", 1).ID, Person: "ada", Model: "m", Vector: []float32{1, 0}, Limit: 3})
 	s.must(err)
 	if len(found) != 1 || found[0].Room != "direct" {
-		s.t.Errorf("found: %+v", found)
+		s.t.Errorf("found %+v; want the message of the direct chat", found)
 	}
 }
 
@@ -98,7 +98,7 @@ func forgottenVectors(_ *testing.T, s store) {
 	s.embed("m", spots)
 	s.must(s.Forget(s.t.Context(), message("room", 1).ID))
 	s.must(s.Revise(s.t.Context(), message("room", 3).ID, "west", nil))
-	s.same("what was said", s.near("room", 4, "", "m", 1, 1), []string{"north"})
+	s.same("the memories", s.near("room", 4, "", "m", 1, 1), []string{"north"})
 
 	s.must(s.Revise(s.t.Context(), message("room", 2).ID, "northeast", nil))
 	old, err := s.Unembedded(s.t.Context(), "m", 1)

@@ -14,16 +14,16 @@ import (
 
 func wordChecks() []storeCheck {
 	return []storeCheck{
-		{"messages are found by their words once they are indexed", foundByWords},
+		{"indexed messages are found by their words", foundByWords},
 		{"the best passages come first, with the answers of their turns", passagesOfTurns},
 		{"only earlier turns of the room are found", foundBefore},
-		{"other rooms are found only if they are direct chats of the person", foundElsewhere},
-		{"what is forgotten is not found", forgottenWords},
-		{"what is revised is found by its new words only", revisedWords},
-		{"words are indexed in steps, and none is left out", wordsInSteps},
-		{"words of every language are found, whatever stands in a question", foundInLanguages},
-		{"among many messages, those with rare words come first", foundAmongMany},
-		{"of 200 facts among small talk, questions find theirs", foundFacts},
+		{"of other rooms only direct chats of the person are searched", foundElsewhere},
+		{"deleted messages are not found", forgottenWords},
+		{"a revised message is found only by its new words", revisedWords},
+		{"all words are indexed, in steps", wordsInSteps},
+		{"words of every language are found, whatever the question contains", foundInLanguages},
+		{"messages with rare words come first among many", foundAmongMany},
+		{"questions find their facts among 200 and small talk", foundFacts},
 	}
 }
 
@@ -60,7 +60,7 @@ func (s store) finds(room chat.RoomID, n int, person chat.EntityID, question str
 		for _, m := range p.Messages {
 			texts = append(texts, m.Text)
 			if m.Room != p.Room {
-				s.t.Errorf("a passage of %q has a message of %q", p.Room, m.Room)
+				s.t.Errorf("a passage of %q has a message of %q; want the same room", p.Room, m.Room)
 			}
 		}
 		all = append(all, texts)
@@ -89,7 +89,7 @@ func passagesOfTurns(_ *testing.T, s store) {
 	s.index()
 	found := s.finds("room", 8, "", "When does the train to Basel leave?")
 	if len(found) != 3 {
-		s.t.Fatalf("found: %q", found)
+		s.t.Fatalf("found %q; want three passages", found)
 	}
 	s.same("the best", found[0], []string{"The train to Basel leaves at nine", "From platform four."})
 }
@@ -172,7 +172,7 @@ func wordsInSteps(_ *testing.T, s store) {
 	s.tells("room", 6, "which?", "")
 	s.index()
 	if found := s.finds("room", 6, "", "apple"); len(found) != 3 {
-		s.t.Errorf("found: %q", found)
+		s.t.Errorf("found %q; want three passages", found)
 	}
 }
 
@@ -186,7 +186,7 @@ func foundInLanguages(_ *testing.T, s store) {
 	for n, question := range []string{"elodie CAFE", "елку", "猫の名前は?", "Straße", "हाल", `or" NOT(and) * ' | & ! : ( \`} {
 		found := s.finds("room", 9, "", question)
 		if len(found) != 1 || found[0][0] != texts[n] {
-			s.t.Errorf("%q finds %q", question, found)
+			s.t.Errorf("%q finds %q; want %q", question, found, texts[n])
 		}
 	}
 }

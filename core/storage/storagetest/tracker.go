@@ -27,19 +27,19 @@ func Tracker(t *testing.T, newReplicas func(t *testing.T, n int) []core.Tracker)
 		name string
 		tell func(*testing.T, replicas)
 	}{
-		{"later claim cancels earlier", laterCancels},
-		{"late claim is refused", lateIsRefused},
-		{"same turn again is harmless", sameAgain},
-		{"stop ends what is up to it", stopEnds},
-		{"stop comes before the claim", stopFirst},
-		{"settle is the truth", settleIsTruth},
-		{"a claim's context is a child", contextIsChild},
-		{"an end forgets nothing", endForgetsNothing},
-		{"rooms and agents are apart", apart},
-		{"turns beyond 2^53 keep their order", greatTurns},
-		{"claims out of order", outOfOrder},
-		{"all at once", allAtOnce},
-		{"any interleaving", anyInterleaving},
+		{"a later claim cancels an earlier one", laterCancels},
+		{"a late claim is refused", lateIsRefused},
+		{"claiming the same turn again has no effect", sameAgain},
+		{"a stop cancels the claims up to its turn", stopEnds},
+		{"a stop before the claim refuses it", stopFirst},
+		{"Settle reports the latest turn", settleIsTruth},
+		{"a claim's context is derived from the caller's", contextIsChild},
+		{"the end of a claim keeps the latest turn", endForgetsNothing},
+		{"rooms and agents are separate", apart},
+		{"turns above 2^53 keep their order", greatTurns},
+		{"claims out of order leave the latest", outOfOrder},
+		{"concurrent claims leave the latest", allAtOnce},
+		{"any interleaving leaves one claim", anyInterleaving},
 	}
 	for _, n := range []int{1, 3} {
 		for _, s := range stories {
@@ -103,6 +103,6 @@ func ends(t testing.TB, ctx context.Context, want error) {
 func lives(t testing.TB, ctx context.Context) {
 	t.Helper()
 	if ctx.Err() != nil {
-		t.Errorf("cancelled: %v", context.Cause(ctx))
+		t.Errorf("the claim was cancelled: %v; want it to live", context.Cause(ctx))
 	}
 }

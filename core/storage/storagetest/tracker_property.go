@@ -107,17 +107,17 @@ func verify(t fataler, r replicas, room chat.RoomID, ops []turnOp, claims []cont
 		select {
 		case <-ctx.Done():
 		case <-patient():
-			t.Fatalf("turn %d runs on, with %d the latest and all stopped up to %d", ops[i].id, latest, stopped)
+			t.Fatalf("turn %d still runs; want it cancelled, with %d the latest and all stopped up to %d", ops[i].id, latest, stopped)
 		}
 		// Which of the two came first is anybody's guess; that it was one of them is not.
 		if cause := context.Cause(ctx); !errors.Is(cause, chat.ErrSuperseded) && !errors.Is(cause, chat.ErrStopped) {
-			t.Errorf("turn %d was cancelled because %v", ops[i].id, cause)
+			t.Errorf("turn %d was cancelled because %v; want superseded or stopped", ops[i].id, cause)
 		}
 	}
 	for i, o := range ops {
 		want := verdict(o.id)
 		if !o.stop && want == nil && (claims[i] == nil || claims[i].Err() != nil) {
-			t.Errorf("turn %d, the latest, was refused or cancelled", o.id)
+			t.Errorf("turn %d was refused or cancelled; want the latest turn to run", o.id)
 		}
 		for n, tr := range r {
 			if err := tr.Settle(context.Background(), agent, room, o.id); !errors.Is(err, want) {

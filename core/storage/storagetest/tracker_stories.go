@@ -15,13 +15,13 @@ func laterCancels(t *testing.T, r replicas) {
 		here := r.claim(t, i, room, 1)
 		there := r.claim(t, i+1, room, 2)
 		if len(r) == 1 && here.Err() == nil {
-			t.Error("the earlier claim was not cancelled before Claim returned")
+			t.Error("the earlier claim lives after Claim returned; want it cancelled before")
 		}
 		ends(t, here, chat.ErrSuperseded)
 		lives(t, there)
 		last := r.claim(t, i+1, room, 3)
 		if there.Err() == nil {
-			t.Error("an earlier claim of the same replica was not cancelled before Claim returned")
+			t.Error("an earlier claim of the same replica lives after Claim returned; want it cancelled before")
 		}
 		ends(t, there, chat.ErrSuperseded)
 		lives(t, last)
