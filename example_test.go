@@ -25,7 +25,7 @@ import (
 	"parley/progressive"
 )
 
-// embed runs a gateway with what the program brings, until use returns.
+// embed runs a gateway with the parts of the program until use returns.
 func embed(env parley.Env, use func(*parley.Gateway) error) error {
 	dir, err := os.MkdirTemp("", "parley")
 	if err != nil {
@@ -65,8 +65,8 @@ func (parrot) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 
 // intercom is a platform with one room, the door.
 type intercom struct {
-	heard chan string // what a visitor says
-	said  chan string // what the agent says
+	heard chan string // messages of a visitor
+	said  chan string // answers of the agent
 }
 
 func newIntercom() *intercom { return &intercom{make(chan string), make(chan string)} }
@@ -104,7 +104,7 @@ func (*intercom) Render(v answer.View, _ ...string) []progressive.Part {
 	return []progressive.Part{{Text: v.Text()}}
 }
 
-// Post implements [progressive.Sink]. What was said can't be changed: there is no Edit, so only whole answers are posted.
+// Post implements [progressive.Sink]. A message can't be changed: there is no Edit, so only whole answers are posted.
 func (i *intercom) Post(ctx context.Context, p progressive.Part, _ string) (id string, err error) {
 	select {
 	case i.said <- p.Text:
@@ -133,7 +133,7 @@ func (t *turns) Observe(e event.Event) {
 	}
 }
 
-// A program brings a model and a platform, and watches what happens.
+// A program brings a model and a platform, and observes the events.
 func Example() {
 	door, watch := newIntercom(), &turns{}
 	err := embed(parley.Env{
@@ -189,7 +189,7 @@ func (d *doorman) Act(ctx context.Context, _ *action.Call) (action.Result, error
 	return action.Result{Text: fmt.Sprintf("The door is open, for visitor %d.", n+1)}, nil
 }
 
-// A program brings a plugin. Init gives it what it needs.
+// A program brings a plugin. Init passes its dependencies.
 func Example_plugin() {
 	door, opener := newIntercom(), &doorman{}
 	err := embed(parley.Env{
