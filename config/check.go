@@ -39,6 +39,7 @@ func (d checker) check(c *Config) {
 	d.checkTimes(c)
 	d.checkTools(c)
 	d.checkInitiative(c.Initiative)
+	d.checkRetention(c.Retention)
 	d.checkSchedules(c)
 	d.checkHooks(c.Hooks)
 	c.Connectors.check(d.decoder)

@@ -18,6 +18,7 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -84,10 +85,10 @@ type Config struct {
 	// Approvals of tool calls that change something. The owner can always approve.
 	Approvals Approvals `yaml:"approvals"`
 	// Where conversations are stored. sqlite: and a path, relative to the working directory = in a file.
-	// postgres://USER:PASSWORD@HOST/DATABASE = in PostgreSQL 14 or later, which several gateways can share if shared is redis://. Conversations
-	// are kept until a user clears them. Deleted after 30 days: logs of finished answers, empty web conversations, and users without
-	// messages.
+	// postgres://USER:PASSWORD@HOST/DATABASE = in PostgreSQL 14 or later, which several gateways can share if shared is redis://.
 	Store DSN `yaml:"store" default:"sqlite:parley.db"`
+	// How many days data is kept, unless users delete it earlier. Usage is kept for 31 days, and facts as long as agent.fact_days says.
+	Retention Retention `yaml:"retention"`
 	// Where turns and request budgets are kept. inmem: = in memory. redis://HOST:6379 = in Redis; redis+sentinel://HOST:26379?master_name=NAME =
 	// behind Sentinel; redis+cluster://HOST:6379?addr=HOST2:6379 = a cluster; rediss instead of redis = with TLS.
 	Shared DSN `yaml:"shared" default:"${env:REDIS_URL:-inmem:}"`
@@ -102,6 +103,30 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 	// Places are the positions of the agent's templates in their files, by name.
 	Places map[string]string `yaml:"-"`
+}
+
+// Retention is the number of days that data is kept.
+type Retention struct {
+	// Messages and answers, with their files. 0 = until users delete them.
+	Messages int `yaml:"messages" default:"0"`
+	// The contents of files that were sent in the web chat, and of generated images. The messages stay. 0 = as long as their messages.
+	Files int `yaml:"files" default:"0"`
+	// Records of finished answers and approvals, empty web conversations, and users without messages.
+	Records int `yaml:"records" default:"30"`
+}
+
+// maxRetention is a hundred years, in days.
+const maxRetention = 36500
+
+func (d checker) checkRetention(r Retention) {
+	for _, k := range []struct {
+		key           string
+		days, minimum int
+	}{{"messages", r.Messages, 0}, {"files", r.Files, 0}, {"records", r.Records, 1}} {
+		if k.days < k.minimum || k.days > maxRetention {
+			d.reject("retention."+k.key, fmt.Sprintf("is not between %d and %d", k.minimum, maxRetention), "it is a number of days")
+		}
+	}
 }
 
 // Secrets holds the key that encrypts stored secrets.

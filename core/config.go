@@ -46,6 +46,7 @@ type Config struct {
 	Access     access.Policy
 	Approval   consent.Policy // the calls of actions that a person must approve first
 	Recall     prompt.Recall
+	Retention  schedule.Retention     // zero keeps messages
 	Parallel   int                    // the maximum number of concurrent answers for one person; 0 is no limit
 	Total      int                    // the same for all persons; 0 is no limit
 	Spenders   map[chat.EntityID]bool // users who can let answers exceed a soft limit, besides the owners

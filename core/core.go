@@ -65,7 +65,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	defer rt.hub.Listen()()
 	var work sync.WaitGroup // besides the rooms
 	defer work.Wait()
-	work.Go(func() { schedule.Upkeep(ctx, rt.cfg.Store, rt.cfg.Log) })
+	work.Go(func() { schedule.Upkeep(ctx, rt.cfg.Store, rt.cfg.Retention, rt.cfg.Log) })
 	work.Go(func() { rt.watchdog.Run(ctx) })
 	for _, p := range rt.cfg.Plugins {
 		if p.Work != nil {

@@ -48,7 +48,7 @@ func unhear(ctx context.Context, q querier, id chat.MemoryID) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	} else if err == nil {
-		err = dropNotes(ctx, q, room, turn)
+		err = dropNotes(ctx, q, room, turn, requested)
 	}
 	return cmp.Or(err, chat.ErrNotFound)
 }

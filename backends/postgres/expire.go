@@ -54,18 +54,21 @@ var forsakenRows = []struct{ table, old string }{
 func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
+	if more, err = s.expireContent(ctx, before); err != nil {
+		return more, wrap(err, "deleting what has expired")
+	}
 	for i, statement := range expiredRows {
 		age := before.Rest
 		if i == 0 {
 			age = before.Marks
 		}
-		further, err := s.expireOld(ctx, statement, age)
+		further, err := s.expireOld(ctx, statement, age, expireRows)
 		if err != nil {
 			return more, wrap(err, "deleting what has expired")
 		}
 		more = more || further
 	}
-	further, err := s.expireOld(ctx, expiredNotes, time.Now())
+	further, err := s.expireOld(ctx, expiredNotes, time.Now(), expireRows)
 	if err != nil {
 		return more, wrap(err, "deleting notes that have expired")
 	}
@@ -85,13 +88,13 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 }
 
 // expireOld runs one of expiredRows. If it deleted as many rows as it could, there can be more.
-func (s *upkeep) expireOld(ctx context.Context, statement string, before time.Time) (more bool, err error) {
+func (s *upkeep) expireOld(ctx context.Context, statement string, before time.Time, rows int64) (more bool, err error) {
 	var done pgconn.CommandTag
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) (err error) {
-		done, err = q.Exec(ctx, statement, s.clock.stored(before), expireRows)
+		done, err = q.Exec(ctx, statement, s.clock.stored(before), rows)
 		return err
 	})
-	return done.RowsAffected() == expireRows, err
+	return done.RowsAffected() == rows, err
 }
 
 // expireForsaken looks at the next rows of a table, from where the previous call stopped, deletes those that can go,

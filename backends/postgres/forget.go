@@ -27,7 +27,7 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 				return err
 			}
 			// Notes such as summaries were made of the old text.
-			return dropNotes(ctx, q, m.Room, turn)
+			return dropNotes(ctx, q, m.Room, turn, requested)
 		})
 	}
 	return wrap(err, "revising the memory %q", id)
@@ -35,7 +35,7 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 
 // writeMemory is write with the lock of the room of a memory. The room is read before the transaction, because the lock
 // comes first; it never changes. If the memory is gone, do runs and finds nothing.
-func (s *memories) writeMemory(ctx context.Context, id chat.MemoryID, do func(context.Context, querier) error) error {
+func (s *database) writeMemory(ctx context.Context, id chat.MemoryID, do func(context.Context, querier) error) error {
 	var room chat.RoomID
 	err := s.read(ctx, func(ctx context.Context, q querier) error {
 		err := q.QueryRow(ctx, `SELECT room FROM memories WHERE id = $1`, id).Scan(&room)
@@ -49,19 +49,27 @@ func (s *memories) writeMemory(ctx context.Context, id chat.MemoryID, do func(co
 
 // Forget implements [storage.Memories].
 func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
-	err := s.writeMemory(ctx, id, func(ctx context.Context, q querier) error { return s.forget(ctx, q, id) })
+	err := s.writeMemory(ctx, id, func(ctx context.Context, q querier) error { return s.forget(ctx, q, id, requested) })
 	return wrap(err, "forgetting the memory %q", id)
 }
 
+// deletion is the reason why a message is deleted.
+type deletion bool
+
+const (
+	requested deletion = false
+	expired   deletion = true
+)
+
 // forget deletes a memory. If it was the last input of its run, it also deletes the run's messages, and erases the run:
 // an answer quotes its question.
-func (s *memories) forget(ctx context.Context, q querier, id chat.MemoryID) error {
+func (s *database) forget(ctx context.Context, q querier, id chat.MemoryID, why deletion) error {
 	all, err := s.remove(ctx, q, `DELETE FROM memories WHERE id = $1 RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
 		return err
 	}
 	m := all[0]
-	if err := dropNotes(ctx, q, m.room, m.turn); err != nil || m.role != record.Input {
+	if err := dropNotes(ctx, q, m.room, m.turn, why); err != nil || m.role != record.Input {
 		return err
 	}
 	_, err = q.Exec(ctx, `

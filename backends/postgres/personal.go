@@ -119,7 +119,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 			deleted["messages"] = len(ids)
 			err := unquote(ctx, q, room, ids)
 			for i := 0; err == nil && i < len(ids); i++ {
-				err = (&memories{s.database}).forget(ctx, q, ids[i])
+				err = s.forget(ctx, q, ids[i], requested)
 			}
 			return err
 		})

@@ -141,7 +141,7 @@ func unhear(ctx context.Context, tx *conn, id chat.MemoryID) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	} else if err == nil {
-		err = dropNotes(ctx, tx, room, turn)
+		err = dropNotes(ctx, tx, room, turn, requested)
 	}
 	return cmp.Or(err, chat.ErrNotFound)
 }

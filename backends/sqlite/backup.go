@@ -91,7 +91,14 @@ func tempFor(path string) (string, error) {
 func copyChecked(ctx context.Context, from, to string) (Copied, error) {
 	err := onceIn(ctx, from, func(c *conn) error {
 		c.db.Limit(native.LimitAttached, 1) // the copy
-		_, err := c.ExecContext(ctx, `VACUUM INTO ?`, to)
+		var mode int
+		err := c.QueryRowContext(ctx, `PRAGMA auto_vacuum`).Scan(&mode)
+		if err == nil && mode != incrementalMode { // otherwise the pragma would write to the store
+			_, err = c.ExecContext(ctx, `PRAGMA `+incremental)
+		}
+		if err == nil {
+			_, err = c.ExecContext(ctx, `VACUUM INTO ?`, to)
+		}
 		return err
 	})
 	if err == nil {

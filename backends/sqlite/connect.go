@@ -135,7 +135,11 @@ var migrations embed.FS
 func prepare(ctx context.Context, path string, o Options) (*conn, error) {
 	// Readers don't wait for the writer. The file remembers this, but not its copy that VACUUM INTO makes.
 	const wal = "journal_mode = WAL"
-	writer, err := dial(path, o, wal)
+	first := []string{wal}
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		first = []string{incremental, wal}
+	}
+	writer, err := dial(path, o, first...)
 	if err != nil {
 		return nil, err
 	}

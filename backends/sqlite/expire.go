@@ -45,7 +45,16 @@ func expiring() []struct{ table, old string } {
 func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
-	more, err = s.expireMarks(ctx, record.Nanos(before.Marks))
+	for _, expire := range []struct {
+		do     func(context.Context, int64) (bool, error)
+		before time.Time
+	}{{s.expireMessages, before.Messages}, {s.expireFiles, before.Files}, {s.expireMarks, before.Marks}} {
+		if err == nil {
+			var further bool
+			further, err = expire.do(ctx, record.Nanos(expire.before))
+			more = more || further
+		}
+	}
 	for _, e := range expiring() {
 		if err == nil {
 			age := before.Rest
@@ -59,6 +68,9 @@ func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err
 			further, err = s.expireRows(ctx, e.table, e.old, record.Nanos(age))
 			more = more || further
 		}
+	}
+	if err == nil && !more {
+		more, err = s.shrink(ctx)
 	}
 	if err == nil && !more {
 		err = s.truncate(ctx)

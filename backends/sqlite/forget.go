@@ -28,7 +28,7 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 				return err
 			}
 			// Notes such as summaries were made of the old text.
-			return dropNotes(ctx, tx, m.Room, turn)
+			return dropNotes(ctx, tx, m.Room, turn, requested)
 		})
 	}
 	return wrap(err, "revising the memory %q", id)
@@ -37,7 +37,7 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 // Forget implements [storage.Memories].
 func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
-		found, err := forget(ctx, tx, id)
+		found, err := forget(ctx, tx, id, requested)
 		if err == nil && found { // platforms report the deletion of every message, also of those that are not stored
 			err = s.tombstones.add(ctx, tx, tombstone{Kind: messageDeleted, ID: string(id)})
 		}
@@ -46,15 +46,23 @@ func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	return wrap(err, "forgetting the memory %q", id)
 }
 
+// deletion is the reason why a message is deleted.
+type deletion bool
+
+const (
+	requested deletion = false
+	expired   deletion = true
+)
+
 // forget deletes a memory. If it was the last input of its run, it also deletes the run's messages, and erases the run:
 // an answer quotes its question. It reports whether there was such a memory.
-func forget(ctx context.Context, tx *conn, id chat.MemoryID) (found bool, err error) {
+func forget(ctx context.Context, tx *conn, id chat.MemoryID, why deletion) (found bool, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
 		return false, err
 	}
 	m := all[0]
-	if err := dropNotes(ctx, tx, m.room, m.turn); err != nil || m.role != record.Input {
+	if err := dropNotes(ctx, tx, m.room, m.turn, why); err != nil || m.role != record.Input {
 		return true, err
 	}
 	_, err = tx.ExecContext(ctx, `

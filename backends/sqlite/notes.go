@@ -100,8 +100,10 @@ func turnOf(ctx context.Context, tx *conn, room chat.RoomID, id chat.MemoryID) (
 	return turn, err
 }
 
-// dropNotes deletes the notes that were taken from a part of the conversation that includes turn.
-func dropNotes(ctx context.Context, tx *conn, room chat.RoomID, turn chat.ResponseID) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?1 AND last_turn > 0 AND first_turn <= ?2 AND last_turn >= ?2`, room, turn)
+// dropNotes deletes the notes that were taken from a part of the conversation that includes turn. Facts and settings outlast
+// messages that have expired.
+func dropNotes(ctx context.Context, tx *conn, room chat.RoomID, turn chat.ResponseID, why deletion) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?1 AND last_turn > 0 AND first_turn <= ?2 AND last_turn >= ?2
+		AND (?3 OR kind NOT IN ('fact', 'setting'))`, room, turn, why == requested)
 	return err
 }

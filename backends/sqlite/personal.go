@@ -124,7 +124,7 @@ func (s *personal) deleteMessages(ctx context.Context, person chat.EntityID, d *
 			deleted["messages"] = len(ids)
 			err := unquote(ctx, tx, room, ids)
 			for i := 0; err == nil && i < len(ids); i++ {
-				_, err = forget(ctx, tx, ids[i])
+				_, err = forget(ctx, tx, ids[i], requested)
 			}
 			return err
 		})

@@ -3,9 +3,13 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	native "zombiezen.com/go/sqlite"
 
 	"parley/core/chat"
 )
@@ -68,6 +72,71 @@ func TestDeletionFreesSpace(t *testing.T) {
 		fill(chat.RoomID(fmt.Sprint("room ", n+1)))
 		if all, _ := pages(); all > most+most/10 {
 			t.Errorf("after %d rooms that were cleared, the file has %d pages; it had %d with one", n+1, all, most)
+		}
+	}
+}
+
+// A file of which most is free shrinks with the next upkeep, also after a restore of a store that an earlier version made: its backup can
+// shrink.
+func TestDeletionReturnsSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	s := open(t, path)
+	text := strings.Repeat("words ", 2000)
+	for n := range 400 {
+		m := chat.Memory{ID: chat.MemoryID(fmt.Sprint("m", n)), Room: "room", Author: "ada", Text: text, At: time.Now()}
+		if _, err := s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{NoRun: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	upkeep := func() int64 {
+		t.Helper()
+		for more := true; more; {
+			var err error
+			if more, err = s.Expire(t.Context(), chat.Expiry{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := upkeep()
+	if _, err := s.Clear(t.Context(), "room"); err != nil {
+		t.Fatal(err)
+	}
+	if after := upkeep(); after > before/2 {
+		t.Errorf("the file has %d bytes after the deletion; it had %d", after, before)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	err := onceIn(t.Context(), path, func(c *conn) error {
+		c.db.Limit(native.LimitAttached, 1) // which VACUUM needs
+		for _, pragma := range []string{"PRAGMA journal_mode = DELETE", "PRAGMA auto_vacuum = NONE", "VACUUM"} {
+			if _, err := c.ExecContext(t.Context(), pragma); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Backup(t.Context(), path, backup); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{path: 0, backup: incrementalMode} {
+		err := onceIn(t.Context(), name, func(c *conn) error {
+			if mode, err := count(t.Context(), c, `PRAGMA auto_vacuum`); err != nil || mode != want {
+				t.Errorf("the mode of %s is %d, %v; want %d", name, mode, err, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

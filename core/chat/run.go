@@ -302,9 +302,11 @@ var (
 	ErrTooLarge     = errors.New("larger than this platform accepts") // text or address
 )
 
-// Expiry contains the times before which data has expired.
+// Expiry contains the times before which data has expired. The zero time is none: nothing expires.
 type Expiry struct {
-	Marks   time.Time
-	Uploads time.Time // that no message names
-	Rest    time.Time
+	Messages time.Time
+	Files    time.Time // the contents of files; messages still name them
+	Marks    time.Time
+	Uploads  time.Time // that no message names
+	Rest     time.Time
 }

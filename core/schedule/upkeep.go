@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -18,18 +19,40 @@ const (
 const (
 	keepMarks   = 48 * time.Hour // the ids of accepted messages: platforms redeliver for a day at most
 	keepUploads = time.Hour      // files that no message names: a page sends the message right after the upload
-	keepRest    = 30 * 24 * time.Hour
+	keepRecords = 30             // days
 )
+
+// Retention is the number of days that data is kept.
+type Retention struct {
+	Messages int // and their answers; 0 is until they are deleted
+	Files    int // the contents of files, as Messages
+	Records  int // of ended runs and approvals, empty rooms and unknown users; 0 is 30
+}
+
+// at returns what has expired at a time. Messages and files expire at midnight, UTC: with them go the summaries of their rooms, which
+// would otherwise be made again after each of them.
+func (r Retention) at(now time.Time) chat.Expiry {
+	days := func(n int) time.Time {
+		if n == 0 {
+			return time.Time{}
+		}
+		return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -n)
+	}
+	return chat.Expiry{
+		Messages: days(r.Messages), Files: days(r.Files), Marks: now.Add(-keepMarks), Uploads: now.Add(-keepUploads),
+		Rest: now.AddDate(0, 0, -cmp.Or(r.Records, keepRecords)),
+	}
+}
 
 // Upkeep deletes expired data from the store every half minute, a bounded part each time, until ctx is done. Errors are logged; the next
 // time deletes the rest.
-func Upkeep(ctx context.Context, store storage.Upkeep, log *slog.Logger) {
+func Upkeep(ctx context.Context, store storage.Upkeep, keep Retention, log *slog.Logger) {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			expire(ctx, store, log)
+			expire(ctx, store, keep, log)
 		case <-ctx.Done():
 			return
 		}
@@ -37,10 +60,9 @@ func Upkeep(ctx context.Context, store storage.Upkeep, log *slog.Logger) {
 }
 
 // expire deletes a bounded part of the expired data.
-func expire(ctx context.Context, store storage.Upkeep, log *slog.Logger) {
+func expire(ctx context.Context, store storage.Upkeep, keep Retention, log *slog.Logger) {
 	for range expireSteps {
-		now := time.Now()
-		more, err := store.Expire(ctx, chat.Expiry{Marks: now.Add(-keepMarks), Uploads: now.Add(-keepUploads), Rest: now.Add(-keepRest)})
+		more, err := store.Expire(ctx, keep.at(time.Now()))
 		if err != nil && ctx.Err() == nil {
 			log.Error("can't delete expired data from the store; it will be retried", "err", err)
 		}

@@ -150,6 +150,10 @@ type Upkeep interface {
 	// last part, data that was deleted before the call is also erased from the files of the store.
 	//
 	//	data                                 expired if
+	//	messages                             sent before before.Messages, and no run of their turn is open. They are deleted as by
+	//	                                     [Memories.Forget], but facts and settings from them stay. An earlier message that was
+	//	                                     stored after later ones can stay until those expire
+	//	contents of files                    of messages that were sent, or uploads that were begun, before before.Files
 	//	marks                                set before before.Marks
 	//	uploads without a message            begun before before.Uploads
 	//	ended runs                           opened before before.Rest

@@ -139,6 +139,10 @@ func (s *storeModel) Remember(_ context.Context, run chat.RunID, m chat.Memory) 
 func (s *storeModel) Forget(_ context.Context, id chat.MemoryID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.forget(id)
+}
+
+func (s *storeModel) forget(id chat.MemoryID) error {
 	i := s.index(id)
 	if i < 0 {
 		return nil

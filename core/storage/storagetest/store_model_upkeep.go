@@ -13,6 +13,7 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 	defer s.mu.Unlock()
 	s.guard.Lock()
 	defer s.guard.Unlock()
+	s.expireContent(before)
 	maps.DeleteFunc(s.marks, func(_ chat.MemoryID, m storedMark) bool { return m.at.Before(before.Marks) })
 	s.drop(func(u chat.Upload) bool { return u.At.Before(before.Uploads) && s.index(u.Message) < 0 })
 	s.runs = slices.DeleteFunc(s.runs, func(r *ownedRun) bool { return r.Outcome.Done() && r.Opened.Before(before.Rest) })
@@ -26,6 +27,18 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 		return s.met[id].Before(before.Rest) && s.traceless(id)
 	})
 	return false, nil
+}
+
+// expireContent deletes expired messages, except those of open runs.
+func (s *storeModel) expireContent(before chat.Expiry) {
+	for _, m := range slices.Clone(s.said) {
+		r := s.find(m.Run)
+		if !m.At.Before(before.Messages) || r != nil && !r.Outcome.Done() {
+			continue
+		}
+		s.forget(m.ID)
+		s.erase(m.Room)
+	}
 }
 
 // empty reports whether nothing belongs to a room.

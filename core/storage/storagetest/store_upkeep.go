@@ -14,6 +14,8 @@ func upkeepChecks() []storeCheck {
 		{"an open run keeps its text until its end (SE-20)", eraseOpen},
 		{"closing a question of a cleared room does not store it again (SE-20)", eraseRetired},
 		{"only ended runs, their questions, empty rooms and strangers expire by age (SE-20)", expireRest},
+		{"old messages expire with their answers and summaries, and facts stay", expireMessages},
+		{"the contents of old files expire, and their messages stay", expireFiles},
 	}
 }
 
@@ -175,4 +177,59 @@ func expireRest(t *testing.T, s store) {
 	if next := s.accept(message("room", 4), alone); next.Response != 4 {
 		t.Errorf("the next turn is %d; want 4", next.Response)
 	}
+}
+
+func expireMessages(t *testing.T, s store) {
+	old := s.told("room", 1)
+	s.must(s.SaveNote(t.Context(), noted(chat.FactNote, "f", "room/1", "room/1")))
+	s.must(s.SaveNote(t.Context(), noted(chat.SummaryNote, "", "room/1", "room/1")))
+	open := s.opened("room", 2)
+	for n := range 300 { // more than one step takes
+		s.accept(message("busy", n), chat.JoinRule{NoRun: true})
+	}
+	time.Sleep(time.Hour)
+	at := time.Now()
+	later := s.opened("room", 3)
+	s.expires(chat.Expiry{})
+	s.same("without a time", len(s.texts("busy", 0, 1000)), 300)
+	s.expires(chat.Expiry{Messages: at})
+	s.same("the messages", s.texts("room", 0, 10), []string{"message 2", "message 3"})
+	s.same("those of another room", len(s.texts("busy", 0, 1000)), 0)
+	s.wantsErased(old.ID, "-")
+	s.same("the facts", len(s.notes("room", chat.FactNote, 5)), 1)
+	s.same("the summaries", len(s.notes("room", chat.SummaryNote, 5)), 0)
+	s.same("a redelivery", s.known(message("room", 1)).Duplicate, true)
+	for _, r := range []chat.Run{open, later} {
+		s.runOf(chat.Accepted{Run: r.ID})
+	}
+	r := s.start(open.ID, "owner")
+	s.finish(r, answerOf(r, "the answer"))
+	s.expires(chat.Expiry{Messages: at})
+	s.same("the messages after the run", s.texts("room", 0, 10), []string{"message 3"})
+}
+
+func expireFiles(t *testing.T, s store) {
+	answered := s.shown(1, twoFiles)
+	s.finish(answered, answerOf(answered, "look"))
+	s.sends(upload("room", "a"))
+	_, err := s.NameUploads(t.Context(), "room/1", "room/a")
+	s.must(err)
+	time.Sleep(time.Hour)
+	at := time.Now()
+	later := s.shown(2, twoFiles)
+	s.finish(later, answerOf(later, "look"))
+	s.sends(upload("room", "b"))
+	_, err = s.NameUploads(t.Context(), "room/2", "room/b")
+	s.must(err)
+	s.expires(chat.Expiry{Files: at})
+	s.shows(answered)
+	s.shows(later, twoFiles...)
+	s.evicted(map[string]bool{"a": true, "b": false})
+	for _, piece := range []int{0, chat.ThumbnailPiece} {
+		_, err = s.Piece(t.Context(), "room/a", piece)
+		s.fails(err, chat.ErrNotFound)
+	}
+	_, err = s.Piece(t.Context(), "room/b", 0)
+	s.must(err)
+	s.same("the messages", s.texts("room", 0, 10), []string{"message 1", "look", "message 2", "look"})
 }
